@@ -1,0 +1,50 @@
+# How this project's own targets are made.
+include_guard(GLOBAL)
+
+# Compilers run through ccache where it is installed; it needs the two allowances to work with precompiled headers.
+find_program(TRANSMUTE_CCACHE ccache)
+mark_as_advanced(TRANSMUTE_CCACHE)
+
+function(transmute_common_settings target)
+  target_compile_features(${target} PUBLIC cxx_std_17)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  if(TRANSMUTE_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+  endif()
+  if(TRANSMUTE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${TRANSMUTE_CCACHE}")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fpch-preprocess)
+    endif()
+  endif()
+endfunction()
+
+# transmute_library(<name> SOURCES <file>... LINKS <target>...): the library transmute_<name>.
+function(transmute_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(transmute_${name} STATIC ${arg_SOURCES})
+  target_include_directories(transmute_${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>")
+  target_link_libraries(transmute_${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  transmute_common_settings(transmute_${name})
+endfunction()
+
+# transmute_executable(<name> SOURCES <file>... LINKS <target>...): a program, or a binary of tests.
+function(transmute_executable name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS})
+  transmute_common_settings(${name})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+endfunction()
+
+# Parsing <torch/torch.h> costs ten seconds a file: targets that include it share one precompiled copy.
+function(transmute_precompile_torch target)
+  if(target STREQUAL "transmute_model")
+    target_precompile_headers(transmute_model PRIVATE <torch/torch.h>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM transmute_model)
+  endif()
+endfunction()

@@ -1,0 +1,337 @@
+#include <transmute/common/config_schema.h>
+
+#include <fmt/format.h>
+#include <transmute/common/files.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace {
+
+// What a field's parser throws; the reader adds file, line and key.
+struct BadValue : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+std::string shown(const YAML::Node& node) {
+  YAML::Emitter emitter;
+  emitter << YAML::Flow << node;
+  return emitter.c_str();
+}
+
+const std::string& scalar_of(const YAML::Node& node, const char* wanted) {
+  if (!node.IsScalar()) throw BadValue(fmt::format("needs {}, not '{}'", wanted, shown(node)));
+  return node.Scalar();
+}
+
+bool is_quoted(const YAML::Node& node) {
+  return node.Tag() == "!";
+}
+
+template <class T>
+T parse_number(const YAML::Node& node, const char* wanted, Bounds<T> bounds) {
+  const std::string& text = scalar_of(node, wanted);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (is_quoted(node) || error != std::errc() || end != text.data() + text.size())
+    throw BadValue(fmt::format("needs {}, not '{}'", wanted, text));
+  // Written so that NaN, which compares false with everything, is refused too.
+  if (!(value >= bounds.low && value <= bounds.high)) {
+    if (bounds.high == Bounds<T>{}.high)
+      throw BadValue(fmt::format("must be at least {}, not {}", bounds.low, text));
+    throw BadValue(fmt::format("must lie between {} and {}, not {}", bounds.low, bounds.high, text));
+  }
+  return value;
+}
+
+bool parse_bool(const YAML::Node& node) {
+  const std::string& text = scalar_of(node, "true or false");
+  if (text == "true" && !is_quoted(node)) return true;
+  if (text == "false" && !is_quoted(node)) return false;
+  throw BadValue(fmt::format("needs true or false, not '{}'", text));
+}
+
+std::string in_quotes(const std::string& text) {
+  YAML::Emitter emitter;
+  emitter << YAML::DoubleQuoted << text;
+  return emitter.c_str();
+}
+
+std::string join(const std::vector<std::string>& words, const char* separator) {
+  return fmt::format("{}", fmt::join(words, separator));
+}
+
+YAML::Node load_yaml(const std::string& where, const std::string& text) {
+  try {
+    return YAML::Load(text);
+  } catch (const YAML::ParserException& error) {
+    throw std::invalid_argument(fmt::format("{}:{}:{}: not valid YAML: {}", where, error.mark.line + 1,
+                                            error.mark.column + 1, error.msg));
+  }
+}
+
+std::string location(const std::string& file, const YAML::Node& node) {
+  return fmt::format("{}:{}", file, node.Mark().line + 1);
+}
+
+std::string qualified(const std::string& section, const std::string& key) {
+  return section.empty() ? key : section + "." + key;
+}
+
+void refuse_repeated_keys(const std::string& file, const std::string& section, const YAML::Node& map) {
+  std::set<std::string> seen;
+  for (const auto& entry : map) {
+    if (!entry.first.IsScalar())
+      throw std::invalid_argument(fmt::format("{}: a key must be a plain word", location(file, entry.first)));
+    if (!seen.insert(entry.first.Scalar()).second)
+      throw std::invalid_argument(fmt::format("{}: key \"{}\" stands twice; keep one of them",
+                                              location(file, entry.first),
+                                              qualified(section, entry.first.Scalar())));
+  }
+}
+
+// Levenshtein distance.
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+constexpr int kMaxBaseDepth = 16;
+constexpr const char* kBaseKey = "base";
+
+}  // namespace
+
+std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = std::string::npos;
+  for (const auto& candidate : candidates) {
+    size_t distance = edit_distance(word, candidate);
+    // n_head for num_heads: a shared tail or head counts as near though many letters differ.
+    if (word.size() >= 3 &&
+        (candidate.find(word) != std::string::npos || word.find(candidate) != std::string::npos))
+      distance = std::min<size_t>(distance, 2);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  const size_t limit = std::max<size_t>(2, word.size() / 2);
+  return best_distance <= limit ? best : "";
+}
+
+void ConfigSchema::section(const std::string& name, const std::string& description) {
+  sections_.push_back({name, description});
+}
+
+void ConfigSchema::add_field(const std::string& key, const std::string& description,
+                             std::function<void(const YAML::Node&)> parse,
+                             std::function<std::string()> format) {
+  if (sections_.empty()) section("", "");
+  fields_.push_back({sections_.back().name, key, description, std::move(parse), std::move(format)});
+}
+
+void ConfigSchema::add(const std::string& key, int64_t* value, const std::string& description,
+                       Bounds<int64_t> bounds) {
+  add_field(
+      key, description,
+      [=](const YAML::Node& node) { *value = parse_number<int64_t>(node, "a whole number", bounds); },
+      [=] { return fmt::format("{}", *value); });
+}
+
+void ConfigSchema::add(const std::string& key, double* value, const std::string& description,
+                       Bounds<double> bounds) {
+  add_field(
+      key, description,
+      [=](const YAML::Node& node) { *value = parse_number<double>(node, "a number", bounds); },
+      [=] { return fmt::format("{}", *value); });
+}
+
+void ConfigSchema::add(const std::string& key, bool* value, const std::string& description) {
+  add_field(
+      key, description, [=](const YAML::Node& node) { *value = parse_bool(node); },
+      [=] { return std::string(*value ? "true" : "false"); });
+}
+
+void ConfigSchema::add(const std::string& key, std::string* value, const std::string& description) {
+  add_field(
+      key, description, [=](const YAML::Node& node) { *value = scalar_of(node, "a text"); },
+      [=] { return in_quotes(*value); });
+}
+
+void ConfigSchema::add(const std::string& key, std::vector<std::string>* value,
+                       const std::string& description) {
+  add_field(
+      key, description,
+      [=](const YAML::Node& node) {
+        std::vector<std::string> items;
+        if (node.IsSequence()) {
+          for (const auto& item : node) items.push_back(scalar_of(item, "a list of texts"));
+        } else {
+          items.push_back(scalar_of(node, "a list of texts"));
+        }
+        *value = items;
+      },
+      [=] {
+        std::vector<std::string> items;
+        for (const auto& item : *value) items.push_back(in_quotes(item));
+        return "[" + join(items, ", ") + "]";
+      });
+}
+
+void ConfigSchema::add_choice(const std::string& key, const std::vector<std::string>& words,
+                              const std::string& description, std::function<void(size_t)> assign,
+                              std::function<std::string()> name) {
+  add_field(
+      key, description + " (" + join(words, ", ") + ")",
+      [=](const YAML::Node& node) {
+        const std::string& word = scalar_of(node, "one word");
+        const auto found = std::find(words.begin(), words.end(), word);
+        if (found == words.end())
+          throw BadValue(fmt::format("must be one of {}; not '{}'", join(words, ", "), word));
+        assign(static_cast<size_t>(found - words.begin()));
+      },
+      std::move(name));
+}
+
+void ConfigSchema::ignore_section(const std::string& name) {
+  ignored_sections_.push_back(name);
+}
+
+const ConfigSchema::Field* ConfigSchema::find(const std::string& section, const std::string& key) const {
+  for (const auto& field : fields_)
+    if (field.section == section && field.key == key) return &field;
+  return nullptr;
+}
+
+bool ConfigSchema::is_section(const std::string& name) const {
+  return !name.empty() && std::any_of(sections_.begin(), sections_.end(),
+                                      [&](const Section& section) { return section.name == name; });
+}
+
+std::string ConfigSchema::unknown_key(const std::string& where, const std::string& section,
+                                      const std::string& key) const {
+  const std::string message = fmt::format("{}: unknown key \"{}\"", where, qualified(section, key));
+  for (const auto& field : fields_)
+    if (field.key == key)
+      return fmt::format("{}; did you mean \"{}\"?", message, qualified(field.section, key));
+  std::vector<std::string> names;
+  for (const auto& field : fields_)
+    if (field.section == section) names.push_back(field.key);
+  if (section.empty())
+    for (const auto& known : sections_)
+      if (!known.name.empty()) names.push_back(known.name);
+  const std::string nearest = nearest_name(key, names);
+  if (!nearest.empty()) return fmt::format("{}; did you mean \"{}\"?", message, nearest);
+  return fmt::format("{}; known keys here: {}", message, join(names, ", "));
+}
+
+void ConfigSchema::read_section(const std::string& file, const std::string& section, const YAML::Node& node) {
+  if (node.IsNull()) return;
+  if (!node.IsMap())
+    throw std::invalid_argument(fmt::format("{}: \"{}\" must hold keys and values", location(file, node),
+                                            section.empty() ? file : section));
+  refuse_repeated_keys(file, section, node);
+  for (const auto& entry : node) {
+    const std::string& key = entry.first.Scalar();
+    if (section.empty() && key == kBaseKey) continue;
+    if (section.empty() && is_section(key)) {
+      read_section(file, key, entry.second);
+      continue;
+    }
+    if (section.empty() &&
+        std::find(ignored_sections_.begin(), ignored_sections_.end(), key) != ignored_sections_.end())
+      continue;
+    const Field* field = find(section, key);
+    const std::string where = location(file, entry.first);
+    if (field == nullptr) throw std::invalid_argument(unknown_key(where, section, key));
+    try {
+      field->parse(entry.second);
+    } catch (const BadValue& error) {
+      throw std::invalid_argument(fmt::format("{}: \"{}\" {}", where, qualified(section, key), error.what()));
+    }
+  }
+}
+
+void ConfigSchema::read_file(const std::string& path) {
+  // The chain of bases, outermost first.
+  std::vector<std::pair<std::string, YAML::Node>> chain;
+  for (std::string file = path; !file.empty();) {
+    if (chain.size() == kMaxBaseDepth)
+      throw std::invalid_argument(fmt::format(
+          "{}: more than {} files in the chain of \"base\"; does it name itself?", path, kMaxBaseDepth));
+    chain.emplace_back(file, load_yaml(file, transmute::read_file(file)));
+    const YAML::Node& root = chain.back().second;
+    std::string base;
+    if (root.IsMap() && root[kBaseKey]) {
+      if (!root[kBaseKey].IsScalar())
+        throw std::invalid_argument(location(file, root[kBaseKey]) + ": \"base\" needs the name of one file");
+      base = (std::filesystem::path(file).parent_path() / root[kBaseKey].Scalar()).string();
+    }
+    file = base;
+  }
+  for (auto link = chain.rbegin(); link != chain.rend(); ++link) read_section(link->first, "", link->second);
+}
+
+void ConfigSchema::set(const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string::npos)
+    throw std::invalid_argument(fmt::format(
+        "--set {}: needs the form section.key=value, for example training.warmup_steps=8000", assignment));
+  const std::string name = assignment.substr(0, equals);
+  const size_t dot = name.find('.');
+  const std::string section = dot == std::string::npos ? "" : name.substr(0, dot);
+  const std::string key = dot == std::string::npos ? name : name.substr(dot + 1);
+  const std::string where = "--set " + assignment;
+  const Field* field = find(section, key);
+  if (field == nullptr) throw std::invalid_argument(unknown_key(where, section, key));
+  try {
+    field->parse(load_yaml(where, assignment.substr(equals + 1)));
+  } catch (const BadValue& error) {
+    throw std::invalid_argument(fmt::format("{}: \"{}\" {}", where, name, error.what()));
+  }
+}
+
+std::string ConfigSchema::to_yaml() const {
+  std::string text;
+  for (const auto& section : sections_) {
+    const char* indent = section.name.empty() ? "" : "  ";
+    if (!section.name.empty()) text += section.name + ":\n";
+    for (const auto& field : fields_)
+      if (field.section == section.name) text += fmt::format("{}{}: {}\n", indent, field.key, field.format());
+  }
+  return text;
+}
+
+std::string ConfigSchema::to_markdown() const {
+  std::string text;
+  for (const auto& section : sections_) {
+    text += section.name.empty() ? "Top level" : fmt::format("`{}`", section.name);
+    if (!section.description.empty()) text += ": " + section.description;
+    text += "\n\n| key | default | meaning |\n|---|---|---|\n";
+    for (const auto& field : fields_)
+      if (field.section == section.name)
+        text += fmt::format("| `{}` | `{}` | {} |\n", field.key, field.format(), field.description);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace transmute

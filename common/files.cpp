@@ -1,0 +1,112 @@
+#include <transmute/common/files.h>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const char* what) {
+  const int error = errno;
+  const char* remedy = error == ENOSPC ? "; free some space and run again" : "";
+  throw std::runtime_error(fmt::format("{}: {}: {}{}", path, what, std::strerror(error), remedy));
+}
+
+// Closes the descriptor on every way out.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+void sync_path(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0 || ::fsync(file.fd) != 0) fail(path, "cannot be synced to disk");
+}
+
+std::string parent_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+void write_synced(const std::string& path, std::string_view content) {
+  Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+  if (file.fd < 0) fail(path, "cannot be written");
+  for (size_t done = 0; done < content.size();) {
+    const ssize_t written = ::write(file.fd, content.data() + done, content.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path, "cannot be written");
+    done += static_cast<size_t>(written);
+  }
+  if (::fsync(file.fd) != 0) fail(path, "cannot be synced to disk");
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  if (fs::is_directory(path)) throw std::runtime_error(path + ": is a folder; a file is needed");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) fail(path, "cannot be opened");
+  std::ostringstream content;
+  content << stream.rdbuf();
+  if (stream.bad()) fail(path, "cannot be read");
+  return std::move(content).str();
+}
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  const std::string partial = path + ".partial";
+  try {
+    write_synced(partial, content);
+    if (::rename(partial.c_str(), path.c_str()) != 0) fail(path, "cannot be replaced");
+    sync_path(parent_of(path));
+  } catch (...) {
+    ::unlink(partial.c_str());
+    throw;
+  }
+}
+
+void write_folder_atomically(const std::string& path, const std::function<void(const std::string&)>& fill) {
+  const std::string partial = path + ".partial";
+  const std::string replaced = path + ".replaced";
+  std::error_code ignored;
+  fs::remove_all(partial, ignored);
+  try {
+    ensure_writable_folder(partial);
+    fill(partial);
+    for (const auto& entry : fs::recursive_directory_iterator(partial)) sync_path(entry.path().string());
+    sync_path(partial);
+    // rename() does not replace a folder that has content: the old one steps aside first. A crash between
+    // the two renames leaves it under ".replaced", whole.
+    fs::remove_all(replaced, ignored);
+    if (fs::exists(path)) fs::rename(path, replaced);
+    fs::rename(partial, path);
+    sync_path(parent_of(path));
+    fs::remove_all(replaced, ignored);
+  } catch (...) {
+    fs::remove_all(partial, ignored);
+    throw;
+  }
+}
+
+void ensure_writable_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error)
+    throw std::runtime_error(fmt::format("{}: the folder cannot be made: {}", path, error.message()));
+  if (!fs::is_directory(path)) throw std::runtime_error(path + ": exists and is not a folder");
+  if (::access(path.c_str(), W_OK | X_OK) != 0) fail(path, "the folder cannot be written to");
+}
+
+}  // namespace transmute

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace transmute {
+
+/// The whole content of a file, byte for byte.
+/// @throws std::runtime_error naming the file that cannot be read.
+std::string read_file(const std::string& path);
+
+/// Replaces `path` by `content`: written beside its final name, synced, then renamed, so that a crash at any
+/// instant leaves the old content or the new one.
+/// @throws std::runtime_error naming the file and the cause, a full disk among them; `path` is then
+/// untouched.
+void write_file_atomically(const std::string& path, std::string_view content);
+
+/// Makes the folder `path` with what `fill` writes into the folder that it is given; all or nothing, as for
+/// write_file_atomically. An older folder of that name is replaced.
+/// @throws std::runtime_error naming the folder and the cause.
+void write_folder_atomically(const std::string& path, const std::function<void(const std::string&)>& fill);
+
+/// Makes a folder and its parents where they are missing.
+/// @throws std::runtime_error where it cannot be made or written to.
+void ensure_writable_folder(const std::string& path);
+
+}  // namespace transmute

@@ -1,0 +1,99 @@
+#include <transmute/common/text_file.h>
+
+#include <fmt/format.h>
+#include <unicode/utf8.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace {
+constexpr size_t kBufferBytes = 1 << 18;
+}
+
+struct LineReader::File {
+  gzFile handle = nullptr;
+  ~File() {
+    if (handle != nullptr) gzclose(handle);
+  }
+};
+
+LineReader::LineReader(const std::string& path) : path_(path), file_(std::make_unique<File>()) {
+  if (std::filesystem::is_directory(path))
+    throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
+  file_->handle = gzopen(path.c_str(), "rb");
+  if (file_->handle == nullptr)
+    throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  gzbuffer(file_->handle, kBufferBytes);
+}
+
+LineReader::~LineReader() = default;
+
+// Appends another block to the unread rest; false at the end of the file.
+bool LineReader::fill() {
+  buffer_.erase(0, position_);
+  position_ = 0;
+  const size_t kept = buffer_.size();
+  buffer_.resize(kept + kBufferBytes);
+  const int read = gzread(file_->handle, buffer_.data() + kept, kBufferBytes);
+  buffer_.resize(kept + std::max(read, 0));
+  int code = Z_OK;
+  const char* message = gzerror(file_->handle, &code);
+  // A gzip stream that ends early reads as a short block with Z_BUF_ERROR.
+  if (read < 0 || (code != Z_OK && code != Z_STREAM_END))
+    throw std::runtime_error(fmt::format("{}: cannot be read after line {}: {}", path_, line_number_,
+                                         code == Z_ERRNO ? std::strerror(errno) : message));
+  return read > 0;
+}
+
+bool LineReader::next(std::string& line) {
+  size_t searched = position_;
+  size_t end = buffer_.find('\n', searched);
+  while (end == std::string::npos) {
+    searched = buffer_.size() - position_;
+    if (!fill()) break;
+    end = buffer_.find('\n', searched);
+  }
+  if (end == std::string::npos) {
+    if (position_ == buffer_.size()) return false;
+    line.assign(buffer_, position_);
+    position_ = buffer_.size();
+  } else {
+    line.assign(buffer_, position_, end - position_);
+    position_ = end + 1;
+  }
+  ++line_number_;
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  const size_t bad = find_invalid_utf8(line);
+  if (bad != std::string::npos)
+    throw std::runtime_error(
+        fmt::format("{}:{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); convert the file, for example "
+                    "with 'iconv -f latin1 -t utf-8'",
+                    path_, line_number_, bad + 1, static_cast<unsigned char>(line[bad])));
+  return true;
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+  LineReader reader(path);
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
+size_t find_invalid_utf8(std::string_view text) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  const auto length = static_cast<int64_t>(text.size());
+  for (int64_t i = 0; i < length;) {
+    const int64_t start = i;
+    UChar32 code_point;
+    U8_NEXT(bytes, i, length, code_point);
+    if (code_point < 0) return static_cast<size_t>(start);
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace transmute

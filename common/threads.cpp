@@ -1,0 +1,82 @@
+#include <transmute/common/threads.h>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+
+namespace transmute {
+
+int available_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return std::max(1, CPU_COUNT(&cores));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+WorkerCrew::WorkerCrew(int size, std::function<void()> start_worker) {
+  if (size < 1) throw std::invalid_argument("a worker crew needs at least one worker");
+  errors_.resize(static_cast<size_t>(size));
+  for (int worker = 1; worker < size; ++worker)
+    threads_.emplace_back([this, worker, start_worker] { serve(worker, start_worker); });
+}
+
+WorkerCrew::~WorkerCrew() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (auto& thread : threads_) thread.join();
+}
+
+void WorkerCrew::serve(int worker, const std::function<void()>& start_worker) {
+  if (start_worker) start_worker();
+  size_t seen = 0;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [&] { return stop_ || round_ != seen; });
+    if (stop_) return;
+    seen = round_;
+    lock.unlock();
+    try {
+      (*task_)(worker);
+    } catch (...) {
+      errors_[static_cast<size_t>(worker)] = std::current_exception();
+    }
+    lock.lock();
+    if (--running_ == 0) done_.notify_one();
+  }
+}
+
+void WorkerCrew::run(const std::function<void(int)>& task) {
+  std::fill(errors_.begin(), errors_.end(), nullptr);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    task_ = &task;
+    running_ = static_cast<int>(threads_.size());
+    ++round_;
+  }
+  wake_.notify_all();
+  try {
+    task(0);
+  } catch (...) {
+    errors_[0] = std::current_exception();
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_.wait(lock, [&] { return running_ == 0; });
+  for (const auto& error : errors_)
+    if (error) std::rethrow_exception(error);
+}
+
+void WorkerCrew::for_each_piece(size_t count, size_t grain,
+                                const std::function<void(size_t, size_t, int)>& task) {
+  std::atomic<size_t> next{0};
+  run([&](int worker) {
+    for (size_t begin = next.fetch_add(grain); begin < count; begin = next.fetch_add(grain))
+      task(begin, std::min(count, begin + grain), worker);
+  });
+}
+
+}  // namespace transmute

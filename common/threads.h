@@ -1,0 +1,52 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace transmute {
+
+/// Cores that this process may run on (its CPU affinity counts), at least 1.
+int available_cores();
+
+/// A fixed crew of threads that run one task together.
+///
+/// `run(task)` calls task(0) … task(size-1) at the same time, task(0) on the calling thread, and returns when
+/// all have ended. Which worker does what is up to the task, so results need not depend on scheduling.
+class WorkerCrew {
+ public:
+  /// @param start_worker called once on each of the crew's own threads before its first task (thread
+  /// settings).
+  explicit WorkerCrew(int size, std::function<void()> start_worker = {});
+  ~WorkerCrew();
+  WorkerCrew(const WorkerCrew&) = delete;
+  WorkerCrew& operator=(const WorkerCrew&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+  /// Rethrows the exception of the lowest-numbered worker that threw, after all have ended.
+  void run(const std::function<void(int worker)>& task);
+
+  /// Splits [0, count) into pieces of `grain` that the workers take in turn.
+  void for_each_piece(size_t count, size_t grain,
+                      const std::function<void(size_t begin, size_t end, int worker)>& task);
+
+ private:
+  void serve(int worker, const std::function<void()>& start_worker);
+
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  const std::function<void(int)>* task_ = nullptr;
+  std::vector<std::exception_ptr> errors_;
+  size_t round_ = 0;
+  int running_ = 0;
+  bool stop_ = false;
+};
+
+}  // namespace transmute

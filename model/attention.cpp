@@ -1,0 +1,150 @@
+#include <transmute/model/attention.h>
+
+#include <torch/torch.h>
+#include <transmute/model/kernels/dropout.h>
+
+#include <cmath>
+#include <limits>
+
+namespace transmute {
+
+namespace {
+
+// Glorot and Bengio's bound for each head's own matrix: a stack of heads is not one large matrix.
+void xavier_uniform_per_head(torch::Tensor& stacked) {
+  const double bound = std::sqrt(6.0 / static_cast<double>(stacked.size(-1) + stacked.size(-2)));
+  torch::nn::init::uniform_(stacked, -bound, bound);
+}
+
+torch::nn::Linear projection(int64_t in, int64_t out) {
+  torch::nn::Linear linear(torch::nn::LinearOptions(in, out).bias(false));
+  torch::nn::init::xavier_uniform_(linear->weight);
+  return linear;
+}
+
+}  // namespace
+
+AttentionScoreImpl::AttentionScoreImpl(const AttentionScoreOptions& options) : options(options) {
+  const int64_t heads = options.num_heads;
+  const int64_t query_size = options.query_size;
+  const int64_t key_size = options.key_size;
+  switch (options.function) {
+    case ScoreFunction::scaled_dot_product:
+    case ScoreFunction::dot_product:
+      TORCH_CHECK_VALUE(query_size == key_size, "a dot product needs queries and keys of one width, not ",
+                        query_size, " and ", key_size);
+      break;
+    case ScoreFunction::additive:
+      query_weight_ = register_parameter("query_weight", torch::empty({heads, key_size, query_size}));
+      key_weight_ = register_parameter("key_weight", torch::empty({heads, key_size, key_size}));
+      score_weight_ = register_parameter("score_weight", torch::empty({heads, key_size}));
+      break;
+    case ScoreFunction::bilinear:
+      weight_ = register_parameter("weight", torch::empty({heads, query_size, key_size}));
+      break;
+    case ScoreFunction::uniform:
+      break;
+  }
+  reset_parameters();
+}
+
+void AttentionScoreImpl::reset_parameters() {
+  if (query_weight_.defined()) {
+    xavier_uniform_per_head(query_weight_);
+    xavier_uniform_per_head(key_weight_);
+    const double bound = std::sqrt(6.0 / static_cast<double>(options.key_size + 1));
+    torch::nn::init::uniform_(score_weight_, -bound, bound);
+  }
+  if (weight_.defined()) xavier_uniform_per_head(weight_);
+}
+
+torch::Tensor AttentionScoreImpl::forward(const torch::Tensor& query, const torch::Tensor& key) {
+  TORCH_CHECK_VALUE(query.dim() == 4 && key.dim() == 4 && query.size(1) == key.size(1),
+                    "attention scores need query [B,H,T,K] and key [B,H,S,K], not ", query.sizes(), " and ",
+                    key.sizes());
+  switch (options.function) {
+    case ScoreFunction::scaled_dot_product: {
+      // Eq. 1; the queries are scaled rather than the scores, which are more.
+      const double scale = 1.0 / std::sqrt(static_cast<double>(options.key_size));
+      return torch::matmul(query * scale, key.transpose(-2, -1));  // [B,H,T,S]
+    }
+    case ScoreFunction::dot_product:
+      return torch::matmul(query, key.transpose(-2, -1));
+    case ScoreFunction::additive:
+      return additive_scores(query, key);
+    case ScoreFunction::bilinear:
+      return torch::matmul(torch::matmul(query, weight_), key.transpose(-2, -1));
+    case ScoreFunction::uniform:
+      break;
+  }
+  return torch::zeros({query.size(0), query.size(1), query.size(2), key.size(2)}, query.options());
+}
+
+torch::Tensor AttentionScoreImpl::additive_scores(const torch::Tensor& query, const torch::Tensor& key) {
+  const torch::Tensor q = torch::matmul(query, query_weight_.transpose(-2, -1)).unsqueeze(3);  // [B,H,T,1,A]
+  const torch::Tensor k = torch::matmul(key, key_weight_.transpose(-2, -1)).unsqueeze(2);      // [B,H,1,S,A]
+  const torch::Tensor hidden = torch::tanh(q + k);                                             // [B,H,T,S,A]
+  return torch::matmul(hidden, score_weight_.unsqueeze(1).unsqueeze(-1)).squeeze(-1);          // [B,H,T,S]
+}
+
+torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask) {
+  if (!mask.defined()) return torch::softmax(scores, -1);
+  const torch::Tensor blocked = mask.logical_not();
+  // The lowest finite number instead of -inf keeps a wholly blocked row finite; the second fill makes it
+  // zero.
+  const double lowest =
+      scores.scalar_type() == torch::kHalf ? -65504.0 : std::numeric_limits<float>::lowest();
+  return torch::softmax(scores.masked_fill(blocked, lowest), -1).masked_fill(blocked, 0.0);
+}
+
+AttentionPoolingImpl::AttentionPoolingImpl(const AttentionScoreOptions& options, double dropout)
+    : score(register_module("score", AttentionScore(options))), dropout_(dropout) {}
+
+AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const torch::Tensor& key,
+                                              const torch::Tensor& value, const torch::Tensor& mask,
+                                              ReturnWeights return_weights) {
+  TORCH_CHECK_VALUE(key.size(-2) == value.size(-2), "attention needs one value per key, not ", value.size(-2),
+                    " values for ", key.size(-2), " keys");
+  const torch::Tensor weights = attention_weights(score(query, key), mask);  // [B,H,T,S]
+  const torch::Tensor output = torch::matmul(kernels::dropout(weights, dropout_, is_training()), value);
+  return {output, return_weights == ReturnWeights::yes ? weights : torch::Tensor()};
+}
+
+MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options)
+    : options(options),
+      query(register_module("query", projection(options.d_model, options.num_heads * options.d_k))),
+      key(register_module("key", projection(options.d_model, options.num_heads * options.d_k))),
+      value(register_module("value", projection(options.d_model, options.num_heads * options.d_v))),
+      output(register_module("output", projection(options.num_heads * options.d_v, options.d_model))),
+      pooling(register_module(
+          "pooling", AttentionPooling(AttentionScoreOptions{options.score_function, options.num_heads,
+                                                            options.d_k, options.d_k},
+                                      options.dropout))) {}
+
+torch::Tensor MultiHeadAttentionImpl::split_heads(const torch::Tensor& x) const {
+  return x.view({x.size(0), x.size(1), options.num_heads, -1}).transpose(1, 2);  // [B,T,H·K] -> [B,H,T,K]
+}
+
+KeyValue MultiHeadAttentionImpl::project_memory(const torch::Tensor& memory) {
+  return {split_heads(key(memory)), split_heads(value(memory))};
+}
+
+AttentionResult MultiHeadAttentionImpl::attend(const torch::Tensor& query_input, const KeyValue& memory,
+                                               const torch::Tensor& mask, ReturnWeights return_weights) {
+  AttentionResult heads =
+      pooling(split_heads(query(query_input)), memory.key, memory.value, mask, return_weights);  // [B,H,T,Kv]
+  const torch::Tensor joined = heads.output.transpose(1, 2).flatten(2);  // [B,T,H·Kv]
+  return {output(joined), heads.weights};
+}
+
+AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input, const torch::Tensor& memory,
+                                                const torch::Tensor& mask, ReturnWeights return_weights) {
+  TORCH_CHECK_VALUE(query_input.dim() == 3 && query_input.size(2) == options.d_model,
+                    "multi-head attention needs queries [B,T,", options.d_model, "], not ",
+                    query_input.sizes());
+  TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model,
+                    "multi-head attention needs a memory [B,S,", options.d_model, "], not ", memory.sizes());
+  return attend(query_input, project_memory(memory), mask, return_weights);
+}
+
+}  // namespace transmute

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
+#include <transmute/model/options.h>
+
+namespace transmute {
+
+/// What attention returns: the weighted sums, and the weights where they were asked for (else undefined).
+struct AttentionResult {
+  torch::Tensor output;
+  torch::Tensor weights;
+};
+
+/// Scores of queries against keys under one of the scoring functions, for `num_heads` heads at once.
+struct AttentionScoreOptions {
+  ScoreFunction function = ScoreFunction::scaled_dot_product;
+  int64_t num_heads = 1;
+  int64_t query_size = 64;  ///< width of a query, K; the dot products need query_size == key_size
+  int64_t key_size = 64;    ///< width of a key
+};
+
+/// Parameters: none for the dot products and uniform; additive: query_weight [H,A,Kq], key_weight [H,A,Kk],
+/// score_weight [H,A] with A = key_size; bilinear: weight [H,Kq,Kk]. Xavier-uniform per head.
+class AttentionScoreImpl : public torch::nn::Module {
+ public:
+  /// @throws c10::ValueError where the widths do not fit the function.
+  explicit AttentionScoreImpl(const AttentionScoreOptions& options);
+
+  /// query: [B,H,T,Kq], key: [B,H,S,Kk]; result: [B,H,T,S].
+  torch::Tensor forward(const torch::Tensor& query, const torch::Tensor& key);
+
+  void reset_parameters();
+
+  const AttentionScoreOptions options;
+
+ private:
+  torch::Tensor additive_scores(const torch::Tensor& query, const torch::Tensor& key);
+
+  torch::Tensor query_weight_, key_weight_, score_weight_, weight_;
+};
+TORCH_MODULE(AttentionScore);
+
+/// Softmax of the scores over the keys that may be attended to, exactly 0 elsewhere. A query that may attend
+/// to nothing gets weight 0 everywhere (so its output is 0), never NaN. scores: [B,H,T,S]; mask: bool,
+/// broadcastable to it, or undefined for none.
+torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask);
+
+/// Attention as pooling (section 3.2): each query takes the average of the values, weighted by the softmax of
+/// its scores against their keys. Multi-head attention is this between projections; `uniform` makes it
+/// average pooling.
+class AttentionPoolingImpl : public torch::nn::Module {
+ public:
+  /// `dropout`: probability with which a weight is dropped in training.
+  explicit AttentionPoolingImpl(const AttentionScoreOptions& options, double dropout = 0.0);
+
+  /// query: [B,H,T,Kq], key: [B,H,S,Kk], value: [B,H,S,Kv], mask as for attention_weights; output:
+  /// [B,H,T,Kv], weights: [B,H,T,S].
+  AttentionResult forward(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value,
+                          const torch::Tensor& mask = {}, ReturnWeights return_weights = ReturnWeights::no);
+
+  AttentionScore score{nullptr};
+
+ private:
+  double dropout_;
+};
+TORCH_MODULE(AttentionPooling);
+
+/// Keys and values of a memory, projected and split by head. key: [B,H,S,K], value: [B,H,S,Kv].
+struct KeyValue {
+  torch::Tensor key;
+  torch::Tensor value;
+};
+
+struct MultiHeadAttentionOptions {
+  int64_t d_model = 512;
+  int64_t num_heads = 8;
+  int64_t d_k = 64;
+  int64_t d_v = 64;
+  ScoreFunction score_function = ScoreFunction::scaled_dot_product;
+  double dropout = 0.0;  ///< of the attention weights
+};
+
+/// MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases, as the paper writes
+/// it.
+///
+/// Parameters: query.weight [H·K,D], key.weight [H·K,D], value.weight [H·Kv,D], output.weight [D,H·Kv], and
+/// those of the scoring function under `pooling.score`.
+class MultiHeadAttentionImpl : public torch::nn::Module {
+ public:
+  explicit MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options);
+
+  /// query: [B,T,D], memory: [B,S,D] (the same tensor for self-attention); output: [B,T,D], weights:
+  /// [B,H,T,S].
+  AttentionResult forward(const torch::Tensor& query, const torch::Tensor& memory,
+                          const torch::Tensor& mask = {}, ReturnWeights return_weights = ReturnWeights::no);
+
+  /// The half of `forward` that depends on the memory alone, so that decoding can keep it. memory: [B,S,D].
+  KeyValue project_memory(const torch::Tensor& memory);
+
+  /// The other half. query: [B,T,D].
+  AttentionResult attend(const torch::Tensor& query, const KeyValue& memory, const torch::Tensor& mask = {},
+                         ReturnWeights return_weights = ReturnWeights::no);
+
+  const MultiHeadAttentionOptions options;
+  torch::nn::Linear query{nullptr}, key{nullptr}, value{nullptr}, output{nullptr};
+  AttentionPooling pooling{nullptr};
+
+ private:
+  torch::Tensor split_heads(const torch::Tensor& x) const;
+};
+TORCH_MODULE(MultiHeadAttention);
+
+}  // namespace transmute

@@ -1,0 +1,129 @@
+#include <transmute/model/decoder.h>
+
+#include <torch/torch.h>
+#include <transmute/model/encoder.h>
+#include <transmute/model/masks.h>
+
+namespace transmute {
+
+namespace {
+
+torch::Tensor select_rows(const torch::Tensor& rows, const torch::Tensor& indices) {
+  return rows.defined() && indices.defined() ? rows.index_select(0, indices) : rows;
+}
+
+KeyValue select_rows(const KeyValue& rows, const torch::Tensor& indices) {
+  return {select_rows(rows.key, indices), select_rows(rows.value, indices)};
+}
+
+KeyValue append(const KeyValue& past, const KeyValue& now) {
+  if (!past.key.defined()) return now;
+  return {torch::cat({past.key, now.key}, 2), torch::cat({past.value, now.value}, 2)};
+}
+
+}  // namespace
+
+DecoderCache DecoderCache::select(const torch::Tensor& sentences, const torch::Tensor& parents) const {
+  DecoderCache selected{{}, select_rows(source_mask, sentences), length};
+  for (const auto& layer : layers)
+    selected.layers.push_back({select_rows(layer.self, parents), select_rows(layer.cross, sentences)});
+  return selected;
+}
+
+DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options)
+    : self_attention(register_module("self_attention", MultiHeadAttention(attention_options(options)))),
+      cross_attention(register_module("cross_attention", MultiHeadAttention(attention_options(options)))),
+      feed_forward(register_module("feed_forward", FeedForward(feed_forward_options(options)))),
+      self_attention_norm(register_module("self_attention_norm", ResidualNorm(options))),
+      cross_attention_norm(register_module("cross_attention_norm", ResidualNorm(options))),
+      feed_forward_norm(register_module("feed_forward_norm", ResidualNorm(options))) {}
+
+DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& memory,
+                                                   const torch::Tensor& self_mask,
+                                                   const torch::Tensor& memory_mask,
+                                                   ReturnWeights return_weights) {
+  Result result;
+  const torch::Tensor past = self_attention_norm(x, [&](const torch::Tensor& input) {
+    AttentionResult attended = self_attention(input, input, self_mask, return_weights);
+    result.self_weights = attended.weights;
+    return attended.output;
+  });
+  const torch::Tensor informed = cross_attention_norm(past, [&](const torch::Tensor& input) {
+    AttentionResult attended = cross_attention(input, memory, memory_mask, return_weights);
+    result.cross_weights = attended.weights;
+    return attended.output;
+  });
+  result.output =
+      feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward(input); });
+  return result;
+}
+
+DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, const DecoderLayerCache& cache,
+                                                    const torch::Tensor& memory_mask,
+                                                    ReturnWeights return_weights) {
+  StepResult result{{}, cache, {}};
+  const torch::Tensor past = self_attention_norm(x, [&](const torch::Tensor& input) {
+    const torch::Tensor rows = input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
+    result.cache.self = append(cache.self, self_attention->project_memory(rows));
+    return self_attention->attend(rows, result.cache.self).output.view_as(input);
+  });
+  // The N hypotheses of a sentence stand where the T positions do, so that they share its keys and values.
+  const torch::Tensor informed = cross_attention_norm(past, [&](const torch::Tensor& input) {
+    AttentionResult attended = cross_attention->attend(input, cache.cross, memory_mask, return_weights);
+    result.cross_weights = attended.weights;
+    return attended.output;
+  });
+  result.output =
+      feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward(input); });
+  return result;
+}
+
+DecoderImpl::DecoderImpl(const TransformerOptions& options) {
+  torch::nn::ModuleList list = register_module("layers", torch::nn::ModuleList());
+  for (int64_t i = 0; i < options.num_decoder_layers; ++i) {
+    layers_.emplace_back(options);
+    list->push_back(layers_.back());
+  }
+  if (options.norm_position == NormPosition::pre)
+    norm_ = register_module("norm", LayerNorm(options.d_model, options.norm_epsilon));
+}
+
+DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& memory,
+                                   const torch::Tensor& memory_mask, ReturnWeights return_weights) {
+  const torch::Tensor self_mask = causal_mask(x.size(1), x.device());
+  DecoderOutput result{x, {}, {}};
+  for (auto& layer : layers_) {
+    DecoderLayerImpl::Result layer_result =
+        layer(result.states, memory, self_mask, memory_mask, return_weights);
+    result.states = layer_result.output;
+    if (return_weights == ReturnWeights::no) continue;
+    result.self_weights.push_back(layer_result.self_weights);
+    result.cross_weights.push_back(layer_result.cross_weights);
+  }
+  if (norm_) result.states = norm_(result.states);
+  return result;
+}
+
+DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor& memory_mask) {
+  DecoderCache cache{{}, memory_mask, 0};
+  for (auto& layer : layers_) cache.layers.push_back({{}, layer->cross_attention->project_memory(memory)});
+  return cache;
+}
+
+DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache,
+                              ReturnWeights return_weights) {
+  TORCH_CHECK_VALUE(cache.layers.size() == layers_.size(), "the decoder has ", layers_.size(),
+                    " layers, but the cache ", cache.layers.size());
+  DecoderStep result{x, {{}, cache.source_mask, cache.length + 1}, {}};
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    DecoderLayerImpl::StepResult layer =
+        layers_[i]->step(result.states, cache.layers[i], cache.source_mask, return_weights);
+    result.states = layer.output;
+    result.cache.layers.push_back(std::move(layer.cache));
+    if (return_weights == ReturnWeights::yes) result.cross_weights.push_back(layer.cross_weights);
+  }
+  if (norm_) result.states = norm_(result.states);
+  return result;
+}
+
+}  // namespace transmute

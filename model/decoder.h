@@ -1,0 +1,98 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+#include <transmute/model/attention.h>
+#include <transmute/model/feed_forward.h>
+#include <transmute/model/sublayer.h>
+
+#include <vector>
+
+namespace transmute {
+
+struct DecoderOutput {
+  torch::Tensor states;                      ///< [B,T,D]
+  std::vector<torch::Tensor> self_weights;   ///< each layer's, [B,H,T,T], where asked for
+  std::vector<torch::Tensor> cross_weights;  ///< each layer's, [B,H,T,S], where asked for
+};
+
+/// What decoding remembers of one layer. `self`: keys and values of the tokens so far, one row per hypothesis
+/// [B·N,H,t,K]. `cross`: those of the encoder's output, one row per sentence [B,H,S,K], shared by its N
+/// hypotheses.
+struct DecoderLayerCache {
+  KeyValue self;
+  KeyValue cross;
+};
+
+/// State of incremental decoding, a value: steps take one and return the next. Tensors are never written to
+/// after they are in a cache, so copies are cheap and may be kept.
+struct DecoderCache {
+  std::vector<DecoderLayerCache> layers;
+  torch::Tensor source_mask;  ///< [B,1,1,S]
+  int64_t length = 0;         ///< tokens decoded so far
+
+  /// The cache of other hypotheses: `sentences` [B'] picks the sentences that stay, `parents` [B'·N'] the row
+  /// of `self` that each new row continues. Int64, on the cache's device. An undefined `sentences` keeps all.
+  DecoderCache select(const torch::Tensor& sentences, const torch::Tensor& parents) const;
+};
+
+struct DecoderStep {
+  torch::Tensor states;  ///< [B,N,D]
+  DecoderCache cache;
+  std::vector<torch::Tensor> cross_weights;  ///< each layer's, [B,H,N,S], where asked for
+};
+
+/// Masked self-attention, attention to the encoder's output, feed-forward network, each in a ResidualNorm
+/// (section 3.1, Decoder).
+class DecoderLayerImpl : public torch::nn::Module {
+ public:
+  explicit DecoderLayerImpl(const TransformerOptions& options);
+
+  struct Result {
+    torch::Tensor output;  // [B,T,D]
+    torch::Tensor self_weights, cross_weights;
+  };
+  /// x: [B,T,D], memory: [B,S,D], self_mask: [1,1,T,T], memory_mask: [B,1,1,S].
+  Result forward(const torch::Tensor& x, const torch::Tensor& memory, const torch::Tensor& self_mask,
+                 const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no);
+
+  struct StepResult {
+    torch::Tensor output;  // [B,N,D]
+    DecoderLayerCache cache;
+    torch::Tensor cross_weights;  // [B,H,N,S]
+  };
+  /// One token more for each hypothesis. x: [B,N,D].
+  StepResult step(const torch::Tensor& x, const DecoderLayerCache& cache, const torch::Tensor& memory_mask,
+                  ReturnWeights return_weights = ReturnWeights::no);
+
+  MultiHeadAttention self_attention{nullptr}, cross_attention{nullptr};
+  FeedForward feed_forward{nullptr};
+  ResidualNorm self_attention_norm{nullptr}, cross_attention_norm{nullptr}, feed_forward_norm{nullptr};
+};
+TORCH_MODULE(DecoderLayer);
+
+/// N layers; with NormPosition::pre a final LayerNorm, `norm`.
+class DecoderImpl : public torch::nn::Module {
+ public:
+  explicit DecoderImpl(const TransformerOptions& options);
+
+  /// All positions at once, each seeing only those before it. x: [B,T,D], memory: [B,S,D], memory_mask:
+  /// [B,1,1,S].
+  DecoderOutput forward(const torch::Tensor& x, const torch::Tensor& memory, const torch::Tensor& memory_mask,
+                        ReturnWeights return_weights = ReturnWeights::no);
+
+  /// A cache with no token decoded yet: projects the memory once for each layer.
+  DecoderCache start(const torch::Tensor& memory, const torch::Tensor& memory_mask);
+
+  /// The next position of N hypotheses per sentence, the same numbers as `forward` gives there. x: [B,N,D];
+  /// the rows of cache.layers[i].self are B·N, sentence by sentence.
+  DecoderStep step(const torch::Tensor& x, const DecoderCache& cache,
+                   ReturnWeights return_weights = ReturnWeights::no);
+
+ private:
+  std::vector<DecoderLayer> layers_;
+  LayerNorm norm_{nullptr};
+};
+TORCH_MODULE(Decoder);
+
+}  // namespace transmute

@@ -1,0 +1,56 @@
+#include <transmute/model/encoder.h>
+
+#include <torch/torch.h>
+
+namespace transmute {
+
+MultiHeadAttentionOptions attention_options(const TransformerOptions& options) {
+  return {options.d_model, options.num_heads,      options.d_k,
+          options.d_v,     options.score_function, options.attention_dropout};
+}
+
+FeedForwardOptions feed_forward_options(const TransformerOptions& options) {
+  return {options.d_model, options.d_ff, options.activation_dropout};
+}
+
+EncoderLayerImpl::EncoderLayerImpl(const TransformerOptions& options)
+    : self_attention(register_module("self_attention", MultiHeadAttention(attention_options(options)))),
+      feed_forward(register_module("feed_forward", FeedForward(feed_forward_options(options)))),
+      self_attention_norm(register_module("self_attention_norm", ResidualNorm(options))),
+      feed_forward_norm(register_module("feed_forward_norm", ResidualNorm(options))) {}
+
+AttentionResult EncoderLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& mask,
+                                          ReturnWeights return_weights) {
+  torch::Tensor weights;
+  const torch::Tensor attended = self_attention_norm(x, [&](const torch::Tensor& input) {
+    AttentionResult result = self_attention(input, input, mask, return_weights);
+    weights = result.weights;
+    return result.output;
+  });
+  return {feed_forward_norm(attended, [&](const torch::Tensor& input) { return feed_forward(input); }),
+          weights};
+}
+
+EncoderImpl::EncoderImpl(const TransformerOptions& options) {
+  torch::nn::ModuleList list = register_module("layers", torch::nn::ModuleList());
+  for (int64_t i = 0; i < options.num_encoder_layers; ++i) {
+    layers_.emplace_back(options);
+    list->push_back(layers_.back());
+  }
+  if (options.norm_position == NormPosition::pre)
+    norm_ = register_module("norm", LayerNorm(options.d_model, options.norm_epsilon));
+}
+
+EncoderOutput EncoderImpl::forward(const torch::Tensor& x, const torch::Tensor& mask,
+                                   ReturnWeights return_weights) {
+  EncoderOutput result{x, {}};
+  for (auto& layer : layers_) {
+    AttentionResult layer_result = layer(result.memory, mask, return_weights);
+    result.memory = layer_result.output;
+    if (return_weights == ReturnWeights::yes) result.self_weights.push_back(layer_result.weights);
+  }
+  if (norm_) result.memory = norm_(result.memory);
+  return result;
+}
+
+}  // namespace transmute

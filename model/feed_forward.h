@@ -1,0 +1,31 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
+
+namespace transmute {
+
+struct FeedForwardOptions {
+  int64_t d_model = 512;
+  int64_t d_ff = 2048;
+  double dropout = 0.0;  ///< after the ReLU
+};
+
+/// FFN(x) = max(0, x W1 + b1) W2 + b2, Eq. 2, the same at each position. Parameters: inner.weight [F,D],
+/// inner.bias [F], outer.weight [D,F], outer.bias [D]; weights Xavier-uniform, biases 0.
+class FeedForwardImpl : public torch::nn::Module {
+ public:
+  explicit FeedForwardImpl(const FeedForwardOptions& options);
+
+  /// x: [...,D]; result: [...,D].
+  torch::Tensor forward(const torch::Tensor& x);
+
+  torch::nn::Linear inner{nullptr}, outer{nullptr};
+
+ private:
+  double dropout_;
+};
+TORCH_MODULE(FeedForward);
+
+}  // namespace transmute

@@ -1,0 +1,185 @@
+#include <transmute/model/kernels/dropout.h>
+
+#include <torch/torch.h>
+#include <transmute/common/random.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace transmute::kernels {
+
+namespace {
+
+struct ThreadState {
+  uint64_t key = 0;
+  uint64_t drawn = 0;
+  bool active = false;
+};
+thread_local ThreadState state;
+
+uint64_t next_mask_key() {
+  if (state.active) return combine_keys(state.key, state.drawn++);
+  return static_cast<uint64_t>(
+      torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
+}
+
+// Elements that share one 64-bit key; within a block a 32-bit hash of the position decides.
+constexpr int64_t kBlock = 1 << 16;
+
+// Degski's 32-bit variant of the SplitMix finaliser: 32-bit products are what vector units have.
+inline __attribute__((always_inline)) uint32_t hash_element(uint32_t index, uint64_t block_key) {
+  uint32_t x = index ^ static_cast<uint32_t>(block_key);
+  x = (x ^ (x >> 16)) * 0x45d9f3bU;
+  x = (x ^ (x >> 16)) * 0x45d9f3bU;
+  x = (x ^ (x >> 16)) + static_cast<uint32_t>(block_key >> 32);
+  x = (x ^ (x >> 15)) * 0x2c1b3c6dU;
+  return x ^ (x >> 16);
+}
+
+uint32_t drop_threshold(double probability) {
+  return static_cast<uint32_t>(std::lround(probability * 4294967296.0));
+}
+
+inline __attribute__((always_inline)) float bfloat16_to_float(uint16_t bits) {
+  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+
+// Rounds to nearest, ties to even. A NaN stays one: its payload's top bit is set in what arrives here.
+inline __attribute__((always_inline)) uint16_t float_to_bfloat16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+}
+
+inline __attribute__((always_inline)) float scaled(float value, float scale) {
+  return value * scale;
+}
+inline __attribute__((always_inline)) double scaled(double value, float scale) {
+  return value * scale;
+}
+inline __attribute__((always_inline)) uint16_t scaled(uint16_t value, float scale) {
+  return float_to_bfloat16(bfloat16_to_float(value) * scale);
+}
+
+template <class T>
+inline __attribute__((always_inline)) void apply_block(const T* in, T* out, int64_t count, uint64_t block_key,
+                                                       uint32_t threshold, float scale) {
+  for (int64_t i = 0; i < count; ++i) {
+    const T kept = scaled(in[i], scale);
+    out[i] = hash_element(static_cast<uint32_t>(i), block_key) >= threshold ? kept : T(0);
+  }
+}
+
+template <class T>
+using BlockFunction = void (*)(const T*, T*, int64_t, uint64_t, uint32_t, float);
+
+template <class T>
+void apply_block_baseline(const T* in, T* out, int64_t n, uint64_t key, uint32_t threshold, float scale) {
+  apply_block(in, out, n, key, threshold, scale);
+}
+
+#if defined(__x86_64__)
+template <class T>
+__attribute__((target("avx2"))) void apply_block_avx2(const T* in, T* out, int64_t n, uint64_t key,
+                                                      uint32_t threshold, float scale) {
+  apply_block(in, out, n, key, threshold, scale);
+}
+
+template <class T>
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void apply_block_avx512(const T* in, T* out,
+                                                                                      int64_t n, uint64_t key,
+                                                                                      uint32_t threshold,
+                                                                                      float scale) {
+  apply_block(in, out, n, key, threshold, scale);
+}
+#endif
+
+template <class T>
+BlockFunction<T> best_block_function() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return apply_block_avx512<T>;
+  if (__builtin_cpu_supports("avx2")) return apply_block_avx2<T>;
+#endif
+  return apply_block_baseline<T>;
+}
+
+template <class T>
+void apply_mask(const T* in, T* out, int64_t count, uint64_t key, double probability) {
+  static const BlockFunction<T> apply = best_block_function<T>();
+  const uint32_t threshold = drop_threshold(probability);
+  const auto scale = static_cast<float>(1.0 / (1.0 - probability));
+  for (int64_t begin = 0; begin < count; begin += kBlock)
+    apply(in + begin, out + begin, std::min(kBlock, count - begin), combine_keys(key, begin / kBlock),
+          threshold, scale);
+}
+
+torch::Tensor masked(const torch::Tensor& input, uint64_t key, double probability) {
+  const torch::Tensor in = input.contiguous();
+  torch::Tensor out = torch::empty_like(in);
+  switch (in.scalar_type()) {
+    case torch::kFloat:
+      apply_mask(in.data_ptr<float>(), out.data_ptr<float>(), in.numel(), key, probability);
+      break;
+    case torch::kDouble:
+      apply_mask(in.data_ptr<double>(), out.data_ptr<double>(), in.numel(), key, probability);
+      break;
+    case torch::kBFloat16:
+      apply_mask(static_cast<const uint16_t*>(in.data_ptr()), static_cast<uint16_t*>(out.data_ptr()),
+                 in.numel(), key, probability);
+      break;
+    default:
+      TORCH_CHECK_TYPE(false, "dropout: no CPU kernel for ", in.scalar_type());
+  }
+  return out;
+}
+
+struct HashedDropout : torch::autograd::Function<HashedDropout> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& input,
+                               int64_t key, double probability) {
+    context->saved_data["key"] = key;
+    context->saved_data["probability"] = probability;
+    return masked(input, static_cast<uint64_t>(key), probability);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto key = static_cast<uint64_t>(context->saved_data["key"].toInt());
+    return {masked(gradients[0], key, context->saved_data["probability"].toDouble()), {}, {}};
+  }
+};
+
+}  // namespace
+
+DropoutScope::DropoutScope(uint64_t key)
+    : outer_key_(state.key), outer_drawn_(state.drawn), outer_active_(state.active) {
+  state = {key, 0, true};
+}
+
+DropoutScope::~DropoutScope() {
+  state = {outer_key_, outer_drawn_, outer_active_};
+}
+
+torch::Tensor dropout(const torch::Tensor& input, double probability, bool training) {
+  TORCH_CHECK_VALUE(probability >= 0 && probability < 1, "dropout: probability must lie in [0, 1), not ",
+                    probability);
+  if (!training || probability == 0) return input;
+  if (!input.device().is_cpu()) return torch::dropout(input, probability, true);
+  return HashedDropout::apply(input, static_cast<int64_t>(next_mask_key()), probability);
+}
+
+torch::Tensor dropout_mask_reference(uint64_t key, int64_t elements, double probability) {
+  torch::Tensor mask = torch::empty({elements}, torch::kBool);
+  bool* keep = mask.data_ptr<bool>();
+  const uint64_t mask_key = combine_keys(key, uint64_t{0});
+  for (int64_t i = 0; i < elements; ++i)
+    keep[i] = hash_element(static_cast<uint32_t>(i % kBlock), combine_keys(mask_key, i / kBlock)) >=
+              drop_threshold(probability);
+  return mask;
+}
+
+}  // namespace transmute::kernels

@@ -1,0 +1,17 @@
+#include <transmute/model/masks.h>
+
+#include <torch/torch.h>
+
+namespace transmute {
+
+torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id) {
+  TORCH_CHECK_VALUE(ids.dim() == 2, "padding_mask: ids must be [B,S], not ", ids.sizes());
+  return ids.ne(padding_id).unsqueeze(1).unsqueeze(1);  // [B,1,1,S]
+}
+
+torch::Tensor causal_mask(int64_t length, const torch::Device& device) {
+  const auto options = torch::TensorOptions().dtype(torch::kBool).device(device);
+  return torch::ones({length, length}, options).tril_().unsqueeze(0).unsqueeze(0);  // [1,1,T,T]
+}
+
+}  // namespace transmute

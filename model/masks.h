@@ -1,0 +1,17 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace transmute {
+
+/// Masks are bool tensors, true = may attend, that broadcast against scores [B,H,T,S]. This file makes all of
+/// them.
+
+/// May attend to every token that is not padding. ids: [B,S]; result: [B,1,1,S].
+torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id);
+
+/// Position t may attend to positions up to t (section 3.2.3, masked decoder self-attention). Result:
+/// [1,1,T,T].
+torch::Tensor causal_mask(int64_t length, const torch::Device& device);
+
+}  // namespace transmute

@@ -1,0 +1,90 @@
+#include <transmute/model/options.h>
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace transmute {
+
+namespace {
+
+void require(bool holds, const std::string& message) {
+  if (!holds) throw std::invalid_argument(message);
+}
+
+void require_positive(int64_t value, const char* name) {
+  require(value > 0, fmt::format("model.{} must be at least 1, not {}", name, value));
+}
+
+void require_probability(double value, const char* name) {
+  require(value >= 0 && value < 1, fmt::format("model.{} must lie in [0, 1), not {}", name, value));
+}
+
+int64_t attention_parameters(const TransformerOptions& o) {
+  const int64_t projections = o.num_heads * (2 * o.d_model * o.d_k + 2 * o.d_model * o.d_v);
+  switch (o.score_function) {
+    case ScoreFunction::additive:
+      return projections + o.num_heads * (2 * o.d_k * o.d_k + o.d_k);
+    case ScoreFunction::bilinear:
+      return projections + o.num_heads * o.d_k * o.d_k;
+    default:
+      return projections;
+  }
+}
+
+}  // namespace
+
+TransformerOptions validated(TransformerOptions o) {
+  require_positive(o.source_vocab_size, "source_vocab_size");
+  require_positive(o.target_vocab_size, "target_vocab_size");
+  require_positive(o.num_encoder_layers, "num_encoder_layers");
+  require_positive(o.num_decoder_layers, "num_decoder_layers");
+  require_positive(o.d_model, "d_model");
+  require_positive(o.num_heads, "num_heads");
+  require_positive(o.d_ff, "d_ff");
+  require_positive(o.max_positions, "max_positions");
+  require_probability(o.dropout, "dropout");
+  require_probability(o.attention_dropout, "attention_dropout");
+  require_probability(o.activation_dropout, "activation_dropout");
+  require(o.d_k >= 0 && o.d_v >= 0,
+          "model.d_k and model.d_v must not be negative (0 means d_model / num_heads)");
+  if (o.d_k == 0 || o.d_v == 0)
+    require(
+        o.d_model % o.num_heads == 0,
+        fmt::format("model.d_model {} is not a multiple of model.num_heads {}; change one of them, or give "
+                    "model.d_k and model.d_v",
+                    o.d_model, o.num_heads));
+  if (o.d_k == 0) o.d_k = o.d_model / o.num_heads;
+  if (o.d_v == 0) o.d_v = o.d_model / o.num_heads;
+  require(
+      o.positional_encoding != PositionalEncodingKind::sinusoidal || o.d_model % 2 == 0,
+      fmt::format("model.d_model {} must be even for sinusoidal positions: each frequency takes a sine and a "
+                  "cosine",
+                  o.d_model));
+  require(o.embedding_tying != EmbeddingTying::all || o.source_vocab_size == o.target_vocab_size,
+          fmt::format(
+              "model.embedding_tying all needs one vocabulary for both languages, but they have {} and {} "
+              "pieces; set tokenizer.vocabulary: shared, or model.embedding_tying: target_output",
+              o.source_vocab_size, o.target_vocab_size));
+  return o;
+}
+
+int64_t parameter_count(const TransformerOptions& options) {
+  const TransformerOptions o = validated(options);
+  const int64_t attention = attention_parameters(o);
+  const int64_t norm = 2 * o.d_model;
+  const int64_t feed_forward = 2 * o.d_model * o.d_ff + o.d_ff + o.d_model;
+  const int64_t encoder_layer = attention + feed_forward + 2 * norm;
+  const int64_t decoder_layer = 2 * attention + feed_forward + 3 * norm;
+  const int64_t final_norms = o.norm_position == NormPosition::pre ? 2 * norm : 0;
+
+  int64_t embedding_rows = o.source_vocab_size;
+  if (o.embedding_tying != EmbeddingTying::all) embedding_rows += o.target_vocab_size;
+  if (o.embedding_tying == EmbeddingTying::none) embedding_rows += o.target_vocab_size;
+  if (o.positional_encoding == PositionalEncodingKind::learned) embedding_rows += 2 * o.max_positions;
+
+  return o.num_encoder_layers * encoder_layer + o.num_decoder_layers * decoder_layer + final_norms +
+         embedding_rows * o.d_model;
+}
+
+}  // namespace transmute

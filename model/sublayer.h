@@ -1,0 +1,40 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+#include <transmute/model/options.h>
+
+#include <functional>
+
+namespace transmute {
+
+/// LayerNorm over the last dimension (Ba, Kiros, Hinton, 2016). Parameters: weight [D] = 1, bias [D] = 0.
+class LayerNormImpl : public torch::nn::Module {
+ public:
+  LayerNormImpl(int64_t d_model, double epsilon);
+  torch::Tensor forward(const torch::Tensor& x);  ///< x: [...,D]
+
+  torch::Tensor weight, bias;
+
+ private:
+  double epsilon_;
+};
+TORCH_MODULE(LayerNorm);
+
+/// Residual connection, dropout and LayerNorm around a sub-layer (sections 3.1 and 5.4):
+/// post: LayerNorm(x + Dropout(layer(x))); pre: x + Dropout(layer(LayerNorm(x))).
+class ResidualNormImpl : public LayerNormImpl {
+ public:
+  explicit ResidualNormImpl(const TransformerOptions& options);
+
+  /// x: [B,T,D]; `layer` maps [B,T,D] to [B,T,D].
+  torch::Tensor forward(const torch::Tensor& x,
+                        const std::function<torch::Tensor(const torch::Tensor&)>& layer);
+
+ private:
+  NormPosition position_;
+  double dropout_;
+};
+TORCH_MODULE(ResidualNorm);
+
+}  // namespace transmute

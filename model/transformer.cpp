@@ -1,0 +1,96 @@
+#include <transmute/model/transformer.h>
+
+#include <torch/torch.h>
+#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/masks.h>
+
+#include <cmath>
+
+namespace transmute {
+
+namespace {
+
+torch::nn::Embedding make_embedding(int64_t vocab_size, int64_t d_model) {
+  torch::nn::Embedding table(vocab_size, d_model);
+  torch::nn::init::normal_(table->weight, 0.0, 1.0 / std::sqrt(static_cast<double>(d_model)));
+  return table;
+}
+
+void check_ids(const torch::Tensor& ids, const char* name) {
+  TORCH_CHECK_VALUE(ids.dim() == 2 && ids.scalar_type() == torch::kLong, name,
+                    " must be int64 ids [B,L], not ", ids.scalar_type(), " ", ids.sizes());
+}
+
+}  // namespace
+
+TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(validated(given)) {
+  if (options.embedding_tying == EmbeddingTying::all) {
+    source_embedding_ =
+        register_module("embedding", make_embedding(options.source_vocab_size, options.d_model));
+    target_embedding_ = source_embedding_;
+  } else {
+    source_embedding_ =
+        register_module("source_embedding", make_embedding(options.source_vocab_size, options.d_model));
+    target_embedding_ =
+        register_module("target_embedding", make_embedding(options.target_vocab_size, options.d_model));
+  }
+  if (options.embedding_tying == EmbeddingTying::none) {
+    output_ = register_module(
+        "output",
+        torch::nn::Linear(torch::nn::LinearOptions(options.d_model, options.target_vocab_size).bias(false)));
+    torch::nn::init::xavier_uniform_(output_->weight);
+  }
+  const auto make_positions = [&] {
+    return PositionalEncoding(options.positional_encoding, options.d_model, options.max_positions);
+  };
+  source_positions_ = register_module("source_positions", make_positions());
+  target_positions_ = register_module("target_positions", make_positions());
+  encoder = register_module("encoder", Encoder(options));
+  decoder = register_module("decoder", Decoder(options));
+}
+
+// ids: [B,L], position_vectors: broadcastable to [B,L,D]; result: [B,L,D].
+torch::Tensor TransformerImpl::embed(torch::nn::Embedding& table, const torch::Tensor& ids,
+                                     const torch::Tensor& position_vectors) {
+  const double scale = std::sqrt(static_cast<double>(options.d_model));
+  const torch::Tensor vectors = table(ids);
+  return kernels::dropout(torch::add(position_vectors, vectors, scale), options.dropout, is_training());
+}
+
+EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights return_weights) {
+  check_ids(source, "source");
+  const torch::Tensor mask = padding_mask(source, options.padding_id);
+  const torch::Tensor positions = source_positions_(0, source.size(1), source.device());
+  EncoderOutput encoded = encoder(embed(source_embedding_, source, positions), mask, return_weights);
+  return {encoded.memory, mask, std::move(encoded.self_weights)};
+}
+
+DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const EncodedSource& source,
+                                      ReturnWeights return_weights) {
+  check_ids(target_in, "target_in");
+  // Padding stands at the right end of a row, where the causal mask hides it from every real position.
+  const torch::Tensor positions = target_positions_(0, target_in.size(1), target_in.device());
+  return decoder(embed(target_embedding_, target_in, positions), source.memory, source.mask, return_weights);
+}
+
+torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
+  return torch::nn::functional::linear(states, output_ ? output_->weight : target_embedding_->weight);
+}
+
+torch::Tensor TransformerImpl::forward(const torch::Tensor& source, const torch::Tensor& target_in) {
+  return project(decode(target_in, encode(source)).states);
+}
+
+DecoderCache TransformerImpl::start_decoding(const EncodedSource& source) {
+  return decoder->start(source.memory, source.mask);
+}
+
+DecoderStep TransformerImpl::step(const torch::Tensor& ids, const DecoderCache& cache,
+                                  ReturnWeights return_weights) {
+  check_ids(ids, "ids");
+  // All hypotheses stand at the same position: [1,D] serves every one.
+  const torch::Tensor position = target_positions_(cache.length, 1, ids.device());
+  return decoder->step(embed(target_embedding_, ids, position), cache, return_weights);
+}
+
+}  // namespace transmute

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
+#include <transmute/model/decoder.h>
+#include <transmute/model/encoder.h>
+#include <transmute/model/options.h>
+#include <transmute/model/positional_encoding.h>
+
+namespace transmute {
+
+/// The encoder's output with the mask that goes with it.
+struct EncodedSource {
+  torch::Tensor memory;                     ///< [B,S,D]
+  torch::Tensor mask;                       ///< [B,1,1,S]
+  std::vector<torch::Tensor> self_weights;  ///< each layer's, [B,H,S,S], where asked for
+};
+
+/// The Transformer of section 3: ids in, logits over the target vocabulary out.
+///
+/// Embeddings are scaled by sqrt(d_model) and drawn from N(0, 1/d_model), which gives them unit variance
+/// after the scale; other matrices are Xavier-uniform, biases 0 (the paper is silent on all of this but the
+/// scale). Parameters are float32 and named as in `encoder.layers.0.self_attention.query.weight`; tied
+/// embeddings are one parameter, `embedding.weight`, else `source_embedding.weight`,
+/// `target_embedding.weight` and, untied, `output.weight`.
+///
+/// `forward` and its parts have no side effects: a module in eval mode may be used by many threads at once.
+class TransformerImpl : public torch::nn::Module {
+ public:
+  /// @throws std::invalid_argument, see validated().
+  explicit TransformerImpl(const TransformerOptions& options);
+
+  /// Teacher forcing: source: [B,S], target_in: [B,T] ids; result: logits [B,T,V].
+  torch::Tensor forward(const torch::Tensor& source, const torch::Tensor& target_in);
+
+  /// source: [B,S] ids, rows filled up with padding_id.
+  EncodedSource encode(const torch::Tensor& source, ReturnWeights return_weights = ReturnWeights::no);
+
+  /// target_in: [B,T] ids. The states are the decoder's, before `project`.
+  DecoderOutput decode(const torch::Tensor& target_in, const EncodedSource& source,
+                       ReturnWeights return_weights = ReturnWeights::no);
+
+  /// states: [...,D]; result: logits [...,V] (section 3.4).
+  torch::Tensor project(const torch::Tensor& states);
+
+  /// Incremental decoding: a fresh cache, then one `step` per token. ids: [B,N], the token that each of the N
+  /// hypotheses of each sentence ended with; the first is special id "begin".
+  DecoderCache start_decoding(const EncodedSource& source);
+  DecoderStep step(const torch::Tensor& ids, const DecoderCache& cache,
+                   ReturnWeights return_weights = ReturnWeights::no);
+
+  const TransformerOptions options;  ///< validated
+  Encoder encoder{nullptr};
+  Decoder decoder{nullptr};
+
+ private:
+  torch::Tensor embed(torch::nn::Embedding& table, const torch::Tensor& ids,
+                      const torch::Tensor& position_vectors);
+
+  torch::nn::Embedding source_embedding_{nullptr}, target_embedding_{nullptr};
+  torch::nn::Linear output_{nullptr};  // only where the output matrix is not tied
+  PositionalEncoding source_positions_{nullptr}, target_positions_{nullptr};
+};
+TORCH_MODULE(Transformer);
+
+}  // namespace transmute

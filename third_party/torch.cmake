@@ -1,0 +1,57 @@
+# transmute::torch: LibTorch 1.13 or newer, the one that CMAKE_PREFIX_PATH names, else the system's.
+include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")
+if(TARGET transmute::torch)
+  return()
+endif()
+
+# This file is included, not called, at the top folder's scope: LibTorch's configuration of a CUDA build enables a
+# language. Its running commentary is silenced, its warnings and errors are not.
+set(_transmute_log_level "${CMAKE_MESSAGE_LOG_LEVEL}")
+set(CMAKE_MESSAGE_LOG_LEVEL WARNING)
+find_package(Torch 1.13 CONFIG QUIET)
+set(CMAKE_MESSAGE_LOG_LEVEL "${_transmute_log_level}")
+
+set(_transmute_torch_REASON "")
+if(NOT Torch_FOUND AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  transmute_populate(libtorch _transmute_torch # 2.5.1, CPU, C++11 ABI
+    URL "https://download.pytorch.org/libtorch/cpu/libtorch-cxx11-abi-shared-with-deps-2.5.1%2Bcpu.zip"
+    URL_HASH SHA256=618ca54eef82a1dca46ff1993d5807d9c0deb0bae147da4974166a147cb562fa)
+  if(_transmute_torch)
+    set(CMAKE_MESSAGE_LOG_LEVEL WARNING)
+    find_package(Torch 1.13 CONFIG QUIET PATHS "${_transmute_torch}" NO_DEFAULT_PATH)
+    set(CMAKE_MESSAGE_LOG_LEVEL "${_transmute_log_level}")
+  endif()
+endif()
+
+if(NOT Torch_FOUND)
+  transmute_missing(torch REASON "${_transmute_torch_REASON}" NEEDS "LibTorch 1.13 or newer"
+    DEBIAN libtorch-dev FEDORA python3-torch-devel BREW pytorch
+    HINT "A LibTorch that Python's torch brought along is named by\n\
+  -DCMAKE_PREFIX_PATH=\"$(python3 -c 'import torch; print(torch.utils.cmake_prefix_path)')\"")
+  return()
+endif()
+
+# The old string ABI cannot be mixed with SentencePiece, yaml-cpp and the others, which are built with the new one.
+if(TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
+  message(FATAL_ERROR "The LibTorch at ${TORCH_INSTALL_PREFIX} was built with the old C++ string ABI \
+(${TORCH_CXX_FLAGS}), which transmute's other dependencies do not use. Name a build with the C++11 ABI: LibTorch's \
+cxx11-abi download, Debian's libtorch-dev, or a Python torch of 2.6 or newer.")
+endif()
+
+set(_transmute_torch_from "system, CPU")
+if(TARGET torch_cuda)
+  set(_transmute_torch_from "system, CUDA")
+endif()
+if(FETCHCONTENT_BASE_DIR)
+  string(FIND "${Torch_DIR}" "${FETCHCONTENT_BASE_DIR}/" _transmute_at)
+  if(_transmute_at EQUAL 0)
+    set(_transmute_torch_from "fetched, CPU")
+  endif()
+endif()
+transmute_provide(torch VERSION "${Torch_VERSION}" FROM "${_transmute_torch_from} (${Torch_DIR})"
+  TARGETS ${TORCH_LIBRARIES})
+target_include_directories(transmute::torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+if(TORCH_CXX_FLAGS)
+  separate_arguments(_transmute_torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
+  target_compile_options(transmute::torch INTERFACE ${_transmute_torch_flags})
+endif()

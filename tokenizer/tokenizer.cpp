@@ -1,0 +1,223 @@
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+#include <transmute/common/files.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace transmute {
+
+namespace {
+
+constexpr const char* kSharedFile = "tokenizer.model";
+constexpr const char* kSourceFile = "tokenizer.source.model";
+constexpr const char* kTargetFile = "tokenizer.target.model";
+// Fixed, because the threads' partial sums are part of the result: the same text gives the same model
+// everywhere.
+constexpr int kTrainingThreads = 4;
+// SentencePiece passes over longer lines while it learns; they are still tokenised afterwards.
+constexpr int kMaxTrainingLineBytes = 1 << 16;
+
+std::string path_in(const std::string& folder, const char* file) {
+  return (std::filesystem::path(folder) / file).string();
+}
+
+std::shared_ptr<const SubwordModel> load_model(const std::string& path) {
+  return std::make_shared<SubwordModel>(read_file(path), path);
+}
+
+// Feeds SentencePiece from LineSources, one after the other.
+class LineIterator : public sentencepiece::SentenceIterator {
+ public:
+  explicit LineIterator(std::vector<LineSource> sources) : sources_(std::move(sources)) { Next(); }
+  bool done() const override { return done_; }
+  void Next() override {
+    while (current_ < sources_.size()) {
+      if (sources_[current_](line_)) {
+        if (!line_.empty()) ++lines_;
+        return;
+      }
+      ++current_;
+    }
+    done_ = true;
+  }
+  const std::string& value() const override { return line_; }
+  sentencepiece::util::Status status() const override { return {}; }
+  int64_t lines() const { return lines_; }
+
+ private:
+  std::vector<LineSource> sources_;
+  size_t current_ = 0;
+  std::string line_;
+  int64_t lines_ = 0;
+  bool done_ = false;
+};
+
+std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOptions& options) {
+  // SentencePiece splits this list at commas and knows CSV quotes.
+  std::string symbols;
+  for (const auto& symbol : options.user_defined_symbols) {
+    std::string escaped = std::regex_replace(symbol, std::regex("\""), "\"\"");
+    symbols += (symbols.empty() ? "\"" : ",\"") + escaped + "\"";
+  }
+  std::unordered_map<std::string, std::string> arguments{
+      {"model_type", options.algorithm == SubwordAlgorithm::bpe ? "bpe" : "unigram"},
+      {"vocab_size", fmt::format("{}", options.vocab_size)},
+      {"character_coverage", fmt::format("{}", options.character_coverage)},
+      {"byte_fallback", options.byte_fallback ? "true" : "false"},
+      {"normalization_rule_name", options.normalization},
+      {"input_sentence_size", fmt::format("{}", options.max_training_sentences)},
+      {"shuffle_input_sentence", "true"},
+      {"max_sentence_length", fmt::format("{}", kMaxTrainingLineBytes)},
+      {"num_threads", fmt::format("{}", kTrainingThreads)},
+      {"pad_id", fmt::format("{}", special_ids::kPad)},
+      {"unk_id", fmt::format("{}", special_ids::kUnknown)},
+      {"bos_id", fmt::format("{}", special_ids::kBegin)},
+      {"eos_id", fmt::format("{}", special_ids::kEnd)},
+      {"minloglevel", "2"},
+  };
+  if (!symbols.empty()) arguments["user_defined_symbols"] = symbols;
+  return arguments;
+}
+
+// SentencePiece's message without its place in its sources, with the remedy in this project's terms.
+std::invalid_argument explain(const std::string& message, const TokenizerOptions& options) {
+  std::smatch match;
+  if (std::regex_search(message, match, std::regex("set it to a value <= (\\d+)")))
+    return std::invalid_argument(
+        fmt::format("tokenizer.vocab_size {} is more than the training text supports; set it to at most {}",
+                    options.vocab_size, match[1].str()));
+  if (std::regex_search(message, match, std::regex("smaller than required_chars\\. \\d+ vs (\\d+)")))
+    return std::invalid_argument(fmt::format(
+        "tokenizer.vocab_size {} is less than the {} pieces that the text's single characters and the "
+        "reserved ids take; raise it, or lower tokenizer.character_coverage",
+        options.vocab_size, match[1].str()));
+  return std::invalid_argument("the tokenizer cannot be trained with these options: " + message);
+}
+
+std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options,
+                                                std::vector<LineSource> sources) {
+  sentencepiece::SetRandomGeneratorSeed(1);
+  LineIterator lines(std::move(sources));
+  std::string serialized;
+  const auto status =
+      sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &lines, &serialized);
+  if (lines.lines() == 0)
+    throw std::invalid_argument("the tokenizer cannot be trained: the training text is empty");
+  if (!status.ok()) throw explain(status.message(), options);
+  auto model = std::make_shared<SubwordModel>(std::move(serialized), "the trained tokenizer");
+  // BPE ends early, without an error, where no pair is left to merge.
+  if (model->size() < options.vocab_size)
+    throw std::invalid_argument(
+        fmt::format("tokenizer.vocab_size {} is more than the training text supports; set it to at most {}",
+                    options.vocab_size, model->size()));
+  return model;
+}
+
+bool is_control(int64_t id) {
+  return id < special_ids::kCount && id != special_ids::kUnknown;
+}
+
+}  // namespace
+
+struct SubwordModel::Processor : sentencepiece::SentencePieceProcessor {};
+
+SubwordModel::SubwordModel(std::string serialized, const std::string& name)
+    : processor_(std::make_unique<Processor>()), serialized_(std::move(serialized)) {
+  const auto status = processor_->LoadFromSerializedProto(serialized_);
+  if (!status.ok() || processor_->GetPieceSize() <= special_ids::kCount)
+    throw std::runtime_error(
+        fmt::format("{}: not a SentencePiece model, or damaged; train again or restore it", name));
+  const bool reserved_as_agreed =
+      processor_->pad_id() == special_ids::kPad && processor_->unk_id() == special_ids::kUnknown &&
+      processor_->bos_id() == special_ids::kBegin && processor_->eos_id() == special_ids::kEnd;
+  if (!reserved_as_agreed)
+    throw std::runtime_error(fmt::format(
+        "{}: its ids for padding, unknown, begin and end are {}, {}, {}, {}; transmute needs {}, {}, {}, {} "
+        "(train "
+        "SentencePiece with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3)",
+        name, processor_->pad_id(), processor_->unk_id(), processor_->bos_id(), processor_->eos_id(),
+        special_ids::kPad, special_ids::kUnknown, special_ids::kBegin, special_ids::kEnd));
+}
+
+SubwordModel::~SubwordModel() = default;
+
+int64_t SubwordModel::size() const {
+  return processor_->GetPieceSize();
+}
+
+Ids SubwordModel::encode(std::string_view text) const {
+  std::vector<int> ids;
+  const auto status = processor_->Encode({text.data(), text.size()}, &ids);
+  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
+  return Ids(ids.begin(), ids.end());
+}
+
+std::vector<std::string> SubwordModel::encode_as_pieces(std::string_view text) const {
+  std::vector<std::string> pieces;
+  const auto status = processor_->Encode({text.data(), text.size()}, &pieces);
+  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
+  return pieces;
+}
+
+std::string SubwordModel::decode(const Ids& ids) const {
+  std::vector<int> content;
+  for (const int64_t id : ids) {
+    if (id < 0 || id >= size())
+      throw std::invalid_argument(fmt::format("token id {} is outside the vocabulary of {}", id, size()));
+    if (!is_control(id)) content.push_back(static_cast<int>(id));
+  }
+  std::string text;
+  const auto status = processor_->Decode(content, &text);
+  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
+  return text;
+}
+
+std::string SubwordModel::piece(int64_t id) const {
+  if (id < 0 || id >= size())
+    throw std::invalid_argument(fmt::format("token id {} is outside the vocabulary of {}", id, size()));
+  return processor_->IdToPiece(static_cast<int>(id));
+}
+
+Tokenizer::Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr<const SubwordModel> target)
+    : source_(std::move(source)), target_(std::move(target)) {}
+
+bool Tokenizer::exists(const std::string& folder) {
+  return std::filesystem::exists(path_in(folder, kSharedFile)) ||
+         (std::filesystem::exists(path_in(folder, kSourceFile)) &&
+          std::filesystem::exists(path_in(folder, kTargetFile)));
+}
+
+Tokenizer Tokenizer::load(const std::string& folder) {
+  if (std::filesystem::exists(path_in(folder, kSourceFile)))
+    return Tokenizer(load_model(path_in(folder, kSourceFile)), load_model(path_in(folder, kTargetFile)));
+  const auto both = load_model(path_in(folder, kSharedFile));
+  return Tokenizer(both, both);
+}
+
+void Tokenizer::save(const std::string& folder) const {
+  if (shared()) {
+    write_file_atomically(path_in(folder, kSharedFile), source_->serialized());
+    return;
+  }
+  write_file_atomically(path_in(folder, kSourceFile), source_->serialized());
+  write_file_atomically(path_in(folder, kTargetFile), target_->serialized());
+}
+
+Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source,
+                          const LineSource& target) {
+  if (options.vocabulary == VocabularySharing::shared) {
+    const auto both = train_model(options, {source, target});
+    return Tokenizer(both, both);
+  }
+  auto source_model = train_model(options, {source});
+  return Tokenizer(std::move(source_model), train_model(options, {target}));
+}
+
+}  // namespace transmute

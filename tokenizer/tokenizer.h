@@ -1,0 +1,70 @@
+#pragma once
+
+#include <transmute/tokenizer/options.h>
+#include <transmute/tokenizer/special_ids.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+
+/// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.
+class SubwordModel {
+ public:
+  /// @param serialized the bytes of a `.model` file
+  /// @param name what messages call it, for example its path
+  /// @throws std::runtime_error where the bytes are no SentencePiece model, or its reserved ids are not
+  /// special_ids
+  SubwordModel(std::string serialized, const std::string& name);
+  ~SubwordModel();
+  SubwordModel(const SubwordModel&) = delete;
+  SubwordModel& operator=(const SubwordModel&) = delete;
+
+  int64_t size() const;
+  /// Without reserved ids at either end; empty for a text without content.
+  Ids encode(std::string_view text) const;
+  std::vector<std::string> encode_as_pieces(std::string_view text) const;
+  /// Reserved ids other than unknown are passed over.
+  std::string decode(const Ids& ids) const;
+  std::string piece(int64_t id) const;
+  const std::string& serialized() const { return serialized_; }
+
+ private:
+  struct Processor;
+  std::unique_ptr<Processor> processor_;
+  std::string serialized_;
+};
+
+/// Source and target side of a language pair: two SubwordModels, or one that serves both.
+///
+/// On disk: `tokenizer.model`, or `tokenizer.source.model` and `tokenizer.target.model`.
+class Tokenizer {
+ public:
+  Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr<const SubwordModel> target);
+
+  /// @throws std::runtime_error naming the file that is missing or damaged.
+  static Tokenizer load(const std::string& folder);
+  static bool exists(const std::string& folder);
+  void save(const std::string& folder) const;
+
+  const SubwordModel& source() const { return *source_; }
+  const SubwordModel& target() const { return *target_; }
+  bool shared() const { return source_ == target_; }
+
+ private:
+  std::shared_ptr<const SubwordModel> source_;
+  std::shared_ptr<const SubwordModel> target_;
+};
+
+/// Hands out one line of text a call; false at the end.
+using LineSource = std::function<bool(std::string& line)>;
+
+/// Learns a Tokenizer from parallel text; a shared one sees both sides.
+/// @throws std::invalid_argument with the value to choose, where the text cannot support the options.
+Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source,
+                          const LineSource& target);
+
+}  // namespace transmute
