@@ -29,7 +29,7 @@ endfunction()
 #                   [OPTIONAL])
 # Ends the configuration with what is missing and how to get it; when optional, only says so.
 function(transmute_missing name)
-  cmake_parse_arguments(arg "OPTIONAL" "REASON;NEEDS;DEBIAN;FEDORA;BREW;HINT" "" ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL" "REASON;NEEDS;DEBIAN;FEDORA;BREW;HINT" "")
   set(text "transmute needs ${arg_NEEDS}, which was not found${arg_REASON}. Install it:\n")
   foreach(way IN ITEMS "Debian, Ubuntu|apt install |DEBIAN" "Fedora|dnf install |FEDORA" "macOS|brew install |BREW")
     string(REPLACE "|" ";" way "${way}")
@@ -107,7 +107,9 @@ function(transmute_populate name result)
   # The source is only brought here; a folder that does not exist keeps FetchContent from adding it to the build.
   FetchContent_Declare(${name} ${source} SOURCE_SUBDIR added-by-transmute)
   FetchContent_MakeAvailable(${name})
-  file(TOUCH "${stamp}")
+  if(NOT FETCHCONTENT_SOURCE_DIR_${upper})
+    file(TOUCH "${stamp}")
+  endif()
   set(${result} "${${name}_SOURCE_DIR}" PARENT_SCOPE)
 endfunction()
 
@@ -116,6 +118,7 @@ endfunction()
 function(transmute_add_fetched folder)
   cmake_parse_arguments(arg "" "" "SETTINGS" ${ARGN})
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)   # its options obey the variables set here
+  set(CMAKE_POLICY_DEFAULT_CMP0063 NEW)   # its static libraries obey the visibility set here
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5)   # CMake 4 builds projects that ask for an older CMake
   set(CMAKE_WARN_DEPRECATED OFF)
   set(CMAKE_MESSAGE_LOG_LEVEL WARNING)

@@ -41,7 +41,8 @@ function(transmute_private_copy library result)
     file(MAKE_DIRECTORY "${folder}")
     execute_process(
       COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C sed -e "s/6google8protobuf/6hNogle8protobuf/g"
-        -e "s/libsentencepiece[.]so/libtransmute_spm.so/g" -e "s/libsentencepiece_train[.]so/libtransmute_spm_train.so/g"
+        -e "s/libsentencepiece[.]so/libtransmute_spm.so/g"
+        -e "s/libsentencepiece_train[.]so/libtransmute_spm_train.so/g"
       INPUT_FILE "${original}" OUTPUT_FILE "${copy}" RESULT_VARIABLE status)
     file(SIZE "${original}" original_bytes)
     file(SIZE "${copy}" copied_bytes)
