@@ -1,6 +1,7 @@
 #include <transmute/common/config_schema.h>
 
-#include <fmt/format.h>
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <yaml-cpp/yaml.h>
 

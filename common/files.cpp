@@ -1,7 +1,7 @@
 #include <transmute/common/files.h>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -41,18 +41,6 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-void write_synced(const std::string& path, std::string_view content) {
-  Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-  if (file.fd < 0) fail(path, "cannot be written");
-  for (size_t done = 0; done < content.size();) {
-    const ssize_t written = ::write(file.fd, content.data() + done, content.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path, "cannot be written");
-    done += static_cast<size_t>(written);
-  }
-  if (::fsync(file.fd) != 0) fail(path, "cannot be synced to disk");
-}
-
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -65,16 +53,42 @@ std::string read_file(const std::string& path) {
   return std::move(content).str();
 }
 
-void write_file_atomically(const std::string& path, std::string_view content) {
-  const std::string partial = path + ".partial";
-  try {
-    write_synced(partial, content);
-    if (::rename(partial.c_str(), path.c_str()) != 0) fail(path, "cannot be replaced");
-    sync_path(parent_of(path));
-  } catch (...) {
-    ::unlink(partial.c_str());
-    throw;
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(path),
+      partial_(path + ".partial"),
+      fd_(::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+  if (fd_ < 0) fail(path_, "cannot be written");
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(partial_.c_str());
+}
+
+void AtomicFile::write(const void* bytes, size_t count) {
+  const char* next = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = ::write(fd_, next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path_, "cannot be written");
+    next += written;
+    count -= static_cast<size_t>(written);
   }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(fd_) != 0) fail(path_, "cannot be synced to disk");
+  if (::rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, "cannot be replaced");
+  ::close(fd_);
+  fd_ = -1;
+  sync_path(parent_of(path_));
+}
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content.data(), content.size());
+  file.commit();
 }
 
 void write_folder_atomically(const std::string& path, const std::function<void(const std::string&)>& fill) {

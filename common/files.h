@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,24 @@ std::string read_file(const std::string& path);
 /// @throws std::runtime_error naming the file and the cause, a full disk among them; `path` is then
 /// untouched.
 void write_file_atomically(const std::string& path, std::string_view content);
+
+/// A file that appears under its name only when it is complete: `write` what it holds, then `commit`. Without
+/// a commit nothing remains. Errors as for write_file_atomically.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* bytes, size_t count);
+  void commit();
+
+ private:
+  std::string path_;
+  std::string partial_;
+  int fd_ = -1;
+};
 
 /// Makes the folder `path` with what `fill` writes into the folder that it is given; all or nothing, as for
 /// write_file_atomically. An older folder of that name is replaced.

@@ -1,6 +1,6 @@
 #include <transmute/common/text_file.h>
 
-#include <fmt/format.h>
+#include <spdlog/fmt/fmt.h>
 #include <unicode/utf8.h>
 #include <zlib.h>
 

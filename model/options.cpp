@@ -1,6 +1,6 @@
 #include <transmute/model/options.h>
 
-#include <fmt/format.h>
+#include <spdlog/fmt/fmt.h>
 
 #include <stdexcept>
 

@@ -21,17 +21,17 @@ PositionalEncodingImpl::PositionalEncodingImpl(PositionalEncodingKind kind, int6
     table_ = register_parameter("weight", torch::empty({max_positions, d_model}));
     torch::nn::init::normal_(table_, 0.0, 1.0 / std::sqrt(static_cast<double>(d_model)));
   } else {
-    table_ = sinusoidal_positions(0, max_positions, d_model);
+    table_ = register_buffer("sinusoids", sinusoidal_positions(0, max_positions, d_model));
   }
 }
 
-torch::Tensor PositionalEncodingImpl::forward(int64_t first, int64_t length, const torch::Device& device) {
+torch::Tensor PositionalEncodingImpl::forward(int64_t first, int64_t length) {
   const bool in_table = first + length <= max_positions_;
   if (kind_ == PositionalEncodingKind::sinusoidal && !in_table)
-    return sinusoidal_positions(first, length, d_model_).to(device);
+    return sinusoidal_positions(first, length, d_model_).to(table_.options());
   TORCH_CHECK_VALUE(in_table, "position ", first + length - 1, " is beyond the ", max_positions_,
                     " learned positions (model.max_positions)");
-  return table_.slice(0, first, first + length).to(device);
+  return table_.slice(0, first, first + length);
 }
 
 }  // namespace transmute

@@ -10,15 +10,16 @@ namespace transmute {
 /// Rows are the positions first … first+length-1. Result: [length,D] float32.
 torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model);
 
-/// The position vectors that are added to the embeddings: sinusoids, or a learned table (Table 3, row E) with
-/// parameter weight [max_positions,D], drawn from N(0, 1/D) as the embeddings are.
+/// The position vectors that are added to the embeddings: sinusoids (a buffer, in no file), or a learned
+/// table (Table 3, row E) with parameter weight [max_positions,D], drawn from N(0, 1/D) as the embeddings
+/// are.
 class PositionalEncodingImpl : public torch::nn::Module {
  public:
   PositionalEncodingImpl(PositionalEncodingKind kind, int64_t d_model, int64_t max_positions);
 
-  /// Vectors of the positions first … first+length-1: [length,D], on `device`.
+  /// Vectors of the positions first … first+length-1: [length,D].
   /// @throws c10::ValueError where a learned table has too few rows.
-  torch::Tensor forward(int64_t first, int64_t length, const torch::Device& device);
+  torch::Tensor forward(int64_t first, int64_t length);
 
  private:
   PositionalEncodingKind kind_;

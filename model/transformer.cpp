@@ -60,7 +60,7 @@ torch::Tensor TransformerImpl::embed(torch::nn::Embedding& table, const torch::T
 EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights return_weights) {
   check_ids(source, "source");
   const torch::Tensor mask = padding_mask(source, options.padding_id);
-  const torch::Tensor positions = source_positions_(0, source.size(1), source.device());
+  const torch::Tensor positions = source_positions_(0, source.size(1));
   EncoderOutput encoded = encoder(embed(source_embedding_, source, positions), mask, return_weights);
   return {encoded.memory, mask, std::move(encoded.self_weights)};
 }
@@ -69,7 +69,7 @@ DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const Enco
                                       ReturnWeights return_weights) {
   check_ids(target_in, "target_in");
   // Padding stands at the right end of a row, where the causal mask hides it from every real position.
-  const torch::Tensor positions = target_positions_(0, target_in.size(1), target_in.device());
+  const torch::Tensor positions = target_positions_(0, target_in.size(1));
   return decoder(embed(target_embedding_, target_in, positions), source.memory, source.mask, return_weights);
 }
 
@@ -89,7 +89,7 @@ DecoderStep TransformerImpl::step(const torch::Tensor& ids, const DecoderCache& 
                                   ReturnWeights return_weights) {
   check_ids(ids, "ids");
   // All hypotheses stand at the same position: [1,D] serves every one.
-  const torch::Tensor position = target_positions_(cache.length, 1, ids.device());
+  const torch::Tensor position = target_positions_(cache.length, 1);
   return decoder->step(embed(target_embedding_, ids, position), cache, return_weights);
 }
 

@@ -38,7 +38,8 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   }
   try {
     const int code = body();
-    if (!std::cout.flush()) throw std::runtime_error("standard output cannot be written to (is the disk full?)");
+    if (!std::cout.flush())
+      throw std::runtime_error("standard output cannot be written to (is the disk full?)");
     return code;
   } catch (const std::invalid_argument& error) {
     return report(app, error, kExitUsage);
@@ -52,6 +53,8 @@ void catch_stop_signals() {
   std::signal(SIGTERM, remember_signal);
 }
 
-int stop_signal() { return received_signal; }
+int stop_signal() {
+  return received_signal;
+}
 
 }  // namespace transmute

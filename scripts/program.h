@@ -5,9 +5,9 @@
 
 namespace transmute {
 
-/// What every program does around its work: parses the command line, runs `body`, and turns what it throws into a
-/// message on standard error and an exit code: 0 success, 2 bad usage (std::invalid_argument, a bad flag), 1 failure
-/// (everything else). The exit code of `body` is passed on.
+/// What every program does around its work: parses the command line, runs `body`, and turns what it throws
+/// into a message on standard error and an exit code: 0 success, 2 bad usage (std::invalid_argument, a bad
+/// flag), 1 failure (everything else). The exit code of `body` is passed on.
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 
 /// Asks SIGINT and SIGTERM to set a flag instead of ending the process; a second signal ends it at once.

@@ -1,8 +1,8 @@
 #include <transmute/tokenizer/tokenizer.h>
 
-#include <fmt/format.h>
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
+#include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 
 #include <algorithm>

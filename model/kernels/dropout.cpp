@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 #include <transmute/common/random.h>
+#include <transmute/model/kernels/simd.h>
 
 #include <cmath>
 #include <cstring>
@@ -27,7 +28,7 @@ uint64_t next_mask_key() {
 constexpr int64_t kBlock = 1 << 16;
 
 // Degski's 32-bit variant of the SplitMix finaliser: 32-bit products are what vector units have.
-inline __attribute__((always_inline)) uint32_t hash_element(uint32_t index, uint64_t block_key) {
+TRANSMUTE_INLINE uint32_t hash_element(uint32_t index, uint64_t block_key) {
   uint32_t x = index ^ static_cast<uint32_t>(block_key);
   x = (x ^ (x >> 16)) * 0x45d9f3bU;
   x = (x ^ (x >> 16)) * 0x45d9f3bU;
@@ -40,7 +41,7 @@ uint32_t drop_threshold(double probability) {
   return static_cast<uint32_t>(std::lround(probability * 4294967296.0));
 }
 
-inline __attribute__((always_inline)) float bfloat16_to_float(uint16_t bits) {
+TRANSMUTE_INLINE float bfloat16_to_float(uint16_t bits) {
   const uint32_t wide = static_cast<uint32_t>(bits) << 16;
   float value;
   std::memcpy(&value, &wide, sizeof(value));
@@ -48,25 +49,25 @@ inline __attribute__((always_inline)) float bfloat16_to_float(uint16_t bits) {
 }
 
 // Rounds to nearest, ties to even. A NaN stays one: its payload's top bit is set in what arrives here.
-inline __attribute__((always_inline)) uint16_t float_to_bfloat16(float value) {
+TRANSMUTE_INLINE uint16_t float_to_bfloat16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
   return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
-inline __attribute__((always_inline)) float scaled(float value, float scale) {
+TRANSMUTE_INLINE float scaled(float value, float scale) {
   return value * scale;
 }
-inline __attribute__((always_inline)) double scaled(double value, float scale) {
+TRANSMUTE_INLINE double scaled(double value, float scale) {
   return value * scale;
 }
-inline __attribute__((always_inline)) uint16_t scaled(uint16_t value, float scale) {
+TRANSMUTE_INLINE uint16_t scaled(uint16_t value, float scale) {
   return float_to_bfloat16(bfloat16_to_float(value) * scale);
 }
 
 template <class T>
-inline __attribute__((always_inline)) void apply_block(const T* in, T* out, int64_t count, uint64_t block_key,
-                                                       uint32_t threshold, float scale) {
+TRANSMUTE_INLINE void apply_block(const T* in, T* out, int64_t count, uint64_t block_key, uint32_t threshold,
+                                  float scale) {
   for (int64_t i = 0; i < count; ++i) {
     const T kept = scaled(in[i], scale);
     out[i] = hash_element(static_cast<uint32_t>(i), block_key) >= threshold ? kept : T(0);
@@ -81,30 +82,28 @@ void apply_block_baseline(const T* in, T* out, int64_t n, uint64_t key, uint32_t
   apply_block(in, out, n, key, threshold, scale);
 }
 
-#if defined(__x86_64__)
 template <class T>
-__attribute__((target("avx2"))) void apply_block_avx2(const T* in, T* out, int64_t n, uint64_t key,
-                                                      uint32_t threshold, float scale) {
+TRANSMUTE_TARGET_AVX2 void apply_block_avx2(const T* in, T* out, int64_t n, uint64_t key, uint32_t threshold,
+                                            float scale) {
   apply_block(in, out, n, key, threshold, scale);
 }
 
 template <class T>
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void apply_block_avx512(const T* in, T* out,
-                                                                                      int64_t n, uint64_t key,
-                                                                                      uint32_t threshold,
-                                                                                      float scale) {
+TRANSMUTE_TARGET_AVX512 void apply_block_avx512(const T* in, T* out, int64_t n, uint64_t key,
+                                                uint32_t threshold, float scale) {
   apply_block(in, out, n, key, threshold, scale);
 }
-#endif
 
 template <class T>
 BlockFunction<T> best_block_function() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return apply_block_avx512<T>;
-  if (__builtin_cpu_supports("avx2")) return apply_block_avx2<T>;
-#endif
+  switch (best_simd()) {
+    case Simd::avx512:
+      return apply_block_avx512<T>;
+    case Simd::avx2:
+      return apply_block_avx2<T>;
+    case Simd::baseline:
+      break;
+  }
   return apply_block_baseline<T>;
 }
 

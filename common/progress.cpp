@@ -1,0 +1,63 @@
+#include <transmute/common/progress.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace transmute {
+
+namespace {
+
+constexpr int kBarCells = 16;
+
+int terminal_columns() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine() : visible_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  clear();
+}
+
+void ProgressLine::show(double done, const std::string& text) {
+  if (!visible_) return;
+  const int cells = static_cast<int>(std::clamp(done, 0.0, 1.0) * kBarCells);
+  std::string line =
+      fmt::format("[{:-<{}}] {}", std::string(static_cast<size_t>(cells), '#'), kBarCells, text);
+  // The last column stays free: a terminal that wraps would leave the rest behind.
+  line.resize(std::min(line.size(), static_cast<size_t>(std::max(terminal_columns() - 1, 1))));
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void ProgressLine::clear() {
+  if (!drawn_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+std::string format_duration(double seconds) {
+  const auto total = static_cast<int64_t>(std::max(seconds, 0.0) + 0.5);
+  const int64_t hours = total / 3600;
+  if (hours > 0) return fmt::format("{}:{:02d}:{:02d}", hours, total / 60 % 60, total % 60);
+  return fmt::format("{}:{:02d}", total / 60, total % 60);
+}
+
+std::string format_count(int64_t count) {
+  std::string digits = fmt::format("{}", count);
+  for (auto i = static_cast<int64_t>(digits.size()) - 3; i > (count < 0 ? 1 : 0); i -= 3)
+    digits.insert(static_cast<size_t>(i), ",");
+  return digits;
+}
+
+}  // namespace transmute

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace transmute {
+
+/// One line at the bottom of a terminal that is drawn over and over; nothing where standard error is no
+/// terminal.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Whether there is a terminal to draw on.
+  bool visible() const { return visible_; }
+
+  /// Draws `text` behind a bar of `done` (0 to 1), cut to the terminal's width.
+  void show(double done, const std::string& text);
+
+  /// Takes the line away, so that other text can be printed.
+  void clear();
+
+ private:
+  bool visible_;
+  bool drawn_ = false;
+};
+
+/// 75 -> "1:15", 4000 -> "1:06:40".
+std::string format_duration(double seconds);
+
+/// 1234567 -> "1,234,567".
+std::string format_count(int64_t count);
+
+}  // namespace transmute

@@ -1,0 +1,103 @@
+#include <transmute/model/kernels/adam.h>
+#include <transmute/model/kernels/simd.h>
+
+#include <cmath>
+
+namespace transmute::kernels {
+
+namespace {
+
+struct Factors {
+  float scale, beta1, one_minus_beta1, beta2, one_minus_beta2, rate, root_correction, epsilon;
+};
+
+Factors factors_of(const AdamStep& s) {
+  const auto t = static_cast<double>(s.step);
+  return {static_cast<float>(s.gradient_scale),
+          static_cast<float>(s.beta1),
+          static_cast<float>(1 - s.beta1),
+          static_cast<float>(s.beta2),
+          static_cast<float>(1 - s.beta2),
+          static_cast<float>(s.learning_rate / (1 - std::pow(s.beta1, t))),
+          static_cast<float>(1 / std::sqrt(1 - std::pow(s.beta2, t))),
+          static_cast<float>(s.epsilon)};
+}
+
+TRANSMUTE_INLINE void update(float* __restrict parameter, float* __restrict mean, float* __restrict variance,
+                             const float* __restrict gradient, int64_t count, const Factors& f) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float g = gradient[i] * f.scale;
+    mean[i] = f.beta1 * mean[i] + f.one_minus_beta1 * g;
+    variance[i] = f.beta2 * variance[i] + f.one_minus_beta2 * g * g;
+    parameter[i] -= f.rate * mean[i] / (std::sqrt(variance[i]) * f.root_correction + f.epsilon);
+  }
+}
+
+TRANSMUTE_INLINE void add(float* __restrict total, const float* __restrict addend, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) total[i] += addend[i];
+}
+
+// Independent partial sums: the compiler may not reorder a single one.
+constexpr int64_t kLanes = 16;
+
+TRANSMUTE_INLINE double squares(const float* values, int64_t count) {
+  double partial[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const double value = values[i + lane];
+      partial[lane] += value * value;
+    }
+  double sum = 0;
+  for (const double lane : partial) sum += lane;
+  for (; i < count; ++i) sum += static_cast<double>(values[i]) * values[i];
+  return sum;
+}
+
+TRANSMUTE_TARGET_AVX2 void update_avx2(float* p, float* m, float* v, const float* g, int64_t n,
+                                       const Factors& f) {
+  update(p, m, v, g, n, f);
+}
+TRANSMUTE_TARGET_AVX512 void update_avx512(float* p, float* m, float* v, const float* g, int64_t n,
+                                           const Factors& f) {
+  update(p, m, v, g, n, f);
+}
+TRANSMUTE_TARGET_AVX2 void add_avx2(float* total, const float* addend, int64_t n) {
+  add(total, addend, n);
+}
+TRANSMUTE_TARGET_AVX512 void add_avx512(float* total, const float* addend, int64_t n) {
+  add(total, addend, n);
+}
+TRANSMUTE_TARGET_AVX2 double squares_avx2(const float* values, int64_t n) {
+  return squares(values, n);
+}
+TRANSMUTE_TARGET_AVX512 double squares_avx512(const float* values, int64_t n) {
+  return squares(values, n);
+}
+
+}  // namespace
+
+void adam_update(float* parameter, float* mean, float* variance, const float* gradient, int64_t count,
+                 const AdamStep& step) {
+  static const Simd simd = best_simd();
+  const Factors factors = factors_of(step);
+  if (simd == Simd::avx512) return update_avx512(parameter, mean, variance, gradient, count, factors);
+  if (simd == Simd::avx2) return update_avx2(parameter, mean, variance, gradient, count, factors);
+  update(parameter, mean, variance, gradient, count, factors);
+}
+
+void add_to(float* total, const float* addend, int64_t count) {
+  static const Simd simd = best_simd();
+  if (simd == Simd::avx512) return add_avx512(total, addend, count);
+  if (simd == Simd::avx2) return add_avx2(total, addend, count);
+  add(total, addend, count);
+}
+
+double sum_of_squares(const float* values, int64_t count) {
+  static const Simd simd = best_simd();
+  if (simd == Simd::avx512) return squares_avx512(values, count);
+  if (simd == Simd::avx2) return squares_avx2(values, count);
+  return squares(values, count);
+}
+
+}  // namespace transmute::kernels

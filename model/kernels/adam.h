@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+namespace transmute::kernels {
+
+/// One update of Adam (Kingma and Ba, 2015, Algorithm 1), the same numbers for every element.
+struct AdamStep {
+  double learning_rate = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-9;
+  int64_t step = 1;           ///< counts from 1, for the bias corrections
+  double gradient_scale = 1;  ///< the gradient is multiplied by this first (clipping)
+};
+
+/// Updates `count` parameters and their moments in one pass.
+void adam_update(float* parameter, float* mean, float* variance, const float* gradient, int64_t count,
+                 const AdamStep& step);
+
+/// total[i] += addend[i].
+void add_to(float* total, const float* addend, int64_t count);
+
+/// Sum of squares, accumulated in double.
+double sum_of_squares(const float* values, int64_t count);
+
+}  // namespace transmute::kernels

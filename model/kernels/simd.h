@@ -1,0 +1,29 @@
+#pragma once
+
+namespace transmute::kernels {
+
+/// Instruction sets that the CPU kernels are compiled for; the best one that the machine has is chosen at run
+/// time.
+enum class Simd { baseline, avx2, avx512 };
+
+inline Simd best_simd() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return Simd::avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Simd::avx2;
+#endif
+  return Simd::baseline;
+}
+
+}  // namespace transmute::kernels
+
+/// Before a function that only calls inlined loops: has the compiler vectorise them for that instruction set.
+#if defined(__x86_64__)
+#define TRANSMUTE_TARGET_AVX2 __attribute__((target("avx2,fma")))
+#define TRANSMUTE_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#else
+#define TRANSMUTE_TARGET_AVX2
+#define TRANSMUTE_TARGET_AVX512
+#endif
+#define TRANSMUTE_INLINE inline __attribute__((always_inline))

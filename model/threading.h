@@ -1,0 +1,15 @@
+#pragma once
+
+namespace transmute {
+
+/// Makes LibTorch's operations run on the calling thread alone, without changing any other thread's setting:
+/// the workers of training and translation each take whole pieces of work. (An OpenMP region that must wait
+/// for a second thread costs more than it gains at the sizes of one sentence or one piece of a batch.)
+void run_operations_on_this_thread_only();
+
+/// For programs, which own their process: as above for every thread, and BLAS's own thread pool too, which
+/// would otherwise fight with the workers. Also keeps freed memory in the process instead of handing large
+/// blocks back to the system after each operation, whose page faults cost more than the operation.
+void configure_process_for_workers();
+
+}  // namespace transmute

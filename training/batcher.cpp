@@ -1,0 +1,103 @@
+#include <transmute/training/batcher.h>
+
+#include <torch/torch.h>
+#include <transmute/common/random.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace transmute {
+
+namespace {
+
+// Keys of the two shuffles of an epoch.
+enum Purpose : uint64_t { kShufflePairs = 1, kShuffleBatches = 2 };
+
+// Padded length that a pair takes on its longer side, begin or end included.
+int64_t padded_length(const ParallelText& text, size_t pair) {
+  return static_cast<int64_t>(std::max(text.source.length(pair), text.target.length(pair))) + 1;
+}
+
+torch::Tensor padding(size_t rows, size_t columns) {
+  return torch::full({static_cast<int64_t>(rows), static_cast<int64_t>(columns)}, special_ids::kPad,
+                     torch::kLong);
+}
+
+}  // namespace
+
+std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
+                                               int64_t epoch) {
+  std::vector<size_t> order(text.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  shuffle(order, combine_keys(seed, kShufflePairs, epoch));
+  // By target, then by source: the target side costs more, its padding is what to avoid first.
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::make_pair(text.target.length(a), text.source.length(a)) <
+           std::make_pair(text.target.length(b), text.source.length(b));
+  });
+
+  std::vector<std::vector<size_t>> batches;
+  int64_t longest = 0;
+  for (const size_t pair : order) {
+    const int64_t length = std::max(longest, padded_length(text, pair));
+    if (batches.empty() || length * static_cast<int64_t>(batches.back().size() + 1) > batch_tokens) {
+      batches.emplace_back();
+      longest = 0;
+    }
+    longest = std::max(longest, padded_length(text, pair));
+    batches.back().push_back(pair);
+  }
+  shuffle(batches, combine_keys(seed, kShuffleBatches, epoch));
+  return batches;
+}
+
+std::vector<std::vector<size_t>> cut_into_pieces(const ParallelText& text, const std::vector<size_t>& pairs,
+                                                 int64_t piece_tokens, int64_t workers) {
+  int64_t longest = 0;
+  for (const size_t pair : pairs) longest = std::max(longest, padded_length(text, pair));
+  const auto rows = static_cast<int64_t>(pairs.size());
+  const int64_t rows_allowed = std::max<int64_t>(1, piece_tokens / longest);
+  int64_t count = (rows + rows_allowed - 1) / rows_allowed;
+  count = std::min(rows, (count + workers - 1) / workers * workers);
+  std::vector<std::vector<size_t>> pieces(static_cast<size_t>(count));
+  for (size_t i = 0; i < pairs.size(); ++i) pieces[i % pieces.size()].push_back(pairs[i]);
+  return pieces;
+}
+
+Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs) {
+  size_t source_columns = 0;
+  size_t target_columns = 0;
+  Batch batch;
+  for (const size_t pair : pairs) {
+    source_columns = std::max(source_columns, text.source.length(pair) + 1);
+    target_columns = std::max(target_columns, text.target.length(pair) + 1);
+    batch.source_tokens += static_cast<int64_t>(text.source.length(pair)) + 1;
+  }
+  batch.target_tokens = count_target_tokens(text, pairs);
+  batch.source = padding(pairs.size(), source_columns);
+  batch.target_in = padding(pairs.size(), target_columns);
+  batch.target_out = padding(pairs.size(), target_columns);
+  int64_t* source = batch.source.data_ptr<int64_t>();
+  int64_t* target_in = batch.target_in.data_ptr<int64_t>();
+  int64_t* target_out = batch.target_out.data_ptr<int64_t>();
+  for (const size_t pair : pairs) {
+    const int32_t* source_ids = text.source.data(pair);
+    const int32_t* target_ids = text.target.data(pair);
+    *std::copy(source_ids, source_ids + text.source.length(pair), source) = special_ids::kEnd;
+    target_in[0] = special_ids::kBegin;
+    std::copy(target_ids, target_ids + text.target.length(pair), target_in + 1);
+    *std::copy(target_ids, target_ids + text.target.length(pair), target_out) = special_ids::kEnd;
+    source += source_columns;
+    target_in += target_columns;
+    target_out += target_columns;
+  }
+  return batch;
+}
+
+int64_t count_target_tokens(const ParallelText& text, const std::vector<size_t>& pairs) {
+  int64_t tokens = 0;
+  for (const size_t pair : pairs) tokens += static_cast<int64_t>(text.target.length(pair)) + 1;
+  return tokens;
+}
+
+}  // namespace transmute

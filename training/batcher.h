@@ -1,0 +1,40 @@
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/training/parallel_text.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute {
+
+/// A piece of training work. Rows are sentence pairs, filled up with padding.
+struct Batch {
+  torch::Tensor source;       ///< [B,S] tokens, end
+  torch::Tensor target_in;    ///< [B,T] begin, tokens
+  torch::Tensor target_out;   ///< [B,T] tokens, end
+  int64_t source_tokens = 0;  ///< without padding, ends included
+  int64_t target_tokens = 0;
+};
+
+/// Numbers of the sentence pairs in each batch of an epoch, in the order in which they are trained on: a
+/// function of (seed, epoch) and the lengths alone.
+///
+/// Pairs are shuffled, gathered by length, cut into batches of at most `batch_tokens` padded tokens on either
+/// side (one pair at least), and the batches shuffled.
+std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
+                                               int64_t epoch);
+
+/// Deals a batch's pairs out to pieces of at most `piece_tokens` padded tokens, a multiple of `workers`
+/// pieces where there are pairs enough: neighbours in length go to different pieces, so that all take about
+/// the same time.
+std::vector<std::vector<size_t>> cut_into_pieces(const ParallelText& text, const std::vector<size_t>& pairs,
+                                                 int64_t piece_tokens, int64_t workers);
+
+/// The tensors of some pairs, on the CPU.
+Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs);
+
+/// Target tokens of some pairs, ends included.
+int64_t count_target_tokens(const ParallelText& text, const std::vector<size_t>& pairs);
+
+}  // namespace transmute

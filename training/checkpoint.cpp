@@ -1,0 +1,126 @@
+#include <transmute/training/checkpoint.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <torch/torch.h>
+#include <transmute/common/files.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kOptimizerFile = "optimizer.safetensors";
+constexpr const char* kStateFile = "state.json";
+constexpr int kStateVersion = 1;
+
+std::string path_in(const std::string& folder, const char* file) {
+  return (fs::path(folder) / file).string();
+}
+
+std::string to_json(const TrainState& state) {
+  Json json{{"version", kStateVersion},
+            {"step", state.step},
+            {"epoch", state.epoch},
+            {"batch", state.batch},
+            {"target_tokens", state.target_tokens},
+            {"seconds", state.seconds}};
+  if (state.best_bleu) json["best_bleu"] = *state.best_bleu;
+  return json.dump(2) + "\n";
+}
+
+TrainState from_json(const std::string& path) {
+  try {
+    const Json json = Json::parse(read_file(path));
+    const int version = json.at("version").get<int>();
+    if (version != kStateVersion)
+      throw std::runtime_error(fmt::format(
+          "{}: has version {}, this build reads version {}; go on with the transmute that wrote it", path,
+          version, kStateVersion));
+    TrainState state{json.at("step"),          json.at("epoch"),   json.at("batch"),
+                     json.at("target_tokens"), json.at("seconds"), {}};
+    if (json.contains("best_bleu")) state.best_bleu = json["best_bleu"].get<double>();
+    return state;
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(fmt::format("{}: damaged ({})", path, error.what()));
+  }
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
+
+std::vector<std::string> CheckpointStore::list() const {
+  std::vector<std::string> paths;
+  if (!fs::is_directory(folder_)) return paths;
+  static const std::regex kName("step-\\d{9}");
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (std::regex_match(entry.path().filename().string(), kName)) paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+void CheckpointStore::save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
+                           const Transformer& transformer, const Adam& optimizer, int64_t keep) const {
+  ensure_writable_folder(folder_);
+  write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step).c_str()),
+                          [&](const std::string& folder) {
+                            save_model_folder(folder, config, tokenizer, transformer);
+                            write_tensor_file(path_in(folder, kOptimizerFile), optimizer.state());
+                            write_file_atomically(path_in(folder, kStateFile), to_json(state));
+                          });
+  std::vector<std::string> paths = list();
+  while (static_cast<int64_t>(paths.size()) > keep) {
+    fs::remove_all(paths.front());
+    paths.erase(paths.begin());
+  }
+}
+
+TrainState CheckpointStore::restore(Transformer& transformer, Adam& optimizer) const {
+  const std::vector<std::string> paths = list();
+  if (paths.empty()) return {};
+  const std::string& newest = paths.back();
+  try {
+    const TrainState state = from_json(path_in(newest, kStateFile));
+    const std::string weights = path_in(newest, kWeightsFile);
+    const std::string moments = path_in(newest, kOptimizerFile);
+    assign_parameters(transformer, read_tensor_file(weights), weights);
+    optimizer.restore(read_tensor_file(moments), state.step, moments);
+    return state;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(
+        fmt::format("cannot resume: {}. To go on from the checkpoint before it, remove the folder {}",
+                    error.what(), newest));
+  }
+}
+
+void average_parameters(const std::vector<std::string>& model_folders, Transformer& transformer) {
+  if (model_folders.empty()) throw std::invalid_argument("there is no model to average");
+  const torch::NoGradGuard no_grad;
+  NamedTensors sums;
+  for (const auto& folder : model_folders) {
+    const std::string path = path_in(folder, kWeightsFile);
+    assign_parameters(transformer, read_tensor_file(path), path);
+    const NamedTensors parameters = parameters_of(transformer);
+    for (size_t p = 0; p < parameters.size(); ++p) {
+      const torch::Tensor value = parameters[p].second.detach().to(torch::kCPU, torch::kDouble);
+      if (sums.size() <= p) {
+        sums.emplace_back(parameters[p].first, value);
+      } else {
+        sums[p].second.add_(value);
+      }
+    }
+  }
+  for (auto& sum : sums) sum.second.div_(static_cast<double>(model_folders.size()));
+  assign_parameters(transformer, sums, model_folders.front());
+}
+
+}  // namespace transmute

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <transmute/training/optimizer.h>
+#include <transmute/translation/model_folder.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+
+/// Where training stands. With the weights, the moments and the config, all that going on needs: order and
+/// dropout are functions of (seed, epoch) and (seed, step).
+struct TrainState {
+  int64_t step = 0;           ///< updates done
+  int64_t epoch = 0;          ///< counts from 0
+  int64_t batch = 0;          ///< the next one of that epoch
+  int64_t target_tokens = 0;  ///< trained on so far
+  double seconds = 0;         ///< spent training so far
+  std::optional<double> best_bleu;
+};
+
+/// The checkpoints of a run: model folders that also hold the optimizer and the TrainState, named by step.
+class CheckpointStore {
+ public:
+  /// @param folder where they are; made when the first one is written
+  explicit CheckpointStore(std::string folder);
+
+  /// Paths, oldest first.
+  std::vector<std::string> list() const;
+
+  /// Writes one, all or nothing, then removes all but the newest `keep`.
+  void save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
+            const Transformer& transformer, const Adam& optimizer, int64_t keep) const;
+
+  /// Continues from the newest one; none: nothing happens and the state is that of a fresh start.
+  /// @throws std::runtime_error naming the file that is damaged and the remedy.
+  TrainState restore(Transformer& transformer, Adam& optimizer) const;
+
+ private:
+  std::string folder_;
+};
+
+/// Sets the transformer's parameters to the mean of those in several model folders, summed in double.
+/// @throws std::runtime_error where one of them is of another shape, or damaged.
+void average_parameters(const std::vector<std::string>& model_folders, Transformer& transformer);
+
+}  // namespace transmute

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <transmute/common/config_schema.h>
+#include <transmute/translation/model_folder.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+
+/// Which text is learned from. File names are relative to `folder`; plain or gzipped, one sentence a line,
+/// line n of a source file translated by line n of the target file at the same place in its list.
+struct DataOptions {
+  std::string folder;  ///< relative to the current folder; empty: the current folder
+  std::vector<std::string> train_source, train_target;
+  std::vector<std::string> valid_source, valid_target;
+  int64_t max_source_tokens = 256;  ///< training pairs with a longer source are left out, and counted
+  int64_t max_target_tokens = 256;  ///< and those with a longer target
+};
+
+/// How the network is trained. Defaults: section 5 of the paper.
+struct TrainingOptions {
+  int64_t seed = 1;
+  int64_t batch_tokens = 25000;    ///< padded target tokens, and padded source tokens, of one batch at most
+  int64_t accumulate_batches = 1;  ///< batches whose gradients make one step
+  int64_t piece_tokens =
+      2048;  ///< a batch is computed in pieces of so many padded tokens, which bounds memory
+  int64_t max_steps = 100000;  ///< updates of the weights
+  int64_t max_epochs = 0;      ///< passes over the text; 0: no limit
+  double max_minutes = 0;      ///< time for training, over all resumed runs; 0: no limit
+
+  int64_t warmup_steps = 4000;       ///< Eq. 3
+  double learning_rate_scale = 1.0;  ///< factor before Eq. 3
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.98;
+  double adam_epsilon = 1e-9;
+  double clip_norm = 0;  ///< the gradient's global L2 norm is scaled down to this; 0: no clipping
+  /// The target gets 1 - label_smoothing of the probability, and every piece of the vocabulary, the target
+  /// included, label_smoothing / V (Szegedy et al., 2016; section 5.4).
+  double label_smoothing = 0.1;
+
+  int64_t log_every = 50;           ///< steps between two lines of metrics
+  int64_t checkpoint_every = 1000;  ///< steps between two checkpoints
+  int64_t keep_checkpoints = 5;     ///< the newest ones that are kept
+  int64_t average_checkpoints =
+      5;  ///< the newest ones whose mean weights are the finished model (section 6.1)
+};
+
+struct ValidationOptions {
+  int64_t every = 1000;   ///< steps between two validations
+  int64_t beam_size = 1;  ///< for BLEU; greedy search is four times as quick and ranks checkpoints as well
+  double length_alpha = 0.6;
+  int64_t max_sentences = 2000;  ///< of the validation text that are translated for BLEU; 0: none
+};
+
+/// One experiment: everything that its YAML file says.
+struct TrainingConfig {
+  ModelConfig model;
+  DataOptions data;
+  TrainingOptions training;
+  ValidationOptions validation;
+
+  /// Binds every key of the YAML file to its field.
+  void declare(ConfigSchema& schema);
+
+  /// Checks what no single key shows, for example equally many source and target files.
+  /// @throws std::invalid_argument with the key and the remedy.
+  void check() const;
+};
+
+}  // namespace transmute

@@ -1,0 +1,139 @@
+#include <transmute/training/optimizer.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <torch/torch.h>
+#include <transmute/model/kernels/adam.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace transmute {
+
+namespace {
+
+constexpr int64_t kChunkElements = 1 << 16;
+constexpr const char* kMeanSuffix = ".mean";
+constexpr const char* kVarianceSuffix = ".variance";
+
+const torch::Tensor& find(const std::unordered_map<std::string, torch::Tensor>& state,
+                          const std::string& name, const torch::Tensor& like, const std::string& path) {
+  const auto found = state.find(name);
+  if (found == state.end() || found->second.sizes() != like.sizes())
+    throw std::runtime_error(
+        fmt::format("{}: no \"{}\" of the model's shape; the file is of another model", path, name));
+  return found->second;
+}
+
+}  // namespace
+
+Adam::Adam(NamedTensors parameters, const AdamOptions& options)
+    : parameters_(std::move(parameters)), options_(options) {
+  for (size_t p = 0; p < parameters_.size(); ++p) {
+    const torch::Tensor& parameter = parameters_[p].second;
+    TORCH_CHECK_VALUE(parameter.scalar_type() == torch::kFloat && parameter.is_contiguous(),
+                      "Adam needs contiguous float32 parameters");
+    means_.push_back(torch::zeros_like(parameter.detach()));
+    variances_.push_back(torch::zeros_like(parameter.detach()));
+    for (int64_t begin = 0; begin < parameter.numel(); begin += kChunkElements)
+      chunks_.push_back({p, begin, std::min(begin + kChunkElements, parameter.numel())});
+  }
+}
+
+double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
+                    WorkerCrew& workers) {
+  const torch::NoGradGuard no_grad;
+  if (parameters_.front().second.device().is_cpu()) return update_on_cpu(gradients, learning_rate, workers);
+  return update_on_device(gradients.front(), learning_rate);
+}
+
+double Adam::clip_scale(double norm) const {
+  return options_.clip_norm > 0 && norm > options_.clip_norm ? options_.clip_norm / norm : 1.0;
+}
+
+double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
+                           WorkerCrew& workers) {
+  // Contiguous and all there, so that the chunks below are plain arrays.
+  std::vector<std::vector<torch::Tensor>> ready(gradients.size());
+  for (size_t p = 0; p < parameters_.size(); ++p)
+    for (size_t w = 0; w < gradients.size(); ++w) {
+      const torch::Tensor& gradient = gradients[w][p];
+      if (gradient.defined()) {
+        ready[w].push_back(gradient.contiguous());
+      } else {
+        ready[w].push_back(w == 0 ? torch::zeros_like(parameters_[p].second) : torch::Tensor());
+      }
+    }
+
+  std::vector<double> squares(chunks_.size());
+  workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
+    const Chunk& chunk = chunks_[c];
+    const int64_t count = chunk.end - chunk.begin;
+    float* total = ready[0][chunk.parameter].data_ptr<float>() + chunk.begin;
+    for (size_t w = 1; w < ready.size(); ++w)
+      if (const torch::Tensor& share = ready[w][chunk.parameter]; share.defined())
+        kernels::add_to(total, share.data_ptr<float>() + chunk.begin, count);
+    squares[c] = kernels::sum_of_squares(total, count);
+  });
+  double sum = 0;
+  for (const double part : squares) sum += part;
+  const double norm = std::sqrt(sum);
+  if (!std::isfinite(norm)) return norm;
+
+  const kernels::AdamStep step{learning_rate,    options_.beta1, options_.beta2,
+                               options_.epsilon, ++step_,        clip_scale(norm)};
+  workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
+    const Chunk& chunk = chunks_[c];
+    const size_t p = chunk.parameter;
+    kernels::adam_update(parameters_[p].second.data_ptr<float>() + chunk.begin,
+                         means_[p].data_ptr<float>() + chunk.begin,
+                         variances_[p].data_ptr<float>() + chunk.begin,
+                         ready[0][p].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin, step);
+  });
+  return norm;
+}
+
+// The same, with LibTorch's operations.
+double Adam::update_on_device(const std::vector<torch::Tensor>& gradients, double learning_rate) {
+  std::vector<torch::Tensor> squares;
+  for (const auto& gradient : gradients)
+    if (gradient.defined()) squares.push_back(gradient.square().sum());
+  const double norm = std::sqrt(torch::stack(squares).sum().item<double>());
+  if (!std::isfinite(norm)) return norm;
+
+  const double scale = clip_scale(norm);
+  ++step_;
+  const auto t = static_cast<double>(step_);
+  const double rate = learning_rate / (1 - std::pow(options_.beta1, t));
+  const double root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, t));
+  for (size_t p = 0; p < parameters_.size(); ++p) {
+    if (!gradients[p].defined()) continue;
+    const torch::Tensor gradient = gradients[p] * scale;
+    means_[p].mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
+    variances_[p].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+    parameters_[p].second.addcdiv_(means_[p],
+                                   variances_[p].sqrt().mul_(root_correction).add_(options_.epsilon), -rate);
+  }
+  return norm;
+}
+
+NamedTensors Adam::state() const {
+  NamedTensors state;
+  for (size_t p = 0; p < parameters_.size(); ++p) {
+    state.emplace_back(parameters_[p].first + kMeanSuffix, means_[p]);
+    state.emplace_back(parameters_[p].first + kVarianceSuffix, variances_[p]);
+  }
+  return state;
+}
+
+void Adam::restore(const NamedTensors& state, int64_t steps, const std::string& path) {
+  const torch::NoGradGuard no_grad;
+  const std::unordered_map<std::string, torch::Tensor> by_name(state.begin(), state.end());
+  for (size_t p = 0; p < parameters_.size(); ++p) {
+    means_[p].copy_(find(by_name, parameters_[p].first + kMeanSuffix, means_[p], path));
+    variances_[p].copy_(find(by_name, parameters_[p].first + kVarianceSuffix, variances_[p], path));
+  }
+  step_ = steps;
+}
+
+}  // namespace transmute

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/common/threads.h>
+#include <transmute/translation/tensor_file.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute {
+
+struct AdamOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-9;
+  double clip_norm = 0;  ///< 0: no clipping
+};
+
+/// Adam (Kingma and Ba, 2015) over float32 parameters, with the sum of several workers' gradients and
+/// clipping by global norm on the way. Sums are taken in a fixed order: the same gradients give the same
+/// bits.
+class Adam {
+ public:
+  /// `parameters` by name; on the CPU they must be contiguous.
+  Adam(NamedTensors parameters, const AdamOptions& options);
+
+  /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none; the
+  /// first worker's may be written to. Returns the norm of the whole gradient before clipping. A norm that is
+  /// not finite leaves parameters and moments as they were.
+  double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
+                WorkerCrew& workers);
+
+  int64_t steps() const { return step_; }
+
+  /// Both moments of each parameter, for checkpoints; the number of steps is the trainer's to keep.
+  NamedTensors state() const;
+  /// @throws std::runtime_error naming `path` where the state does not fit the parameters.
+  void restore(const NamedTensors& state, int64_t steps, const std::string& path);
+
+ private:
+  struct Chunk {
+    size_t parameter;
+    int64_t begin, end;
+  };
+  double update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
+                       WorkerCrew& workers);
+  double update_on_device(const std::vector<torch::Tensor>& gradients, double learning_rate);
+  double clip_scale(double norm) const;
+
+  NamedTensors parameters_;
+  AdamOptions options_;
+  std::vector<torch::Tensor> means_, variances_;
+  std::vector<Chunk> chunks_;
+  int64_t step_ = 0;
+};
+
+}  // namespace transmute

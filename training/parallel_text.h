@@ -1,0 +1,67 @@
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+
+/// Tokenised sentences, packed: 4 bytes a token.
+class TokenLists {
+ public:
+  void add(const Ids& ids);
+  size_t size() const { return ends_.size(); }
+  size_t length(size_t i) const { return ends_[i] - begin(i); }
+  const int32_t* data(size_t i) const { return tokens_.data() + begin(i); }
+  size_t total_tokens() const { return tokens_.size(); }
+
+ private:
+  size_t begin(size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
+  std::vector<int32_t> tokens_;
+  std::vector<size_t> ends_;
+};
+
+/// Aligned, tokenised text, without reserved ids at the ends.
+struct ParallelText {
+  TokenLists source;
+  TokenLists target;
+  size_t size() const { return source.size(); }
+};
+
+/// Pairs that were left out, by reason. A pair counts once.
+struct LeftOut {
+  int64_t empty = 0;  ///< source or target has no content
+  int64_t long_source = 0;
+  int64_t long_target = 0;
+  int64_t total() const { return empty + long_source + long_target; }
+};
+
+struct LengthLimits {
+  int64_t source_tokens = 256;
+  int64_t target_tokens = 256;
+};
+
+struct LoadedText {
+  ParallelText text;
+  LeftOut left_out;
+};
+
+/// Two aligned lists of files; source[i] and target[i] have equally many lines.
+struct TextFiles {
+  std::vector<std::string> source;
+  std::vector<std::string> target;
+};
+
+/// Reads and tokenises, with all workers. The order is that of the files, whatever the number of workers.
+/// @throws std::runtime_error naming files, lines or counts: unreadable, not UTF-8, unequal numbers of lines,
+/// or nothing left to use.
+LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
+                              WorkerCrew& workers);
+
+/// Lines of several files, one after the other.
+LineSource lines_of(const std::vector<std::string>& paths);
+
+}  // namespace transmute

@@ -1,0 +1,166 @@
+#include <transmute/translation/model_folder.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+#include <torch/torch.h>
+#include <transmute/common/files.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace transmute {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const EnumNames<SubwordAlgorithm> kAlgorithms{{SubwordAlgorithm::bpe, "bpe"},
+                                              {SubwordAlgorithm::unigram, "unigram"}};
+const EnumNames<VocabularySharing> kSharing{{VocabularySharing::shared, "shared"},
+                                            {VocabularySharing::separate, "separate"}};
+const EnumNames<ScoreFunction> kScoreFunctions{{ScoreFunction::scaled_dot_product, "scaled_dot_product"},
+                                               {ScoreFunction::dot_product, "dot_product"},
+                                               {ScoreFunction::additive, "additive"},
+                                               {ScoreFunction::bilinear, "bilinear"},
+                                               {ScoreFunction::uniform, "uniform"}};
+const EnumNames<NormPosition> kNormPositions{{NormPosition::post, "post"}, {NormPosition::pre, "pre"}};
+const EnumNames<PositionalEncodingKind> kPositions{{PositionalEncodingKind::sinusoidal, "sinusoidal"},
+                                                   {PositionalEncodingKind::learned, "learned"}};
+const EnumNames<EmbeddingTying> kTyings{{EmbeddingTying::all, "all"},
+                                        {EmbeddingTying::target_output, "target_output"},
+                                        {EmbeddingTying::none, "none"}};
+
+constexpr Bounds<int64_t> kAtLeastOne{1};
+constexpr Bounds<double> kProbability{0.0, 0.99};
+
+std::string path_in(const std::string& folder, const char* file) {
+  return (fs::path(folder) / file).string();
+}
+
+// A run folder looks like a model folder but has its weights one level down.
+void check_is_model_folder(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw std::runtime_error(fmt::format("{}: no such model folder", folder));
+  if (fs::exists(fs::path(folder) / kWeightsFile)) return;
+  if (fs::exists(fs::path(folder) / "model" / kWeightsFile))
+    throw std::runtime_error(
+        fmt::format("{0}: is the folder of a training run; its finished model is {0}/model", folder));
+  throw std::runtime_error(fmt::format("{}: no model folder, it has no {}", folder, kWeightsFile));
+}
+
+TransformerOptions read_options(const std::string& folder) {
+  ModelConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  for (const char* section : {"data", "training", "validation"}) schema.ignore_section(section);
+  const std::string path = path_in(folder, kConfigFile);
+  schema.read_file(path);
+  if (config.format_version != ModelConfig::kFormatVersion)
+    throw std::runtime_error(fmt::format(
+        "{}: the model has format version {}, this build reads version {}; use the transmute that wrote "
+        "it, or train again",
+        path, config.format_version, ModelConfig::kFormatVersion));
+  return config.model;
+}
+
+}  // namespace
+
+void ModelConfig::declare(ConfigSchema& schema) {
+  schema.section("", "");
+  schema.add("format_version", &format_version, "version of the model folder's layout; written by transmute");
+
+  schema.section("tokenizer", "the subword vocabulary, learned by `train` where the run folder has none");
+  schema.add("algorithm", &tokenizer.algorithm, kAlgorithms, "how SentencePiece learns the pieces");
+  schema.add("vocabulary", &tokenizer.vocabulary, kSharing, "one model for both languages, or one each");
+  schema.add("vocab_size", &tokenizer.vocab_size, "pieces of each model, the four reserved ids included",
+             Bounds<int64_t>{special_ids::kCount + 1});
+  schema.add("character_coverage", &tokenizer.character_coverage,
+             "share of the text's characters that get a piece of their own", Bounds<double>{0.5, 1.0});
+  schema.add("byte_fallback", &tokenizer.byte_fallback,
+             "spell other characters as bytes instead of as unknown");
+  schema.add("normalization", &tokenizer.normalization,
+             "SentencePiece's rule: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
+  schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are always one piece");
+  schema.add("max_training_sentences", &tokenizer.max_training_sentences,
+             "a larger text is sampled down to so many lines for learning the pieces", kAtLeastOne);
+
+  schema.section("model", "the network of the paper's section 3");
+  schema.add("num_encoder_layers", &model.num_encoder_layers, "layers of the encoder, N", kAtLeastOne);
+  schema.add("num_decoder_layers", &model.num_decoder_layers, "layers of the decoder, N", kAtLeastOne);
+  schema.add("d_model", &model.d_model, "width of the residual stream", kAtLeastOne);
+  schema.add("num_heads", &model.num_heads, "attention heads, h", kAtLeastOne);
+  schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0 means d_model / num_heads",
+             Bounds<int64_t>{0});
+  schema.add("d_v", &model.d_v, "width of a head's values; 0 means d_model / num_heads", Bounds<int64_t>{0});
+  schema.add("d_ff", &model.d_ff, "inner width of the feed-forward network", kAtLeastOne);
+  schema.add("score_function", &model.score_function, kScoreFunctions, "how queries are compared with keys");
+  schema.add("norm_position", &model.norm_position, kNormPositions,
+             "LayerNorm after the residual sum, as in the paper, or before the sub-layer");
+  schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
+  schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
+  schema.add("embedding_tying", &model.embedding_tying, kTyings,
+             "which embedding matrices are one (section 3.4)");
+  schema.add("dropout", &model.dropout, "of sub-layer outputs and embedding sums (section 5.4)",
+             kProbability);
+  schema.add("attention_dropout", &model.attention_dropout, "of attention weights; not in the paper",
+             kProbability);
+  schema.add("activation_dropout", &model.activation_dropout, "after the ReLU; not in the paper",
+             kProbability);
+  schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm",
+             Bounds<double>{0.0, 1.0});
+}
+
+TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer) {
+  options.source_vocab_size = tokenizer.source().size();
+  options.target_vocab_size = tokenizer.target().size();
+  options.padding_id = special_ids::kPad;
+  return options;
+}
+
+NamedTensors parameters_of(const Transformer& transformer) {
+  NamedTensors named;
+  for (const auto& item : transformer->named_parameters()) named.emplace_back(item.key(), item.value());
+  return named;
+}
+
+void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path) {
+  const torch::NoGradGuard no_grad;
+  std::unordered_map<std::string, torch::Tensor> by_name(values.begin(), values.end());
+  for (auto& [name, parameter] : parameters_of(transformer)) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end())
+      throw std::runtime_error(fmt::format(
+          "{}: has no \"{}\", which the config's model needs; the two do not belong together", path, name));
+    if (found->second.sizes() != parameter.sizes())
+      throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], the config's model needs [{}]", path,
+                                           name, fmt::join(found->second.sizes(), ","),
+                                           fmt::join(parameter.sizes(), ",")));
+    parameter.copy_(found->second);
+    by_name.erase(found);
+  }
+  if (!by_name.empty())
+    throw std::runtime_error(fmt::format(
+        "{}: holds \"{}\", which the config's model does not have; the two do not belong together", path,
+        by_name.begin()->first));
+}
+
+LoadedModel load_model_folder(const std::string& folder, torch::Device device) {
+  check_is_model_folder(folder);
+  Tokenizer tokenizer = Tokenizer::load(folder);
+  const std::string weights_path = path_in(folder, kWeightsFile);
+  Transformer transformer(with_vocabulary(read_options(folder), tokenizer));
+  assign_parameters(transformer, read_tensor_file(weights_path), weights_path);
+  transformer->to(device);
+  transformer->eval();
+  for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);
+  return {std::move(transformer), std::move(tokenizer)};
+}
+
+void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
+                       const Transformer& transformer) {
+  tokenizer.save(folder);
+  write_tensor_file(path_in(folder, kWeightsFile), parameters_of(transformer));
+  write_file_atomically(path_in(folder, kConfigFile), config);
+}
+
+}  // namespace transmute

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <transmute/common/config_schema.h>
+#include <transmute/model/transformer.h>
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/tensor_file.h>
+
+#include <string>
+
+namespace transmute {
+
+/// The YAML keys of a model folder's config, bound to the options: `format_version` at the top level, and the
+/// sections `tokenizer` and `model`. The vocabulary sizes are not among them: the tokenizer has them.
+struct ModelConfig {
+  int64_t format_version = kFormatVersion;
+  TokenizerOptions tokenizer;
+  TransformerOptions model;
+
+  /// Version of the model folder's layout and of the parameter names.
+  static constexpr int64_t kFormatVersion = 1;
+
+  void declare(ConfigSchema& schema);
+};
+
+/// What translation needs of a model.
+struct LoadedModel {
+  Transformer transformer;  ///< in eval mode, on the device
+  Tokenizer tokenizer;
+};
+
+/// Reads a model folder: `config.yaml`, the tokenizer and `weights.safetensors`.
+/// @throws std::runtime_error where a file is missing or damaged, or parts do not fit together.
+LoadedModel load_model_folder(const std::string& folder, torch::Device device);
+
+/// Writes one, file by file; see write_folder_atomically. `config` is the whole resolved YAML.
+void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
+                       const Transformer& transformer);
+
+/// Parameters in the order and under the names of the file format.
+NamedTensors parameters_of(const Transformer& transformer);
+
+/// Copies the values into the module's parameters.
+/// @throws std::runtime_error naming `path` and the first name or shape that does not fit.
+void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path);
+
+/// `options` with the vocabulary sizes and the padding id of `tokenizer`.
+TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer);
+
+constexpr const char* kConfigFile = "config.yaml";
+constexpr const char* kWeightsFile = "weights.safetensors";
+
+}  // namespace transmute

@@ -1,0 +1,172 @@
+#include <transmute/translation/tensor_file.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <torch/torch.h>
+#include <transmute/common/files.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct DtypeName {
+  torch::Dtype dtype;
+  const char* name;
+};
+constexpr DtypeName kDtypes[] = {{torch::kFloat, "F32"}, {torch::kDouble, "F64"}, {torch::kBFloat16, "BF16"},
+                                 {torch::kHalf, "F16"},  {torch::kLong, "I64"},   {torch::kInt, "I32"},
+                                 {torch::kChar, "I8"},   {torch::kByte, "U8"},    {torch::kBool, "BOOL"}};
+
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
+constexpr size_t kLengthBytes = 8;
+constexpr const char* kMetadata = "__metadata__";
+constexpr const char* kChecksum = "crc32";
+
+const char* name_of(torch::Dtype dtype) {
+  for (const auto& known : kDtypes)
+    if (known.dtype == dtype) return known.name;
+  throw std::invalid_argument(fmt::format("tensors of type {} cannot be stored", torch::toString(dtype)));
+}
+
+[[noreturn]] void damaged(const std::string& path, const std::string& what) {
+  throw std::runtime_error(
+      fmt::format("{}: damaged ({}); restore the file or use another checkpoint", path, what));
+}
+
+uint32_t checksum(uint32_t crc, const void* data, size_t bytes) {
+  return static_cast<uint32_t>(crc32_z(crc, static_cast<const Bytef*>(data), bytes));
+}
+
+std::string header_length_bytes(uint64_t length) {
+  std::string bytes(kLengthBytes, '\0');
+  for (size_t i = 0; i < kLengthBytes; ++i) bytes[i] = static_cast<char>(length >> (8 * i) & 0xff);
+  return bytes;
+}
+
+// Where a tensor's data lie, relative to the end of the header.
+struct Entry {
+  std::string name;
+  torch::Dtype dtype;
+  std::vector<int64_t> shape;
+  uint64_t begin;
+  uint64_t end;
+};
+
+torch::Dtype parse_dtype(const std::string& path, const std::string& name) {
+  for (const auto& known : kDtypes)
+    if (name == known.name) return known.dtype;
+  throw std::runtime_error(fmt::format("{}: holds a tensor of the unknown type '{}'", path, name));
+}
+
+Entry parse_entry(const std::string& path, const std::string& name, const Json& json) {
+  Entry entry{name, parse_dtype(path, json.at("dtype").get<std::string>()),
+              json.at("shape").get<std::vector<int64_t>>(), json.at("data_offsets").at(0).get<uint64_t>(),
+              json.at("data_offsets").at(1).get<uint64_t>()};
+  uint64_t bytes = c10::elementSize(entry.dtype);
+  for (const int64_t size : entry.shape) {
+    if (size < 0 || (size > 0 && bytes > (uint64_t{1} << 62) / static_cast<uint64_t>(size)))
+      damaged(path, fmt::format("impossible shape of '{}'", name));
+    bytes *= static_cast<uint64_t>(size);
+  }
+  if (entry.end < entry.begin || entry.end - entry.begin != bytes)
+    damaged(path, fmt::format("shape and size of '{}' disagree", name));
+  return entry;
+}
+
+// Sorted by place; they must fill the data part without a gap or an overlap.
+std::vector<Entry> parse_entries(const std::string& path, const Json& header, uint64_t data_bytes) {
+  std::vector<Entry> entries;
+  for (const auto& [name, json] : header.items())
+    if (name != kMetadata) entries.push_back(parse_entry(path, name, json));
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
+  uint64_t position = 0;
+  for (const auto& entry : entries) {
+    if (entry.begin != position) damaged(path, fmt::format("gap or overlap before '{}'", entry.name));
+    position = entry.end;
+  }
+  if (position != data_bytes)
+    damaged(path, fmt::format("{} bytes of data where the header says {}", data_bytes, position));
+  return entries;
+}
+
+}  // namespace
+
+void write_tensor_file(const std::string& path, const NamedTensors& tensors) {
+  std::vector<torch::Tensor> data;
+  Json header = Json::object();
+  header[kMetadata] = Json::object();
+  uint64_t position = 0;
+  uint32_t crc = checksum(0, nullptr, 0);
+  for (const auto& [name, tensor] : tensors) {
+    data.push_back(tensor.detach().to(torch::kCPU).contiguous());
+    const uint64_t bytes = data.back().nbytes();
+    header[name] = {{"dtype", name_of(tensor.scalar_type())},
+                    {"shape", tensor.sizes().vec()},
+                    {"data_offsets", {position, position + bytes}}};
+    position += bytes;
+    crc = checksum(crc, data.back().data_ptr(), bytes);
+  }
+  header[kMetadata] = {{"format", "pt"}, {kChecksum, fmt::format("{:08x}", crc)}};
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data begin at a multiple of 8
+
+  AtomicFile file(path);
+  const std::string length = header_length_bytes(text.size());
+  file.write(length.data(), length.size());
+  file.write(text.data(), text.size());
+  for (const auto& tensor : data) file.write(tensor.data_ptr(), tensor.nbytes());
+  file.commit();
+}
+
+NamedTensors read_tensor_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  const auto file_bytes = static_cast<uint64_t>(file.tellg());
+  file.seekg(0);
+
+  unsigned char length_bytes[kLengthBytes] = {};
+  if (file_bytes < kLengthBytes || !file.read(reinterpret_cast<char*>(length_bytes), kLengthBytes))
+    damaged(path, "shorter than a header");
+  uint64_t header_bytes = 0;
+  for (size_t i = 0; i < kLengthBytes; ++i) header_bytes |= static_cast<uint64_t>(length_bytes[i]) << (8 * i);
+  if (header_bytes > std::min(file_bytes - kLengthBytes, kMaxHeaderBytes))
+    damaged(path, "impossible header size");
+  std::string text(header_bytes, '\0');
+  if (!file.read(text.data(), static_cast<std::streamsize>(header_bytes))) damaged(path, "cut short");
+
+  Json header;
+  std::vector<Entry> entries;
+  try {
+    header = Json::parse(text);
+    entries = parse_entries(path, header, file_bytes - kLengthBytes - header_bytes);
+  } catch (const Json::exception& error) {
+    damaged(path, fmt::format("unreadable header: {}", error.what()));
+  }
+
+  NamedTensors tensors;
+  uint32_t crc = checksum(0, nullptr, 0);
+  for (const auto& entry : entries) {
+    torch::Tensor tensor = torch::empty(entry.shape, entry.dtype);
+    const uint64_t bytes = entry.end - entry.begin;
+    if (!file.read(static_cast<char*>(tensor.data_ptr()), static_cast<std::streamsize>(bytes)))
+      damaged(path, "cut short");
+    crc = checksum(crc, tensor.data_ptr(), bytes);
+    tensors.emplace_back(entry.name, tensor);
+  }
+  if (header.contains(kMetadata) && header[kMetadata].contains(kChecksum) &&
+      header[kMetadata][kChecksum] != fmt::format("{:08x}", crc))
+    damaged(path, "its checksum does not match its content");
+  return tensors;
+}
+
+}  // namespace transmute

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+
+/// Named tensors in a file's order.
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+/// Writes tensors in the safetensors format (a JSON header of names, types, shapes and offsets, then the raw
+/// little-endian data), atomically. The header's metadata hold a CRC-32 of the data.
+/// @throws std::runtime_error naming the file, where it cannot be written.
+void write_tensor_file(const std::string& path, const NamedTensors& tensors);
+
+/// Reads a safetensors file to CPU tensors. The header is checked against the file's size before anything is
+/// allocated, the data against the CRC-32 where the file has one.
+/// @throws std::runtime_error naming the file and what is wrong with it: missing, cut short, damaged, unknown
+/// type.
+NamedTensors read_tensor_file(const std::string& path);
+
+}  // namespace transmute

@@ -1,0 +1,62 @@
+#include <transmute/translation/transformer_step_model.h>
+
+#include <torch/torch.h>
+
+#include <algorithm>
+
+namespace transmute {
+
+namespace {
+
+// Each source followed by the end, filled up to the longest: [B,S].
+torch::Tensor padded_sources(const std::vector<Ids>& sources) {
+  size_t longest = 0;
+  for (const auto& source : sources) longest = std::max(longest, source.size());
+  torch::Tensor ids = torch::full({static_cast<int64_t>(sources.size()), static_cast<int64_t>(longest) + 1},
+                                  special_ids::kPad, torch::kLong);
+  int64_t* row = ids.data_ptr<int64_t>();
+  for (const auto& source : sources) {
+    std::copy(source.begin(), source.end(), row);
+    row[source.size()] = special_ids::kEnd;
+    row += ids.size(1);
+  }
+  return ids;
+}
+
+class TransformerBatch : public DecodingBatch {
+ public:
+  TransformerBatch(Transformer transformer, torch::Device device, const std::vector<Ids>& sources)
+      : transformer_(std::move(transformer)), device_(device) {
+    const torch::NoGradGuard no_grad;
+    cache_ = transformer_->start_decoding(transformer_->encode(padded_sources(sources).to(device_)));
+  }
+
+  torch::Tensor step(const torch::Tensor& ids) override {
+    const torch::NoGradGuard no_grad;
+    DecoderStep result = transformer_->step(ids.to(device_), cache_);
+    cache_ = std::move(result.cache);
+    return torch::log_softmax(transformer_->project(result.states), -1, torch::kFloat);
+  }
+
+  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    const torch::NoGradGuard no_grad;
+    const bool all_stay = sentences.size(0) == cache_.source_mask.size(0);
+    cache_ = cache_.select(all_stay ? torch::Tensor() : sentences.to(device_), parents.to(device_));
+  }
+
+ private:
+  Transformer transformer_;
+  torch::Device device_;
+  DecoderCache cache_;
+};
+
+}  // namespace
+
+TransformerStepModel::TransformerStepModel(Transformer transformer, torch::Device device)
+    : transformer_(std::move(transformer)), device_(device) {}
+
+std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids>& sources) const {
+  return std::make_unique<TransformerBatch>(transformer_, device_, sources);
+}
+
+}  // namespace transmute

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <transmute/model/transformer.h>
+#include <transmute/translation/search.h>
+
+namespace transmute {
+
+/// A Transformer as search sees it: encodes once, then decodes on cached keys and values. The module must be
+/// in eval mode; it is only read.
+class TransformerStepModel : public StepModel {
+ public:
+  TransformerStepModel(Transformer transformer, torch::Device device);
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources) const override;
+
+ private:
+  Transformer transformer_;
+  torch::Device device_;
+};
+
+}  // namespace transmute
