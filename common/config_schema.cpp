@@ -46,8 +46,7 @@ T parse_number(const YAML::Node& node, const char* wanted, Bounds<T> bounds) {
     throw BadValue(fmt::format("needs {}, not '{}'", wanted, text));
   // Written so that NaN, which compares false with everything, is refused too.
   if (!(value >= bounds.low && value <= bounds.high)) {
-    if (bounds.high == Bounds<T>{}.high)
-      throw BadValue(fmt::format("must be at least {}, not {}", bounds.low, text));
+    if (bounds.high == Bounds<T>{}.high) throw BadValue(fmt::format("must be at least {}, not {}", bounds.low, text));
     throw BadValue(fmt::format("must lie between {} and {}, not {}", bounds.low, bounds.high, text));
   }
   return value;
@@ -74,8 +73,8 @@ YAML::Node load_yaml(const std::string& where, const std::string& text) {
   try {
     return YAML::Load(text);
   } catch (const YAML::ParserException& error) {
-    throw std::invalid_argument(fmt::format("{}:{}:{}: not valid YAML: {}", where, error.mark.line + 1,
-                                            error.mark.column + 1, error.msg));
+    throw std::invalid_argument(
+        fmt::format("{}:{}:{}: not valid YAML: {}", where, error.mark.line + 1, error.mark.column + 1, error.msg));
   }
 }
 
@@ -94,8 +93,7 @@ void refuse_repeated_keys(const std::string& file, const std::string& section, c
       throw std::invalid_argument(fmt::format("{}: a key must be a plain word", location(file, entry.first)));
     if (!seen.insert(entry.first.Scalar()).second)
       throw std::invalid_argument(fmt::format("{}: key \"{}\" stands twice; keep one of them",
-                                              location(file, entry.first),
-                                              qualified(section, entry.first.Scalar())));
+                                              location(file, entry.first), qualified(section, entry.first.Scalar())));
   }
 }
 
@@ -126,8 +124,7 @@ std::string nearest_name(const std::string& word, const std::vector<std::string>
   for (const auto& candidate : candidates) {
     size_t distance = edit_distance(word, candidate);
     // n_head for num_heads: a shared tail or head counts as near though many letters differ.
-    if (word.size() >= 3 &&
-        (candidate.find(word) != std::string::npos || word.find(candidate) != std::string::npos))
+    if (word.size() >= 3 && (candidate.find(word) != std::string::npos || word.find(candidate) != std::string::npos))
       distance = std::min<size_t>(distance, 2);
     if (distance < best_distance) {
       best_distance = distance;
@@ -143,25 +140,20 @@ void ConfigSchema::section(const std::string& name, const std::string& descripti
 }
 
 void ConfigSchema::add_field(const std::string& key, const std::string& description,
-                             std::function<void(const YAML::Node&)> parse,
-                             std::function<std::string()> format) {
+                             std::function<void(const YAML::Node&)> parse, std::function<std::string()> format) {
   if (sections_.empty()) section("", "");
   fields_.push_back({sections_.back().name, key, description, std::move(parse), std::move(format)});
 }
 
-void ConfigSchema::add(const std::string& key, int64_t* value, const std::string& description,
-                       Bounds<int64_t> bounds) {
+void ConfigSchema::add(const std::string& key, int64_t* value, const std::string& description, Bounds<int64_t> bounds) {
   add_field(
-      key, description,
-      [=](const YAML::Node& node) { *value = parse_number<int64_t>(node, "a whole number", bounds); },
+      key, description, [=](const YAML::Node& node) { *value = parse_number<int64_t>(node, "a whole number", bounds); },
       [=] { return fmt::format("{}", *value); });
 }
 
-void ConfigSchema::add(const std::string& key, double* value, const std::string& description,
-                       Bounds<double> bounds) {
+void ConfigSchema::add(const std::string& key, double* value, const std::string& description, Bounds<double> bounds) {
   add_field(
-      key, description,
-      [=](const YAML::Node& node) { *value = parse_number<double>(node, "a number", bounds); },
+      key, description, [=](const YAML::Node& node) { *value = parse_number<double>(node, "a number", bounds); },
       [=] { return fmt::format("{}", *value); });
 }
 
@@ -177,8 +169,7 @@ void ConfigSchema::add(const std::string& key, std::string* value, const std::st
       [=] { return in_quotes(*value); });
 }
 
-void ConfigSchema::add(const std::string& key, std::vector<std::string>* value,
-                       const std::string& description) {
+void ConfigSchema::add(const std::string& key, std::vector<std::string>* value, const std::string& description) {
   add_field(
       key, description,
       [=](const YAML::Node& node) {
@@ -205,8 +196,7 @@ void ConfigSchema::add_choice(const std::string& key, const std::vector<std::str
       [=](const YAML::Node& node) {
         const std::string& word = scalar_of(node, "one word");
         const auto found = std::find(words.begin(), words.end(), word);
-        if (found == words.end())
-          throw BadValue(fmt::format("must be one of {}; not '{}'", join(words, ", "), word));
+        if (found == words.end()) throw BadValue(fmt::format("must be one of {}; not '{}'", join(words, ", "), word));
         assign(static_cast<size_t>(found - words.begin()));
       },
       std::move(name));
@@ -223,16 +213,15 @@ const ConfigSchema::Field* ConfigSchema::find(const std::string& section, const 
 }
 
 bool ConfigSchema::is_section(const std::string& name) const {
-  return !name.empty() && std::any_of(sections_.begin(), sections_.end(),
-                                      [&](const Section& section) { return section.name == name; });
+  return !name.empty() &&
+         std::any_of(sections_.begin(), sections_.end(), [&](const Section& section) { return section.name == name; });
 }
 
 std::string ConfigSchema::unknown_key(const std::string& where, const std::string& section,
                                       const std::string& key) const {
   const std::string message = fmt::format("{}: unknown key \"{}\"", where, qualified(section, key));
   for (const auto& field : fields_)
-    if (field.key == key)
-      return fmt::format("{}; did you mean \"{}\"?", message, qualified(field.section, key));
+    if (field.key == key) return fmt::format("{}; did you mean \"{}\"?", message, qualified(field.section, key));
   std::vector<std::string> names;
   for (const auto& field : fields_)
     if (field.section == section) names.push_back(field.key);
@@ -247,8 +236,8 @@ std::string ConfigSchema::unknown_key(const std::string& where, const std::strin
 void ConfigSchema::read_section(const std::string& file, const std::string& section, const YAML::Node& node) {
   if (node.IsNull()) return;
   if (!node.IsMap())
-    throw std::invalid_argument(fmt::format("{}: \"{}\" must hold keys and values", location(file, node),
-                                            section.empty() ? file : section));
+    throw std::invalid_argument(
+        fmt::format("{}: \"{}\" must hold keys and values", location(file, node), section.empty() ? file : section));
   refuse_repeated_keys(file, section, node);
   for (const auto& entry : node) {
     const std::string& key = entry.first.Scalar();
@@ -276,8 +265,8 @@ void ConfigSchema::read_file(const std::string& path) {
   std::vector<std::pair<std::string, YAML::Node>> chain;
   for (std::string file = path; !file.empty();) {
     if (chain.size() == kMaxBaseDepth)
-      throw std::invalid_argument(fmt::format(
-          "{}: more than {} files in the chain of \"base\"; does it name itself?", path, kMaxBaseDepth));
+      throw std::invalid_argument(
+          fmt::format("{}: more than {} files in the chain of \"base\"; does it name itself?", path, kMaxBaseDepth));
     chain.emplace_back(file, load_yaml(file, transmute::read_file(file)));
     const YAML::Node& root = chain.back().second;
     std::string base;
@@ -294,8 +283,8 @@ void ConfigSchema::read_file(const std::string& path) {
 void ConfigSchema::set(const std::string& assignment) {
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos)
-    throw std::invalid_argument(fmt::format(
-        "--set {}: needs the form section.key=value, for example training.warmup_steps=8000", assignment));
+    throw std::invalid_argument(
+        fmt::format("--set {}: needs the form section.key=value, for example training.warmup_steps=8000", assignment));
   const std::string name = assignment.substr(0, equals);
   const size_t dot = name.find('.');
   const std::string section = dot == std::string::npos ? "" : name.substr(0, dot);
@@ -319,6 +308,12 @@ std::string ConfigSchema::to_yaml() const {
       if (field.section == section.name) text += fmt::format("{}{}: {}\n", indent, field.key, field.format());
   }
   return text;
+}
+
+std::vector<std::pair<std::string, std::string>> ConfigSchema::values() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& field : fields_) all.emplace_back(qualified(field.section, field.key), field.format());
+  return all;
 }
 
 std::string ConfigSchema::to_markdown() const {

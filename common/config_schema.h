@@ -34,8 +34,7 @@ class ConfigSchema {
   /// Starts a section; the keys added next belong to it. An empty name means the top level.
   void section(const std::string& name, const std::string& description);
 
-  void add(const std::string& key, int64_t* value, const std::string& description,
-           Bounds<int64_t> bounds = {});
+  void add(const std::string& key, int64_t* value, const std::string& description, Bounds<int64_t> bounds = {});
   void add(const std::string& key, double* value, const std::string& description, Bounds<double> bounds = {});
   void add(const std::string& key, bool* value, const std::string& description);
   void add(const std::string& key, std::string* value, const std::string& description);
@@ -67,6 +66,9 @@ class ConfigSchema {
   /// Every key with its present value.
   std::string to_yaml() const;
 
+  /// The same as pairs of `section.key` and YAML value, in the order of declaration.
+  std::vector<std::pair<std::string, std::string>> values() const;
+
   /// A Markdown table per section: key, default, meaning.
   std::string to_markdown() const;
 
@@ -83,11 +85,10 @@ class ConfigSchema {
     std::string description;
   };
 
-  void add_choice(const std::string& key, const std::vector<std::string>& words,
-                  const std::string& description, std::function<void(size_t)> assign,
-                  std::function<std::string()> name);
-  void add_field(const std::string& key, const std::string& description,
-                 std::function<void(const YAML::Node&)> parse, std::function<std::string()> format);
+  void add_choice(const std::string& key, const std::vector<std::string>& words, const std::string& description,
+                  std::function<void(size_t)> assign, std::function<std::string()> name);
+  void add_field(const std::string& key, const std::string& description, std::function<void(const YAML::Node&)> parse,
+                 std::function<std::string()> format);
   void read_section(const std::string& file, const std::string& section, const YAML::Node& node);
   const Field* find(const std::string& section, const std::string& key) const;
   bool is_section(const std::string& name) const;

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
+#include <vector>
 
 namespace transmute {
 
@@ -47,10 +47,13 @@ std::string read_file(const std::string& path) {
   if (fs::is_directory(path)) throw std::runtime_error(path + ": is a folder; a file is needed");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, "cannot be opened");
-  std::ostringstream content;
-  content << stream.rdbuf();
+  // By read(), which tells an error from the end; << into a string does not.
+  std::string content;
+  std::vector<char> block(1 << 16);
+  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) || stream.gcount() > 0)
+    content.append(block.data(), static_cast<size_t>(stream.gcount()));
   if (stream.bad()) fail(path, "cannot be read");
-  return std::move(content).str();
+  return content;
 }
 
 AtomicFile::AtomicFile(const std::string& path)
@@ -91,7 +94,9 @@ void write_file_atomically(const std::string& path, std::string_view content) {
   file.commit();
 }
 
-void write_folder_atomically(const std::string& path, const std::function<void(const std::string&)>& fill) {
+void write_folder_atomically(const std::string& name, const std::function<void(const std::string&)>& fill) {
+  // "model/" is the folder "model": what stands beside it gets no slash in its name.
+  const std::string path = fs::path(name).has_filename() ? name : fs::path(name).parent_path().string();
   const std::string partial = path + ".partial";
   const std::string replaced = path + ".replaced";
   std::error_code ignored;
@@ -117,8 +122,7 @@ void write_folder_atomically(const std::string& path, const std::function<void(c
 void ensure_writable_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error)
-    throw std::runtime_error(fmt::format("{}: the folder cannot be made: {}", path, error.message()));
+  if (error) throw std::runtime_error(fmt::format("{}: the folder cannot be made: {}", path, error.message()));
   if (!fs::is_directory(path)) throw std::runtime_error(path + ": exists and is not a folder");
   if (::access(path.c_str(), W_OK | X_OK) != 0) fail(path, "the folder cannot be written to");
 }

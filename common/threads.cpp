@@ -70,8 +70,7 @@ void WorkerCrew::run(const std::function<void(int)>& task) {
     if (error) std::rethrow_exception(error);
 }
 
-void WorkerCrew::for_each_piece(size_t count, size_t grain,
-                                const std::function<void(size_t, size_t, int)>& task) {
+void WorkerCrew::for_each_piece(size_t count, size_t grain, const std::function<void(size_t, size_t, int)>& task) {
   std::atomic<size_t> next{0};
   run([&](int worker) {
     for (size_t begin = next.fetch_add(grain); begin < count; begin = next.fetch_add(grain))

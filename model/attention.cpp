@@ -4,7 +4,6 @@
 #include <transmute/model/kernels/dropout.h>
 
 #include <cmath>
-#include <limits>
 
 namespace transmute {
 
@@ -31,8 +30,8 @@ AttentionScoreImpl::AttentionScoreImpl(const AttentionScoreOptions& options) : o
   switch (options.function) {
     case ScoreFunction::scaled_dot_product:
     case ScoreFunction::dot_product:
-      TORCH_CHECK_VALUE(query_size == key_size, "a dot product needs queries and keys of one width, not ",
-                        query_size, " and ", key_size);
+      TORCH_CHECK_VALUE(query_size == key_size, "a dot product needs queries and keys of one width, not ", query_size,
+                        " and ", key_size);
       break;
     case ScoreFunction::additive:
       query_weight_ = register_parameter("query_weight", torch::empty({heads, key_size, query_size}));
@@ -90,10 +89,8 @@ torch::Tensor AttentionScoreImpl::additive_scores(const torch::Tensor& query, co
 torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask) {
   if (!mask.defined()) return torch::softmax(scores, -1);
   const torch::Tensor blocked = mask.logical_not();
-  // The lowest finite number instead of -inf keeps a wholly blocked row finite; the second fill makes it
-  // zero.
-  const double lowest =
-      scores.scalar_type() == torch::kHalf ? -65504.0 : std::numeric_limits<float>::lowest();
+  // A finite number instead of -inf keeps a wholly blocked row finite; the second fill makes it zero.
+  const double lowest = scores.scalar_type() == torch::kHalf ? -65504.0 : -1e30;
   return torch::softmax(scores.masked_fill(blocked, lowest), -1).masked_fill(blocked, 0.0);
 }
 
@@ -117,9 +114,9 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
       value(register_module("value", projection(options.d_model, options.num_heads * options.d_v))),
       output(register_module("output", projection(options.num_heads * options.d_v, options.d_model))),
       pooling(register_module(
-          "pooling", AttentionPooling(AttentionScoreOptions{options.score_function, options.num_heads,
-                                                            options.d_k, options.d_k},
-                                      options.dropout))) {}
+          "pooling",
+          AttentionPooling(AttentionScoreOptions{options.score_function, options.num_heads, options.d_k, options.d_k},
+                           options.dropout))) {}
 
 torch::Tensor MultiHeadAttentionImpl::split_heads(const torch::Tensor& x) const {
   return x.view({x.size(0), x.size(1), options.num_heads, -1}).transpose(1, 2);  // [B,T,H·K] -> [B,H,T,K]
@@ -133,17 +130,16 @@ AttentionResult MultiHeadAttentionImpl::attend(const torch::Tensor& query_input,
                                                const torch::Tensor& mask, ReturnWeights return_weights) {
   AttentionResult heads =
       pooling(split_heads(query(query_input)), memory.key, memory.value, mask, return_weights);  // [B,H,T,Kv]
-  const torch::Tensor joined = heads.output.transpose(1, 2).flatten(2);  // [B,T,H·Kv]
+  const torch::Tensor joined = heads.output.transpose(1, 2).flatten(2);                          // [B,T,H·Kv]
   return {output(joined), heads.weights};
 }
 
 AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input, const torch::Tensor& memory,
                                                 const torch::Tensor& mask, ReturnWeights return_weights) {
   TORCH_CHECK_VALUE(query_input.dim() == 3 && query_input.size(2) == options.d_model,
-                    "multi-head attention needs queries [B,T,", options.d_model, "], not ",
-                    query_input.sizes());
-  TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model,
-                    "multi-head attention needs a memory [B,S,", options.d_model, "], not ", memory.sizes());
+                    "multi-head attention needs queries [B,T,", options.d_model, "], not ", query_input.sizes());
+  TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model, "multi-head attention needs a memory [B,S,",
+                    options.d_model, "], not ", memory.sizes());
   return attend(query_input, project_memory(memory), mask, return_weights);
 }
 

@@ -93,8 +93,8 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
 
   /// query: [B,T,D], memory: [B,S,D] (the same tensor for self-attention); output: [B,T,D], weights:
   /// [B,H,T,S].
-  AttentionResult forward(const torch::Tensor& query, const torch::Tensor& memory,
-                          const torch::Tensor& mask = {}, ReturnWeights return_weights = ReturnWeights::no);
+  AttentionResult forward(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask = {},
+                          ReturnWeights return_weights = ReturnWeights::no);
 
   /// The half of `forward` that depends on the memory alone, so that decoding can keep it. memory: [B,S,D].
   KeyValue project_memory(const torch::Tensor& memory);

@@ -39,8 +39,7 @@ DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options)
       feed_forward_norm(register_module("feed_forward_norm", ResidualNorm(options))) {}
 
 DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& memory,
-                                                   const torch::Tensor& self_mask,
-                                                   const torch::Tensor& memory_mask,
+                                                   const torch::Tensor& self_mask, const torch::Tensor& memory_mask,
                                                    ReturnWeights return_weights) {
   Result result;
   const torch::Tensor past = self_attention_norm(x, [&](const torch::Tensor& input) {
@@ -53,14 +52,12 @@ DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const
     result.cross_weights = attended.weights;
     return attended.output;
   });
-  result.output =
-      feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward(input); });
+  result.output = feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward(input); });
   return result;
 }
 
 DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, const DecoderLayerCache& cache,
-                                                    const torch::Tensor& memory_mask,
-                                                    ReturnWeights return_weights) {
+                                                    const torch::Tensor& memory_mask, ReturnWeights return_weights) {
   StepResult result{{}, cache, {}};
   const torch::Tensor past = self_attention_norm(x, [&](const torch::Tensor& input) {
     const torch::Tensor rows = input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
@@ -73,8 +70,7 @@ DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, cons
     result.cross_weights = attended.weights;
     return attended.output;
   });
-  result.output =
-      feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward(input); });
+  result.output = feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward(input); });
   return result;
 }
 
@@ -93,8 +89,7 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
   const torch::Tensor self_mask = causal_mask(x.size(1), x.device());
   DecoderOutput result{x, {}, {}};
   for (auto& layer : layers_) {
-    DecoderLayerImpl::Result layer_result =
-        layer(result.states, memory, self_mask, memory_mask, return_weights);
+    DecoderLayerImpl::Result layer_result = layer(result.states, memory, self_mask, memory_mask, return_weights);
     result.states = layer_result.output;
     if (return_weights == ReturnWeights::no) continue;
     result.self_weights.push_back(layer_result.self_weights);
@@ -110,8 +105,7 @@ DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor
   return cache;
 }
 
-DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache,
-                              ReturnWeights return_weights) {
+DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
   TORCH_CHECK_VALUE(cache.layers.size() == layers_.size(), "the decoder has ", layers_.size(),
                     " layers, but the cache ", cache.layers.size());
   DecoderStep result{x, {{}, cache.source_mask, cache.length + 1}, {}};

@@ -86,8 +86,7 @@ class DecoderImpl : public torch::nn::Module {
 
   /// The next position of N hypotheses per sentence, the same numbers as `forward` gives there. x: [B,N,D];
   /// the rows of cache.layers[i].self are B·N, sentence by sentence.
-  DecoderStep step(const torch::Tensor& x, const DecoderCache& cache,
-                   ReturnWeights return_weights = ReturnWeights::no);
+  DecoderStep step(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights = ReturnWeights::no);
 
  private:
   std::vector<DecoderLayer> layers_;

@@ -27,8 +27,7 @@ AttentionResult EncoderLayerImpl::forward(const torch::Tensor& x, const torch::T
     weights = result.weights;
     return result.output;
   });
-  return {feed_forward_norm(attended, [&](const torch::Tensor& input) { return feed_forward(input); }),
-          weights};
+  return {feed_forward_norm(attended, [&](const torch::Tensor& input) { return feed_forward(input); }), weights};
 }
 
 EncoderImpl::EncoderImpl(const TransformerOptions& options) {
@@ -41,8 +40,7 @@ EncoderImpl::EncoderImpl(const TransformerOptions& options) {
     norm_ = register_module("norm", LayerNorm(options.d_model, options.norm_epsilon));
 }
 
-EncoderOutput EncoderImpl::forward(const torch::Tensor& x, const torch::Tensor& mask,
-                                   ReturnWeights return_weights) {
+EncoderOutput EncoderImpl::forward(const torch::Tensor& x, const torch::Tensor& mask, ReturnWeights return_weights) {
   EncoderOutput result{x, {}};
   for (auto& layer : layers_) {
     AttentionResult layer_result = layer(result.memory, mask, return_weights);

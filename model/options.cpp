@@ -46,26 +46,23 @@ TransformerOptions validated(TransformerOptions o) {
   require_probability(o.dropout, "dropout");
   require_probability(o.attention_dropout, "attention_dropout");
   require_probability(o.activation_dropout, "activation_dropout");
-  require(o.d_k >= 0 && o.d_v >= 0,
-          "model.d_k and model.d_v must not be negative (0 means d_model / num_heads)");
+  require(o.norm_epsilon > 0, fmt::format("model.norm_epsilon must be positive, not {}", o.norm_epsilon));
+  require(o.d_k >= 0 && o.d_v >= 0, "model.d_k and model.d_v must not be negative (0 means d_model / num_heads)");
   if (o.d_k == 0 || o.d_v == 0)
-    require(
-        o.d_model % o.num_heads == 0,
-        fmt::format("model.d_model {} is not a multiple of model.num_heads {}; change one of them, or give "
-                    "model.d_k and model.d_v",
-                    o.d_model, o.num_heads));
+    require(o.d_model % o.num_heads == 0,
+            fmt::format("model.d_model {} is not a multiple of model.num_heads {}; change one of them, or give "
+                        "model.d_k and model.d_v",
+                        o.d_model, o.num_heads));
   if (o.d_k == 0) o.d_k = o.d_model / o.num_heads;
   if (o.d_v == 0) o.d_v = o.d_model / o.num_heads;
-  require(
-      o.positional_encoding != PositionalEncodingKind::sinusoidal || o.d_model % 2 == 0,
-      fmt::format("model.d_model {} must be even for sinusoidal positions: each frequency takes a sine and a "
-                  "cosine",
-                  o.d_model));
+  require(o.positional_encoding != PositionalEncodingKind::sinusoidal || o.d_model % 2 == 0,
+          fmt::format("model.d_model {} must be even for sinusoidal positions: each frequency takes a sine and a "
+                      "cosine",
+                      o.d_model));
   require(o.embedding_tying != EmbeddingTying::all || o.source_vocab_size == o.target_vocab_size,
-          fmt::format(
-              "model.embedding_tying all needs one vocabulary for both languages, but they have {} and {} "
-              "pieces; set tokenizer.vocabulary: shared, or model.embedding_tying: target_output",
-              o.source_vocab_size, o.target_vocab_size));
+          fmt::format("model.embedding_tying all needs one vocabulary for both languages, but they have {} and {} "
+                      "pieces; set tokenizer.vocabulary: shared, or model.embedding_tying: target_output",
+                      o.source_vocab_size, o.target_vocab_size));
   return o;
 }
 

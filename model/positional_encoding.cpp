@@ -11,11 +11,10 @@ torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_mode
   const torch::Tensor position = torch::arange(first, first + length, exact).unsqueeze(1);  // [L,1]
   const torch::Tensor exponent = torch::arange(0, d_model, 2, exact) / static_cast<double>(d_model);
   const torch::Tensor angle = position * torch::pow(10000.0, exponent).reciprocal();  // [L,D/2]
-  return torch::stack({angle.sin(), angle.cos()}, -1).flatten(1).to(torch::kFloat);  // sine, cosine, sine …
+  return torch::stack({angle.sin(), angle.cos()}, -1).flatten(1).to(torch::kFloat);   // sine, cosine, sine …
 }
 
-PositionalEncodingImpl::PositionalEncodingImpl(PositionalEncodingKind kind, int64_t d_model,
-                                               int64_t max_positions)
+PositionalEncodingImpl::PositionalEncodingImpl(PositionalEncodingKind kind, int64_t d_model, int64_t max_positions)
     : kind_(kind), d_model_(d_model), max_positions_(max_positions) {
   if (kind == PositionalEncodingKind::learned) {
     table_ = register_parameter("weight", torch::empty({max_positions, d_model}));

@@ -28,8 +28,7 @@ class ResidualNormImpl : public LayerNormImpl {
   explicit ResidualNormImpl(const TransformerOptions& options);
 
   /// x: [B,T,D]; `layer` maps [B,T,D] to [B,T,D].
-  torch::Tensor forward(const torch::Tensor& x,
-                        const std::function<torch::Tensor(const torch::Tensor&)>& layer);
+  torch::Tensor forward(const torch::Tensor& x, const std::function<torch::Tensor(const torch::Tensor&)>& layer);
 
  private:
   NormPosition position_;

@@ -17,27 +17,23 @@ torch::nn::Embedding make_embedding(int64_t vocab_size, int64_t d_model) {
 }
 
 void check_ids(const torch::Tensor& ids, const char* name) {
-  TORCH_CHECK_VALUE(ids.dim() == 2 && ids.scalar_type() == torch::kLong, name,
-                    " must be int64 ids [B,L], not ", ids.scalar_type(), " ", ids.sizes());
+  TORCH_CHECK_VALUE(ids.dim() == 2 && ids.scalar_type() == torch::kLong, name, " must be int64 ids [B,L], not ",
+                    ids.scalar_type(), " ", ids.sizes());
 }
 
 }  // namespace
 
 TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(validated(given)) {
   if (options.embedding_tying == EmbeddingTying::all) {
-    source_embedding_ =
-        register_module("embedding", make_embedding(options.source_vocab_size, options.d_model));
+    source_embedding_ = register_module("embedding", make_embedding(options.source_vocab_size, options.d_model));
     target_embedding_ = source_embedding_;
   } else {
-    source_embedding_ =
-        register_module("source_embedding", make_embedding(options.source_vocab_size, options.d_model));
-    target_embedding_ =
-        register_module("target_embedding", make_embedding(options.target_vocab_size, options.d_model));
+    source_embedding_ = register_module("source_embedding", make_embedding(options.source_vocab_size, options.d_model));
+    target_embedding_ = register_module("target_embedding", make_embedding(options.target_vocab_size, options.d_model));
   }
   if (options.embedding_tying == EmbeddingTying::none) {
     output_ = register_module(
-        "output",
-        torch::nn::Linear(torch::nn::LinearOptions(options.d_model, options.target_vocab_size).bias(false)));
+        "output", torch::nn::Linear(torch::nn::LinearOptions(options.d_model, options.target_vocab_size).bias(false)));
     torch::nn::init::xavier_uniform_(output_->weight);
   }
   const auto make_positions = [&] {
@@ -85,8 +81,7 @@ DecoderCache TransformerImpl::start_decoding(const EncodedSource& source) {
   return decoder->start(source.memory, source.mask);
 }
 
-DecoderStep TransformerImpl::step(const torch::Tensor& ids, const DecoderCache& cache,
-                                  ReturnWeights return_weights) {
+DecoderStep TransformerImpl::step(const torch::Tensor& ids, const DecoderCache& cache, ReturnWeights return_weights) {
   check_ids(ids, "ids");
   // All hypotheses stand at the same position: [1,D] serves every one.
   const torch::Tensor position = target_positions_(cache.length, 1);

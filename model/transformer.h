@@ -56,8 +56,7 @@ class TransformerImpl : public torch::nn::Module {
   Decoder decoder{nullptr};
 
  private:
-  torch::Tensor embed(torch::nn::Embedding& table, const torch::Tensor& ids,
-                      const torch::Tensor& position_vectors);
+  torch::Tensor embed(torch::nn::Embedding& table, const torch::Tensor& ids, const torch::Tensor& position_vectors);
 
   torch::nn::Embedding source_embedding_{nullptr}, target_embedding_{nullptr};
   torch::nn::Linear output_{nullptr};  // only where the output matrix is not tied

@@ -97,10 +97,9 @@ icu::Locale known_locale(const std::string& name) {
   const icu::Locale canonical = icu::Locale::createCanonical(name.c_str());
   const icu::Locale locale(canonical.getBaseName());  // keywords such as @calendar= are not ours to follow
   if (name.empty() || locale.isBogus() || !has_locale_data(locale)) {
-    throw std::invalid_argument(
-        "unknown locale \"" + name +
-        "\"; give a language that ICU has data for, with a region if it matters, such "
-        "as en, de, fr, pt_BR or zh_Hant");
+    throw std::invalid_argument("unknown locale \"" + name +
+                                "\"; give a language that ICU has data for, with a region if it matters, such "
+                                "as en, de, fr, pt_BR or zh_Hant");
   }
   return locale;
 }
@@ -137,17 +136,15 @@ struct SpelloutRules {
 
 std::vector<icu::UnicodeString> rule_set_names(const icu::RuleBasedNumberFormat& spellout) {
   std::vector<icu::UnicodeString> names;
-  for (int32_t i = 0; i < spellout.getNumberOfRuleSetNames(); ++i)
-    names.push_back(spellout.getRuleSetName(i));
+  for (int32_t i = 0; i < spellout.getNumberOfRuleSetNames(); ++i) names.push_back(spellout.getRuleSetName(i));
   return names;
 }
 
 // The name itself if it exists, else the first that it begins.
-icu::UnicodeString find_rule_set(const std::vector<icu::UnicodeString>& names,
-                                 const icu::UnicodeString& wanted) {
+icu::UnicodeString find_rule_set(const std::vector<icu::UnicodeString>& names, const icu::UnicodeString& wanted) {
   if (std::find(names.begin(), names.end(), wanted) != names.end()) return wanted;
-  const auto found = std::find_if(names.begin(), names.end(),
-                                  [&](const icu::UnicodeString& name) { return name.startsWith(wanted); });
+  const auto found =
+      std::find_if(names.begin(), names.end(), [&](const icu::UnicodeString& name) { return name.startsWith(wanted); });
   return found == names.end() ? icu::UnicodeString() : *found;
 }
 
@@ -215,9 +212,7 @@ icu::number::LocalizedNumberFormatter make_amount_format(const icu::Locale& loca
 }
 
 icu::number::LocalizedNumberFormatter make_distance_format(const icu::Locale& locale) {
-  return make_amount_format(locale)
-      .unit(icu::MeasureUnit::getKilometer())
-      .unitWidth(UNUM_UNIT_WIDTH_FULL_NAME);
+  return make_amount_format(locale).unit(icu::MeasureUnit::getKilometer()).unitWidth(UNUM_UNIT_WIDTH_FULL_NAME);
 }
 
 // In decimal digits rather than as a double, so that nothing is rounded on the way.
@@ -413,9 +408,8 @@ uint64_t stream_key(uint64_t seed, Stream stream) {
 
 std::vector<KindEntry> kinds_of_both(const ExpressionWriter& source, const ExpressionWriter& target) {
   std::vector<KindEntry> kinds;
-  std::copy_if(std::begin(kKinds), std::end(kKinds), std::back_inserter(kinds), [&](const KindEntry& entry) {
-    return source.can_write(entry.kind) && target.can_write(entry.kind);
-  });
+  std::copy_if(std::begin(kKinds), std::end(kKinds), std::back_inserter(kinds),
+               [&](const KindEntry& entry) { return source.can_write(entry.kind) && target.can_write(entry.kind); });
   return kinds;
 }
 
@@ -461,8 +455,8 @@ std::vector<DemoPair> draw_distinct_pairs(const DemoCorpusOptions& options, std:
 
 void check_range(const char* name, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return;
-  throw std::invalid_argument(std::string("the ") + name + " is " + std::to_string(value) +
-                              "; it must be from " + std::to_string(low) + " to " + std::to_string(high));
+  throw std::invalid_argument(std::string("the ") + name + " is " + std::to_string(value) + "; it must be from " +
+                              std::to_string(low) + " to " + std::to_string(high));
 }
 
 void check_options(const DemoCorpusOptions& options) {
@@ -475,8 +469,7 @@ void check_options(const DemoCorpusOptions& options) {
 }
 
 std::vector<DemoPair> take_last(std::vector<DemoPair>& pairs, int64_t count) {
-  std::vector<DemoPair> taken(std::make_move_iterator(pairs.end() - count),
-                              std::make_move_iterator(pairs.end()));
+  std::vector<DemoPair> taken(std::make_move_iterator(pairs.end() - count), std::make_move_iterator(pairs.end()));
   pairs.resize(pairs.size() - static_cast<std::size_t>(count));
   return taken;
 }

@@ -21,8 +21,7 @@ struct EvaluateOptions {
 };
 
 void declare_options(CLI::App& app, EvaluateOptions& options) {
-  app.add_option("--hypothesis", options.hypothesis_path,
-                 "Translations, one segment per line (plain or gzipped)")
+  app.add_option("--hypothesis", options.hypothesis_path, "Translations, one segment per line (plain or gzipped)")
       ->required();
   app.add_option("--reference", options.reference_paths,
                  "Reference translations, parallel to the hypothesis file; repeat for several references")
@@ -52,8 +51,8 @@ std::vector<std::string> read_parallel(const std::string& path, const std::strin
                                        std::size_t num_hypotheses) {
   std::vector<std::string> lines = transmute::read_lines(path);
   if (lines.size() != num_hypotheses) {
-    throw std::runtime_error(path + " has " + std::to_string(lines.size()) + " lines but " + hypothesis_path +
-                             " has " + std::to_string(num_hypotheses) +
+    throw std::runtime_error(path + " has " + std::to_string(lines.size()) + " lines but " + hypothesis_path + " has " +
+                             std::to_string(num_hypotheses) +
                              "; line n of the one must translate the same segment as line n of the other");
   }
   return lines;
@@ -78,8 +77,7 @@ int evaluate(const EvaluateOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Scores a translated file against references with corpus BLEU, equal to sacreBLEU's.",
-               "evaluate");
+  CLI::App app("Scores a translated file against references with corpus BLEU, equal to sacreBLEU's.", "evaluate");
   EvaluateOptions options;
   declare_options(app, options);
   return transmute::run_program(app, argc, argv, [&] { return evaluate(options); });

@@ -41,8 +41,8 @@ int make_demo_corpus(const std::string& output, const transmute::DemoCorpusOptio
   const auto [source_suffix, target_suffix] = transmute::demo_corpus_suffixes(options);
   const transmute::DemoCorpus corpus = transmute::make_demo_corpus(options);
   transmute::ensure_writable_folder(output);
-  const auto write_part = [&, source = source_suffix, target = target_suffix](
-                              const std::string& part, const std::vector<DemoPair>& pairs) {
+  const auto write_part = [&, source = source_suffix, target = target_suffix](const std::string& part,
+                                                                              const std::vector<DemoPair>& pairs) {
     const std::string stem = (std::filesystem::path(output) / part).string() + ".";
     transmute::write_file_atomically(stem + source, lines_of(pairs, &DemoPair::source));
     transmute::write_file_atomically(stem + target, lines_of(pairs, &DemoPair::target));
@@ -57,9 +57,8 @@ int make_demo_corpus(const std::string& output, const transmute::DemoCorpusOptio
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "Writes parallel text of numbers, dates and times in two languages, made from ICU's locale data.",
-      "make_demo_corpus");
+  CLI::App app("Writes parallel text of numbers, dates and times in two languages, made from ICU's locale data.",
+               "make_demo_corpus");
   std::string output;
   transmute::DemoCorpusOptions options;
   declare_options(app, output, options);

@@ -38,8 +38,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   }
   try {
     const int code = body();
-    if (!std::cout.flush())
-      throw std::runtime_error("standard output cannot be written to (is the disk full?)");
+    if (!std::cout.flush()) throw std::runtime_error("standard output cannot be written to (is the disk full?)");
     return code;
   } catch (const std::invalid_argument& error) {
     return report(app, error, kExitUsage);

@@ -94,22 +94,19 @@ std::invalid_argument explain(const std::string& message, const TokenizerOptions
         fmt::format("tokenizer.vocab_size {} is more than the training text supports; set it to at most {}",
                     options.vocab_size, match[1].str()));
   if (std::regex_search(message, match, std::regex("smaller than required_chars\\. \\d+ vs (\\d+)")))
-    return std::invalid_argument(fmt::format(
-        "tokenizer.vocab_size {} is less than the {} pieces that the text's single characters and the "
-        "reserved ids take; raise it, or lower tokenizer.character_coverage",
-        options.vocab_size, match[1].str()));
+    return std::invalid_argument(
+        fmt::format("tokenizer.vocab_size {} is less than the {} pieces that the text's single characters and the "
+                    "reserved ids take; raise it, or lower tokenizer.character_coverage",
+                    options.vocab_size, match[1].str()));
   return std::invalid_argument("the tokenizer cannot be trained with these options: " + message);
 }
 
-std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options,
-                                                std::vector<LineSource> sources) {
+std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options, std::vector<LineSource> sources) {
   sentencepiece::SetRandomGeneratorSeed(1);
   LineIterator lines(std::move(sources));
   std::string serialized;
-  const auto status =
-      sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &lines, &serialized);
-  if (lines.lines() == 0)
-    throw std::invalid_argument("the tokenizer cannot be trained: the training text is empty");
+  const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &lines, &serialized);
+  if (lines.lines() == 0) throw std::invalid_argument("the tokenizer cannot be trained: the training text is empty");
   if (!status.ok()) throw explain(status.message(), options);
   auto model = std::make_shared<SubwordModel>(std::move(serialized), "the trained tokenizer");
   // BPE ends early, without an error, where no pair is left to merge.
@@ -132,8 +129,7 @@ SubwordModel::SubwordModel(std::string serialized, const std::string& name)
     : processor_(std::make_unique<Processor>()), serialized_(std::move(serialized)) {
   const auto status = processor_->LoadFromSerializedProto(serialized_);
   if (!status.ok() || processor_->GetPieceSize() <= special_ids::kCount)
-    throw std::runtime_error(
-        fmt::format("{}: not a SentencePiece model, or damaged; train again or restore it", name));
+    throw std::runtime_error(fmt::format("{}: not a SentencePiece model, or damaged; train again or restore it", name));
   const bool reserved_as_agreed =
       processor_->pad_id() == special_ids::kPad && processor_->unk_id() == special_ids::kUnknown &&
       processor_->bos_id() == special_ids::kBegin && processor_->eos_id() == special_ids::kEnd;
@@ -142,8 +138,8 @@ SubwordModel::SubwordModel(std::string serialized, const std::string& name)
         "{}: its ids for padding, unknown, begin and end are {}, {}, {}, {}; transmute needs {}, {}, {}, {} "
         "(train "
         "SentencePiece with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3)",
-        name, processor_->pad_id(), processor_->unk_id(), processor_->bos_id(), processor_->eos_id(),
-        special_ids::kPad, special_ids::kUnknown, special_ids::kBegin, special_ids::kEnd));
+        name, processor_->pad_id(), processor_->unk_id(), processor_->bos_id(), processor_->eos_id(), special_ids::kPad,
+        special_ids::kUnknown, special_ids::kBegin, special_ids::kEnd));
 }
 
 SubwordModel::~SubwordModel() = default;
@@ -210,8 +206,7 @@ void Tokenizer::save(const std::string& folder) const {
   write_file_atomically(path_in(folder, kTargetFile), target_->serialized());
 }
 
-Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source,
-                          const LineSource& target) {
+Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target) {
   if (options.vocabulary == VocabularySharing::shared) {
     const auto both = train_model(options, {source, target});
     return Tokenizer(both, both);

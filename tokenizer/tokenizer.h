@@ -64,7 +64,6 @@ using LineSource = std::function<bool(std::string& line)>;
 
 /// Learns a Tokenizer from parallel text; a shared one sees both sides.
 /// @throws std::invalid_argument with the value to choose, where the text cannot support the options.
-Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source,
-                          const LineSource& target);
+Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target);
 
 }  // namespace transmute

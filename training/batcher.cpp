@@ -19,8 +19,7 @@ int64_t padded_length(const ParallelText& text, size_t pair) {
 }
 
 torch::Tensor padding(size_t rows, size_t columns) {
-  return torch::full({static_cast<int64_t>(rows), static_cast<int64_t>(columns)}, special_ids::kPad,
-                     torch::kLong);
+  return torch::full({static_cast<int64_t>(rows), static_cast<int64_t>(columns)}, special_ids::kPad, torch::kLong);
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ TrainState from_json(const std::string& path) {
     const Json json = Json::parse(read_file(path));
     const int version = json.at("version").get<int>();
     if (version != kStateVersion)
-      throw std::runtime_error(fmt::format(
-          "{}: has version {}, this build reads version {}; go on with the transmute that wrote it", path,
-          version, kStateVersion));
+      throw std::runtime_error(
+          fmt::format("{}: has version {}, this build reads version {}; go on with the transmute that wrote it", path,
+                      version, kStateVersion));
     TrainState state{json.at("step"),          json.at("epoch"),   json.at("batch"),
                      json.at("target_tokens"), json.at("seconds"), {}};
     if (json.contains("best_bleu")) state.best_bleu = json["best_bleu"].get<double>();
@@ -96,9 +96,8 @@ TrainState CheckpointStore::restore(Transformer& transformer, Adam& optimizer) c
     optimizer.restore(read_tensor_file(moments), state.step, moments);
     return state;
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(
-        fmt::format("cannot resume: {}. To go on from the checkpoint before it, remove the folder {}",
-                    error.what(), newest));
+    throw std::runtime_error(fmt::format(
+        "cannot resume: {}. To go on from the checkpoint before it, remove the folder {}", error.what(), newest));
   }
 }
 

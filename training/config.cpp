@@ -8,12 +8,12 @@ namespace transmute {
 
 namespace {
 
+const EnumNames<Precision> kPrecisions{{Precision::float32, "float32"}, {Precision::bfloat16, "bfloat16"}};
 constexpr Bounds<int64_t> kAtLeastZero{0};
 constexpr Bounds<int64_t> kAtLeastOne{1};
 constexpr Bounds<double> kNotNegative{0.0};
 
-void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target,
-                 const char* part) {
+void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
   if (source.size() != target.size())
     throw std::invalid_argument(
         fmt::format("data.{0}_source names {1} files and data.{0}_target {2}; each needs its partner", part,
@@ -31,35 +31,31 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("train_target", &data.train_target, "their translations, file by file and line by line");
   schema.add("valid_source", &data.valid_source, "source files for validation; empty: none");
   schema.add("valid_target", &data.valid_target, "their translations");
-  schema.add("max_source_tokens", &data.max_source_tokens,
-             "pairs with a longer source are left out, and counted", kAtLeastOne);
-  schema.add("max_target_tokens", &data.max_target_tokens,
-             "pairs with a longer target are left out, and counted", kAtLeastOne);
+  schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out, and counted",
+             kAtLeastOne);
+  schema.add("max_target_tokens", &data.max_target_tokens, "pairs with a longer target are left out, and counted",
+             kAtLeastOne);
 
   schema.section("training", "the optimisation, section 5 of the paper");
   schema.add("seed", &training.seed, "of initialisation, order and dropout", kAtLeastZero);
-  schema.add("batch_tokens", &training.batch_tokens, "padded tokens of a batch at most, on each side",
-             kAtLeastOne);
-  schema.add("accumulate_batches", &training.accumulate_batches, "batches whose gradients make one step",
-             kAtLeastOne);
+  schema.add("batch_tokens", &training.batch_tokens, "padded tokens of a batch at most, on each side", kAtLeastOne);
+  schema.add("accumulate_batches", &training.accumulate_batches, "batches whose gradients make one step", kAtLeastOne);
   schema.add("piece_tokens", &training.piece_tokens,
              "a batch is computed in pieces of so many padded tokens, which bounds the memory", kAtLeastOne);
   schema.add("max_steps", &training.max_steps, "updates of the weights", kAtLeastOne);
   schema.add("max_epochs", &training.max_epochs, "passes over the text; 0: no limit", kAtLeastZero);
   schema.add("max_minutes", &training.max_minutes, "time for training, over all resumed runs; 0: no limit",
              kNotNegative);
-  schema.add("warmup_steps", &training.warmup_steps, "steps in which the learning rate rises (Eq. 3)",
-             kAtLeastOne);
+  schema.add("warmup_steps", &training.warmup_steps, "steps in which the learning rate rises (Eq. 3)", kAtLeastOne);
   schema.add("learning_rate_scale", &training.learning_rate_scale, "factor before Eq. 3", kNotNegative);
-  schema.add("adam_beta1", &training.adam_beta1, "decay of the gradient's mean",
-             Bounds<double>{0.0, 0.999999});
-  schema.add("adam_beta2", &training.adam_beta2, "decay of the squared gradient's mean",
-             Bounds<double>{0.0, 0.999999});
+  schema.add("adam_beta1", &training.adam_beta1, "decay of the gradient's mean", Bounds<double>{0.0, 0.999999});
+  schema.add("adam_beta2", &training.adam_beta2, "decay of the squared gradient's mean", Bounds<double>{0.0, 0.999999});
   schema.add("adam_epsilon", &training.adam_epsilon, "added to the root of the squared mean", kNotNegative);
-  schema.add("clip_norm", &training.clip_norm, "largest L2 norm of the gradient; 0: no clipping",
-             kNotNegative);
+  schema.add("clip_norm", &training.clip_norm, "largest L2 norm of the gradient; 0: no clipping", kNotNegative);
   schema.add("label_smoothing", &training.label_smoothing,
              "probability that is spread evenly over the whole vocabulary", Bounds<double>{0.0, 0.99});
+  schema.add("precision", &training.precision, kPrecisions,
+             "of the matrix products; bfloat16 pays on CPUs with AVX512-BF16 or AMX, and on GPUs");
   schema.add("log_every", &training.log_every, "steps between two lines of metrics", kAtLeastOne);
   schema.add("checkpoint_every", &training.checkpoint_every, "steps between two checkpoints", kAtLeastOne);
   schema.add("keep_checkpoints", &training.keep_checkpoints, "the newest ones that are kept", kAtLeastOne);
@@ -70,8 +66,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("every", &validation.every, "steps between two validations", kAtLeastOne);
   schema.add("beam_size", &validation.beam_size, "of the search for BLEU; 1 is greedy", kAtLeastOne);
   schema.add("length_alpha", &validation.length_alpha, "length penalty of that search", kNotNegative);
-  schema.add("max_sentences", &validation.max_sentences, "that are translated for BLEU; 0: none",
-             kAtLeastZero);
+  schema.add("max_sentences", &validation.max_sentences, "that are translated for BLEU; 0: none", kAtLeastZero);
 }
 
 void TrainingConfig::check() const {

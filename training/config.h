@@ -19,16 +19,18 @@ struct DataOptions {
   int64_t max_target_tokens = 256;  ///< and those with a longer target
 };
 
+/// What matrix products are computed in while training; weights, their updates and sums stay float32.
+enum class Precision { float32, bfloat16 };
+
 /// How the network is trained. Defaults: section 5 of the paper.
 struct TrainingOptions {
   int64_t seed = 1;
   int64_t batch_tokens = 25000;    ///< padded target tokens, and padded source tokens, of one batch at most
   int64_t accumulate_batches = 1;  ///< batches whose gradients make one step
-  int64_t piece_tokens =
-      2048;  ///< a batch is computed in pieces of so many padded tokens, which bounds memory
-  int64_t max_steps = 100000;  ///< updates of the weights
-  int64_t max_epochs = 0;      ///< passes over the text; 0: no limit
-  double max_minutes = 0;      ///< time for training, over all resumed runs; 0: no limit
+  int64_t piece_tokens = 2048;     ///< a batch is computed in pieces of so many padded tokens, which bounds memory
+  int64_t max_steps = 100000;      ///< updates of the weights
+  int64_t max_epochs = 0;          ///< passes over the text; 0: no limit
+  double max_minutes = 0;          ///< time for training, over all resumed runs; 0: no limit
 
   int64_t warmup_steps = 4000;       ///< Eq. 3
   double learning_rate_scale = 1.0;  ///< factor before Eq. 3
@@ -40,11 +42,12 @@ struct TrainingOptions {
   /// included, label_smoothing / V (Szegedy et al., 2016; section 5.4).
   double label_smoothing = 0.1;
 
+  Precision precision = Precision::float32;
+
   int64_t log_every = 50;           ///< steps between two lines of metrics
   int64_t checkpoint_every = 1000;  ///< steps between two checkpoints
   int64_t keep_checkpoints = 5;     ///< the newest ones that are kept
-  int64_t average_checkpoints =
-      5;  ///< the newest ones whose mean weights are the finished model (section 6.1)
+  int64_t average_checkpoints = 5;  ///< the newest ones whose mean weights are the finished model (section 6.1)
 };
 
 struct ValidationOptions {

@@ -16,8 +16,8 @@ constexpr int64_t kChunkElements = 1 << 16;
 constexpr const char* kMeanSuffix = ".mean";
 constexpr const char* kVarianceSuffix = ".variance";
 
-const torch::Tensor& find(const std::unordered_map<std::string, torch::Tensor>& state,
-                          const std::string& name, const torch::Tensor& like, const std::string& path) {
+const torch::Tensor& find(const std::unordered_map<std::string, torch::Tensor>& state, const std::string& name,
+                          const torch::Tensor& like, const std::string& path) {
   const auto found = state.find(name);
   if (found == state.end() || found->second.sizes() != like.sizes())
     throw std::runtime_error(
@@ -86,8 +86,7 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
     const Chunk& chunk = chunks_[c];
     const size_t p = chunk.parameter;
     kernels::adam_update(parameters_[p].second.data_ptr<float>() + chunk.begin,
-                         means_[p].data_ptr<float>() + chunk.begin,
-                         variances_[p].data_ptr<float>() + chunk.begin,
+                         means_[p].data_ptr<float>() + chunk.begin, variances_[p].data_ptr<float>() + chunk.begin,
                          ready[0][p].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin, step);
   });
   return norm;
@@ -111,8 +110,7 @@ double Adam::update_on_device(const std::vector<torch::Tensor>& gradients, doubl
     const torch::Tensor gradient = gradients[p] * scale;
     means_[p].mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
     variances_[p].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
-    parameters_[p].second.addcdiv_(means_[p],
-                                   variances_[p].sqrt().mul_(root_correction).add_(options_.epsilon), -rate);
+    parameters_[p].second.addcdiv_(means_[p], variances_[p].sqrt().mul_(root_correction).add_(options_.epsilon), -rate);
   }
   return norm;
 }

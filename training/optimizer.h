@@ -27,8 +27,7 @@ class Adam {
   /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none; the
   /// first worker's may be written to. Returns the norm of the whole gradient before clipping. A norm that is
   /// not finite leaves parameters and moments as they were.
-  double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
-                WorkerCrew& workers);
+  double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers);
 
   int64_t steps() const { return step_; }
 

@@ -39,8 +39,8 @@ class PairReader {
     while (target_.next(line)) {
     }
     throw std::runtime_error(
-        fmt::format("{} has {} lines, but {} has {}; line n of one must translate line n of the other",
-                    source_path_, source_.line_number(), target_path_, target_.line_number()));
+        fmt::format("{} has {} lines, but {} has {}; line n of one must translate line n of the other", source_path_,
+                    source_.line_number(), target_path_, target_.line_number()));
   }
 
   std::string source_path_, target_path_;
@@ -69,6 +69,9 @@ void TokenLists::add(const Ids& ids) {
 
 LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
                               WorkerCrew& workers) {
+  if (files.source.empty() || files.source.size() != files.target.size())
+    throw std::invalid_argument(fmt::format("parallel text of {} source files and {} target files; name both in pairs",
+                                            files.source.size(), files.target.size()));
   LoadedText loaded;
   std::vector<Pair> block(kLinesPerBlock);
   for (size_t file = 0; file < files.source.size(); ++file) {
@@ -90,8 +93,8 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
     throw std::runtime_error(
         fmt::format("{} and {}: no usable sentence pair ({} empty, {} with a source over {} tokens, {} with "
                     "a target over {})",
-                    files.source.front(), files.target.front(), out.empty, out.long_source,
-                    limits.source_tokens, out.long_target, limits.target_tokens));
+                    files.source.front(), files.target.front(), out.empty, out.long_source, limits.source_tokens,
+                    out.long_target, limits.target_tokens));
   }
   return loaded;
 }

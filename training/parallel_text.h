@@ -57,7 +57,7 @@ struct TextFiles {
 
 /// Reads and tokenises, with all workers. The order is that of the files, whatever the number of workers.
 /// @throws std::runtime_error naming files, lines or counts: unreadable, not UTF-8, unequal numbers of lines,
-/// or nothing left to use.
+/// or nothing left to use; std::invalid_argument where the files do not come in pairs.
 LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
                               WorkerCrew& workers);
 

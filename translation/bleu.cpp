@@ -26,8 +26,8 @@ namespace {
 // U+001C to U+001F or at U+0085, so it stands here in full.
 bool is_python_space(UChar32 c) {
   if (c < 0x80) return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
-  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
+         c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 // str.split(): the pieces between runs of whitespace, none of them empty. They point into `text`.
@@ -90,8 +90,8 @@ bool is_period_or_comma(char c) {
 
 // ASCII punctuation other than the apostrophe, the comma, the hyphen and the full stop; and the space.
 bool is_separate_symbol(char c) {
-  return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
-         (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
+  return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
+         (c >= ':' && c <= '@') || c == '/';
 }
 
 std::string space_out_symbols(std::string_view line) {
@@ -136,8 +136,7 @@ void append_left_apart(std::string& out, char left, char right) {
 // "3.5" and "1,000" stay whole; every other full stop or comma becomes a token.
 std::string space_out_periods_and_commas(std::string_view line) {
   const std::string after_non_digit = rewrite_pairs(
-      line, [](char left, char right) { return !is_digit(left) && is_period_or_comma(right); },
-      append_right_apart);
+      line, [](char left, char right) { return !is_digit(left) && is_period_or_comma(right); }, append_right_apart);
   return rewrite_pairs(
       after_non_digit, [](char left, char right) { return is_period_or_comma(left) && !is_digit(right); },
       append_left_apart);
@@ -202,9 +201,7 @@ using NgramCounts = std::map<Ngram, int64_t>;
 // Numbers tokens in order of appearance, so that n-grams compare as integers.
 class Vocabulary {
  public:
-  TokenId id_of(std::string_view token) {
-    return ids_.emplace(token, static_cast<TokenId>(ids_.size())).first->second;
-  }
+  TokenId id_of(std::string_view token) { return ids_.emplace(token, static_cast<TokenId>(ids_.size())).first->second; }
 
  private:
   std::unordered_map<std::string, TokenId> ids_;
@@ -267,14 +264,12 @@ int64_t closest_length(const std::vector<int64_t>& reference_lengths, int64_t hy
   const auto distance_then_length = [hypothesis_length](int64_t length) {
     return std::make_pair(std::abs(length - hypothesis_length), length);
   };
-  return *std::min_element(reference_lengths.begin(), reference_lengths.end(), [&](int64_t a, int64_t b) {
-    return distance_then_length(a) < distance_then_length(b);
-  });
+  return *std::min_element(reference_lengths.begin(), reference_lengths.end(),
+                           [&](int64_t a, int64_t b) { return distance_then_length(a) < distance_then_length(b); });
 }
 
 // Adds one segment to the corpus counts in `sums`.
-void count_segment(BleuScore& sums, const std::vector<TokenId>& hypothesis,
-                   const ReferenceCounts& references) {
+void count_segment(BleuScore& sums, const std::vector<TokenId>& hypothesis, const ReferenceCounts& references) {
   const auto length = static_cast<int64_t>(hypothesis.size());
   sums.hypothesis_length += length;
   sums.reference_length += closest_length(references.lengths, length);
@@ -332,8 +327,7 @@ void finish_score(BleuScore& score) {
 
 void check_segment_counts(const std::vector<std::string>& hypotheses,
                           const std::vector<std::vector<std::string>>& references) {
-  if (hypotheses.empty())
-    throw std::invalid_argument("BLEU needs at least one segment; there are no hypotheses");
+  if (hypotheses.empty()) throw std::invalid_argument("BLEU needs at least one segment; there are no hypotheses");
   if (references.empty()) throw std::invalid_argument("BLEU needs at least one reference set; there is none");
   for (std::size_t r = 0; r < references.size(); ++r) {
     if (references[r].size() == hypotheses.size()) continue;

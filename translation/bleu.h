@@ -50,8 +50,7 @@ struct BleuScore {
 ///
 /// @throws std::invalid_argument if there are no hypotheses, no reference sets, or a set of another size.
 BleuScore corpus_bleu(const std::vector<std::string>& hypotheses,
-                      const std::vector<std::vector<std::string>>& references,
-                      const BleuOptions& options = {});
+                      const std::vector<std::vector<std::string>>& references, const BleuOptions& options = {});
 
 /// What must be reported with a score for others to compare with it, in sacreBLEU's notation:
 /// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:transmute-1`. The version says who counted: the

@@ -39,8 +39,7 @@ std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, 
 
 // Parts of similar length together, the longest first: little padding, and the last batches are the short
 // ones, so that workers end at about the same time. Returns the batches as lists of part numbers.
-std::vector<std::vector<size_t>> make_batches(const std::vector<Part>& parts,
-                                              const TranslationOptions& options) {
+std::vector<std::vector<size_t>> make_batches(const std::vector<Part>& parts, const TranslationOptions& options) {
   std::vector<size_t> order(parts.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -83,8 +82,7 @@ bool ends_with_any(const std::string& piece, std::initializer_list<const char*> 
 // inside one.
 int cut_quality(const std::vector<std::string>& pieces, size_t i) {
   static const std::string kWordStart = "\u2581";
-  const bool word_follows =
-      i + 1 < pieces.size() && pieces[i + 1].compare(0, kWordStart.size(), kWordStart) == 0;
+  const bool word_follows = i + 1 < pieces.size() && pieces[i + 1].compare(0, kWordStart.size(), kWordStart) == 0;
   const bool wide_mark = ends_with_any(pieces[i], {"。", "！", "？"});
   if (wide_mark) return 3;
   if (!word_follows) return 0;
@@ -117,10 +115,7 @@ std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& piece
 
 TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device,
                                      WorkerCrew& workers)
-    : transformer_(std::move(transformer)),
-      tokenizer_(std::move(tokenizer)),
-      device_(device),
-      workers_(workers) {}
+    : transformer_(std::move(transformer)), tokenizer_(std::move(tokenizer)), device_(device), workers_(workers) {}
 
 std::vector<Translation> TranslationEngine::translate(const std::vector<std::string>& texts,
                                                       const TranslationOptions& options) const {
@@ -128,8 +123,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   std::vector<std::vector<Ids>> encoded(texts.size());
   constexpr size_t kLinesPerPiece = 64;
   workers_.for_each_piece(texts.size(), kLinesPerPiece, [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i)
-      encoded[i] = encode(tokenizer_.source(), texts[i], options.max_source_tokens);
+    for (size_t i = begin; i < end; ++i) encoded[i] = encode(tokenizer_.source(), texts[i], options.max_source_tokens);
   });
   std::vector<Part> parts;
   for (size_t line = 0; line < encoded.size(); ++line)

@@ -18,8 +18,7 @@ class TranslationEngine {
   TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, WorkerCrew& workers);
 
   /// One result per text, in order. Not to be called by two threads at once: the workers are one crew.
-  std::vector<Translation> translate(const std::vector<std::string>& texts,
-                                     const TranslationOptions& options) const;
+  std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options) const;
 
  private:
   Transformer transformer_;

@@ -15,8 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const EnumNames<SubwordAlgorithm> kAlgorithms{{SubwordAlgorithm::bpe, "bpe"},
-                                              {SubwordAlgorithm::unigram, "unigram"}};
+const EnumNames<SubwordAlgorithm> kAlgorithms{{SubwordAlgorithm::bpe, "bpe"}, {SubwordAlgorithm::unigram, "unigram"}};
 const EnumNames<VocabularySharing> kSharing{{VocabularySharing::shared, "shared"},
                                             {VocabularySharing::separate, "separate"}};
 const EnumNames<ScoreFunction> kScoreFunctions{{ScoreFunction::scaled_dot_product, "scaled_dot_product"},
@@ -27,9 +26,8 @@ const EnumNames<ScoreFunction> kScoreFunctions{{ScoreFunction::scaled_dot_produc
 const EnumNames<NormPosition> kNormPositions{{NormPosition::post, "post"}, {NormPosition::pre, "pre"}};
 const EnumNames<PositionalEncodingKind> kPositions{{PositionalEncodingKind::sinusoidal, "sinusoidal"},
                                                    {PositionalEncodingKind::learned, "learned"}};
-const EnumNames<EmbeddingTying> kTyings{{EmbeddingTying::all, "all"},
-                                        {EmbeddingTying::target_output, "target_output"},
-                                        {EmbeddingTying::none, "none"}};
+const EnumNames<EmbeddingTying> kTyings{
+    {EmbeddingTying::all, "all"}, {EmbeddingTying::target_output, "target_output"}, {EmbeddingTying::none, "none"}};
 
 constexpr Bounds<int64_t> kAtLeastOne{1};
 constexpr Bounds<double> kProbability{0.0, 0.99};
@@ -54,12 +52,19 @@ TransformerOptions read_options(const std::string& folder) {
   config.declare(schema);
   for (const char* section : {"data", "training", "validation"}) schema.ignore_section(section);
   const std::string path = path_in(folder, kConfigFile);
-  schema.read_file(path);
+  std::string fault;
+  try {
+    schema.read_file(path);
+  } catch (const std::invalid_argument& error) {
+    fault = error.what();
+  }
+  // Another version may well have other keys: its number is what to tell.
   if (config.format_version != ModelConfig::kFormatVersion)
-    throw std::runtime_error(fmt::format(
-        "{}: the model has format version {}, this build reads version {}; use the transmute that wrote "
-        "it, or train again",
-        path, config.format_version, ModelConfig::kFormatVersion));
+    throw std::runtime_error(
+        fmt::format("{}: the model has format version {}, this build reads version {}; use the transmute that wrote "
+                    "it, or train again",
+                    path, config.format_version, ModelConfig::kFormatVersion));
+  if (!fault.empty()) throw std::runtime_error(fault);
   return config.model;
 }
 
@@ -76,8 +81,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
              Bounds<int64_t>{special_ids::kCount + 1});
   schema.add("character_coverage", &tokenizer.character_coverage,
              "share of the text's characters that get a piece of their own", Bounds<double>{0.5, 1.0});
-  schema.add("byte_fallback", &tokenizer.byte_fallback,
-             "spell other characters as bytes instead of as unknown");
+  schema.add("byte_fallback", &tokenizer.byte_fallback, "spell other characters as bytes instead of as unknown");
   schema.add("normalization", &tokenizer.normalization,
              "SentencePiece's rule: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
   schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are always one piece");
@@ -89,8 +93,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("num_decoder_layers", &model.num_decoder_layers, "layers of the decoder, N", kAtLeastOne);
   schema.add("d_model", &model.d_model, "width of the residual stream", kAtLeastOne);
   schema.add("num_heads", &model.num_heads, "attention heads, h", kAtLeastOne);
-  schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0 means d_model / num_heads",
-             Bounds<int64_t>{0});
+  schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0 means d_model / num_heads", Bounds<int64_t>{0});
   schema.add("d_v", &model.d_v, "width of a head's values; 0 means d_model / num_heads", Bounds<int64_t>{0});
   schema.add("d_ff", &model.d_ff, "inner width of the feed-forward network", kAtLeastOne);
   schema.add("score_function", &model.score_function, kScoreFunctions, "how queries are compared with keys");
@@ -98,16 +101,11 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "LayerNorm after the residual sum, as in the paper, or before the sub-layer");
   schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
   schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
-  schema.add("embedding_tying", &model.embedding_tying, kTyings,
-             "which embedding matrices are one (section 3.4)");
-  schema.add("dropout", &model.dropout, "of sub-layer outputs and embedding sums (section 5.4)",
-             kProbability);
-  schema.add("attention_dropout", &model.attention_dropout, "of attention weights; not in the paper",
-             kProbability);
-  schema.add("activation_dropout", &model.activation_dropout, "after the ReLU; not in the paper",
-             kProbability);
-  schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm",
-             Bounds<double>{0.0, 1.0});
+  schema.add("embedding_tying", &model.embedding_tying, kTyings, "which embedding matrices are one (section 3.4)");
+  schema.add("dropout", &model.dropout, "of sub-layer outputs and embedding sums (section 5.4)", kProbability);
+  schema.add("attention_dropout", &model.attention_dropout, "of attention weights; not in the paper", kProbability);
+  schema.add("activation_dropout", &model.activation_dropout, "after the ReLU; not in the paper", kProbability);
+  schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", Bounds<double>{0.0, 1.0});
 }
 
 TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer) {
@@ -129,19 +127,18 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
   for (auto& [name, parameter] : parameters_of(transformer)) {
     const auto found = by_name.find(name);
     if (found == by_name.end())
-      throw std::runtime_error(fmt::format(
-          "{}: has no \"{}\", which the config's model needs; the two do not belong together", path, name));
+      throw std::runtime_error(
+          fmt::format("{}: has no \"{}\", which the config's model needs; the two do not belong together", path, name));
     if (found->second.sizes() != parameter.sizes())
-      throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], the config's model needs [{}]", path,
-                                           name, fmt::join(found->second.sizes(), ","),
-                                           fmt::join(parameter.sizes(), ",")));
+      throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], the config's model needs [{}]", path, name,
+                                           fmt::join(found->second.sizes(), ","), fmt::join(parameter.sizes(), ",")));
     parameter.copy_(found->second);
     by_name.erase(found);
   }
   if (!by_name.empty())
-    throw std::runtime_error(fmt::format(
-        "{}: holds \"{}\", which the config's model does not have; the two do not belong together", path,
-        by_name.begin()->first));
+    throw std::runtime_error(
+        fmt::format("{}: holds \"{}\", which the config's model does not have; the two do not belong together", path,
+                    by_name.begin()->first));
 }
 
 LoadedModel load_model_folder(const std::string& folder, torch::Device device) {

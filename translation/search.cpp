@@ -22,8 +22,7 @@ void check(const SearchOptions& options) {
   require(options.num_hypotheses >= 1 && options.num_hypotheses <= options.beam_size,
           fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
                       options.num_hypotheses));
-  require(options.length_alpha >= 0,
-          fmt::format("length_alpha must not be negative, not {}", options.length_alpha));
+  require(options.length_alpha >= 0, fmt::format("length_alpha must not be negative, not {}", options.length_alpha));
   require(options.max_extra_length >= 0,
           fmt::format("max_extra_length must not be negative, not {}", options.max_extra_length));
 }
@@ -56,9 +55,9 @@ class SentenceSearch {
   void advance(const std::vector<Candidate>& candidates, int64_t first_row) {
     std::vector<LiveHypothesis> next;
     for (size_t rank = 0; rank < candidates.size(); ++rank) {
+      if (static_cast<int64_t>(next.size()) == options_.beam_size) break;
       const Candidate& candidate = candidates[rank];
-      if (candidate.log_probability == kNever || static_cast<int64_t>(next.size()) == options_.beam_size)
-        break;
+      if (candidate.log_probability == kNever) continue;  // forced ends come in the order of their parents
       const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
       if (candidate.token != special_ids::kEnd) {
         next.push_back({parent.ids, candidate.log_probability, first_row + candidate.parent});
@@ -72,25 +71,23 @@ class SentenceSearch {
   }
 
   bool done() const {
-    if (live_.empty() || static_cast<int64_t>(finished_.size()) >= options_.beam_size) return true;
-    return static_cast<int64_t>(finished_.size()) >= options_.num_hypotheses &&
-           best_possible() <= worst_kept();
+    if (live_.empty()) return true;
+    if (static_cast<int64_t>(finished_.size()) < options_.num_hypotheses) return false;
+    // Greedy search takes the first end. A beam goes on while a live hypothesis can still win: where the model is
+    // sure of itself, improbable ends fill the lower ranks of a beam long before the right hypothesis is complete.
+    return options_.beam_size == 1 || best_possible() <= worst_kept();
   }
 
-  std::vector<IdHypothesis> best() const {
-    std::vector<IdHypothesis> kept = finished_;
-    if (static_cast<int64_t>(kept.size()) > options_.num_hypotheses)
-      kept.resize(static_cast<size_t>(options_.num_hypotheses));
-    return kept;
-  }
+  /// The finished hypotheses, best first, at most num_hypotheses.
+  const std::vector<IdHypothesis>& best() const { return finished_; }
 
  private:
   void finish(const Ids& ids, double log_probability) {
     const auto length = static_cast<int64_t>(ids.size()) + 1;
-    IdHypothesis hypothesis{ids, log_probability,
-                            log_probability / length_penalty(length, options_.length_alpha)};
+    IdHypothesis hypothesis{ids, log_probability, log_probability / length_penalty(length, options_.length_alpha)};
     const auto worse = [](const IdHypothesis& a, const IdHypothesis& b) { return a.score > b.score; };
     finished_.insert(std::upper_bound(finished_.begin(), finished_.end(), hypothesis, worse), hypothesis);
+    if (static_cast<int64_t>(finished_.size()) > options_.num_hypotheses) finished_.pop_back();
   }
 
   // Log-probabilities only fall, and the penalty is largest at the maximum length.
@@ -98,7 +95,7 @@ class SentenceSearch {
     return live_.front().log_probability / length_penalty(max_length_ + 1, options_.length_alpha);
   }
 
-  double worst_kept() const { return finished_[static_cast<size_t>(options_.num_hypotheses - 1)].score; }
+  double worst_kept() const { return finished_.back().score; }
 
   size_t index_;
   int64_t max_length_;
@@ -134,8 +131,7 @@ torch::Tensor parent_rows(const std::vector<SentenceSearch>& sentences, int64_t 
 
 // Log-probabilities of the hypotheses so far, [B,N,1]; -inf for the repeats that fill a beam.
 torch::Tensor totals_so_far(const std::vector<SentenceSearch>& sentences, int64_t beam) {
-  torch::Tensor totals =
-      torch::full({static_cast<int64_t>(sentences.size()), beam, 1}, kNever, torch::kFloat);
+  torch::Tensor totals = torch::full({static_cast<int64_t>(sentences.size()), beam, 1}, kNever, torch::kFloat);
   float* next = totals.data_ptr<float>();
   for (const auto& sentence : sentences) {
     for (size_t n = 0; n < sentence.live().size(); ++n)
@@ -146,8 +142,8 @@ torch::Tensor totals_so_far(const std::vector<SentenceSearch>& sentences, int64_
 }
 
 // The 2N best continuations of each sentence, best first; N of them at most can be ends.
-std::vector<std::vector<Candidate>> expand(const std::vector<SentenceSearch>& sentences,
-                                           torch::Tensor log_probs, int64_t beam_size) {
+std::vector<std::vector<Candidate>> expand(const std::vector<SentenceSearch>& sentences, torch::Tensor log_probs,
+                                           int64_t beam_size) {
   const int64_t beam = log_probs.size(1);
   const int64_t vocabulary = log_probs.size(2);
   for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
@@ -168,8 +164,7 @@ std::vector<std::vector<Candidate>> expand(const std::vector<SentenceSearch>& se
 }
 
 // At the maximum length, the end of each live hypothesis instead.
-std::vector<Candidate> forced_ends(const SentenceSearch& sentence, const torch::Tensor& log_probs,
-                                   int64_t b) {
+std::vector<Candidate> forced_ends(const SentenceSearch& sentence, const torch::Tensor& log_probs, int64_t b) {
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     const auto parent = static_cast<int64_t>(n);
@@ -206,8 +201,7 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
     for (size_t b = 0; b < searching.size(); ++b) {
       SentenceSearch& sentence = searching[b];
       const auto row = static_cast<int64_t>(b);
-      sentence.advance(sentence.at_limit(length) ? forced_ends(sentence, log_probs, row) : candidates[b],
-                       row * beam);
+      sentence.advance(sentence.at_limit(length) ? forced_ends(sentence, log_probs, row) : candidates[b], row * beam);
       if (sentence.done()) {
         results[sentence.index()] = sentence.best();
       } else {

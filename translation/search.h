@@ -45,8 +45,9 @@ double length_penalty(int64_t length, double alpha);
 /// Beam search for a batch of sentences; beam_size 1 is greedy search. Returns, for each sentence in the
 /// given order, its best hypotheses, best first.
 ///
-/// A sentence is done when beam_size hypotheses have ended, or when no live one can still rank among the best
-/// num_hypotheses. At the maximum length the end is forced. Padding, begin and unknown are never chosen.
+/// A sentence is done when no live hypothesis can still rank among the best num_hypotheses, however long it becomes
+/// (greedy search: at the first end). At the maximum length the end is forced. Padding, begin and unknown are never
+/// chosen.
 /// @throws std::invalid_argument where an option is out of range.
 std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
                                                    const SearchOptions& options);

@@ -38,11 +38,11 @@ const char* name_of(torch::Dtype dtype) {
 }
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
-  throw std::runtime_error(
-      fmt::format("{}: damaged ({}); restore the file or use another checkpoint", path, what));
+  throw std::runtime_error(fmt::format("{}: damaged ({}); restore the file or use another checkpoint", path, what));
 }
 
 uint32_t checksum(uint32_t crc, const void* data, size_t bytes) {
+  if (bytes == 0) return crc;  // zlib takes the null pointer of an empty tensor for "start anew"
   return static_cast<uint32_t>(crc32_z(crc, static_cast<const Bytef*>(data), bytes));
 }
 
@@ -87,8 +87,7 @@ std::vector<Entry> parse_entries(const std::string& path, const Json& header, ui
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items())
     if (name != kMetadata) entries.push_back(parse_entry(path, name, json));
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
   uint64_t position = 0;
   for (const auto& entry : entries) {
     if (entry.begin != position) damaged(path, fmt::format("gap or overlap before '{}'", entry.name));
@@ -106,7 +105,7 @@ void write_tensor_file(const std::string& path, const NamedTensors& tensors) {
   Json header = Json::object();
   header[kMetadata] = Json::object();
   uint64_t position = 0;
-  uint32_t crc = checksum(0, nullptr, 0);
+  uint32_t crc = 0;
   for (const auto& [name, tensor] : tensors) {
     data.push_back(tensor.detach().to(torch::kCPU).contiguous());
     const uint64_t bytes = data.back().nbytes();
@@ -139,8 +138,7 @@ NamedTensors read_tensor_file(const std::string& path) {
     damaged(path, "shorter than a header");
   uint64_t header_bytes = 0;
   for (size_t i = 0; i < kLengthBytes; ++i) header_bytes |= static_cast<uint64_t>(length_bytes[i]) << (8 * i);
-  if (header_bytes > std::min(file_bytes - kLengthBytes, kMaxHeaderBytes))
-    damaged(path, "impossible header size");
+  if (header_bytes > std::min(file_bytes - kLengthBytes, kMaxHeaderBytes)) damaged(path, "impossible header size");
   std::string text(header_bytes, '\0');
   if (!file.read(text.data(), static_cast<std::streamsize>(header_bytes))) damaged(path, "cut short");
 
@@ -154,7 +152,7 @@ NamedTensors read_tensor_file(const std::string& path) {
   }
 
   NamedTensors tensors;
-  uint32_t crc = checksum(0, nullptr, 0);
+  uint32_t crc = 0;
   for (const auto& entry : entries) {
     torch::Tensor tensor = torch::empty(entry.shape, entry.dtype);
     const uint64_t bytes = entry.end - entry.begin;

@@ -54,12 +54,10 @@ TRANSMUTE_INLINE double squares(const float* values, int64_t count) {
   return sum;
 }
 
-TRANSMUTE_TARGET_AVX2 void update_avx2(float* p, float* m, float* v, const float* g, int64_t n,
-                                       const Factors& f) {
+TRANSMUTE_TARGET_AVX2 void update_avx2(float* p, float* m, float* v, const float* g, int64_t n, const Factors& f) {
   update(p, m, v, g, n, f);
 }
-TRANSMUTE_TARGET_AVX512 void update_avx512(float* p, float* m, float* v, const float* g, int64_t n,
-                                           const Factors& f) {
+TRANSMUTE_TARGET_AVX512 void update_avx512(float* p, float* m, float* v, const float* g, int64_t n, const Factors& f) {
   update(p, m, v, g, n, f);
 }
 TRANSMUTE_TARGET_AVX2 void add_avx2(float* total, const float* addend, int64_t n) {

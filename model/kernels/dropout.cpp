@@ -2,10 +2,10 @@
 
 #include <torch/torch.h>
 #include <transmute/common/random.h>
-#include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/vector_math.h>
 
 #include <cmath>
-#include <cstring>
+#include <type_traits>
 
 namespace transmute::kernels {
 
@@ -20,8 +20,7 @@ thread_local ThreadState state;
 
 uint64_t next_mask_key() {
   if (state.active) return combine_keys(state.key, state.drawn++);
-  return static_cast<uint64_t>(
-      torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
+  return static_cast<uint64_t>(torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
 }
 
 // Elements that share one 64-bit key; within a block a 32-bit hash of the position decides.
@@ -41,33 +40,23 @@ uint32_t drop_threshold(double probability) {
   return static_cast<uint32_t>(std::lround(probability * 4294967296.0));
 }
 
-TRANSMUTE_INLINE float bfloat16_to_float(uint16_t bits) {
-  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof(value));
-  return value;
-}
-
-// Rounds to nearest, ties to even. A NaN stays one: its payload's top bit is set in what arrives here.
-TRANSMUTE_INLINE uint16_t float_to_bfloat16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
-}
-
 TRANSMUTE_INLINE float scaled(float value, float scale) {
   return value * scale;
 }
-TRANSMUTE_INLINE double scaled(double value, float scale) {
+TRANSMUTE_INLINE double scaled(double value, double scale) {
   return value * scale;
 }
 TRANSMUTE_INLINE uint16_t scaled(uint16_t value, float scale) {
   return float_to_bfloat16(bfloat16_to_float(value) * scale);
 }
 
+// The type that 1 / (1 - probability) is held in.
+template <class T>
+using Scale = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 template <class T>
 TRANSMUTE_INLINE void apply_block(const T* in, T* out, int64_t count, uint64_t block_key, uint32_t threshold,
-                                  float scale) {
+                                  Scale<T> scale) {
   for (int64_t i = 0; i < count; ++i) {
     const T kept = scaled(in[i], scale);
     out[i] = hash_element(static_cast<uint32_t>(i), block_key) >= threshold ? kept : T(0);
@@ -75,22 +64,22 @@ TRANSMUTE_INLINE void apply_block(const T* in, T* out, int64_t count, uint64_t b
 }
 
 template <class T>
-using BlockFunction = void (*)(const T*, T*, int64_t, uint64_t, uint32_t, float);
+using BlockFunction = void (*)(const T*, T*, int64_t, uint64_t, uint32_t, Scale<T>);
 
 template <class T>
-void apply_block_baseline(const T* in, T* out, int64_t n, uint64_t key, uint32_t threshold, float scale) {
+void apply_block_baseline(const T* in, T* out, int64_t n, uint64_t key, uint32_t threshold, Scale<T> scale) {
   apply_block(in, out, n, key, threshold, scale);
 }
 
 template <class T>
 TRANSMUTE_TARGET_AVX2 void apply_block_avx2(const T* in, T* out, int64_t n, uint64_t key, uint32_t threshold,
-                                            float scale) {
+                                            Scale<T> scale) {
   apply_block(in, out, n, key, threshold, scale);
 }
 
 template <class T>
-TRANSMUTE_TARGET_AVX512 void apply_block_avx512(const T* in, T* out, int64_t n, uint64_t key,
-                                                uint32_t threshold, float scale) {
+TRANSMUTE_TARGET_AVX512 void apply_block_avx512(const T* in, T* out, int64_t n, uint64_t key, uint32_t threshold,
+                                                Scale<T> scale) {
   apply_block(in, out, n, key, threshold, scale);
 }
 
@@ -111,10 +100,10 @@ template <class T>
 void apply_mask(const T* in, T* out, int64_t count, uint64_t key, double probability) {
   static const BlockFunction<T> apply = best_block_function<T>();
   const uint32_t threshold = drop_threshold(probability);
-  const auto scale = static_cast<float>(1.0 / (1.0 - probability));
+  const auto scale = static_cast<Scale<T>>(1.0 / (1.0 - probability));
   for (int64_t begin = 0; begin < count; begin += kBlock)
-    apply(in + begin, out + begin, std::min(kBlock, count - begin), combine_keys(key, begin / kBlock),
-          threshold, scale);
+    apply(in + begin, out + begin, std::min(kBlock, count - begin), combine_keys(key, begin / kBlock), threshold,
+          scale);
 }
 
 torch::Tensor masked(const torch::Tensor& input, uint64_t key, double probability) {
@@ -128,8 +117,8 @@ torch::Tensor masked(const torch::Tensor& input, uint64_t key, double probabilit
       apply_mask(in.data_ptr<double>(), out.data_ptr<double>(), in.numel(), key, probability);
       break;
     case torch::kBFloat16:
-      apply_mask(static_cast<const uint16_t*>(in.data_ptr()), static_cast<uint16_t*>(out.data_ptr()),
-                 in.numel(), key, probability);
+      apply_mask(static_cast<const uint16_t*>(in.data_ptr()), static_cast<uint16_t*>(out.data_ptr()), in.numel(), key,
+                 probability);
       break;
     default:
       TORCH_CHECK_TYPE(false, "dropout: no CPU kernel for ", in.scalar_type());
@@ -138,8 +127,8 @@ torch::Tensor masked(const torch::Tensor& input, uint64_t key, double probabilit
 }
 
 struct HashedDropout : torch::autograd::Function<HashedDropout> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& input,
-                               int64_t key, double probability) {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& input, int64_t key,
+                               double probability) {
     context->saved_data["key"] = key;
     context->saved_data["probability"] = probability;
     return masked(input, static_cast<uint64_t>(key), probability);
@@ -164,8 +153,7 @@ DropoutScope::~DropoutScope() {
 }
 
 torch::Tensor dropout(const torch::Tensor& input, double probability, bool training) {
-  TORCH_CHECK_VALUE(probability >= 0 && probability < 1, "dropout: probability must lie in [0, 1), not ",
-                    probability);
+  TORCH_CHECK_VALUE(probability >= 0 && probability < 1, "dropout: probability must lie in [0, 1), not ", probability);
   if (!training || probability == 0) return input;
   if (!input.device().is_cpu()) return torch::dropout(input, probability, true);
   return HashedDropout::apply(input, static_cast<int64_t>(next_mask_key()), probability);

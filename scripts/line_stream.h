@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+
+/// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
+/// gets it answered, a file comes in large blocks.
+class LineStream {
+ public:
+  /// @param name what messages call it
+  LineStream(int descriptor, std::string name);
+
+  /// At least one line, and what else has already arrived, up to `most` lines; nothing at the end. Lines are as
+  /// LineReader's.
+  /// @throws std::runtime_error for a line that is not UTF-8, or where reading fails.
+  std::vector<std::string> next_block(size_t most);
+
+ private:
+  bool fill();
+  bool more_is_waiting() const;
+  bool take_line(std::vector<std::string>& lines);
+
+  int descriptor_;
+  std::string name_;
+  std::string buffer_;
+  size_t position_ = 0;
+  int64_t line_number_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace transmute

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs what building transmute needs and this machine lacks, from the packages of Debian or Ubuntu. Says what it
+# installs, asks nothing, and does nothing where all is there. Works as root or through sudo.
+set -euo pipefail
+
+packages=(
+  g++ make cmake ninja-build ccache pkg-config ca-certificates
+  libtorch-dev libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
+  zlib1g-dev libicu-dev libgtest-dev libgmock-dev
+)
+# Formatting is checked by the tests; one version, because versions disagree.
+test_packages=(clang-format-14)
+
+usage="usage: scripts/setup.sh [--tests]   (with --tests: also what only the tests need)"
+case "${1:-}" in
+  "") ;;
+  --tests) packages+=("${test_packages[@]}") ;;
+  *) echo "$usage" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "setup: this is no Debian or Ubuntu. Install a C++17 compiler, CMake 3.20, Ninja and the libraries that" \
+    "third_party/README.md lists, then run: cmake --preset release && cmake --build --preset release" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query --show --showformat='${db:Status-Abbrev}' "$package" 2>/dev/null || true)
+  [[ $status == ii* ]] || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: these packages are missing, and neither root nor sudo is at hand to install them:" \
+      "${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "setup: installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+if ! "${as_root[@]}" apt-get update >"$log" 2>&1 ||
+  ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
+  tail -n 20 "$log" >&2
+  echo "setup: the packages could not be installed (the end of apt's own words is above)" >&2
+  exit 1
+fi

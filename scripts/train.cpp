@@ -1,0 +1,87 @@
+// train: learns a Transformer from parallel text. See --help.
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <transmute/common/files.h>
+#include <transmute/model/threading.h>
+#include <transmute/scripts/program.h>
+#include <transmute/training/trainer.h>
+
+#include <filesystem>
+#include <iostream>
+
+namespace {
+
+struct Arguments {
+  std::string config;
+  std::vector<std::string> assignments;
+  transmute::TrainerOptions trainer;
+  bool describe_config = false;
+};
+
+// To the terminal, and once the run folder is known to be writable, to its train.log as well.
+void start_logging(const std::string& run_folder) {
+  transmute::ensure_writable_folder(run_folder);
+  const auto file = (std::filesystem::path(run_folder) / "train.log").string();
+  auto logger = std::make_shared<spdlog::logger>(
+      "train", spdlog::sinks_init_list{std::make_shared<spdlog::sinks::stderr_color_sink_mt>(),
+                                       std::make_shared<spdlog::sinks::basic_file_sink_mt>(file)});
+  logger->set_pattern("[%Y-%m-%d %H:%M:%S] %^%v%$");
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(logger);
+}
+
+int train(const Arguments& arguments) {
+  transmute::TrainingConfig config;
+  transmute::ConfigSchema schema;
+  config.declare(schema);
+  if (arguments.describe_config) {
+    std::cout << schema.to_markdown();
+    return 0;
+  }
+  if (arguments.config.empty()) throw std::invalid_argument("--config FILE is needed, for example configs/demo.yaml");
+  schema.read_file(arguments.config);
+  for (const auto& assignment : arguments.assignments) schema.set(assignment);
+  config.check();
+
+  transmute::TrainerOptions options = arguments.trainer;
+  if (options.run_folder.empty())
+    options.run_folder = (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
+  start_logging(options.run_folder);
+  spdlog::info("training {} in {}", arguments.config, options.run_folder);
+  transmute::catch_stop_signals();
+  try {
+    transmute::Trainer trainer(config, schema.to_yaml(), options);
+    const auto end = trainer.run([] { return transmute::stop_signal() != 0; });
+    constexpr int kSignalExit = 128;
+    return end == transmute::TrainingEnd::stopped ? kSignalExit + transmute::stop_signal() : 0;
+  } catch (const std::exception& error) {
+    spdlog::default_logger()->sinks().back()->log(
+        {"train", spdlog::level::err, fmt::format("error: {}", error.what())});
+    throw;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  transmute::configure_process_for_workers(argv);
+  CLI::App app(
+      "Learns a Transformer from aligned text files. Run again with the same run folder, it goes on from the "
+      "newest checkpoint.",
+      "train");
+  Arguments arguments;
+  app.add_option("--config", arguments.config, "the experiment's YAML file");
+  app.add_option("--set", arguments.assignments, "override a key of it, for example training.warmup_steps=8000")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--run-folder", arguments.trainer.run_folder,
+                 "gets checkpoints, metrics and the model; default: runs/ and the config's name");
+  app.add_option("--device", arguments.trainer.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
+  app.add_option("--threads", arguments.trainer.threads, "workers on the CPU; 0: one per core")->capture_default_str();
+  app.add_flag("--describe-config", arguments.describe_config, "print every key with default and meaning");
+  return transmute::run_program(app, argc, argv, [&] { return train(arguments); });
+}

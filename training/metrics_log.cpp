@@ -1,0 +1,37 @@
+#include <transmute/training/metrics_log.h>
+
+#include <transmute/common/files.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace {
+
+std::string lines_up_to(const std::string& path, int64_t last_step) {
+  std::istringstream lines(read_file(path));
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line, nullptr, false);
+    if (record.is_object() && record.value("step", int64_t{0}) <= last_step) kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const std::string& path, int64_t last_step) : path_(path) {
+  if (std::filesystem::exists(path)) write_file_atomically(path, lines_up_to(path, last_step));
+  file_.open(path, std::ios::app);
+  if (!file_) throw std::runtime_error(path + ": cannot be written");
+}
+
+void MetricsLog::write(const nlohmann::ordered_json& record) {
+  file_ << record.dump() << std::endl;
+  if (!file_) throw std::runtime_error(path_ + ": cannot be written (is the disk full?)");
+}
+
+}  // namespace transmute

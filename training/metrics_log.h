@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace transmute {
+
+/// `metrics.jsonl`: one JSON object a line, flushed at once. Each has "type" and "step".
+class MetricsLog {
+ public:
+  /// Opens or goes on with a file. Lines of steps after `last_step` are taken out: the run is going to repeat them.
+  /// @throws std::runtime_error where it cannot be written.
+  MetricsLog(const std::string& path, int64_t last_step);
+  void write(const nlohmann::ordered_json& record);
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+}  // namespace transmute

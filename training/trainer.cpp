@@ -1,0 +1,426 @@
+#include <transmute/training/trainer.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <torch/torch.h>
+#include <transmute/common/files.h>
+#include <transmute/common/progress.h>
+#include <transmute/common/random.h>
+#include <transmute/common/text_file.h>
+#include <transmute/model/threading.h>
+#include <transmute/training/checkpoint.h>
+#include <transmute/training/metrics_log.h>
+#include <transmute/training/replicas.h>
+#include <transmute/training/schedule.h>
+#include <transmute/translation/bleu.h>
+#include <transmute/translation/device.h>
+#include <transmute/translation/engine.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string path_in(const std::string& folder, const std::string& file) {
+  return (fs::path(folder) / file).string();
+}
+
+std::vector<std::string> paths_in(const std::string& folder, const std::vector<std::string>& files) {
+  std::vector<std::string> paths;
+  for (const auto& file : files) paths.push_back(path_in(folder, file));
+  return paths;
+}
+
+TextFiles train_files(const DataOptions& data) {
+  return {paths_in(data.folder, data.train_source), paths_in(data.folder, data.train_target)};
+}
+
+TextFiles valid_files(const DataOptions& data) {
+  return {paths_in(data.folder, data.valid_source), paths_in(data.folder, data.valid_target)};
+}
+
+int worker_count(int threads, torch::Device device) {
+  if (threads < 0) throw std::invalid_argument(fmt::format("threads must not be negative, not {}", threads));
+  if (!device.is_cpu()) return 1;
+  return threads == 0 ? available_cores() : threads;
+}
+
+std::vector<std::string> first_lines(const std::vector<std::string>& paths, int64_t count) {
+  std::vector<std::string> lines;
+  const LineSource source = lines_of(paths);
+  for (std::string line; static_cast<int64_t>(lines.size()) < count && source(line);) lines.push_back(line);
+  return lines;
+}
+
+// What a resumed run may not change: the network, and where in the text the checkpoint stands.
+bool is_fixed_for_a_run(const std::string& key) {
+  for (const char* prefix : {"model.", "tokenizer.", "data."})
+    if (key.rfind(prefix, 0) == 0) return true;
+  return key == "training.seed" || key == "training.batch_tokens" || key == "training.accumulate_batches";
+}
+
+void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& now) {
+  TrainingConfig kept_config;
+  ConfigSchema kept;
+  kept_config.declare(kept);
+  kept.read_file(kept_path);
+  const auto old_values = kept.values();
+  const auto new_values = now.values();
+  for (size_t i = 0; i < new_values.size(); ++i) {
+    const auto& [key, value] = new_values[i];
+    if (value == old_values[i].second) continue;
+    if (is_fixed_for_a_run(key))
+      throw std::invalid_argument(
+          fmt::format("{}: this run was begun with {}: {}, which cannot become {} on the way; take another "
+                      "--run-folder, or the old value",
+                      kept_path, key, old_values[i].second, value));
+    spdlog::info("config: {} changes from {} to {}", key, old_values[i].second, value);
+  }
+}
+
+}  // namespace
+
+// Everything that lives as long as the training does.
+class Trainer::Session {
+ public:
+  Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options);
+  TrainingEnd run(const std::function<bool()>& should_stop);
+
+ private:
+  // Sums since the last line of metrics.
+  struct Window {
+    LossSum loss;
+    int64_t source_tokens = 0;
+    Clock::time_point start = Clock::now();
+  };
+
+  void prepare_run_folder();
+  Tokenizer prepare_tokenizer();
+  LoadedText load_text(const TextFiles& files, const char* name);
+  Transformer make_transformer();
+  void report_start() const;
+
+  bool reached_end() const;
+  void train_step();
+  double seconds() const { return state_.seconds + seconds_since(started_); }
+  void next_batch(std::vector<std::vector<size_t>>& batches);
+  void report_progress();
+  void write_metrics();
+  void validate();
+  double validation_bleu();
+  void save_checkpoint();
+  void finish();
+  void say(const std::string& text);
+
+  TrainingConfig config_;
+  std::string config_yaml_;
+  TrainerOptions options_;
+  torch::Device device_;
+  WorkerCrew workers_;
+  ProgressLine progress_;
+
+  Tokenizer tokenizer_;
+  ParallelText train_text_;
+  std::optional<ParallelText> valid_text_;
+  Replicas replicas_;
+  Adam optimizer_;
+  CheckpointStore checkpoints_;
+  TrainState state_;
+  std::unique_ptr<MetricsLog> metrics_;
+
+  std::vector<std::vector<size_t>> batches_;  // of the present epoch
+  int64_t batches_epoch_ = -1;
+  Clock::time_point started_ = Clock::now();
+  Window window_;
+  double last_gradient_norm_ = 0;
+  double recent_loss_ = 0;
+  int64_t saved_step_ = -1;
+};
+
+Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options)
+    : config_(config),
+      config_yaml_(config_yaml),
+      options_(options),
+      device_(parse_device(options.device)),
+      workers_(worker_count(options.threads, device_), run_operations_on_this_thread_only),
+      tokenizer_((prepare_run_folder(), prepare_tokenizer())),
+      train_text_(load_text(train_files(config.data), "training").text),
+      replicas_(make_transformer(), device_, workers_),
+      optimizer_(parameters_of(replicas_.transformer()), {config.training.adam_beta1, config.training.adam_beta2,
+                                                          config.training.adam_epsilon, config.training.clip_norm}),
+      checkpoints_(path_in(options.run_folder, "checkpoints")) {
+  if (!config_.data.valid_source.empty()) valid_text_ = load_text(valid_files(config_.data), "validation").text;
+  state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
+  saved_step_ = state_.step;
+  metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
+  report_start();
+}
+
+void Trainer::Session::prepare_run_folder() {
+  ensure_writable_folder(options_.run_folder);
+  const std::string kept = path_in(options_.run_folder, kConfigFile);
+  if (fs::exists(kept)) {
+    TrainingConfig config = config_;
+    ConfigSchema schema;
+    config.declare(schema);
+    compare_with_kept_config(kept, schema);
+  }
+  write_file_atomically(kept, config_yaml_);
+}
+
+Tokenizer Trainer::Session::prepare_tokenizer() {
+  if (Tokenizer::exists(options_.run_folder)) return Tokenizer::load(options_.run_folder);
+  spdlog::info("learning a vocabulary of {} pieces from the training text",
+               format_count(config_.model.tokenizer.vocab_size));
+  const TextFiles files = train_files(config_.data);
+  Tokenizer tokenizer = train_tokenizer(config_.model.tokenizer, lines_of(files.source), lines_of(files.target));
+  tokenizer.save(options_.run_folder);
+  return tokenizer;
+}
+
+LoadedText Trainer::Session::load_text(const TextFiles& files, const char* name) {
+  const LengthLimits limits{config_.data.max_source_tokens, config_.data.max_target_tokens};
+  LoadedText loaded = load_parallel_text(files, tokenizer_, limits, workers_);
+  spdlog::info("{} text: {} sentence pairs, {} source and {} target tokens", name,
+               format_count(static_cast<int64_t>(loaded.text.size())),
+               format_count(static_cast<int64_t>(loaded.text.source.total_tokens())),
+               format_count(static_cast<int64_t>(loaded.text.target.total_tokens())));
+  const LeftOut& out = loaded.left_out;
+  if (out.total() > 0)
+    spdlog::warn("{} text: {} pairs left out: {} empty, {} with a source over {} tokens, {} with a target over {}",
+                 name, format_count(out.total()), out.empty, out.long_source, limits.source_tokens, out.long_target,
+                 limits.target_tokens);
+  return loaded;
+}
+
+Transformer Trainer::Session::make_transformer() {
+  torch::manual_seed(static_cast<uint64_t>(config_.training.seed));
+  Transformer transformer(with_vocabulary(config_.model.model, tokenizer_));
+  transformer->to(device_);
+  return transformer;
+}
+
+void Trainer::Session::report_start() const {
+  spdlog::info("LibTorch {}, device {}, {} workers, {} parameters", TORCH_VERSION, device_.str(), workers_.size(),
+               format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_))));
+  if (config_.training.precision == Precision::bfloat16 && device_.is_cpu() && !cpu_has_bfloat16())
+    spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
+  if (state_.step > 0) spdlog::info("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1);
+}
+
+void Trainer::Session::say(const std::string& text) {
+  progress_.clear();
+  spdlog::info(text);
+}
+
+bool Trainer::Session::reached_end() const {
+  const TrainingOptions& training = config_.training;
+  return state_.step >= training.max_steps || (training.max_epochs > 0 && state_.epoch >= training.max_epochs) ||
+         (training.max_minutes > 0 && seconds() >= training.max_minutes * 60);
+}
+
+TrainingEnd Trainer::Session::run(const std::function<bool()>& should_stop) {
+  started_ = Clock::now();
+  window_ = {};
+  while (!reached_end()) {
+    train_step();
+    report_progress();
+    const bool stop = should_stop && should_stop();
+    if (state_.step % config_.training.log_every == 0) write_metrics();
+    if (state_.step % config_.validation.every == 0 && !stop) validate();
+    if (state_.step % config_.training.checkpoint_every == 0 || stop) save_checkpoint();
+    if (stop) {
+      say(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
+      return TrainingEnd::stopped;
+    }
+  }
+  finish();
+  return TrainingEnd::finished;
+}
+
+// Puts the next batch's sentence pairs behind `batches`, going on to the next epoch where one is done.
+void Trainer::Session::next_batch(std::vector<std::vector<size_t>>& batches) {
+  if (batches_epoch_ != state_.epoch) {
+    batches_ = epoch_batches(train_text_, config_.training.batch_tokens, static_cast<uint64_t>(config_.training.seed),
+                             state_.epoch);
+    batches_epoch_ = state_.epoch;
+  }
+  batches.push_back(batches_[static_cast<size_t>(state_.batch)]);
+  if (++state_.batch == static_cast<int64_t>(batches_.size())) {
+    state_.batch = 0;
+    ++state_.epoch;
+  }
+}
+
+void Trainer::Session::train_step() {
+  std::vector<std::vector<size_t>> batches;
+  while (static_cast<int64_t>(batches.size()) < config_.training.accumulate_batches) next_batch(batches);
+  int64_t step_tokens = 0;
+  for (const auto& batch : batches) step_tokens += count_target_tokens(train_text_, batch);
+
+  const int64_t step = state_.step + 1;
+  LossSum loss;
+  for (size_t b = 0; b < batches.size(); ++b) {
+    const StepInput input{cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()),
+                          step_tokens,
+                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b),
+                          config_.training.precision};
+    const LossSum part = replicas_.accumulate_gradients(train_text_, input, config_.training.label_smoothing);
+    loss.sum += part.sum;
+    loss.tokens += part.tokens;
+    for (const size_t pair : batches[b])
+      window_.source_tokens += static_cast<int64_t>(train_text_.source.length(pair)) + 1;
+  }
+  const double rate = learning_rate(
+      step, {config_.model.model.d_model, config_.training.warmup_steps, config_.training.learning_rate_scale});
+  last_gradient_norm_ = optimizer_.update(replicas_.gradients(), rate, workers_);
+  replicas_.clear_gradients();
+  if (!std::isfinite(last_gradient_norm_) || !std::isfinite(loss.sum))
+    throw std::runtime_error(fmt::format(
+        "training diverged in step {}: loss {}, gradient norm {}, learning rate {:.3g}. The weights are as they were "
+        "before it. Go on from the last checkpoint with a lower training.learning_rate_scale, more "
+        "training.warmup_steps, or training.clip_norm: 1",
+        step, loss.sum / static_cast<double>(loss.tokens), last_gradient_norm_, rate));
+  state_.step = step;
+  state_.target_tokens += loss.tokens;
+  window_.loss.sum += loss.sum;
+  window_.loss.tokens += loss.tokens;
+}
+
+void Trainer::Session::report_progress() {
+  if (!progress_.visible()) return;
+  const TrainingOptions& training = config_.training;
+  double done = static_cast<double>(state_.step) / static_cast<double>(training.max_steps);
+  if (training.max_minutes > 0) done = std::max(done, seconds() / (training.max_minutes * 60));
+  if (training.max_epochs > 0) {
+    const double epochs =
+        static_cast<double>(state_.epoch) + static_cast<double>(state_.batch) / static_cast<double>(batches_.size());
+    done = std::max(done, epochs / static_cast<double>(training.max_epochs));
+  }
+  const double window_seconds = std::max(seconds_since(window_.start), 1e-9);
+  progress_.show(
+      done, fmt::format("step {} | epoch {} | loss {:.3f} | {} tok/s | ETA {}", state_.step, state_.epoch + 1,
+                        window_.loss.sum / static_cast<double>(std::max<int64_t>(window_.loss.tokens, 1)),
+                        format_count(static_cast<int64_t>(static_cast<double>(window_.loss.tokens) / window_seconds)),
+                        format_duration(seconds() * (1 - done) / std::max(done, 1e-9))));
+}
+
+void Trainer::Session::write_metrics() {
+  const double elapsed = seconds_since(window_.start);
+  const double loss = window_.loss.sum / static_cast<double>(window_.loss.tokens);
+  const double rate = learning_rate(
+      state_.step, {config_.model.model.d_model, config_.training.warmup_steps, config_.training.learning_rate_scale});
+  const double target_rate = static_cast<double>(window_.loss.tokens) / elapsed;
+  metrics_->write({{"type", "train"},
+                   {"step", state_.step},
+                   {"epoch", state_.epoch},
+                   {"loss", loss},
+                   {"learning_rate", rate},
+                   {"gradient_norm", last_gradient_norm_},
+                   {"target_tokens", state_.target_tokens},
+                   {"target_tokens_per_second", target_rate},
+                   {"source_tokens_per_second", static_cast<double>(window_.source_tokens) / elapsed},
+                   {"seconds", seconds()}});
+  if (!progress_.visible())
+    say(fmt::format("step {} | epoch {} | loss {:.4f} | learning rate {:.3g} | gradient norm {:.3f} | {} tok/s",
+                    state_.step, state_.epoch + 1, loss, rate, last_gradient_norm_,
+                    format_count(static_cast<int64_t>(target_rate))));
+  window_ = {};
+}
+
+double Trainer::Session::validation_bleu() {
+  Transformer& transformer = replicas_.transformer();
+  transformer->eval();
+  const TranslationEngine engine(transformer, tokenizer_, device_, workers_);
+  TranslationOptions options;
+  options.search.beam_size = config_.validation.beam_size;
+  options.search.length_alpha = config_.validation.length_alpha;
+  const TextFiles files = valid_files(config_.data);
+  const auto translations = engine.translate(first_lines(files.source, config_.validation.max_sentences), options);
+  std::vector<std::string> texts;
+  for (const auto& translation : translations) texts.push_back(translation.hypotheses.front().text);
+  return corpus_bleu(texts, {first_lines(files.target, config_.validation.max_sentences)}, {}).score;
+}
+
+void Trainer::Session::validate() {
+  if (!valid_text_) return;
+  const auto start = Clock::now();
+  const LossSum loss = replicas_.evaluate(*valid_text_, config_.training.piece_tokens);
+  const double per_token = loss.sum / static_cast<double>(loss.tokens);
+  nlohmann::ordered_json record{
+      {"type", "validation"}, {"step", state_.step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
+  std::string text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", state_.step, per_token,
+                                 std::exp(per_token));
+  if (config_.validation.max_sentences > 0) {
+    const double bleu = validation_bleu();
+    record["bleu"] = bleu;
+    text += fmt::format(", BLEU {:.2f}", bleu);
+    if (!state_.best_bleu || bleu > *state_.best_bleu) {
+      state_.best_bleu = bleu;
+      write_folder_atomically(path_in(options_.run_folder, "best"), [&](const std::string& folder) {
+        save_model_folder(folder, config_yaml_, tokenizer_, replicas_.transformer());
+      });
+      text += " (the best so far)";
+    }
+  }
+  record["seconds"] = seconds();
+  metrics_->write(record);
+  say(text);
+  window_.start += Clock::now() - start;  // tokens/s is of training
+}
+
+void Trainer::Session::save_checkpoint() {
+  if (saved_step_ == state_.step) return;
+  const auto start = Clock::now();
+  TrainState state = state_;
+  state.seconds = seconds();
+  checkpoints_.save(state, config_yaml_, tokenizer_, replicas_.transformer(), optimizer_,
+                    config_.training.keep_checkpoints);
+  saved_step_ = state_.step;
+  window_.start += Clock::now() - start;
+}
+
+void Trainer::Session::finish() {
+  save_checkpoint();
+  std::vector<std::string> newest = checkpoints_.list();
+  const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
+  if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
+  average_parameters(newest, replicas_.transformer());
+  const std::string folder = path_in(options_.run_folder, "model");
+  write_folder_atomically(folder, [&](const std::string& partial) {
+    save_model_folder(partial, config_yaml_, tokenizer_, replicas_.transformer());
+  });
+  std::string text = fmt::format("finished after step {} ({} target tokens, {} of training)", format_count(state_.step),
+                                 format_count(state_.target_tokens), format_duration(seconds()));
+  if (valid_text_ && config_.validation.max_sentences > 0)
+    text += fmt::format("; mean of the last {} checkpoints: validation BLEU {:.2f}", newest.size(), validation_bleu());
+  say(text);
+  say(fmt::format("the model is in {0}; translate with: translate --model {0}", folder));
+}
+
+Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options) {
+  config.check();
+  session_ = std::make_unique<Session>(config, config_yaml, options);
+}
+
+Trainer::~Trainer() = default;
+
+TrainingEnd Trainer::run(const std::function<bool()>& should_stop) {
+  return session_->run(should_stop);
+}
+
+}  // namespace transmute
