@@ -106,8 +106,7 @@ constexpr double kTolerance = 1e-9;
 TEST(Bleu, EqualsSacreBleuOnRecordedSegments) {
   for (const Recorded& recorded : kRecorded) {
     SCOPED_TRACE(recorded.signature);
-    const BleuScore score =
-        corpus_bleu(kHypotheses, first_references(recorded.num_references), recorded.options);
+    const BleuScore score = corpus_bleu(kHypotheses, first_references(recorded.num_references), recorded.options);
     EXPECT_NEAR(score.score, recorded.score, kTolerance);
     EXPECT_EQ(format_bleu(score), recorded.line);
   }
@@ -122,9 +121,8 @@ TEST(Bleu, SignatureIsSacreBleusExceptForTheVersion) {
 
 TEST(Bleu, SignatureStandsBetweenNameAndScoreWhenGiven) {
   const BleuScore score = corpus_bleu({"a b c d"}, {{"a b c d"}});
-  EXPECT_EQ(
-      format_bleu(score, "nrefs:1|x"),
-      "BLEU|nrefs:1|x = 100.00 100.0/100.0/100.0/100.0 (BP = 1.000 ratio = 1.000 hyp_len = 4 ref_len = 4)");
+  EXPECT_EQ(format_bleu(score, "nrefs:1|x"),
+            "BLEU|nrefs:1|x = 100.00 100.0/100.0/100.0/100.0 (BP = 1.000 ratio = 1.000 hyp_len = 4 ref_len = 4)");
   EXPECT_EQ(format_bleu_score_only(score), "100.00");
 }
 
@@ -142,8 +140,8 @@ TEST(Bleu, ShortHypothesesPayTheBrevityPenalty) {
 
 TEST(Bleu, RepeatedWordsMatchAsOftenAsOneReferenceHasThem) {
   // The example of Papineni et al., section 2.1: 7 x "the" against references with 2 and 1.
-  const BleuScore score = corpus_bleu({"the the the the the the the"},
-                                      {{"the cat is on the mat"}, {"there is a cat on the mat"}});
+  const BleuScore score =
+      corpus_bleu({"the the the the the the the"}, {{"the cat is on the mat"}, {"there is a cat on the mat"}});
   EXPECT_EQ(score.matches[0], 2);
   EXPECT_EQ(score.totals[0], 7);
 }

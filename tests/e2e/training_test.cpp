@@ -1,0 +1,254 @@
+// The train program as its user meets it: ends, resumes, is killed, and says what is wrong with its input.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <transmute/tests/e2e/programs.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kCorpusPairs = 400;
+
+class Training : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    corpus_ = std::make_unique<TemporaryFolder>();
+    make_corpus(*corpus_ / "data", kCorpusPairs);
+  }
+  static void TearDownTestSuite() { corpus_.reset(); }
+
+  void SetUp() override {
+    std::filesystem::copy(*corpus_ / "data", folder_ / "data");
+    config_ = write_config(folder_);
+  }
+
+  Outcome train(const std::string& run, const std::vector<std::string>& assignments = {}) const {
+    return run_program_with(train_command(config_, folder_ / run, assignments));
+  }
+
+  std::string checkpoint_bytes(const std::string& run, const std::string& step) const {
+    const std::string checkpoint = folder_ / (run + "/checkpoints/step-" + step);
+    return read_text(checkpoint + "/weights.safetensors") + read_text(checkpoint + "/optimizer.safetensors");
+  }
+
+  // A training process in the background, stopped by `signal` once `path` exists.
+  int train_until(const std::string& path, const std::string& run, int signal) const {
+    std::vector<std::string> words = train_command(config_, folder_ / run, {"training.max_steps=100000"});
+    const pid_t child = fork();
+    if (child == 0) {
+      std::vector<char*> arguments;
+      for (auto& word : words) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      execv(arguments.front(), arguments.data());
+      _exit(127);
+    }
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (!std::filesystem::exists(path) && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  static std::unique_ptr<TemporaryFolder> corpus_;
+  TemporaryFolder folder_;
+  std::string config_;
+};
+std::unique_ptr<TemporaryFolder> Training::corpus_;
+
+TEST_F(Training, LeavesAModelCheckpointsMetricsAndALog) {
+  const Outcome outcome = train("run");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(outcome.output, "") << "standard output is for results";
+  EXPECT_EQ(names_in(folder_ / "run"), (std::vector<std::string>{"checkpoints", "config.yaml", "metrics.jsonl", "model",
+                                                                 "tokenizer.model", "train.log"}));
+  EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
+            (std::vector<std::string>{"step-000000010", "step-000000020", "step-000000030"}));
+  EXPECT_EQ(names_in(folder_ / "run/model"),
+            (std::vector<std::string>{"config.yaml", "tokenizer.model", "weights.safetensors"}));
+  EXPECT_THAT(read_text(folder_ / "run/metrics.jsonl"), HasSubstr("\"step\":30"));
+}
+
+TEST_F(Training, ResumeContinuesBitForBit) {
+  ASSERT_EQ(train("whole").exit_code, 0);
+  ASSERT_EQ(train("halved", {"training.max_steps=17"}).exit_code, 0);
+  const Outcome second_half = train("halved", {"training.max_steps=30"});
+  ASSERT_EQ(second_half.exit_code, 0) << second_half.errors;
+  EXPECT_THAT(second_half.errors, HasSubstr("resuming after step 17"));
+  EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
+}
+
+TEST_F(Training, AKilledRunEndsWithTheWeightsOfOneThatWasNot) {
+  ASSERT_EQ(train("whole").exit_code, 0);
+  const int code = train_until(folder_ / "run/checkpoints/step-000000010", "run", SIGKILL);
+  ASSERT_EQ(code, 128 + SIGKILL);
+  // Back to before the kill: what came after step 10 is trained again.
+  for (const auto& name : names_in(folder_ / "run/checkpoints"))
+    if (name > "step-000000010") std::filesystem::remove_all(folder_ / ("run/checkpoints/" + name));
+  const Outcome resumed = train("run");
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.errors;
+  EXPECT_EQ(checkpoint_bytes("run", "000000030"), checkpoint_bytes("whole", "000000030"));
+}
+
+TEST_F(Training, ASignalSavesACheckpointAndIsTheExitCode) {
+  const int code = train_until(folder_ / "run/checkpoints/step-000000010", "run", SIGTERM);
+  EXPECT_EQ(code, 128 + SIGTERM);
+  EXPECT_THAT(read_text(folder_ / "run/train.log"), HasSubstr("stopped after step"));
+}
+
+TEST_F(Training, SeparateVocabulariesPreNormAndLearnedPositionsTrain) {
+  const Outcome outcome =
+      train("run", {"tokenizer.vocabulary=separate", "tokenizer.vocab_size=120", "model.embedding_tying=target_output",
+                    "model.norm_position=pre", "model.positional_encoding=learned", "model.score_function=additive",
+                    "training.accumulate_batches=2", "training.clip_norm=1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  const Outcome translated =
+      run_program_with({program("translate"), "--model", folder_ / "run/model"}, "three hours\n\n");
+  EXPECT_EQ(translated.exit_code, 0) << translated.errors;
+  EXPECT_EQ(std::count(translated.output.begin(), translated.output.end(), '\n'), 2);
+}
+
+TEST_F(Training, ReadsSeveralFilesAndGzip) {
+  ASSERT_EQ(
+      std::system(("gzip -k " + shell_quoted(folder_ / "data/train.en") + " " + shell_quoted(folder_ / "data/train.de"))
+                      .c_str()),
+      0);
+  const Outcome outcome = train("run", {"data.train_source=[train.en, train.en.gz]",
+                                        "data.train_target=[train.de, train.de.gz]", "training.max_steps=2"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr(std::to_string(2 * kCorpusPairs) + " sentence pairs"));
+}
+
+TEST_F(Training, LeavesOutLongAndEmptyPairsAndCountsThem) {
+  write_text(folder_ / "data/train.en", read_text(folder_ / "data/train.en") + "\none two three four five six\n");
+  write_text(folder_ / "data/train.de", read_text(folder_ / "data/train.de") + "leer\n1\n");
+  const Outcome outcome = train("run", {"data.max_source_tokens=8", "training.max_steps=1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("pairs left out: 1 empty"));
+  EXPECT_THAT(outcome.errors, HasSubstr("with a source over 8 tokens"));
+}
+
+TEST_F(Training, DescribesEveryConfigKey) {
+  const Outcome outcome = run_program_with({program("train"), "--describe-config"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("| `warmup_steps` | `4000` |"), HasSubstr("| `dropout` | `0.1` |")));
+}
+
+// What is wrong with the input, what is said about it, and the exit code: 2 for the caller's fault, 1 for the world's.
+TEST_F(Training, NamesBothLineCountsWhereTheyDiffer) {
+  write_text(folder_ / "data/train.de", "eins\nzwei\n");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.en has 400 lines"), HasSubstr("train.de has 2")));
+}
+
+TEST_F(Training, NamesFileAndLineOfInvalidUtf8) {
+  write_text(folder_ / "data/train.en", "one\ncaf\xe9\n");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.en:2: not valid UTF-8"), HasSubstr("iconv")));
+}
+
+TEST_F(Training, NamesAMissingFile) {
+  const Outcome outcome = train("run", {"data.train_source=nowhere.en"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("nowhere.en: cannot be opened"));
+}
+
+TEST_F(Training, RefusesAnEmptyCorpus) {
+  write_text(folder_ / "data/train.en", "");
+  write_text(folder_ / "data/train.de", "");
+  const Outcome outcome = train("run");
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.errors, HasSubstr("empty"));
+}
+
+TEST_F(Training, NamesTheLargestVocabularyThatTheTextSupports) {
+  const Outcome outcome = train("run", {"tokenizer.vocab_size=30000"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("tokenizer.vocab_size 30000 is more than the training text supports"));
+}
+
+TEST_F(Training, RefusesCudaWhereThereIsNone) {
+  std::vector<std::string> words = train_command(config_, folder_ / "run");
+  words.insert(words.end(), {"--device", "cuda"});
+  const Outcome outcome = run_program_with(words);
+  if (outcome.exit_code == 0) GTEST_SKIP() << "this machine has a CUDA device";
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("sees no CUDA device"));
+}
+
+TEST_F(Training, NamesLineAndNearestNameOfAnUnknownKey) {
+  write_text(config_, read_text(config_) + "  evry: 10\n");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("unknown key \"validation.evry\"; did you mean \"every\"?"));
+  EXPECT_THAT(outcome.errors, HasSubstr("tiny.yaml:25"));
+}
+
+TEST_F(Training, RefusesAValueOfTheWrongType) {
+  const Outcome outcome = train("run", {"training.warmup_steps=many"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("\"training.warmup_steps\" needs a whole number, not 'many'"));
+}
+
+TEST_F(Training, ADamagedCheckpointIsNamedAndTheOneBeforeItServes) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  const std::string weights = folder_ / "run/checkpoints/step-000000030/weights.safetensors";
+  std::string bytes = read_text(weights);
+  bytes[bytes.size() - 5] ^= 1;
+  write_text(weights, bytes);
+  const Outcome outcome = train("run", {"training.max_steps=40"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("step-000000030/weights.safetensors: damaged"), HasSubstr("remove the folder")));
+  std::filesystem::remove_all(folder_ / "run/checkpoints/step-000000030");
+  EXPECT_EQ(train("run", {"training.max_steps=40"}).exit_code, 0);
+}
+
+TEST_F(Training, NamesARunFolderThatCannotBeMade) {
+  write_text(folder_ / "file", "");
+  const Outcome outcome = run_program_with(train_command(config_, folder_ / "file/run"));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("file/run: the folder cannot be made"));
+}
+
+TEST_F(Training, RefusesAnotherNetworkInTheSameRunFolder) {
+  ASSERT_EQ(train("run", {"training.max_steps=2"}).exit_code, 0);
+  const Outcome outcome = train("run", {"model.d_ff=128"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("begun with model.d_ff: 64, which cannot become 128"));
+}
+
+TEST_F(Training, ADivergingLossStopsWithTheRemedy) {
+  const Outcome outcome = train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("training diverged in step"), HasSubstr("learning_rate_scale")));
+}
+
+TEST(TrainUsage, AnUnknownFlagIsBadUsage) {
+  const Outcome outcome = run_program_with({program("train"), "--confg", "x.yaml"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("--confg"), HasSubstr("train --help")));
+}
+
+TEST(TrainUsage, AMissingConfigIsNamed) {
+  const Outcome none = run_program_with({program("train")});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("--config FILE is needed"));
+  const Outcome missing = run_program_with({program("train"), "--config", "nowhere.yaml"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.errors, HasSubstr("nowhere.yaml: cannot be opened"));
+}
+
+}  // namespace
+}  // namespace transmute::testing

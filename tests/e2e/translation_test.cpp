@@ -1,0 +1,181 @@
+// From text to a translator: a small network learns the demo task, and the translate program serves it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <transmute/tests/e2e/programs.h>
+#include <unistd.h>
+
+#include <sstream>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+std::vector<std::string> lines_of_text(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class TrainedModel : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    make_corpus(*folder_ / "data", 6000);
+    const std::string config = write_config(*folder_);
+    const Outcome trained = run_program_with(
+        train_command(config, *folder_ / "run",
+                      {"model.num_encoder_layers=2", "model.num_decoder_layers=2", "model.d_model=96",
+                       "model.num_heads=4", "model.d_ff=256", "model.dropout=0.05", "training.batch_tokens=1536",
+                       "training.max_steps=700", "training.warmup_steps=200", "training.checkpoint_every=100",
+                       "training.learning_rate_scale=1.5", "training.log_every=100"}));
+    if (trained.exit_code != 0) throw std::runtime_error(trained.errors);
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  static Outcome translate(const std::string& input, const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> words{program("translate"), "--model", *folder_ / "run/model"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return run_program_with(words, input);
+  }
+
+  static std::unique_ptr<TemporaryFolder> folder_;
+};
+std::unique_ptr<TemporaryFolder> TrainedModel::folder_;
+
+TEST_F(TrainedModel, TranslatesMostExpressionsThatItHasNeverSeen) {
+  const auto wanted = lines_of_text(read_text(*folder_ / "data/test.de"));
+  const auto got = lines_of_text(translate(read_text(*folder_ / "data/test.en")).output);
+  ASSERT_EQ(got.size(), wanted.size());
+  size_t right = 0;
+  for (size_t i = 0; i < got.size(); ++i) right += got[i] == wanted[i] ? 1 : 0;
+  RecordProperty("exactly_right", static_cast<int>(right));
+  std::cout << right << " of " << wanted.size() << " held-out expressions exactly right\n";
+  EXPECT_GE(right, wanted.size() * 8 / 10);
+}
+
+TEST_F(TrainedModel, WritesOneLinePerLineAndEmptyLinesStayEmpty) {
+  const Outcome outcome = translate("seven\n\n   \neight\r\nnine");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  const auto lines = lines_of_text(outcome.output);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[1], "");
+  EXPECT_EQ(lines[2], "");
+  EXPECT_THAT(outcome.output, EndsWith("\n"));
+  EXPECT_EQ(lines_of_text(translate("eight\n").output).front(), lines[3]) << "a carriage return is part of the end";
+}
+
+TEST_F(TrainedModel, GivesTheSameTextWhateverTheBatchesAndThreads) {
+  const std::string input = read_text(*folder_ / "data/test.en");
+  const std::string reference = translate(input).output;
+  for (const auto& flags : std::vector<std::vector<std::string>>{
+           {"--batch-size", "1"}, {"--batch-size", "7", "--threads", "1"}, {"--buffer-lines", "3"}})
+    EXPECT_EQ(translate(input, flags).output, reference);
+}
+
+TEST_F(TrainedModel, NBestListsAreMosesAndBestFirst) {
+  const Outcome outcome = translate("Monday, March 3, 1980\nseven\n", {"--n-best", "3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  const auto lines = lines_of_text(outcome.output);
+  ASSERT_EQ(lines.size(), 6U);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_THAT(lines[i], MatchesRegex("[01] \\|\\|\\| .* \\|\\|\\| logprob= -?[0-9.]+ \\|\\|\\| -?[0-9.]+"));
+    EXPECT_EQ(lines[i].front(), i < 3 ? '0' : '1');
+  }
+}
+
+TEST_F(TrainedModel, ReadsAndWritesFiles) {
+  write_text(*folder_ / "in.txt", "seven\n");
+  const Outcome outcome = translate("", {"--input", *folder_ / "in.txt", "--output", *folder_ / "out.txt"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(outcome.output, "");
+  EXPECT_EQ(read_text(*folder_ / "out.txt"), translate("seven\n").output);
+}
+
+TEST_F(TrainedModel, AnOverLongLineIsTranslatedInPartsAndCounted) {
+  std::string line;
+  for (int i = 0; i < 30; ++i) line += "seven, ";
+  const Outcome outcome = translate(line + "\nseven\n", {"--max-source-tokens", "20"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(lines_of_text(outcome.output).size(), 2U);
+  EXPECT_THAT(outcome.errors, HasSubstr("1 of 2 lines had over 20 tokens"));
+}
+
+TEST_F(TrainedModel, AnswersALineBeforeTheNextOneIsWritten) {
+  int to_child[2];
+  int from_child[2];
+  ASSERT_EQ(pipe(to_child), 0);
+  ASSERT_EQ(pipe(from_child), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(to_child[0], STDIN_FILENO);
+    dup2(from_child[1], STDOUT_FILENO);
+    for (const int fd : {to_child[0], to_child[1], from_child[0], from_child[1]}) close(fd);
+    const std::string name = program("translate");
+    execl(name.c_str(), name.c_str(), "--model", (*folder_ / "run/model").c_str(), nullptr);
+    _exit(127);
+  }
+  close(to_child[0]);
+  close(from_child[1]);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(write(to_child[1], "seven\n", 6), 6);
+    pollfd answer{from_child[0], POLLIN, 0};
+    ASSERT_EQ(poll(&answer, 1, 60'000), 1) << "no answer to line " << i + 1;
+    char text[256];
+    const ssize_t count = read(from_child[0], text, sizeof(text));
+    ASSERT_GT(count, 0);
+    EXPECT_EQ(text[count - 1], '\n');
+  }
+  close(to_child[1]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  close(from_child[0]);
+}
+
+TEST_F(TrainedModel, ACheckpointIsAModelFolder) {
+  const Outcome outcome =
+      run_program_with({program("translate"), "--model", *folder_ / "run/checkpoints/step-000000700"}, "seven\n");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+}
+
+TEST_F(TrainedModel, AveragingCheckpointsGivesTheFinishedModel) {
+  std::vector<std::string> words{program("average_checkpoints"), "--output", *folder_ / "mean"};
+  for (const char* step : {"300", "400", "500", "600", "700"})
+    words.push_back(*folder_ / ("run/checkpoints/step-000000" + std::string(step)));
+  const Outcome outcome = run_program_with(words);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(read_text(*folder_ / "mean/weights.safetensors"), read_text(*folder_ / "run/model/weights.safetensors"));
+}
+
+TEST_F(TrainedModel, BadInputIsNamed) {
+  const Outcome not_text = translate("seven\n\xff\n");
+  EXPECT_EQ(not_text.exit_code, 1);
+  EXPECT_THAT(not_text.errors, HasSubstr("standard input:2: not valid UTF-8"));
+  const Outcome bad_beam = translate("seven\n", {"--beam-size", "0"});
+  EXPECT_EQ(bad_beam.exit_code, 2);
+  EXPECT_THAT(bad_beam.errors, HasSubstr("beam_size must be at least 1"));
+  const Outcome run_folder = run_program_with({program("translate"), "--model", *folder_ / "run"}, "seven\n");
+  EXPECT_EQ(run_folder.exit_code, 1);
+  EXPECT_THAT(run_folder.errors, HasSubstr("its finished model is " + (*folder_ / "run/model")));
+  const Outcome no_model = run_program_with({program("translate"), "--model", "nowhere"}, "seven\n");
+  EXPECT_EQ(no_model.exit_code, 1);
+  EXPECT_THAT(no_model.errors, HasSubstr("nowhere: no such model folder"));
+}
+
+TEST_F(TrainedModel, AFullDiskIsAnError) {
+  const std::string command = "echo seven | " +
+                              command_line({program("translate"), "--model", *folder_ / "run/model"}) +
+                              ">/dev/full 2>/dev/null";
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+}
+
+}  // namespace
+}  // namespace transmute::testing

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace transmute::testing {
+
+/// What the exception that `act` throws says. No exception, or one of another kind, fails the test.
+template <class Exception, class Act>
+std::string message_of(const Act& act) {
+  try {
+    act();
+  } catch (const Exception& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "an exception of another kind: " << error.what();
+    return "";
+  }
+  ADD_FAILURE() << "no exception was thrown";
+  return "";
+}
+
+}  // namespace transmute::testing

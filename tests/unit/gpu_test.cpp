@@ -1,0 +1,96 @@
+// The same numbers on a GPU as on the CPU. Skipped where LibTorch sees no CUDA device.
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+#include <transmute/model/kernels/cross_entropy.h>
+#include <transmute/training/optimizer.h>
+#include <transmute/translation/transformer_step_model.h>
+
+namespace transmute {
+namespace {
+
+class Gpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!torch::cuda::is_available()) GTEST_SKIP() << "LibTorch sees no CUDA device";
+    torch::manual_seed(1);
+    TransformerOptions options;
+    options.source_vocab_size = options.target_vocab_size = 60;
+    options.num_encoder_layers = options.num_decoder_layers = 2;
+    options.d_model = 32;
+    options.num_heads = 4;
+    options.d_ff = 64;
+    options.dropout = 0;
+    cpu_ = Transformer(options);
+    gpu_ = Transformer(options);
+    {
+      const torch::NoGradGuard no_grad;
+      const auto from = cpu_->parameters();
+      const auto to = gpu_->parameters();
+      for (size_t p = 0; p < from.size(); ++p) to[p].copy_(from[p]);
+    }
+    gpu_->to(torch::kCUDA);
+    source_ = torch::randint(4, 60, {3, 9}, torch::kLong);
+    source_.index_put_({1, torch::indexing::Slice(5, torch::indexing::None)}, special_ids::kPad);
+    target_ = torch::randint(4, 60, {3, 7}, torch::kLong);
+  }
+
+  static torch::Tensor loss(Transformer& transformer, const torch::Tensor& source, const torch::Tensor& target) {
+    return kernels::smoothed_cross_entropy(transformer(source, target).flatten(0, 1), target.flatten(), 0.1,
+                                           special_ids::kPad);
+  }
+
+  Transformer cpu_{nullptr}, gpu_{nullptr};
+  torch::Tensor source_, target_;
+};
+
+// Products of float32 in another order, or in TF32: 1e-3 of a logit's size.
+constexpr double kTolerance = 1e-3;
+
+TEST_F(Gpu, LogitsLossAndGradientsEqualTheCpus) {
+  const torch::Tensor on_cpu = loss(cpu_, source_, target_);
+  const torch::Tensor on_gpu = loss(gpu_, source_.cuda(), target_.cuda());
+  EXPECT_NEAR(on_gpu.item<double>(), on_cpu.item<double>(), kTolerance * std::abs(on_cpu.item<double>()));
+  on_cpu.backward();
+  on_gpu.backward();
+  const auto expected = cpu_->named_parameters();
+  for (const auto& item : gpu_->named_parameters())
+    EXPECT_TRUE(torch::allclose(item.value().grad().cpu(), expected[item.key()].grad(), 1e-2, 1e-2)) << item.key();
+}
+
+TEST_F(Gpu, AnAdamStepEqualsTheCpus) {
+  loss(cpu_, source_, target_).backward();
+  WorkerCrew workers(1);
+  const auto step = [&](Transformer& transformer, torch::Device device) {
+    NamedTensors parameters;
+    std::vector<torch::Tensor> gradients;
+    const auto reference = cpu_->named_parameters();
+    for (const auto& item : transformer->named_parameters()) {
+      parameters.emplace_back(item.key(), item.value());
+      gradients.push_back(reference[item.key()].grad().clone().to(device));
+    }
+    Adam adam(parameters, {0.9, 0.98, 1e-9, 0.5});
+    return adam.update({gradients}, 1e-3, workers);
+  };
+  const double gpu_norm = step(gpu_, torch::kCUDA);
+  const double cpu_norm = step(cpu_, torch::kCPU);
+  EXPECT_NEAR(gpu_norm, cpu_norm, 1e-4 * cpu_norm);
+  const auto expected = cpu_->named_parameters();
+  for (const auto& item : gpu_->named_parameters())
+    EXPECT_TRUE(torch::allclose(item.value().cpu(), expected[item.key()], 1e-4, 1e-5)) << item.key();
+}
+
+TEST_F(Gpu, BeamSearchFindsWhatTheCpuFinds) {
+  cpu_->eval();
+  gpu_->eval();
+  const std::vector<Ids> sources{{5, 6, 7}, {8, 9, 10, 11, 12}, {13}};
+  SearchOptions options;
+  options.max_extra_length = 6;
+  const auto on_cpu = beam_search(TransformerStepModel(cpu_, torch::kCPU), sources, options);
+  const auto on_gpu = beam_search(TransformerStepModel(gpu_, torch::Device(torch::kCUDA, 0)), sources, options);
+  for (size_t i = 0; i < sources.size(); ++i)
+    EXPECT_NEAR(on_gpu[i].front().score, on_cpu[i].front().score, 1e-2) << "sentence " << i;
+}
+
+}  // namespace
+}  // namespace transmute

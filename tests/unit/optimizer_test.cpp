@@ -1,0 +1,176 @@
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+#include <transmute/common/threads.h>
+#include <transmute/tests/support/tensors.h>
+#include <transmute/training/optimizer.h>
+#include <transmute/training/schedule.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace transmute {
+namespace {
+
+using test::random_tensor;
+
+TEST(LearningRate, FollowsEquationThree) {
+  const ScheduleOptions base;
+  for (const int64_t step : {1, 2, 100, 3999, 4000, 4001, 100000}) {
+    const double s = static_cast<double>(step);
+    const double expected =
+        step <= 4000 ? s / (std::sqrt(512.0) * 4000 * std::sqrt(4000.0)) : 1 / (std::sqrt(512.0) * std::sqrt(s));
+    EXPECT_NEAR(learning_rate(step, base) / expected, 1, 1e-14) << step;
+  }
+  EXPECT_NEAR(learning_rate(4000, base), 6.98771e-4, 1e-9);  // 1 / sqrt(512 · 4000)
+  EXPECT_DOUBLE_EQ(learning_rate(50, {512, 4000, 2.5}), 2.5 * learning_rate(50, base));
+  EXPECT_DOUBLE_EQ(learning_rate(50, {2048, 4000, 1}), 0.5 * learning_rate(50, base));
+}
+
+TEST(LearningRate, PeaksAtTheEndOfTheWarmUp) {
+  for (const int64_t warmup : {1, 7, 4000}) {
+    const ScheduleOptions options{512, warmup, 1};
+    for (int64_t step = 1; step < 2 * warmup + 10; ++step) {
+      if (step < warmup) {
+        EXPECT_LT(learning_rate(step, options), learning_rate(step + 1, options)) << step;
+      } else {
+        EXPECT_GT(learning_rate(step, options), learning_rate(step + 1, options)) << step;
+      }
+    }
+  }
+}
+
+// Two parameters, the second larger than one piece of work.
+NamedTensors two_parameters() {
+  return {{"small", random_tensor({3, 5}, 1).to(torch::kFloat)},
+          {"large", random_tensor({70000}, 2).to(torch::kFloat)}};
+}
+
+std::vector<torch::Tensor> gradients_of(uint64_t seed, double scale = 1) {
+  return {(random_tensor({3, 5}, seed) * scale).to(torch::kFloat),
+          (random_tensor({70000}, seed + 1) * scale).to(torch::kFloat)};
+}
+
+TEST(Adam, ReturnsTheNormOfTheSummedGradientBeforeClipping) {
+  WorkerCrew workers(1);
+  for (const double clip_norm : {0.0, 1.0}) {
+    AdamOptions options;
+    options.clip_norm = clip_norm;
+    Adam adam(two_parameters(), options);
+    const auto first = gradients_of(10);
+    const auto second = gradients_of(20);
+    double squares = 0;
+    for (size_t p = 0; p < 2; ++p)
+      squares += (first[p].to(torch::kDouble) + second[p].to(torch::kDouble)).square().sum().item<double>();
+    const double norm = adam.update({gradients_of(10), gradients_of(20)}, 0.1, workers);
+    EXPECT_NEAR(norm / std::sqrt(squares), 1, 1e-6);
+    EXPECT_EQ(adam.steps(), 1);
+  }
+}
+
+TEST(Adam, LeavesEverythingAsItWasWhereTheNormIsNotFinite) {
+  WorkerCrew workers(1);
+  const NamedTensors parameters = two_parameters();
+  Adam adam(parameters, {});
+  adam.update({gradients_of(10)}, 0.1, workers);
+  std::vector<torch::Tensor> before;
+  for (const auto& [name, tensor] : parameters) before.push_back(tensor.clone());
+  for (const auto& [name, tensor] : adam.state()) before.push_back(tensor.clone());
+
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    auto gradients = gradients_of(20);
+    gradients[1][69999] = bad;
+    EXPECT_FALSE(std::isfinite(adam.update({gradients}, 0.1, workers)));
+  }
+  EXPECT_EQ(adam.steps(), 1);
+  size_t i = 0;
+  for (const auto& [name, tensor] : parameters) EXPECT_TRUE(torch::equal(tensor, before[i++])) << name;
+  for (const auto& [name, tensor] : adam.state()) EXPECT_TRUE(torch::equal(tensor, before[i++])) << name;
+}
+
+TEST(Adam, GivesTheSameBitsWithAnyNumberOfThreads) {
+  const auto trained = [](int threads) {
+    WorkerCrew workers(threads);
+    AdamOptions options;
+    options.clip_norm = 1;
+    const NamedTensors parameters = two_parameters();
+    Adam adam(parameters, options);
+    for (uint64_t step = 0; step < 5; ++step)
+      adam.update({gradients_of(10 + step), gradients_of(40 + step), gradients_of(70 + step)}, 0.1, workers);
+    return parameters;
+  };
+  const NamedTensors one = trained(1);
+  const NamedTensors three = trained(3);
+  for (size_t p = 0; p < one.size(); ++p) EXPECT_TRUE(torch::equal(one[p].second, three[p].second));
+}
+
+TEST(Adam, TakesGradientsThatAreMissingAsZero) {
+  WorkerCrew workers(1);
+  const auto trained = [&](bool missing) {
+    const NamedTensors parameters = two_parameters();
+    Adam adam(parameters, {});
+    for (uint64_t step = 0; step < 3; ++step) {
+      std::vector<std::vector<torch::Tensor>> gradients = {gradients_of(10 + step), gradients_of(40 + step)};
+      // Parameter 0 has none from worker 0 in step 1 and from no worker in step 2; the large one from worker 0
+      // alone.
+      const auto drop = [&](size_t worker, size_t p) {
+        gradients[worker][p] = missing ? torch::Tensor() : torch::zeros_like(gradients[worker][p]);
+      };
+      if (step >= 1) drop(0, 0);
+      if (step >= 2) drop(1, 0);
+      drop(1, 1);
+      adam.update(gradients, 0.1, workers);
+    }
+    return parameters;
+  };
+  const NamedTensors zeros = trained(false);
+  const NamedTensors missing = trained(true);
+  for (size_t p = 0; p < 2; ++p) EXPECT_TRUE(torch::equal(missing[p].second, zeros[p].second)) << p;
+}
+
+TEST(Adam, ContinuesBitForBitFromItsState) {
+  WorkerCrew workers(1);
+  const NamedTensors parameters = two_parameters();
+  Adam adam(parameters, {});
+  for (uint64_t step = 0; step < 3; ++step) adam.update({gradients_of(10 + step)}, 0.1, workers);
+
+  NamedTensors copies;
+  for (const auto& [name, tensor] : parameters) copies.emplace_back(name, tensor.clone());
+  NamedTensors state;
+  for (const auto& [name, tensor] : adam.state()) state.emplace_back(name, tensor.clone());
+  const std::vector<std::string> expected_names = {"small.mean", "small.variance", "large.mean", "large.variance"};
+  ASSERT_EQ(state.size(), expected_names.size());
+  for (size_t i = 0; i < state.size(); ++i) EXPECT_EQ(state[i].first, expected_names[i]);
+
+  Adam resumed(copies, {});
+  resumed.restore(state, 3, "checkpoint");
+  EXPECT_EQ(resumed.steps(), 3);
+  for (uint64_t step = 3; step < 6; ++step) {
+    adam.update({gradients_of(10 + step)}, 0.1, workers);
+    resumed.update({gradients_of(10 + step)}, 0.1, workers);
+  }
+  for (size_t p = 0; p < 2; ++p) EXPECT_TRUE(torch::equal(copies[p].second, parameters[p].second)) << p;
+}
+
+TEST(Adam, RefusesTheStateOfAnotherModelByName) {
+  const NamedTensors parameters = two_parameters();
+  Adam adam(parameters, {});
+  NamedTensors wrong_shape = adam.state();
+  wrong_shape[3].second = torch::zeros({4});
+  NamedTensors incomplete = adam.state();
+  incomplete.pop_back();
+  for (const auto& state : {wrong_shape, incomplete}) {
+    try {
+      adam.restore(state, 1, "run/checkpoint");
+      ADD_FAILURE() << "accepted";
+    } catch (const std::runtime_error& error) {
+      EXPECT_NE(std::string(error.what()).find("run/checkpoint"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("large.variance"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_THROW(Adam({{"half", torch::zeros({3}, torch::kHalf)}}, {}), c10::ValueError);
+  EXPECT_THROW(Adam({{"transposed", torch::zeros({3, 4}).t()}}, {}), c10::ValueError);
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,527 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <transmute/common/random.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/translation/search.h>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using ::testing::SizeIs;
+
+// The words of these tests, after the four reserved ids.
+enum Word : int64_t { kA = special_ids::kCount, kB, kC, kD, kE };
+constexpr int64_t kEnd = special_ids::kEnd;
+
+// Probabilities of the next token; what is not named has none.
+using Distribution = std::map<int64_t, double>;
+
+// The distribution after `prefix` (without begin) for a source. A function of nothing else, which a test can
+// evaluate without any search.
+using Table = std::function<Distribution(const Ids& source, const Ids& prefix)>;
+
+// log-probabilities are float32 and sums of a few of them: some units of 6e-8 times their size.
+constexpr double kTolerance = 1e-5;
+
+class TableBatch : public DecodingBatch {
+ public:
+  TableBatch(const Table& table, int64_t vocabulary, std::vector<Ids> sources)
+      : table_(table), vocabulary_(vocabulary), sources_(std::move(sources)), prefixes_(sources_.size()) {}
+
+  torch::Tensor step(const torch::Tensor& ids) override {
+    EXPECT_EQ(ids.scalar_type(), torch::kLong);
+    const auto beam = static_cast<int64_t>(prefixes_.size() / sources_.size());
+    if (ids.sizes() != torch::IntArrayRef({static_cast<int64_t>(sources_.size()), beam}))
+      throw std::logic_error("step: ids are not [B,N]");
+    torch::Tensor log_probs = torch::full({static_cast<int64_t>(sources_.size()), beam, vocabulary_},
+                                          -std::numeric_limits<float>::infinity());
+    for (size_t row = 0; row < prefixes_.size(); ++row) {
+      const auto b = static_cast<int64_t>(row) / beam;
+      const auto n = static_cast<int64_t>(row) % beam;
+      prefixes_[row].push_back(ids[b][n].item<int64_t>());
+      if (prefixes_[row].front() != special_ids::kBegin) throw std::logic_error("the first token is not begin");
+      const Ids after_begin(prefixes_[row].begin() + 1, prefixes_[row].end());
+      for (const auto& [token, probability] : table_(sources_[static_cast<size_t>(b)], after_begin))
+        log_probs[b][n][token] = std::log(probability);
+    }
+    return log_probs;
+  }
+
+  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    const auto old_beam = static_cast<int64_t>(prefixes_.size() / sources_.size());
+    if (parents.size(0) % sentences.size(0) != 0) throw std::logic_error("select: beams of unequal size");
+    const int64_t beam = parents.size(0) / sentences.size(0);
+    std::vector<Ids> sources, prefixes;
+    for (int64_t i = 0; i < sentences.size(0); ++i)
+      sources.push_back(sources_.at(static_cast<size_t>(sentences[i].item<int64_t>())));
+    for (int64_t i = 0; i < parents.size(0); ++i) {
+      const auto parent = parents[i].item<int64_t>();
+      if (parent / old_beam != sentences[i / beam].item<int64_t>())
+        throw std::logic_error("select: a parent of another sentence");
+      prefixes.push_back(prefixes_.at(static_cast<size_t>(parent)));
+    }
+    sources_ = std::move(sources);
+    prefixes_ = std::move(prefixes);
+  }
+
+ private:
+  Table table_;
+  int64_t vocabulary_;
+  std::vector<Ids> sources_;
+  std::vector<Ids> prefixes_;  // begin included
+};
+
+class TableModel : public StepModel {
+ public:
+  explicit TableModel(Table table, int64_t words = 5)
+      : table_(std::move(table)), vocabulary_(special_ids::kCount + words) {}
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources) const override {
+    return std::make_unique<TableBatch>(table_, vocabulary_, sources);
+  }
+
+ private:
+  Table table_;
+  int64_t vocabulary_;
+};
+
+// A table of few prefixes; any other prefix ends.
+Table written(const std::map<Ids, Distribution>& rows) {
+  return [rows](const Ids&, const Ids& prefix) {
+    const auto row = rows.find(prefix);
+    return row == rows.end() ? Distribution{{kEnd, 1.0}} : row->second;
+  };
+}
+
+// Random probabilities for every prefix, different for each source and key.
+Table random_table(uint64_t key, int64_t words) {
+  return [key, words](const Ids& source, const Ids& prefix) {
+    uint64_t state = mix_bits(key);
+    for (const int64_t id : source) state = combine_keys(state, id);
+    state = combine_keys(state, 1'000'003);
+    for (const int64_t id : prefix) state = combine_keys(state, id);
+    Distribution distribution;
+    double sum = 0;
+    for (int64_t token = kEnd; token <= kEnd + words; ++token) {
+      state = mix_bits(state);
+      const double uniform = static_cast<double>(state >> 11) * 0x1p-53;
+      sum += distribution[token] = std::exp(4 * uniform);
+    }
+    for (auto& entry : distribution) entry.second /= sum;
+    return distribution;
+  };
+}
+
+double probability_of(const Distribution& distribution, int64_t token) {
+  const auto found = distribution.find(token);
+  return found == distribution.end() ? 0.0 : found->second;
+}
+
+// log P of a whole hypothesis, its end included, straight from the table.
+double log_probability(const Table& table, const Ids& source, const Ids& ids) {
+  double sum = 0;
+  Ids prefix;
+  for (const int64_t id : ids) {
+    sum += std::log(probability_of(table(source, prefix), id));
+    prefix.push_back(id);
+  }
+  return sum + std::log(probability_of(table(source, prefix), kEnd));
+}
+
+// The paper's penalty, Wu et al. (2016), Eq. 14; the length counts the end.
+double expected_score(double log_p, const Ids& ids, double alpha) {
+  return log_p / (std::pow(5.0 + static_cast<double>(ids.size()) + 1.0, alpha) / std::pow(6.0, alpha));
+}
+
+// Every sequence of at most `limit` words with its probability, best score first.
+std::vector<IdHypothesis> all_hypotheses(const Table& table, const Ids& source, int64_t words, size_t limit,
+                                         double alpha) {
+  std::vector<IdHypothesis> found;
+  std::vector<Ids> sequences{{}};
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    const Ids ids = sequences[i];
+    const double log_p = log_probability(table, source, ids);
+    found.push_back({ids, log_p, expected_score(log_p, ids, alpha)});
+    if (ids.size() == limit) continue;
+    for (int64_t word = kA; word < kA + words; ++word) {
+      sequences.push_back(ids);
+      sequences.back().push_back(word);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+  return found;
+}
+
+SearchOptions options_of(int64_t beam_size, double alpha = 0, int64_t num_hypotheses = 1) {
+  SearchOptions options;
+  options.beam_size = beam_size;
+  options.length_alpha = alpha;
+  options.num_hypotheses = num_hypotheses;
+  return options;
+}
+
+std::vector<IdHypothesis> search_one(const Table& table, const Ids& source, const SearchOptions& options) {
+  auto results = beam_search(TableModel(table), {source}, options);
+  EXPECT_EQ(results.size(), 1u);
+  return results.at(0);
+}
+
+TEST(LengthPenalty, IsTheFormulaOfWuAndOthers) {
+  EXPECT_DOUBLE_EQ(length_penalty(1, 0.6), 1.0);
+  EXPECT_DOUBLE_EQ(length_penalty(7, 1.0), 2.0);
+  EXPECT_DOUBLE_EQ(length_penalty(19, 0.5), 2.0);
+  EXPECT_DOUBLE_EQ(length_penalty(19, 0.0), 1.0);
+}
+
+// Greedy takes `a` (0.6) and is left with 0.6 x 0.35 = 0.21; `b` leads to 0.4 x 0.9 = 0.36.
+const std::map<Ids, Distribution> kGarden{
+    {{}, {{kA, 0.6}, {kB, 0.4}}},
+    {{kA}, {{kEnd, 0.35}, {kC, 0.33}, {kD, 0.32}}},
+    {{kB}, {{kEnd, 0.9}, {kC, 0.1}}},
+};
+
+TEST(BeamSearch, GreedySearchTakesTheBestTokenEachTime) {
+  const auto found = search_one(written(kGarden), {kA}, options_of(1));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].ids, ElementsAre(kA));
+  EXPECT_NEAR(found[0].log_probability, std::log(0.21), kTolerance);
+  EXPECT_NEAR(found[0].score, std::log(0.21), kTolerance);
+}
+
+TEST(BeamSearch, FindsWhatGreedySearchMisses) {
+  const auto found = search_one(written(kGarden), {kA}, options_of(2, 0, 2));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0].ids, ElementsAre(kB));
+  EXPECT_NEAR(found[0].log_probability, std::log(0.36), kTolerance);
+  EXPECT_THAT(found[1].ids, ElementsAre(kA));
+  EXPECT_NEAR(found[1].log_probability, std::log(0.21), kTolerance);
+}
+
+// `a` has 0.4 at length 2, `b c d` 0.35 at length 4. With penalties (7/6)^alpha and (9/6)^alpha the long one
+// wins from alpha = ln(ln 0.35 / ln 0.4) / ln(9/7) = 0.541 on.
+const std::map<Ids, Distribution> kShortOrLong{
+    {{}, {{kA, 0.4}, {kB, 0.35}, {kE, 0.25}}},
+    {{kB}, {{kC, 1.0}}},
+    {{kB, kC}, {{kD, 1.0}}},
+};
+
+TEST(BeamSearch, LengthPenaltyDecidesBetweenShortAndLong) {
+  for (const double alpha : {0.0, 0.3, 0.53}) {
+    const auto found = search_one(written(kShortOrLong), {kA}, options_of(3, alpha));
+    EXPECT_THAT(found.at(0).ids, ElementsAre(kA)) << "alpha " << alpha;
+    EXPECT_NEAR(found[0].score, std::log(0.4) / std::pow(7.0 / 6.0, alpha), kTolerance);
+  }
+  for (const double alpha : {0.55, 0.6, 1.0, 2.0}) {
+    const auto found = search_one(written(kShortOrLong), {kA}, options_of(3, alpha));
+    EXPECT_THAT(found.at(0).ids, ElementsAre(kB, kC, kD)) << "alpha " << alpha;
+    EXPECT_NEAR(found[0].log_probability, std::log(0.35), kTolerance);
+    EXPECT_NEAR(found[0].score, std::log(0.35) / std::pow(9.0 / 6.0, alpha), kTolerance);
+  }
+}
+
+TEST(BeamSearch, AnEndInTheBeamDoesNotStopTheOthers) {
+  const auto found = search_one(written(kShortOrLong), {kA}, options_of(3, 0.6, 3));
+  ASSERT_THAT(found, SizeIs(3));
+  EXPECT_THAT(found[0].ids, ElementsAre(kB, kC, kD));
+  EXPECT_THAT(found[1].ids, ElementsAre(kA));
+  EXPECT_THAT(found[2].ids, ElementsAre(kE));
+  EXPECT_NEAR(found[2].log_probability, std::log(0.25), kTolerance);
+}
+
+TEST(BeamSearch, AnImmediateEndGivesAnEmptyHypothesis) {
+  const auto found = search_one(written({{{}, {{kEnd, 0.7}, {kA, 0.3}}}}), {kA, kB}, options_of(1, 0.6));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].ids, IsEmpty());
+  EXPECT_NEAR(found[0].log_probability, std::log(0.7), kTolerance);
+  EXPECT_NEAR(found[0].score, std::log(0.7), kTolerance) << "the penalty of length 1 is 1";
+}
+
+// An end whose rank is below the beam is no better than a word of that rank, which would be dropped. Here: a-end
+// 0.30, a-c 0.18, then b-end 0.16 in third place.
+TEST(BeamSearch, AnEndBelowTheBeamIsDropped) {
+  const Table table = written({{{}, {{kA, 0.6}, {kB, 0.4}}},
+                               {{kA}, {{kEnd, 0.5}, {kC, 0.3}, {kD, 0.2}}},
+                               {{kB}, {{kEnd, 0.4}, {kC, 0.35}, {kD, 0.25}}}});
+  const auto found = search_one(table, {kA}, options_of(2, 0, 2));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0].ids, ElementsAre(kA));
+  EXPECT_NEAR(found[0].log_probability, std::log(0.30), kTolerance);
+  EXPECT_THAT(found[1].ids, ElementsAre(kA, kC));
+  EXPECT_NEAR(found[1].log_probability, std::log(0.18), kTolerance);
+}
+
+// Where an end ranks first, the beam still goes on with two words.
+TEST(BeamSearch, AnEndTakesNoWordsPlace) {
+  const Table table = written({{{}, {{kEnd, 0.5}, {kA, 0.3}, {kB, 0.2}}}, {{kA}, {{kC, 0.5}, {kD, 0.5}}}});
+  const auto found = search_one(table, {kA}, options_of(2, 0, 2));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0].ids, IsEmpty());
+  EXPECT_THAT(found[1].ids, ElementsAre(kB));
+  EXPECT_NEAR(found[1].log_probability, std::log(0.2), kTolerance);
+}
+
+TEST(BeamSearch, ForcesTheEndAtTheSourcesLengthAndSomeMore) {
+  // The end is never among the best two.
+  const Table never_ends = [](const Ids&, const Ids&) { return Distribution{{kA, 0.5}, {kB, 0.4}, {kEnd, 0.1}}; };
+  for (const int64_t beam_size : {1, 2})
+    for (const size_t source_length : {0, 1, 4})
+      for (const int64_t extra : {0, 3}) {
+        SearchOptions options = options_of(beam_size, 0.6);
+        options.max_extra_length = extra;
+        const auto found = search_one(never_ends, Ids(source_length, kB), options);
+        const size_t length = source_length + static_cast<size_t>(extra);
+        ASSERT_THAT(found, SizeIs(1));
+        EXPECT_EQ(found[0].ids, Ids(length, kA));
+        EXPECT_NEAR(found[0].log_probability, static_cast<double>(length) * std::log(0.5) + std::log(0.1), kTolerance);
+      }
+}
+
+TEST(BeamSearch, KeepsTheHypothesesThatCanEndAtTheLimit) {
+  // The better one of the two has no way to end.
+  const Table table = written({{{}, {{kA, 0.8}, {kB, 0.2}}}, {{kA}, {{kC, 1.0}}}, {{kB}, {{kEnd, 0.5}, {kC, 0.5}}}});
+  SearchOptions options = options_of(2, 0);
+  options.max_extra_length = 0;
+  const auto found = search_one(table, {kA}, options);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].ids, ElementsAre(kB));
+  EXPECT_NEAR(found[0].log_probability, std::log(0.1), kTolerance);
+}
+
+TEST(BeamSearch, RanksForcedEndsByScore) {
+  // At the limit the order of the live ones turns round: 0.6 x 0.1 against 0.4 x 0.9.
+  const Table table =
+      written({{{}, {{kA, 0.6}, {kB, 0.4}}}, {{kA}, {{kC, 0.9}, {kEnd, 0.1}}}, {{kB}, {{kC, 0.1}, {kEnd, 0.9}}}});
+  SearchOptions options = options_of(2, 0, 2);
+  options.max_extra_length = 0;
+  const auto found = search_one(table, {kA}, options);
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0].ids, ElementsAre(kB));
+  EXPECT_NEAR(found[0].log_probability, std::log(0.36), kTolerance);
+  EXPECT_THAT(found[1].ids, ElementsAre(kA));
+  EXPECT_NEAR(found[1].log_probability, std::log(0.06), kTolerance);
+}
+
+TEST(BeamSearch, NeverChoosesReservedTokens) {
+  const Table table = [](const Ids&, const Ids& prefix) {
+    Distribution next{{special_ids::kPad, 0.4}, {special_ids::kUnknown, 0.3}, {special_ids::kBegin, 0.2}};
+    next[prefix.size() < 3 ? static_cast<int64_t>(kA) : kEnd] = 0.1;
+    return next;
+  };
+  for (const int64_t beam_size : {1, 3}) {
+    const auto found = search_one(table, {kA}, options_of(beam_size));
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_THAT(found[0].ids, ElementsAre(kA, kA, kA));
+    EXPECT_NEAR(found[0].log_probability, 4 * std::log(0.1), kTolerance);
+  }
+}
+
+// With a beam that holds everything, nothing is cut off and search must agree with enumeration: order, ids and
+// probabilities of all of the space.
+TEST(BeamSearch, EqualsEnumerationWhereTheBeamHoldsTheWholeSpace) {
+  constexpr int64_t kWords = 3;
+  constexpr size_t kLimit = 3;  // 1 + 3 + 9 + 27 sequences
+  for (uint64_t key = 0; key < 8; ++key)
+    for (const double alpha : {0.0, 0.6, 1.5}) {
+      const Table table = random_table(key, kWords);
+      const Ids source{kA};
+      const auto expected = all_hypotheses(table, source, kWords, kLimit, alpha);
+      ASSERT_THAT(expected, SizeIs(40));
+      for (const int64_t num_hypotheses : {1, 5, 40}) {
+        SearchOptions options = options_of(128, alpha, num_hypotheses);
+        options.max_extra_length = kLimit - 1;
+        const auto results = beam_search(TableModel(table, kWords), {source}, options);
+        ASSERT_EQ(static_cast<int64_t>(results[0].size()), num_hypotheses);
+        for (size_t i = 0; i < results[0].size(); ++i) {
+          EXPECT_EQ(results[0][i].ids, expected[i].ids) << "table " << key << ", place " << i;
+          EXPECT_NEAR(results[0][i].log_probability, expected[i].log_probability, kTolerance);
+          EXPECT_NEAR(results[0][i].score, expected[i].score, kTolerance);
+        }
+      }
+    }
+}
+
+// The probability that search adds up along its beams is that of the ids it returns: a wrong parent or a mixed-up
+// row would show.
+TEST(BeamSearch, ReturnsSortedDistinctHypothesesWithTheirOwnProbabilities) {
+  constexpr int64_t kWords = 5;
+  for (uint64_t key = 0; key < 60; ++key) {
+    const Table table = random_table(1000 + key, kWords);
+    const auto beam_size = static_cast<int64_t>(1 + key % 6);
+    const double alpha = 0.3 * static_cast<double>(key % 4);
+    SearchOptions options = options_of(beam_size, alpha, beam_size);
+    options.max_extra_length = 6;
+    const std::vector<Ids> sources{{kA}, {kB, kC}, {kC, kD, kE, kA}};
+    const auto results = beam_search(TableModel(table, kWords), sources, options);
+    ASSERT_EQ(results.size(), sources.size());
+    for (size_t s = 0; s < sources.size(); ++s) {
+      EXPECT_EQ(static_cast<int64_t>(results[s].size()), beam_size);
+      std::set<Ids> distinct;
+      for (size_t i = 0; i < results[s].size(); ++i) {
+        const IdHypothesis& hypothesis = results[s][i];
+        EXPECT_THAT(hypothesis.ids, Each(Ge(static_cast<int64_t>(kA))));
+        EXPECT_LE(hypothesis.ids.size(), sources[s].size() + 6);
+        const double log_p = log_probability(table, sources[s], hypothesis.ids);
+        EXPECT_NEAR(hypothesis.log_probability, log_p, kTolerance);
+        EXPECT_NEAR(hypothesis.score, expected_score(log_p, hypothesis.ids, alpha), kTolerance);
+        EXPECT_TRUE(i == 0 || results[s][i - 1].score >= hypothesis.score);
+        EXPECT_TRUE(distinct.insert(hypothesis.ids).second) << "twice the same";
+      }
+    }
+  }
+}
+
+TEST(BeamSearch, GreedySearchFollowsTheTable) {
+  for (uint64_t key = 0; key < 40; ++key) {
+    const Table table = random_table(2000 + key, 5);
+    const Ids source{kA, kB};
+    Ids expected;  // the most probable token, over and over
+    while (expected.size() < source.size() + 4) {
+      const Distribution next = table(source, expected);
+      const auto best =
+          std::max_element(next.begin(), next.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      if (best->first == kEnd) break;
+      expected.push_back(best->first);
+    }
+    SearchOptions options = options_of(1, 0.6);
+    options.max_extra_length = 4;
+    EXPECT_EQ(search_one(table, source, options).at(0).ids, expected) << "table " << key;
+  }
+}
+
+// Keeps the `beam_size` best prefixes of each length and nothing else: textbook beam search for num_hypotheses 1,
+// written without batches, rows or early ends.
+IdHypothesis plain_beam_search(const Table& table, const Ids& source, int64_t words, const SearchOptions& options) {
+  struct Prefix {
+    Ids ids;
+    double log_p;
+  };
+  const auto beam_size = static_cast<size_t>(options.beam_size);
+  const size_t limit = source.size() + static_cast<size_t>(options.max_extra_length);
+  std::vector<Prefix> live{{{}, 0.0}};
+  std::vector<IdHypothesis> ended;
+  for (size_t length = 0; !live.empty() && ended.size() < beam_size; ++length) {
+    std::vector<Prefix> next;
+    for (const Prefix& prefix : live) {
+      const Distribution distribution = table(source, prefix.ids);
+      for (int64_t token = kEnd; token <= kEnd + words; ++token) {
+        if (length == limit && token != kEnd) continue;
+        next.push_back({prefix.ids, prefix.log_p + std::log(probability_of(distribution, token))});
+        next.back().ids.push_back(token);
+      }
+    }
+    std::sort(next.begin(), next.end(), [](const Prefix& a, const Prefix& b) { return a.log_p > b.log_p; });
+    live.clear();
+    for (size_t rank = 0; rank < next.size() && live.size() < beam_size; ++rank) {
+      if (next[rank].ids.back() != kEnd) {
+        live.push_back(next[rank]);
+      } else if (rank < beam_size) {
+        next[rank].ids.pop_back();
+        ended.push_back(
+            {next[rank].ids, next[rank].log_p, expected_score(next[rank].log_p, next[rank].ids, options.length_alpha)});
+      }
+    }
+  }
+  return *std::max_element(ended.begin(), ended.end(), [](const auto& a, const auto& b) { return a.score < b.score; });
+}
+
+TEST(BeamSearch, EqualsATextbookSearchWithSmallBeams) {
+  constexpr int64_t kWords = 5;
+  for (uint64_t key = 0; key < 200; ++key) {
+    const Table table = random_table(3000 + key, kWords);
+    SearchOptions options = options_of(static_cast<int64_t>(1 + key % 5), 0.4 * static_cast<double>(key % 3));
+    options.max_extra_length = static_cast<int64_t>(key % 7);
+    const Ids source(1 + key % 4, kB);
+    const IdHypothesis expected = plain_beam_search(table, source, kWords, options);
+    const auto found = search_one(table, source, options);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].ids, expected.ids) << "table " << key;
+    EXPECT_NEAR(found[0].log_probability, expected.log_probability, kTolerance);
+  }
+}
+
+TEST(BeamSearch, ASentencesResultDoesNotDependOnItsBatch) {
+  constexpr int64_t kWords = 5;
+  const Table table = random_table(42, kWords);
+  std::vector<Ids> sources;
+  for (uint64_t i = 0; i < 12; ++i) {
+    Ids source;
+    for (uint64_t k = 0; k < i % 6; ++k) source.push_back(kA + static_cast<int64_t>(mix_bits(100 * i + k) % kWords));
+    sources.push_back(source);
+  }
+  for (const int64_t beam_size : {1, 2, 5}) {
+    SearchOptions options = options_of(beam_size, 0.6, beam_size);
+    options.max_extra_length = 5;
+    const TableModel model(table, kWords);
+    const auto together = beam_search(model, sources, options);
+    ASSERT_EQ(together.size(), sources.size());
+    std::set<size_t> lengths;
+    for (size_t s = 0; s < sources.size(); ++s) {
+      const auto alone = beam_search(model, {sources[s]}, options).at(0);
+      ASSERT_EQ(together[s].size(), alone.size());
+      for (size_t i = 0; i < alone.size(); ++i) {
+        EXPECT_EQ(together[s][i].ids, alone[i].ids);
+        EXPECT_EQ(together[s][i].log_probability, alone[i].log_probability);
+        EXPECT_EQ(together[s][i].score, alone[i].score);
+      }
+      lengths.insert(alone[0].ids.size());
+    }
+    EXPECT_GT(lengths.size(), 2u) << "sentences should leave the batch at different steps";
+  }
+}
+
+TEST(BeamSearch, ABeamMayBeWiderThanTheVocabulary) {
+  const Table table = written({{{}, {{kA, 0.6}, {kEnd, 0.4}}}});
+  const auto found = beam_search(TableModel(table, 1), {{kA}}, options_of(10, 0, 10)).at(0);
+  ASSERT_THAT(found, SizeIs(2)) << "there are only two";
+  EXPECT_THAT(found[0].ids, ElementsAre(kA));
+  EXPECT_THAT(found[1].ids, IsEmpty());
+}
+
+TEST(BeamSearch, OfNoSentenceIsNothing) {
+  EXPECT_THAT(beam_search(TableModel(written({})), {}, SearchOptions()), IsEmpty());
+}
+
+TEST(BeamSearch, RefusesOptionsOutOfRange) {
+  const auto refusal = [](const std::function<void(SearchOptions&)>& change) {
+    SearchOptions options;
+    change(options);
+    return message_of<std::invalid_argument>([&] { beam_search(TableModel(written({})), {{kA}}, options); });
+  };
+  EXPECT_THAT(refusal([](auto& o) { o.beam_size = 0; }), HasSubstr("beam_size must be at least 1, not 0"));
+  EXPECT_THAT(refusal([](auto& o) { o.num_hypotheses = 0; }), HasSubstr("num_hypotheses"));
+  EXPECT_THAT(refusal([](auto& o) { o.num_hypotheses = 5; }),
+              AllOf(HasSubstr("num_hypotheses"), HasSubstr("beam_size (4), not 5")));
+  EXPECT_THAT(refusal([](auto& o) { o.length_alpha = -0.1; }), HasSubstr("length_alpha"));
+  EXPECT_THAT(refusal([](auto& o) { o.length_alpha = std::nan(""); }), HasSubstr("length_alpha"));
+  EXPECT_THAT(refusal([](auto& o) { o.max_extra_length = -1; }), HasSubstr("max_extra_length"));
+}
+
+TEST(SearchOptions, AreThePapersByDefault) {
+  const SearchOptions options;
+  EXPECT_EQ(options.beam_size, 4);
+  EXPECT_EQ(options.length_alpha, 0.6);
+  EXPECT_EQ(options.max_extra_length, 50);
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,308 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tokenizer/tokenizer.h>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::lines_from;
+using testing::message_of;
+using testing::names_in;
+using ::testing::Not;
+using testing::read_text;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+using testing::tiny_english;
+using testing::tiny_german;
+using testing::tiny_tokenizer;
+using testing::tiny_tokenizer_options;
+using testing::write_text;
+
+class EachTokenizer : public ::testing::TestWithParam<std::tuple<SubwordAlgorithm, VocabularySharing>> {
+ protected:
+  static TokenizerOptions options() {
+    TokenizerOptions options = tiny_tokenizer_options();
+    std::tie(options.algorithm, options.vocabulary) = GetParam();
+    if (options.algorithm == SubwordAlgorithm::unigram) options.vocab_size = 55;  // it finds fewer pieces
+    if (options.vocabulary == VocabularySharing::separate) options.vocab_size = 35;
+    return options;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(AlgorithmAndSharing, EachTokenizer,
+                         ::testing::Combine(::testing::Values(SubwordAlgorithm::bpe, SubwordAlgorithm::unigram),
+                                            ::testing::Values(VocabularySharing::shared, VocabularySharing::separate)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param) == SubwordAlgorithm::bpe ? "bpe" : "unigram") +
+                                  (std::get<1>(info.param) == VocabularySharing::shared ? "Shared" : "Separate");
+                         });
+
+TEST_P(EachTokenizer, DecodesWhatItEncoded) {
+  const Tokenizer tokenizer = tiny_tokenizer(options());
+  for (const auto& line : tiny_english()) EXPECT_EQ(tokenizer.source().decode(tokenizer.source().encode(line)), line);
+  for (const auto& line : tiny_german()) EXPECT_EQ(tokenizer.target().decode(tokenizer.target().encode(line)), line);
+  const std::string unseen = "there the house closed. bridge";
+  EXPECT_EQ(tokenizer.source().decode(tokenizer.source().encode(unseen)), unseen);
+}
+
+TEST_P(EachTokenizer, HasTheSizeThatWasAskedFor) {
+  const Tokenizer tokenizer = tiny_tokenizer(options());
+  EXPECT_EQ(tokenizer.source().size(), options().vocab_size);
+  EXPECT_EQ(tokenizer.target().size(), options().vocab_size);
+  EXPECT_EQ(tokenizer.shared(), options().vocabulary == VocabularySharing::shared);
+}
+
+TEST_P(EachTokenizer, IsTheSameEveryTime) {
+  const Tokenizer first = tiny_tokenizer(options());
+  const Tokenizer second = tiny_tokenizer(options());
+  EXPECT_TRUE(first.source().serialized() == second.source().serialized());
+  EXPECT_TRUE(first.target().serialized() == second.target().serialized());
+}
+
+TEST_P(EachTokenizer, LoadsWhatItSaved) {
+  const Tokenizer tokenizer = tiny_tokenizer(options());
+  const TemporaryFolder folder;
+  EXPECT_FALSE(Tokenizer::exists(folder.path()));
+  tokenizer.save(folder.path());
+  EXPECT_TRUE(Tokenizer::exists(folder.path()));
+  if (tokenizer.shared()) {
+    EXPECT_THAT(names_in(folder.path()), ElementsAre("tokenizer.model"));
+  } else {
+    EXPECT_THAT(names_in(folder.path()), ElementsAre("tokenizer.source.model", "tokenizer.target.model"));
+  }
+  const Tokenizer loaded = Tokenizer::load(folder.path());
+  EXPECT_EQ(loaded.shared(), tokenizer.shared());
+  for (const auto& line : tiny_english()) EXPECT_EQ(loaded.source().encode(line), tokenizer.source().encode(line));
+  for (const auto& line : tiny_german()) EXPECT_EQ(loaded.target().encode(line), tokenizer.target().encode(line));
+}
+
+TEST_P(EachTokenizer, NamesTheSizeToChooseWhereTheVocabularyIsTooLarge) {
+  TokenizerOptions too_large = options();
+  too_large.vocab_size = 5000;
+  const std::string message = message_of<std::invalid_argument>([&] { tiny_tokenizer(too_large); });
+  std::smatch match;
+  ASSERT_TRUE(
+      std::regex_search(message, match, std::regex("^tokenizer\\.vocab_size 5000 .* set it to at most (\\d+)$")))
+      << message;
+  // Taking the advice works. Separate vocabularies may each have a say.
+  TokenizerOptions advised = too_large;
+  advised.vocab_size = std::stoll(match[1].str());
+  if (advised.vocabulary == VocabularySharing::shared) {
+    EXPECT_EQ(tiny_tokenizer(advised).source().size(), advised.vocab_size);
+    ++advised.vocab_size;
+    EXPECT_THROW(tiny_tokenizer(advised), std::invalid_argument) << "one more is too many";
+  }
+}
+
+TEST_P(EachTokenizer, NamesTheLeastSizeWhereTheVocabularyIsTooSmall) {
+  TokenizerOptions too_small = options();
+  too_small.vocab_size = 10;
+  const std::string message = message_of<std::invalid_argument>([&] { tiny_tokenizer(too_small); });
+  std::smatch match;
+  ASSERT_TRUE(
+      std::regex_search(message, match, std::regex("^tokenizer\\.vocab_size 10 is less than the (\\d+) pieces")))
+      << message;
+  EXPECT_GT(std::stoll(match[1].str()), 20) << "the text's letters alone are more";
+  EXPECT_THAT(message, HasSubstr("character_coverage"));
+}
+
+TEST(SubwordModel, ReservesTheAgreedIds) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  EXPECT_EQ(tokenizer.source().piece(special_ids::kPad), "<pad>");
+  EXPECT_EQ(tokenizer.source().piece(special_ids::kUnknown), "<unk>");
+  EXPECT_EQ(tokenizer.source().piece(special_ids::kBegin), "<s>");
+  EXPECT_EQ(tokenizer.source().piece(special_ids::kEnd), "</s>");
+  for (const auto& line : tiny_english())
+    EXPECT_THAT(tokenizer.source().encode(line), Each(Ge(special_ids::kCount))) << "none of them stands in text";
+  EXPECT_THAT(tokenizer.source().encode("<s> the </s> <pad>"), Not(Contains(special_ids::kEnd)))
+      << "nor can text spell them";
+}
+
+TEST(SubwordModel, PassesOverReservedIdsWhenItDecodes) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  Ids ids = tokenizer.source().encode("the red house");
+  ids.insert(ids.begin(), special_ids::kBegin);
+  ids.insert(ids.begin() + 2, special_ids::kPad);
+  ids.push_back(special_ids::kEnd);
+  ids.push_back(special_ids::kPad);
+  EXPECT_EQ(tokenizer.source().decode(ids), "the red house");
+}
+
+TEST(SubwordModel, RefusesIdsOutsideTheVocabulary) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  for (const int64_t id : {int64_t{-1}, tokenizer.source().size(), int64_t{1} << 32}) {
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { tokenizer.source().decode({id}); }),
+                HasSubstr(std::to_string(id)));
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { tokenizer.source().piece(id); }),
+                HasSubstr(std::to_string(id)));
+  }
+}
+
+TEST(SubwordModel, EncodesTextWithoutContentAsNothing) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  for (const char* text : {"", " ", " \t  ", "\u3000\u00a0"}) EXPECT_THAT(tokenizer.source().encode(text), IsEmpty());
+  EXPECT_EQ(tokenizer.source().decode({}), "");
+}
+
+TEST(SubwordModel, NormalisesText) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  // Full-width letters, a run of spaces, a no-break space: NFKC and SentencePiece's treatment of spaces.
+  EXPECT_EQ(tokenizer.source().encode(" the  \uff52\uff45\uff44\u00a0house "),
+            tokenizer.source().encode("the red house"));
+}
+
+TEST(SubwordModel, GivesOnePiecePerId) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  for (const auto& line : tiny_german()) {
+    const Ids ids = tokenizer.target().encode(line);
+    const std::vector<std::string> pieces = tokenizer.target().encode_as_pieces(line);
+    ASSERT_EQ(pieces.size(), ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(tokenizer.target().piece(ids[i]), pieces[i]);
+  }
+}
+
+TEST(SubwordModel, TakesUnknownCharactersForUnknownOrSpellsThemAsBytes) {
+  const std::string text = "the 汉 house";
+  const Tokenizer plain = tiny_tokenizer();
+  EXPECT_THAT(plain.source().encode(text), Contains(special_ids::kUnknown));
+
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.byte_fallback = true;
+  options.vocab_size = 80 + 256;
+  const Tokenizer spelling = tiny_tokenizer(options);
+  const Ids ids = spelling.source().encode(text);
+  EXPECT_THAT(ids, Not(Contains(special_ids::kUnknown)));
+  EXPECT_EQ(spelling.source().decode(ids), text);
+  EXPECT_EQ(spelling.source().encode_as_pieces(text).size(), ids.size());
+}
+
+TEST(SubwordModel, KeepsUserDefinedSymbolsWhole) {
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.user_defined_symbols = {"<2de>", "a,b", "say\"hi\"", "@@"};
+  options.vocab_size = 84;
+  const Tokenizer tokenizer = tiny_tokenizer(options);
+  for (const auto& symbol : options.user_defined_symbols) {
+    const std::string text = "the " + symbol + " house";
+    EXPECT_THAT(tokenizer.source().encode_as_pieces(text), Contains(symbol)) << text;
+    EXPECT_EQ(tokenizer.source().decode(tokenizer.source().encode(text)), text);
+  }
+}
+
+TEST(SubwordModel, EncodesTheSameFromManyThreads) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  std::vector<std::string> lines = tiny_english();
+  const std::vector<std::string> german = tiny_german();
+  lines.insert(lines.end(), german.begin(), german.end());
+  std::vector<Ids> expected;
+  for (const auto& line : lines) expected.push_back(tokenizer.source().encode(line));
+
+  constexpr size_t kThreads = 8;
+  std::vector<std::vector<Ids>> found(kThreads);
+  std::vector<std::vector<std::string>> decoded(kThreads);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 20; ++round) {
+        found[t].clear();
+        decoded[t].clear();
+        for (const auto& line : lines) {
+          found[t].push_back(tokenizer.source().encode(line));
+          decoded[t].push_back(tokenizer.source().decode(found[t].back()));
+        }
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  for (size_t t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(found[t], expected);
+    EXPECT_EQ(decoded[t], lines);
+  }
+}
+
+TEST(TrainTokenizer, NeedsText) {
+  for (const auto algorithm : {SubwordAlgorithm::bpe, SubwordAlgorithm::unigram}) {
+    TokenizerOptions options = tiny_tokenizer_options();
+    options.algorithm = algorithm;
+    for (const std::vector<std::string>& lines : {std::vector<std::string>{}, {"", "", ""}})
+      EXPECT_THAT(
+          message_of<std::invalid_argument>([&] { train_tokenizer(options, lines_from(lines), lines_from(lines)); }),
+          HasSubstr("training text is empty"));
+  }
+}
+
+TEST(TrainTokenizer, ExplainsOptionsThatSentencePieceRefuses) {
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.normalization = "no_such_rule";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }), HasSubstr("no_such_rule"));
+}
+
+TEST(TokenizerFiles, NameWhatIsMissing) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
+              StartsWith(folder / "tokenizer.model"));
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.vocabulary = VocabularySharing::separate;
+  options.vocab_size = 50;
+  tiny_tokenizer(options).save(folder.path());
+  std::filesystem::remove(folder / "tokenizer.target.model");
+  EXPECT_FALSE(Tokenizer::exists(folder.path()));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
+              StartsWith(folder / "tokenizer.target.model"));
+}
+
+TEST(TokenizerFiles, NameTheOneThatIsDamaged) {
+  const TemporaryFolder folder;
+  tiny_tokenizer().save(folder.path());
+  const std::string path = folder / "tokenizer.model";
+  const std::string whole = read_text(path);
+  for (const std::string& content : {std::string(), std::string("no model at all"), whole.substr(0, whole.size() / 2),
+                                     whole.substr(0, whole.size() - 1), whole.substr(0, 20)}) {
+    write_text(path, content);
+    EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
+                AllOf(StartsWith(path), HasSubstr("damaged")))
+        << content.size() << " of " << whole.size() << " bytes";
+  }
+}
+
+TEST(TokenizerFiles, RefuseOtherReservedIds) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (const auto& line : tiny_english()) lines += line + "\n";
+  write_text(folder / "text", lines);
+  const auto status = sentencepiece::SentencePieceTrainer::Train(
+      std::unordered_map<std::string, std::string>{{"input", folder / "text"},
+                                                   {"model_prefix", folder / "tokenizer"},
+                                                   {"vocab_size", "40"},
+                                                   {"model_type", "bpe"},
+                                                   {"minloglevel", "2"}});
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
+              AllOf(StartsWith(folder / "tokenizer.model"), HasSubstr("-1, 0, 1, 2; transmute needs 0, 1, 2, 3"),
+                    HasSubstr("--pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3")));
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,167 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/training/config.h>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+TrainingConfig sound_config() {
+  TrainingConfig config;
+  config.data.train_source = {"a.en", "b.en"};
+  config.data.train_target = {"a.de", "b.de"};
+  return config;
+}
+
+TEST(TrainingConfig, IsSoundWithTextToLearnFrom) {
+  EXPECT_NO_THROW(sound_config().check());
+}
+
+TEST(TrainingConfig, NeedsTextToLearnFrom) {
+  EXPECT_THAT(message_of<std::invalid_argument>([] { TrainingConfig().check(); }),
+              AllOf(HasSubstr("data.train_source is empty"), HasSubstr("--set data.train_source=FILE")));
+}
+
+TEST(TrainingConfig, NeedsATargetForEachSource) {
+  TrainingConfig config = sound_config();
+  config.data.train_target.pop_back();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+              AllOf(HasSubstr("data.train_source names 2 files"), HasSubstr("data.train_target 1")));
+  config = sound_config();
+  config.data.valid_target = {"v.de"};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+              AllOf(HasSubstr("data.valid_source names 0 files"), HasSubstr("data.valid_target 1")));
+}
+
+TEST(TrainingConfig, AveragesNoMoreCheckpointsThanItKeeps) {
+  TrainingConfig config = sound_config();
+  config.training.keep_checkpoints = 3;
+  config.training.average_checkpoints = 3;
+  EXPECT_NO_THROW(config.check());
+  config.training.average_checkpoints = 4;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+              AllOf(HasSubstr("training.average_checkpoints (4)"), HasSubstr("training.keep_checkpoints (3)")));
+}
+
+TEST(TrainingConfig, DocumentsEveryKey) {
+  TrainingConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  const std::string markdown = schema.to_markdown();
+  const auto values = schema.values();
+  EXPECT_GT(values.size(), 50u);
+  std::set<std::string> names;
+  for (const auto& [name, value] : values) {
+    EXPECT_TRUE(names.insert(name).second) << name << " is declared twice";
+    // A row of the section's own table, with a meaning of some words.
+    const size_t dot = name.find('.');
+    const std::string heading = dot == std::string::npos ? "Top level" : "`" + name.substr(0, dot) + "`";
+    const size_t table = markdown.find(heading);
+    ASSERT_NE(table, std::string::npos) << heading;
+    const size_t end = markdown.find("\n\n", markdown.find("|---", table));
+    const std::string rows = markdown.substr(table, end - table);
+    const size_t row = rows.find("\n| `" + name.substr(dot + 1) + "` | `" + value + "` | ");
+    ASSERT_NE(row, std::string::npos) << name;
+    const std::string line = rows.substr(row + 1, rows.find('\n', row + 1) - row - 1);
+    EXPECT_TRUE(std::regex_search(line, std::regex(R"(\| [^|]{10,} \|$)"))) << line;
+  }
+}
+
+// Some other value that the key may have.
+std::string another_value(ConfigSchema& schema, const std::string& name, const std::string& value) {
+  if (value == "true" || value == "false") return value == "true" ? "false" : "true";
+  if (value.front() == '[') return "[\"another\"]";
+  if (value.front() == '"') return "\"another\"";
+  for (const char* number : {"7", "0.7"}) {
+    try {
+      schema.set(name + "=" + number);
+      return number;
+    } catch (const std::invalid_argument& error) {
+      // A choice: the message lists the words.
+      std::cmatch words;
+      if (std::regex_search(error.what(), words, std::regex("must be one of (\\w+), (\\w+)")))
+        return words[1].str() == value ? words[2].str() : words[1].str();
+    }
+  }
+  return "";
+}
+
+// A field that is bound to two keys, or a key that is bound to another's field, would show.
+TEST(TrainingConfig, EveryKeyHasAFieldOfItsOwn) {
+  TrainingConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  const auto defaults = schema.values();
+  for (const auto& [name, value] : defaults) {
+    TrainingConfig changed;
+    ConfigSchema other;
+    changed.declare(other);
+    const std::string different = another_value(other, name, value);
+    ASSERT_NO_THROW(other.set(name + "=" + different)) << name;
+    const auto values = other.values();
+    for (size_t i = 0; i < values.size(); ++i)
+      EXPECT_EQ(values[i].second, values[i].first == name ? different : defaults[i].second)
+          << "setting " << name << " and looking at " << values[i].first;
+  }
+}
+
+TEST(TrainingConfig, ComesBackFromItsYaml) {
+  TrainingConfig config = sound_config();
+  config.model.model.num_heads = 4;
+  config.model.tokenizer.user_defined_symbols = {"<2de>", "a: b"};
+  config.training.adam_epsilon = 1e-9;
+  config.training.learning_rate_scale = 1.0 / 3;
+  config.validation.length_alpha = 0;
+  ConfigSchema schema;
+  config.declare(schema);
+  const TemporaryFolder folder;
+  write_text(folder / "config.yaml", schema.to_yaml());
+  TrainingConfig again;
+  ConfigSchema other;
+  again.declare(other);
+  other.read_file(folder / "config.yaml");
+  EXPECT_EQ(other.to_yaml(), schema.to_yaml());
+  EXPECT_EQ(again.training.learning_rate_scale, 1.0 / 3);
+  EXPECT_EQ(again.data.train_source, config.data.train_source);
+}
+
+// Section 5 and 6.1, and the base model of Table 3.
+TEST(TrainingConfig, IsThePapersByDefault) {
+  const TrainingConfig config;
+  EXPECT_EQ(config.model.model.num_encoder_layers, 6);
+  EXPECT_EQ(config.model.model.num_decoder_layers, 6);
+  EXPECT_EQ(config.model.model.d_model, 512);
+  EXPECT_EQ(config.model.model.d_ff, 2048);
+  EXPECT_EQ(config.model.model.num_heads, 8);
+  EXPECT_EQ(config.model.model.dropout, 0.1);
+  EXPECT_EQ(config.model.tokenizer.algorithm, SubwordAlgorithm::bpe);
+  EXPECT_EQ(config.model.tokenizer.vocabulary, VocabularySharing::shared);
+  EXPECT_EQ(config.model.tokenizer.vocab_size, 37000);
+  EXPECT_EQ(config.training.batch_tokens, 25000);
+  EXPECT_EQ(config.training.max_steps, 100000);
+  EXPECT_EQ(config.training.warmup_steps, 4000);
+  EXPECT_EQ(config.training.adam_beta1, 0.9);
+  EXPECT_EQ(config.training.adam_beta2, 0.98);
+  EXPECT_EQ(config.training.adam_epsilon, 1e-9);
+  EXPECT_EQ(config.training.label_smoothing, 0.1);
+  EXPECT_EQ(config.training.average_checkpoints, 5);
+  EXPECT_THAT(config.data.train_source, IsEmpty());
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,613 @@
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+#include <transmute/model/kernels/cross_entropy.h>
+#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/transformer.h>
+#include <transmute/tests/support/tensors.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+namespace transmute {
+namespace {
+
+using test::expect_near;
+using test::kDoubleTolerance;
+using test::kFloatTolerance;
+
+constexpr int64_t kVocabulary = 13;
+
+TransformerOptions small_options() {
+  TransformerOptions options;
+  options.source_vocab_size = kVocabulary;
+  options.target_vocab_size = kVocabulary;
+  options.d_model = 8;
+  options.num_heads = 2;
+  options.d_k = 3;
+  options.d_v = 5;
+  options.d_ff = 10;
+  options.num_encoder_layers = 2;
+  options.num_decoder_layers = 2;
+  options.max_positions = 16;
+  options.dropout = 0;
+  return options;
+}
+
+// The variants that change which code runs: where the norm stands, the positions, the tying.
+std::vector<std::pair<std::string, TransformerOptions>> variants() {
+  TransformerOptions post = small_options();
+  TransformerOptions pre = small_options();
+  pre.norm_position = NormPosition::pre;
+  pre.positional_encoding = PositionalEncodingKind::learned;
+  pre.embedding_tying = EmbeddingTying::none;
+  pre.source_vocab_size = kVocabulary + 4;
+  TransformerOptions two_languages = small_options();
+  two_languages.embedding_tying = EmbeddingTying::target_output;
+  two_languages.source_vocab_size = kVocabulary + 2;
+  two_languages.score_function = ScoreFunction::additive;
+  two_languages.positional_encoding = PositionalEncodingKind::learned;
+  TransformerOptions pre_sinusoidal = small_options();
+  pre_sinusoidal.norm_position = NormPosition::pre;
+  return {{"post, sinusoidal, tied all", post},
+          {"pre, learned, untied", pre},
+          {"post, learned, target and output tied, additive", two_languages},
+          {"pre, sinusoidal, tied all", pre_sinusoidal}};
+}
+
+Transformer random_transformer(const TransformerOptions& options, torch::Dtype dtype) {
+  Transformer model(options);
+  test::randomise_parameters(*model, 31);
+  model->to(dtype);
+  model->eval();
+  return model;
+}
+
+// Sinusoids are float32 numbers in the module, also where the rest is float64; the reference's are exact.
+double tolerance_of(const TransformerOptions& options) {
+  return options.positional_encoding == PositionalEncodingKind::learned ? kDoubleTolerance : 2e-6;
+}
+
+std::vector<std::string> names_of(const TransformerOptions& options) {
+  return Transformer(options)->named_parameters().keys();
+}
+
+int64_t count_of(const torch::nn::Module& module) {
+  int64_t count = 0;
+  for (const auto& parameter : module.parameters()) count += parameter.numel();
+  return count;
+}
+
+TEST(Transformer, EqualsDoublePrecisionLoops) {
+  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12, 7}, {3, 3, 8, 0, 0}});
+  const torch::Tensor target = test::ids_tensor({{1, 5, 6, 2}, {1, 11, 2, 10}});
+  for (const auto& [name, options] : variants()) {
+    SCOPED_TRACE(name);
+    Transformer model = random_transformer(options, torch::kDouble);
+    const torch::Tensor logits = model(source, target);
+    ASSERT_EQ(logits.sizes(), torch::IntArrayRef({2, 4, kVocabulary}));
+    for (int64_t b = 0; b < 2; ++b)
+      expect_near(
+          logits[b],
+          reference::transformer(options, test::weights_of(*model), test::ids_of(source[b]), test::ids_of(target[b])),
+          tolerance_of(options));
+  }
+}
+
+TEST(Transformer, EqualsDoublePrecisionLoopsInFloat32) {
+  Transformer model = random_transformer(small_options(), torch::kFloat);
+  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12, 7}});
+  const torch::Tensor target = test::ids_tensor({{1, 5, 6, 2}});
+  expect_near(
+      model(source, target),
+      reference::transformer(small_options(), test::weights_of(*model), test::ids_of(source), test::ids_of(target)),
+      kFloatTolerance);
+}
+
+// What is dropped in training: the embeddings with their positions and each sub-layer's output, and, not in the
+// paper, attention weights and activations, with probabilities of their own. The masks are drawn in the order of the
+// computation.
+TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
+  const uint64_t key = 77;
+  const auto probability_at = [](reference::DropoutSite site) {
+    switch (site) {
+      case reference::DropoutSite::attention:
+        return 0.2;
+      case reference::DropoutSite::activation:
+        return 0.5;
+      default:
+        return 0.3;
+    }
+  };
+  for (auto& [name, options] : variants()) {
+    SCOPED_TRACE(name);
+    options.dropout = 0.3;
+    options.attention_dropout = 0.2;
+    options.activation_dropout = 0.5;
+    Transformer model = random_transformer(options, torch::kDouble);
+    model->train();
+    const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12, 7}});
+    const torch::Tensor target = test::ids_tensor({{1, 5, 6}});
+    torch::Tensor logits;
+    {
+      const kernels::DropoutScope scope(key);
+      logits = model(source, target);
+    }
+    int sites = 0;
+    const kernels::DropoutScope scope(key);
+    const auto drop = [&](reference::DropoutSite site, reference::Matrix& values) {
+      values = test::matrix_of(kernels::dropout(test::tensor_of(values), probability_at(site), true));
+      ++sites;
+    };
+    const auto expected =
+        reference::transformer(options, test::weights_of(*model), test::ids_of(source), test::ids_of(target), drop);
+    EXPECT_EQ(sites, 2 + 2 * 4 + 2 * 6);  // embeddings, encoder layers, decoder layers
+    expect_near(logits, expected, tolerance_of(options));
+    model->eval();
+    EXPECT_GT(test::largest_difference(model(source, target), logits), 0.01);
+  }
+}
+
+TEST(Transformer, PropagatesGradientsThroughTheSmoothedLoss) {
+  const torch::Tensor source = test::ids_tensor({{4, 2, 1}, {3, 5, 0}});
+  const torch::Tensor target_in = test::ids_tensor({{1, 5, 4}, {1, 3, 0}});
+  const torch::Tensor target_out = test::ids_tensor({{5, 4, 2}, {3, 2, 0}});
+  for (auto& [name, options] : variants()) {
+    SCOPED_TRACE(name);
+    options.target_vocab_size = 6;
+    options.source_vocab_size = options.embedding_tying == EmbeddingTying::all ? 6 : 7;
+    options.max_positions = 3;
+    options.d_model = 4;
+    options.d_k = 2;
+    options.d_v = 3;
+    options.d_ff = 5;
+    options.num_encoder_layers = 1;
+    options.num_decoder_layers = 1;
+    Transformer model = random_transformer(options, torch::kDouble);
+    test::expect_gradients_match(
+        [&, m = model]() mutable {
+          return kernels::smoothed_cross_entropy(m(source, target_in).flatten(0, 1), target_out.flatten(), 0.1, 0);
+        },
+        test::leaves_of(*model));
+  }
+}
+
+TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbours) {
+  const std::vector<std::vector<int64_t>> sources = {{4, 9, 1}, {3, 3, 8, 5, 6, 7, 2}, {10, 11, 12, 1, 5}};
+  const std::vector<std::vector<int64_t>> targets = {{1, 5, 6, 8, 9, 2}, {1, 2}, {1, 7, 7, 3}};
+  const auto padded = [](std::vector<std::vector<int64_t>> rows, size_t length) {
+    for (auto& row : rows) row.resize(length, 0);
+    return test::ids_tensor(rows);
+  };
+  for (const auto& [name, options] : variants())
+    for (const auto dtype : {torch::kDouble, torch::kFloat}) {
+      SCOPED_TRACE(name);
+      Transformer model = random_transformer(options, dtype);
+      const torch::Tensor together = model(padded(sources, 9), padded(targets, 7));
+      for (int64_t b = 0; b < 3; ++b) {
+        const torch::Tensor alone = model(test::ids_tensor({sources[b]}), test::ids_tensor({targets[b]}));
+        // Matrix products of other sizes add in another order.
+        expect_near(together[b].slice(0, 0, static_cast<int64_t>(targets[b].size())), alone[0],
+                    dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
+      }
+    }
+}
+
+TEST(Transformer, StaysFiniteForASourceOfPaddingAlone) {
+  Transformer model = random_transformer(small_options(), torch::kFloat);
+  model->train();
+  const torch::Tensor logits = model(test::ids_tensor({{0, 0, 0}, {4, 5, 6}}), test::ids_tensor({{1, 2}, {1, 3}}));
+  EXPECT_TRUE(logits.isfinite().all().item<bool>());
+  logits.sum().backward();
+  for (const auto& parameter : model->named_parameters())
+    EXPECT_TRUE(parameter.value().grad().isfinite().all().item<bool>()) << parameter.key();
+}
+
+TEST(Transformer, NeverLooksAtLaterTargetTokens) {
+  const torch::Tensor source = test::random_ids({2, 6}, kVocabulary, 1);
+  const torch::Tensor target = test::random_ids({2, 9}, kVocabulary, 2);
+  for (const auto& [name, options] : variants()) {
+    SCOPED_TRACE(name);
+    Transformer model = random_transformer(options, torch::kFloat);
+    const torch::Tensor logits = model(source, target);
+    for (int64_t t = 1; t < 9; ++t) {
+      torch::Tensor changed = target.clone();
+      changed.slice(1, t, 9).remainder_(kVocabulary - 1).add_(1);  // every id from t on becomes another one
+      const torch::Tensor other = model(source, changed);
+      EXPECT_TRUE(torch::equal(other.slice(1, 0, t), logits.slice(1, 0, t))) << "from position " << t;
+      EXPECT_FALSE(torch::allclose(other.select(1, t), logits.select(1, t))) << "at position " << t;
+    }
+  }
+}
+
+TEST(Transformer, MayBeSharedByThreadsInEvalMode) {
+  TransformerOptions options = small_options();
+  options.dropout = 0.5;
+  Transformer model = random_transformer(options, torch::kFloat);
+  const torch::Tensor source = test::random_ids({3, 7}, kVocabulary, 1);
+  const torch::Tensor target = test::random_ids({3, 5}, kVocabulary, 2);
+  const torch::Tensor expected = model(source, target);
+  std::vector<int> equal(4);
+  std::vector<std::thread> threads;
+  for (int& result : equal)
+    threads.emplace_back([&] {
+      const torch::NoGradGuard no_grad;
+      result = 1;
+      for (int i = 0; i < 20; ++i) result &= torch::equal(model->forward(source, target), expected) ? 1 : 0;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(equal, std::vector<int>(4, 1));
+}
+
+TEST(Transformer, RefusesIdsOfAnotherTypeOrShape) {
+  Transformer model = random_transformer(small_options(), torch::kFloat);
+  const torch::Tensor good = test::ids_tensor({{1, 2}});
+  EXPECT_THROW(model(good.to(torch::kInt), good), c10::ValueError);
+  EXPECT_THROW(model(good, good[0]), c10::ValueError);
+  TransformerOptions learned = small_options();
+  learned.positional_encoding = PositionalEncodingKind::learned;
+  EXPECT_THROW(Transformer(learned)->forward(test::random_ids({1, 17}, kVocabulary, 1), good), c10::ValueError);
+}
+
+// What decoding step by step must agree with: all positions at once, from the first token.
+torch::Tensor last_logits(Transformer& model, const torch::Tensor& sources,
+                          const std::vector<std::vector<int64_t>>& histories) {
+  return model(sources, test::ids_tensor(histories)).select(1, -1);
+}
+
+TEST(CachedDecoding, EqualsDecodingAllPositionsAtOnce) {
+  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}});
+  const torch::Tensor target = test::random_ids({2, 10}, kVocabulary, 3);
+  for (const auto& [name, options] : variants())
+    for (const auto dtype : {torch::kDouble, torch::kFloat}) {
+      SCOPED_TRACE(name);
+      Transformer model = random_transformer(options, dtype);
+      const EncodedSource encoded = model->encode(source);
+      const DecoderOutput full = model->decode(target, encoded, ReturnWeights::yes);
+      const torch::Tensor logits = model->project(full.states);
+      DecoderCache cache = model->start_decoding(encoded);
+      for (int64_t t = 0; t < target.size(1); ++t) {
+        EXPECT_EQ(cache.length, t);
+        DecoderStep step = model->step(target.slice(1, t, t + 1), cache, ReturnWeights::yes);
+        // One row at a time instead of all adds in another order.
+        const double tolerance = dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance;
+        expect_near(model->project(step.states).squeeze(1), logits.select(1, t), tolerance);
+        ASSERT_EQ(step.cross_weights.size(), 2u);
+        for (size_t layer = 0; layer < 2; ++layer)
+          expect_near(step.cross_weights[layer].squeeze(2), full.cross_weights[layer].select(2, t), tolerance);
+        cache = step.cache;
+      }
+    }
+}
+
+// Random hypotheses of three sentences are reordered after each step, and sentences leave, as in a search.
+TEST(CachedDecoding, FollowsHypothesesThatAreReorderedAndSentencesThatLeave) {
+  constexpr int64_t kHypotheses = 3;
+  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}, {10, 5, 6, 0}});
+  for (const auto& [name, options] : variants())
+    for (const auto dtype : {torch::kDouble, torch::kFloat}) {
+      SCOPED_TRACE(name);
+      std::mt19937 random(7);
+      Transformer model = random_transformer(options, dtype);
+      DecoderCache cache = model->start_decoding(model->encode(source));
+      std::vector<int64_t> sentences = {0, 1, 2};  // of the source, by row of the cache
+      std::vector<std::vector<int64_t>> histories(3 * kHypotheses);
+      for (int64_t step = 0; step < 8; ++step) {
+        std::vector<int64_t> ids;
+        for (auto& history : histories) {
+          history.push_back(1 + static_cast<int64_t>(random() % (kVocabulary - 1)));
+          ids.push_back(history.back());
+        }
+        const auto count = static_cast<int64_t>(sentences.size());
+        const DecoderStep result = model->step(torch::tensor(ids).view({count, kHypotheses}), cache);
+        ASSERT_EQ(result.states.sizes(), torch::IntArrayRef({count, kHypotheses, options.d_model}));
+        const torch::Tensor rows = torch::tensor(sentences).repeat_interleave(kHypotheses);
+        expect_near(model->project(result.states).flatten(0, 1),
+                    last_logits(model, source.index_select(0, rows), histories),
+                    dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
+
+        std::vector<int64_t> staying;  // rows of the cache
+        for (int64_t row = 0; row < count; ++row)
+          if (!(step == 2 && row == 1) && !(step == 5 && row == 0)) staying.push_back(row);
+        std::vector<int64_t> parents;
+        std::vector<int64_t> next_sentences;
+        std::vector<std::vector<int64_t>> next_histories;
+        for (const int64_t row : staying) {
+          next_sentences.push_back(sentences[row]);
+          for (int64_t n = 0; n < kHypotheses; ++n) {
+            parents.push_back(row * kHypotheses + static_cast<int64_t>(random() % kHypotheses));
+            next_histories.push_back(histories[parents.back()]);
+          }
+        }
+        const bool all_stay = staying.size() == sentences.size();
+        cache = result.cache.select(all_stay ? torch::Tensor() : torch::tensor(staying), torch::tensor(parents));
+        sentences = next_sentences;
+        histories = next_histories;
+      }
+      EXPECT_EQ(sentences.size(), 1u);
+    }
+}
+
+TEST(CachedDecoding, LeavesACacheAsItWas) {
+  Transformer model = random_transformer(small_options(), torch::kFloat);
+  const DecoderCache start = model->start_decoding(model->encode(test::ids_tensor({{4, 9, 1}})));
+  const DecoderCache kept = model->step(test::ids_tensor({{1}}), start).cache;
+  const torch::Tensor ids = test::ids_tensor({{5}});
+  const torch::Tensor first = model->step(ids, kept).states;
+  model->step(test::ids_tensor({{7}}), kept);
+  EXPECT_TRUE(torch::equal(model->step(ids, kept).states, first));
+  EXPECT_EQ(start.length, 0);
+  EXPECT_EQ(kept.length, 1);
+  EXPECT_EQ(kept.layers[0].self.key.size(2), 1);
+}
+
+TEST(CachedDecoding, RefusesTheCacheOfAnotherDepth) {
+  Transformer model = random_transformer(small_options(), torch::kFloat);
+  DecoderCache cache = model->start_decoding(model->encode(test::ids_tensor({{4, 9, 1}})));
+  cache.layers.pop_back();
+  EXPECT_THROW(model->step(test::ids_tensor({{1}}), cache), c10::ValueError);
+}
+
+TEST(ParameterCount, OfTheBaseModelIs63Million) {
+  // attention     4 · 512 · 512                      = 1,048,576
+  // feed-forward  2 · 512 · 2048 + 2048 + 512        = 2,099,712
+  // norm          2 · 512                            =     1,024
+  // encoder layer 1,048,576 + 2,099,712 + 2 · 1,024  = 3,150,336
+  // decoder layer 2,097,152 + 2,099,712 + 3 · 1,024  = 4,199,936
+  // embedding     37,000 · 512                       = 18,944,000
+  // all           6 · 3,150,336 + 6 · 4,199,936 + 18,944,000
+  EXPECT_EQ(parameter_count(TransformerOptions()), 63045632);
+}
+
+TEST(ParameterCount, OfTheBigModelIs214Million) {
+  TransformerOptions big;
+  big.d_model = 1024;
+  big.d_ff = 4096;
+  big.num_heads = 16;
+  // attention     4 · 1024 · 1024                    = 4,194,304
+  // feed-forward  2 · 1024 · 4096 + 4096 + 1024      = 8,393,728
+  // norm          2 · 1024                           =     2,048
+  // encoder layer 4,194,304 + 8,393,728 + 2 · 2,048  = 12,592,128
+  // decoder layer 8,388,608 + 8,393,728 + 3 · 2,048  = 16,788,480
+  // embedding     37,000 · 1024                      = 37,888,000
+  // all           6 · 12,592,128 + 6 · 16,788,480 + 37,888,000
+  EXPECT_EQ(parameter_count(big), 214171648);
+}
+
+TEST(ParameterCount, EqualsTheModulesForRandomOptions) {
+  std::mt19937 random(3);
+  const auto up_to = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
+  for (int trial = 0; trial < 60; ++trial) {
+    TransformerOptions options;
+    options.num_heads = up_to(4);
+    options.d_model = 2 * options.num_heads * up_to(5);
+    options.d_k = up_to(9) - 1;
+    options.d_v = up_to(9) - 1;
+    options.d_ff = up_to(30);
+    options.num_encoder_layers = up_to(3);
+    options.num_decoder_layers = up_to(3);
+    options.score_function = static_cast<ScoreFunction>(random() % 5);
+    options.norm_position = static_cast<NormPosition>(random() % 2);
+    options.positional_encoding = static_cast<PositionalEncodingKind>(random() % 2);
+    options.max_positions = up_to(20);
+    options.embedding_tying = static_cast<EmbeddingTying>(random() % 3);
+    options.source_vocab_size = up_to(40);
+    options.target_vocab_size = options.embedding_tying == EmbeddingTying::all ? options.source_vocab_size : up_to(40);
+    ASSERT_EQ(parameter_count(options), count_of(*Transformer(options))) << "trial " << trial;
+  }
+}
+
+TransformerOptions one_layer_each() {
+  TransformerOptions options = small_options();
+  options.num_encoder_layers = 1;
+  options.num_decoder_layers = 1;
+  return options;
+}
+
+// These names are a file format: model files of today must be readable tomorrow.
+TEST(ParameterNames, OfTheTiedPostNormModel) {
+  const std::vector<std::string> expected = {
+      "embedding.weight",
+      "encoder.layers.0.self_attention.query.weight",
+      "encoder.layers.0.self_attention.key.weight",
+      "encoder.layers.0.self_attention.value.weight",
+      "encoder.layers.0.self_attention.output.weight",
+      "encoder.layers.0.feed_forward.inner.weight",
+      "encoder.layers.0.feed_forward.inner.bias",
+      "encoder.layers.0.feed_forward.outer.weight",
+      "encoder.layers.0.feed_forward.outer.bias",
+      "encoder.layers.0.self_attention_norm.weight",
+      "encoder.layers.0.self_attention_norm.bias",
+      "encoder.layers.0.feed_forward_norm.weight",
+      "encoder.layers.0.feed_forward_norm.bias",
+      "decoder.layers.0.self_attention.query.weight",
+      "decoder.layers.0.self_attention.key.weight",
+      "decoder.layers.0.self_attention.value.weight",
+      "decoder.layers.0.self_attention.output.weight",
+      "decoder.layers.0.cross_attention.query.weight",
+      "decoder.layers.0.cross_attention.key.weight",
+      "decoder.layers.0.cross_attention.value.weight",
+      "decoder.layers.0.cross_attention.output.weight",
+      "decoder.layers.0.feed_forward.inner.weight",
+      "decoder.layers.0.feed_forward.inner.bias",
+      "decoder.layers.0.feed_forward.outer.weight",
+      "decoder.layers.0.feed_forward.outer.bias",
+      "decoder.layers.0.self_attention_norm.weight",
+      "decoder.layers.0.self_attention_norm.bias",
+      "decoder.layers.0.cross_attention_norm.weight",
+      "decoder.layers.0.cross_attention_norm.bias",
+      "decoder.layers.0.feed_forward_norm.weight",
+      "decoder.layers.0.feed_forward_norm.bias",
+  };
+  EXPECT_EQ(names_of(one_layer_each()), expected);
+}
+
+TEST(ParameterNames, OfTheUntiedPreNormModelWithLearnedPositions) {
+  TransformerOptions options = one_layer_each();
+  options.norm_position = NormPosition::pre;
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.embedding_tying = EmbeddingTying::none;
+  const std::vector<std::string> expected = {
+      "source_embedding.weight",
+      "target_embedding.weight",
+      "output.weight",
+      "source_positions.weight",
+      "target_positions.weight",
+      "encoder.layers.0.self_attention.query.weight",
+      "encoder.layers.0.self_attention.key.weight",
+      "encoder.layers.0.self_attention.value.weight",
+      "encoder.layers.0.self_attention.output.weight",
+      "encoder.layers.0.feed_forward.inner.weight",
+      "encoder.layers.0.feed_forward.inner.bias",
+      "encoder.layers.0.feed_forward.outer.weight",
+      "encoder.layers.0.feed_forward.outer.bias",
+      "encoder.layers.0.self_attention_norm.weight",
+      "encoder.layers.0.self_attention_norm.bias",
+      "encoder.layers.0.feed_forward_norm.weight",
+      "encoder.layers.0.feed_forward_norm.bias",
+      "encoder.norm.weight",
+      "encoder.norm.bias",
+      "decoder.layers.0.self_attention.query.weight",
+      "decoder.layers.0.self_attention.key.weight",
+      "decoder.layers.0.self_attention.value.weight",
+      "decoder.layers.0.self_attention.output.weight",
+      "decoder.layers.0.cross_attention.query.weight",
+      "decoder.layers.0.cross_attention.key.weight",
+      "decoder.layers.0.cross_attention.value.weight",
+      "decoder.layers.0.cross_attention.output.weight",
+      "decoder.layers.0.feed_forward.inner.weight",
+      "decoder.layers.0.feed_forward.inner.bias",
+      "decoder.layers.0.feed_forward.outer.weight",
+      "decoder.layers.0.feed_forward.outer.bias",
+      "decoder.layers.0.self_attention_norm.weight",
+      "decoder.layers.0.self_attention_norm.bias",
+      "decoder.layers.0.cross_attention_norm.weight",
+      "decoder.layers.0.cross_attention_norm.bias",
+      "decoder.layers.0.feed_forward_norm.weight",
+      "decoder.layers.0.feed_forward_norm.bias",
+      "decoder.norm.weight",
+      "decoder.norm.bias",
+  };
+  EXPECT_EQ(names_of(options), expected);
+}
+
+TEST(ParameterNames, OfTargetOutputTyingAndScoringFunctions) {
+  TransformerOptions options = one_layer_each();
+  options.embedding_tying = EmbeddingTying::target_output;
+  options.score_function = ScoreFunction::additive;
+  std::vector<std::string> names = names_of(options);
+  EXPECT_EQ(
+      std::vector<std::string>(names.begin(), names.begin() + 9),
+      (std::vector<std::string>{
+          "source_embedding.weight", "target_embedding.weight", "encoder.layers.0.self_attention.query.weight",
+          "encoder.layers.0.self_attention.key.weight", "encoder.layers.0.self_attention.value.weight",
+          "encoder.layers.0.self_attention.output.weight", "encoder.layers.0.self_attention.pooling.score.query_weight",
+          "encoder.layers.0.self_attention.pooling.score.key_weight",
+          "encoder.layers.0.self_attention.pooling.score.score_weight"}));
+  options.score_function = ScoreFunction::bilinear;
+  names = names_of(options);
+  EXPECT_EQ(names[6], "encoder.layers.0.self_attention.pooling.score.weight");
+  options.num_encoder_layers = 11;
+  EXPECT_TRUE(Transformer(options)->named_parameters().contains("encoder.layers.10.feed_forward.inner.weight"));
+}
+
+TEST(Initialisation, DrawsEmbeddingsWithUnitVarianceAfterTheirScale) {
+  torch::manual_seed(5);
+  TransformerOptions options = small_options();
+  options.d_model = 64;
+  options.source_vocab_size = options.target_vocab_size = 1500;
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.max_positions = 500;
+  options.embedding_tying = EmbeddingTying::none;
+  Transformer model(options);
+  const auto parameters = model->named_parameters();
+  for (const char* name :
+       {"source_embedding.weight", "target_embedding.weight", "source_positions.weight", "target_positions.weight"}) {
+    // Four standard errors of the standard deviation of at least 32,000 numbers.
+    EXPECT_NEAR(parameters[name].std().item<double>() * std::sqrt(64.0), 1, 0.016) << name;
+    EXPECT_NEAR(parameters[name].mean().item<double>() * std::sqrt(64.0), 0, 0.023) << name;
+  }
+  const double bound = std::sqrt(6.0 / (1500 + 64));
+  EXPECT_LE(parameters["output.weight"].abs().max().item<double>(), bound);
+  EXPECT_GT(parameters["output.weight"].abs().max().item<double>(), 0.95 * bound);
+}
+
+TEST(Initialisation, LeavesNormsAndBiasesNeutral) {
+  TransformerOptions options = small_options();
+  options.norm_position = NormPosition::pre;
+  for (const auto& parameter : Transformer(options)->named_parameters()) {
+    EXPECT_EQ(parameter.value().scalar_type(), torch::kFloat) << parameter.key();
+    if (parameter.value().dim() > 1) continue;
+    const bool is_gain = parameter.key().find("norm.weight") != std::string::npos;
+    EXPECT_TRUE(parameter.value().eq(is_gain ? 1 : 0).all().item<bool>()) << parameter.key();
+  }
+}
+
+struct BadOption {
+  const char* key;
+  void (*spoil)(TransformerOptions&);
+};
+
+TEST(ValidatedOptions, NameTheOptionThatIsWrong) {
+  const BadOption bad[] = {
+      {"model.source_vocab_size", [](TransformerOptions& o) { o.source_vocab_size = 0; }},
+      {"model.target_vocab_size", [](TransformerOptions& o) { o.target_vocab_size = -1; }},
+      {"model.num_encoder_layers", [](TransformerOptions& o) { o.num_encoder_layers = 0; }},
+      {"model.num_decoder_layers", [](TransformerOptions& o) { o.num_decoder_layers = 0; }},
+      {"model.d_model", [](TransformerOptions& o) { o.d_model = 0; }},
+      {"model.num_heads", [](TransformerOptions& o) { o.num_heads = 0; }},
+      {"model.num_heads", [](TransformerOptions& o) { o.num_heads = 7; }},
+      {"model.d_ff", [](TransformerOptions& o) { o.d_ff = 0; }},
+      {"model.d_k", [](TransformerOptions& o) { o.d_k = -1; }},
+      {"model.d_v", [](TransformerOptions& o) { o.d_v = -64; }},
+      {"model.max_positions", [](TransformerOptions& o) { o.max_positions = 0; }},
+      {"model.dropout", [](TransformerOptions& o) { o.dropout = 1; }},
+      {"model.dropout", [](TransformerOptions& o) { o.dropout = -0.1; }},
+      {"model.dropout", [](TransformerOptions& o) { o.dropout = std::numeric_limits<double>::quiet_NaN(); }},
+      {"model.attention_dropout", [](TransformerOptions& o) { o.attention_dropout = 1.5; }},
+      {"model.activation_dropout", [](TransformerOptions& o) { o.activation_dropout = -1; }},
+      {"model.norm_epsilon", [](TransformerOptions& o) { o.norm_epsilon = 0; }},
+      {"model.norm_epsilon", [](TransformerOptions& o) { o.norm_epsilon = -1e-6; }},
+      {"model.embedding_tying", [](TransformerOptions& o) { o.source_vocab_size = 36000; }},
+      {"model.d_model",
+       [](TransformerOptions& o) {
+         o.d_model = 513;
+         o.d_k = o.d_v = 64;
+       }},
+  };
+  for (const BadOption& option : bad) {
+    SCOPED_TRACE(option.key);
+    TransformerOptions options;
+    option.spoil(options);
+    try {
+      validated(options);
+      ADD_FAILURE() << "accepted";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find(option.key), std::string::npos) << error.what();
+    }
+    EXPECT_THROW(Transformer{options}, std::invalid_argument);
+    EXPECT_THROW(parameter_count(options), std::invalid_argument);
+  }
+}
+
+TEST(ValidatedOptions, FillInTheWidthsOfHeads) {
+  const TransformerOptions filled = validated(TransformerOptions());
+  EXPECT_EQ(filled.d_k, 64);
+  EXPECT_EQ(filled.d_v, 64);
+  TransformerOptions given;
+  given.num_heads = 7;  // no divisor of d_model, which does not matter where both widths are given
+  given.d_k = 16;
+  given.d_v = 48;
+  EXPECT_EQ(validated(given).d_k, 16);
+  EXPECT_EQ(validated(given).d_v, 48);
+  given = TransformerOptions();
+  given.d_model = 513;  // odd, which only sinusoids mind
+  given.num_heads = 27;
+  given.positional_encoding = PositionalEncodingKind::learned;
+  EXPECT_EQ(validated(given).d_k, 19);
+}
+
+}  // namespace
+}  // namespace transmute
