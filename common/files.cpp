@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -39,6 +40,16 @@ void sync_path(const std::string& path) {
 std::string parent_of(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
   return parent.empty() ? "." : parent.string();
+}
+
+// Gives `fresh` the name `path` in one instant. An older folder of that name becomes `fresh`: rename() alone does not
+// replace a folder that has content, so the two exchange their names.
+void replace_folder(const std::string& fresh, const std::string& path) {
+  if (!fs::exists(path)) {
+    if (::rename(fresh.c_str(), path.c_str()) != 0) fail(path, "cannot be made");
+  } else if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
+    fail(path, "cannot be replaced");
+  }
 }
 
 }  // namespace
@@ -98,7 +109,6 @@ void write_folder_atomically(const std::string& name, const std::function<void(c
   // "model/" is the folder "model": what stands beside it gets no slash in its name.
   const std::string path = fs::path(name).has_filename() ? name : fs::path(name).parent_path().string();
   const std::string partial = path + ".partial";
-  const std::string replaced = path + ".replaced";
   std::error_code ignored;
   fs::remove_all(partial, ignored);
   try {
@@ -106,13 +116,9 @@ void write_folder_atomically(const std::string& name, const std::function<void(c
     fill(partial);
     for (const auto& entry : fs::recursive_directory_iterator(partial)) sync_path(entry.path().string());
     sync_path(partial);
-    // rename() does not replace a folder that has content: the old one steps aside first. A crash between
-    // the two renames leaves it under ".replaced", whole.
-    fs::remove_all(replaced, ignored);
-    if (fs::exists(path)) fs::rename(path, replaced);
-    fs::rename(partial, path);
+    replace_folder(partial, path);
     sync_path(parent_of(path));
-    fs::remove_all(replaced, ignored);
+    fs::remove_all(partial, ignored);  // the old one, where there was one
   } catch (...) {
     fs::remove_all(partial, ignored);
     throw;

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace transmute {
@@ -46,6 +47,9 @@ TransformerOptions validated(TransformerOptions o) {
   require_probability(o.dropout, "dropout");
   require_probability(o.attention_dropout, "attention_dropout");
   require_probability(o.activation_dropout, "activation_dropout");
+  require(o.padding_id >= 0 && o.padding_id < std::min(o.source_vocab_size, o.target_vocab_size),
+          fmt::format("padding_id {} is outside the vocabularies of {} and {} pieces", o.padding_id,
+                      o.source_vocab_size, o.target_vocab_size));
   require(o.norm_epsilon > 0, fmt::format("model.norm_epsilon must be positive, not {}", o.norm_epsilon));
   require(o.d_k >= 0 && o.d_v >= 0, "model.d_k and model.d_v must not be negative (0 means d_model / num_heads)");
   if (o.d_k == 0 || o.d_v == 0)

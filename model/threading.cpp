@@ -1,5 +1,6 @@
 #include <transmute/model/threading.h>
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <malloc.h>
@@ -49,6 +50,14 @@ void configure_process_for_workers(char** argv) {
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_TOP_PAD, 64 << 20);
 #endif
+}
+
+std::string slow_blas_warning() {
+  for (const char* known : {"openblas_get_corename", "bli_info_get_version_str", "ATL_buildinfo"})
+    if (dlsym(RTLD_DEFAULT, known) != nullptr) return "";
+  if (at::hasMKL() || dlsym(RTLD_DEFAULT, "sgemm_") == nullptr) return "";  // its own BLAS, inside
+  return "LibTorch uses the reference BLAS here, which is many times slower than this CPU; install OpenBLAS "
+         "(Debian: apt install libopenblas0-pthread)";
 }
 
 bool cpu_has_bfloat16() {

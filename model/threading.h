@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace transmute {
 
 /// Makes LibTorch's operations run on the calling thread alone, without changing any other thread's setting:
@@ -14,6 +16,10 @@ void run_operations_on_this_thread_only();
 /// Call it first in main. Where OpenBLAS took code for an older CPU than this one (it does on CPUs younger than
 /// itself), the program is started once more with OPENBLAS_CORETYPE set, unless the user has set it.
 void configure_process_for_workers(char** argv);
+
+/// What to tell the user where LibTorch multiplies matrices with the reference BLAS, which is many times slower than
+/// the machine; empty where it does not.
+std::string slow_blas_warning();
 
 /// Whether the CPU multiplies bfloat16 numbers in hardware (AVX512-BF16 or AMX).
 bool cpu_has_bfloat16();

@@ -79,6 +79,8 @@ int translate(const Arguments& arguments) {
 
   const BlockSource next_block = open_input(arguments.input);
   const transmute::Translator translator(arguments.model, arguments.translator);
+  if (const std::string warning = transmute::slow_blas_warning(); !warning.empty())
+    std::cerr << "translate: " << warning << '\n';
   Output output(arguments.output);
   int64_t lines = 0;
   int64_t split_lines = 0;

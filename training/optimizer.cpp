@@ -44,6 +44,7 @@ double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, do
                     WorkerCrew& workers) {
   const torch::NoGradGuard no_grad;
   if (parameters_.front().second.device().is_cpu()) return update_on_cpu(gradients, learning_rate, workers);
+  TORCH_CHECK_VALUE(gradients.size() == 1, "on a device there is one worker, not ", gradients.size());
   return update_on_device(gradients.front(), learning_rate);
 }
 
@@ -106,8 +107,8 @@ double Adam::update_on_device(const std::vector<torch::Tensor>& gradients, doubl
   const double rate = learning_rate / (1 - std::pow(options_.beta1, t));
   const double root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, t));
   for (size_t p = 0; p < parameters_.size(); ++p) {
-    if (!gradients[p].defined()) continue;
-    const torch::Tensor gradient = gradients[p] * scale;
+    const torch::Tensor gradient =
+        gradients[p].defined() ? gradients[p] * scale : torch::zeros_like(parameters_[p].second);
     means_[p].mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
     variances_[p].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
     parameters_[p].second.addcdiv_(means_[p], variances_[p].sqrt().mul_(root_correction).add_(options_.epsilon), -rate);

@@ -217,6 +217,7 @@ Transformer Trainer::Session::make_transformer() {
 void Trainer::Session::report_start() const {
   spdlog::info("LibTorch {}, device {}, {} workers, {} parameters", TORCH_VERSION, device_.str(), workers_.size(),
                format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_))));
+  if (const std::string warning = slow_blas_warning(); !warning.empty() && device_.is_cpu()) spdlog::warn(warning);
   if (config_.training.precision == Precision::bfloat16 && device_.is_cpu() && !cpu_has_bfloat16())
     spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
   if (state_.step > 0) spdlog::info("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1);

@@ -224,7 +224,7 @@ TEST(EpochBatches, HoldEachPairExactlyOnce) {
 
 TEST(EpochBatches, KeepTheTokenLimitOnBothSides) {
   const ParallelText text = made_text(997, 2);
-  for (const int64_t batch_tokens : {60, 500})
+  for (const int64_t batch_tokens : {59, 359})  // one less than what many shapes have
     for (const auto& batch : epoch_batches(text, batch_tokens, 5, 0)) {
       EXPECT_FALSE(batch.empty());
       EXPECT_LE(padded_tokens(text.source, batch), batch_tokens);

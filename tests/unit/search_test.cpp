@@ -257,17 +257,18 @@ TEST(BeamSearch, AnImmediateEndGivesAnEmptyHypothesis) {
 }
 
 // An end whose rank is below the beam is no better than a word of that rank, which would be dropped. Here: a-end
-// 0.30, a-c 0.18, then b-end 0.16 in third place.
+// 0.30, a-c 0.18, then b-end 0.16 in third place; of what goes on, b-c gives 0.14 and a-c no more than 0.09.
 TEST(BeamSearch, AnEndBelowTheBeamIsDropped) {
   const Table table = written({{{}, {{kA, 0.6}, {kB, 0.4}}},
                                {{kA}, {{kEnd, 0.5}, {kC, 0.3}, {kD, 0.2}}},
-                               {{kB}, {{kEnd, 0.4}, {kC, 0.35}, {kD, 0.25}}}});
+                               {{kB}, {{kEnd, 0.4}, {kC, 0.35}, {kD, 0.25}}},
+                               {{kA, kC}, {{kEnd, 0.5}, {kD, 0.5}}}});
   const auto found = search_one(table, {kA}, options_of(2, 0, 2));
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_THAT(found[0].ids, ElementsAre(kA));
   EXPECT_NEAR(found[0].log_probability, std::log(0.30), kTolerance);
-  EXPECT_THAT(found[1].ids, ElementsAre(kA, kC));
-  EXPECT_NEAR(found[1].log_probability, std::log(0.18), kTolerance);
+  EXPECT_THAT(found[1].ids, ElementsAre(kB, kC));
+  EXPECT_NEAR(found[1].log_probability, std::log(0.14), kTolerance);
 }
 
 // Where an end ranks first, the beam still goes on with two words.
@@ -419,7 +420,8 @@ IdHypothesis plain_beam_search(const Table& table, const Ids& source, int64_t wo
   const size_t limit = source.size() + static_cast<size_t>(options.max_extra_length);
   std::vector<Prefix> live{{{}, 0.0}};
   std::vector<IdHypothesis> ended;
-  for (size_t length = 0; !live.empty() && ended.size() < beam_size; ++length) {
+  const auto greedy_has_ended = [&] { return beam_size == 1 && !ended.empty(); };
+  for (size_t length = 0; !live.empty() && !greedy_has_ended(); ++length) {
     std::vector<Prefix> next;
     for (const Prefix& prefix : live) {
       const Distribution distribution = table(source, prefix.ids);
