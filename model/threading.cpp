@@ -4,11 +4,6 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <malloc.h>
-#include <transmute/model/kernels/simd.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <string>
 
 namespace transmute {
 
@@ -21,19 +16,6 @@ void call_if_loaded(const char* name, int value) {
   if (const auto set = reinterpret_cast<Setter>(dlsym(RTLD_DEFAULT, name))) set(value);
 }
 
-// OpenBLAS chooses its code when it is loaded, and only the environment can tell it better.
-void restart_with_avx512_blas(char** argv) {
-  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
-  if (std::getenv(kVariable) != nullptr || kernels::best_simd() != kernels::Simd::avx512) return;
-  using Getter = char* (*)();
-  const auto core_name = reinterpret_cast<Getter>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
-  if (core_name == nullptr) return;
-  const std::string core = core_name();
-  if (core != "Haswell" && core != "Zen") return;  // those two are AVX2
-  setenv(kVariable, "SKYLAKEX", 1);
-  execv("/proc/self/exe", argv);  // only returns where it fails; then things go on more slowly
-}
-
 }  // namespace
 
 void run_operations_on_this_thread_only() {
@@ -41,8 +23,7 @@ void run_operations_on_this_thread_only() {
   call_if_loaded("omp_set_num_threads", 1);
 }
 
-void configure_process_for_workers(char** argv) {
-  restart_with_avx512_blas(argv);
+void configure_process_for_workers() {
   at::set_num_threads(1);
   call_if_loaded("openblas_set_num_threads", 1);
 #if defined(__GLIBC__)

@@ -12,10 +12,7 @@ void run_operations_on_this_thread_only();
 /// For programs, which own their process: as above for every thread, and BLAS's own thread pool too, which would
 /// otherwise fight with the workers. Also keeps freed memory in the process instead of handing large blocks back to
 /// the system after each operation, whose page faults cost more than the operation.
-///
-/// Call it first in main. Where OpenBLAS took code for an older CPU than this one (it does on CPUs younger than
-/// itself), the program is started once more with OPENBLAS_CORETYPE set, unless the user has set it.
-void configure_process_for_workers(char** argv);
+void configure_process_for_workers();
 
 /// What to tell the user where LibTorch multiplies matrices with the reference BLAS, which is many times slower than
 /// the machine; empty where it does not.

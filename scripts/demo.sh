@@ -19,7 +19,7 @@ cmake --preset release -DCMAKE_MESSAGE_LOG_LEVEL=WARNING
 cmake --build build/release --target train translate make_demo_corpus
 
 step "Making the demo text: numbers, dates and times in English and German"
-"$programs/make_demo_corpus" --output "$data" --max-number 9999
+"$programs/make_demo_corpus" --output "$data" --max-number 999
 
 step "Training (at most three minutes)"
 "$programs/train" --config configs/demo.yaml --run-folder "$run"

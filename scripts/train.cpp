@@ -67,7 +67,7 @@ int train(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers(argv);
+  transmute::configure_process_for_workers();
   CLI::App app(
       "Learns a Transformer from aligned text files. Run again with the same run folder, it goes on from the "
       "newest checkpoint.",

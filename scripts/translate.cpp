@@ -104,7 +104,7 @@ int translate(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers(argv);
+  transmute::configure_process_for_workers();
   CLI::App app("Translates text, one line in, one line out, in order; an empty line stays empty.", "translate");
   Arguments arguments;
   auto& translation = arguments.translation;

@@ -16,6 +16,7 @@ struct TokenizerOptions {
   int64_t vocab_size = 37000;              ///< of each model, the four reserved ids and user symbols included
   double character_coverage = 1.0;         ///< share of the text's characters that must have a piece of their own
   bool byte_fallback = false;              ///< spell characters without a piece as UTF-8 bytes instead of <unk>
+  bool split_digits = false;               ///< every digit is a piece of its own
   std::string normalization = "nmt_nfkc";  ///< SentencePiece's rule: nmt_nfkc, nfkc, nmt_nfkc_cf, identity
   std::vector<std::string> user_defined_symbols;  ///< always one piece each (tags, placeholders)
   int64_t max_training_sentences = 5'000'000;     ///< a larger text is sampled down to so many lines

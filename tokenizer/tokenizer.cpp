@@ -71,6 +71,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
       {"vocab_size", fmt::format("{}", options.vocab_size)},
       {"character_coverage", fmt::format("{}", options.character_coverage)},
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
+      {"split_digits", options.split_digits ? "true" : "false"},
       {"normalization_rule_name", options.normalization},
       {"input_sentence_size", fmt::format("{}", options.max_training_sentences)},
       {"shuffle_input_sentence", "true"},

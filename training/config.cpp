@@ -8,7 +8,8 @@ namespace transmute {
 
 namespace {
 
-const EnumNames<Precision> kPrecisions{{Precision::float32, "float32"}, {Precision::bfloat16, "bfloat16"}};
+const EnumNames<Precision> kPrecisions{
+    {Precision::float32, "float32"}, {Precision::bfloat16, "bfloat16"}, {Precision::automatic, "auto"}};
 constexpr Bounds<int64_t> kAtLeastZero{0};
 constexpr Bounds<int64_t> kAtLeastOne{1};
 constexpr Bounds<double> kNotNegative{0.0};
@@ -55,7 +56,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("label_smoothing", &training.label_smoothing,
              "probability that is spread evenly over the whole vocabulary", Bounds<double>{0.0, 0.99});
   schema.add("precision", &training.precision, kPrecisions,
-             "of the matrix products; bfloat16 pays on CPUs with AVX512-BF16 or AMX, and on GPUs");
+             "of the matrix products; auto: bfloat16 where the CPU (AVX512-BF16, AMX) or GPU has it");
   schema.add("log_every", &training.log_every, "steps between two lines of metrics", kAtLeastOne);
   schema.add("checkpoint_every", &training.checkpoint_every, "steps between two checkpoints", kAtLeastOne);
   schema.add("keep_checkpoints", &training.keep_checkpoints, "the newest ones that are kept", kAtLeastOne);

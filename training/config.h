@@ -19,8 +19,9 @@ struct DataOptions {
   int64_t max_target_tokens = 256;  ///< and those with a longer target
 };
 
-/// What matrix products are computed in while training; weights, their updates and sums stay float32.
-enum class Precision { float32, bfloat16 };
+/// What matrix products are computed in while training; weights, their updates and sums stay float32. `automatic` is
+/// bfloat16 where the device multiplies it in hardware.
+enum class Precision { float32, bfloat16, automatic };
 
 /// How the network is trained. Defaults: section 5 of the paper.
 struct TrainingOptions {

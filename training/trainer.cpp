@@ -66,6 +66,11 @@ std::vector<std::string> first_lines(const std::vector<std::string>& paths, int6
   return lines;
 }
 
+Precision resolve(Precision precision, torch::Device device) {
+  if (precision != Precision::automatic) return precision;
+  return !device.is_cpu() || cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32;
+}
+
 // What a resumed run may not change: the network, and where in the text the checkpoint stands.
 bool is_fixed_for_a_run(const std::string& key) {
   for (const char* prefix : {"model.", "tokenizer.", "data."})
@@ -130,6 +135,7 @@ class Trainer::Session {
   std::string config_yaml_;
   TrainerOptions options_;
   torch::Device device_;
+  Precision precision_;  // never automatic
   WorkerCrew workers_;
   ProgressLine progress_;
 
@@ -156,6 +162,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       config_yaml_(config_yaml),
       options_(options),
       device_(parse_device(options.device)),
+      precision_(resolve(config.training.precision, device_)),
       workers_(worker_count(options.threads, device_), run_operations_on_this_thread_only),
       tokenizer_((prepare_run_folder(), prepare_tokenizer())),
       train_text_(load_text(train_files(config.data), "training").text),
@@ -215,10 +222,11 @@ Transformer Trainer::Session::make_transformer() {
 }
 
 void Trainer::Session::report_start() const {
-  spdlog::info("LibTorch {}, device {}, {} workers, {} parameters", TORCH_VERSION, device_.str(), workers_.size(),
+  spdlog::info("LibTorch {}, device {}, {} workers, {} products, {} parameters", TORCH_VERSION, device_.str(),
+               workers_.size(), precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
                format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_))));
   if (const std::string warning = slow_blas_warning(); !warning.empty() && device_.is_cpu()) spdlog::warn(warning);
-  if (config_.training.precision == Precision::bfloat16 && device_.is_cpu() && !cpu_has_bfloat16())
+  if (precision_ == Precision::bfloat16 && device_.is_cpu() && !cpu_has_bfloat16())
     spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
   if (state_.step > 0) spdlog::info("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1);
 }
@@ -276,10 +284,9 @@ void Trainer::Session::train_step() {
   const int64_t step = state_.step + 1;
   LossSum loss;
   for (size_t b = 0; b < batches.size(); ++b) {
-    const StepInput input{cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()),
-                          step_tokens,
-                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b),
-                          config_.training.precision};
+    const StepInput input{
+        cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()), step_tokens,
+        combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b), precision_};
     const LossSum part = replicas_.accumulate_gradients(train_text_, input, config_.training.label_smoothing);
     loss.sum += part.sum;
     loss.tokens += part.tokens;

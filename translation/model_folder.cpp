@@ -82,6 +82,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("character_coverage", &tokenizer.character_coverage,
              "share of the text's characters that get a piece of their own", Bounds<double>{0.5, 1.0});
   schema.add("byte_fallback", &tokenizer.byte_fallback, "spell other characters as bytes instead of as unknown");
+  schema.add("split_digits", &tokenizer.split_digits, "every digit is a piece of its own");
   schema.add("normalization", &tokenizer.normalization,
              "SentencePiece's rule: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
   schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are always one piece");

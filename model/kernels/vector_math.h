@@ -35,8 +35,8 @@ TRANSMUTE_INLINE void store(uint16_t* to, float value) {
   *to = float_to_bfloat16(value);
 }
 
-/// e^x for x <= 0, to about 2 units in the last place; 0 from -87 down. e^x = 2^n e^r with |r| <= ln(2)/2: ln 2 is taken
-/// off in two parts so that r is exact, and e^r is its Taylor sum.
+/// e^x for x <= 0, to about 2 units in the last place; 0 from -87 down. e^x = 2^n e^r with |r| <= ln(2)/2: ln 2 is
+/// taken off in two parts so that r is exact, and e^r is its Taylor sum.
 TRANSMUTE_INLINE float exp_of_negative(float x) {
   constexpr float kLowest = -87.0F;
   constexpr float kLog2E = 1.44269504F;
