@@ -78,4 +78,63 @@ void WorkerCrew::for_each_piece(size_t count, size_t grain, const std::function<
   });
 }
 
+ThreadPool::ThreadPool(int size, std::function<void()> start_thread) {
+  if (size < 1) throw std::invalid_argument("a thread pool needs at least one thread");
+  for (int i = 0; i < size; ++i) threads_.emplace_back([this, start_thread] { serve(start_thread); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (auto& thread : threads_) thread.join();
+}
+
+void ThreadPool::serve(const std::function<void()>& start_thread) {
+  if (start_thread) start_thread();
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
+    if (stop_) return;
+    Call& call = *waiting_.front();
+    waiting_.pop_front();
+    const size_t piece = call.next++;
+    ++call.running;
+    if (call.next < call.count) waiting_.push_back(&call);
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      call.task(piece);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (error && (!call.error || piece < call.failed_piece)) {
+      call.error = error;
+      call.failed_piece = piece;
+    }
+    if (error && call.next < call.count) {
+      call.next = call.count;
+      waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &call));
+    }
+    if (--call.running == 0 && call.next == call.count) call.ended.notify_one();
+  }
+}
+
+void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& task) {
+  if (count == 0) return;
+  Call call{task, count};
+  std::unique_lock<std::mutex> lock(mutex_);
+  waiting_.push_back(&call);
+  if (count == 1) {
+    wake_.notify_one();
+  } else {
+    wake_.notify_all();
+  }
+  call.ended.wait(lock, [&] { return call.next == call.count && call.running == 0; });
+  if (call.error) std::rethrow_exception(call.error);
+}
+
 }  // namespace transmute

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -46,6 +47,43 @@ class WorkerCrew {
   std::vector<std::exception_ptr> errors_;
   size_t round_ = 0;
   int running_ = 0;
+  bool stop_ = false;
+};
+
+/// Threads that serve many callers at once. Each call brings a number of pieces of work; the threads take pieces from
+/// the waiting calls in turn, so that a short call does not wait for a long one to end.
+class ThreadPool {
+ public:
+  /// @param start_thread called once on each thread before its first piece (thread settings).
+  explicit ThreadPool(int size, std::function<void()> start_thread = {});
+  /// No call may be under way.
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()); }
+
+  /// Runs task(0) … task(count-1), begun in this order, on the pool's threads, and returns when all have ended. After a
+  /// piece has thrown no further one is begun; the exception of the lowest-numbered piece is rethrown. Not to be called
+  /// from within a task.
+  void for_each(size_t count, const std::function<void(size_t)>& task);
+
+ private:
+  struct Call {
+    const std::function<void(size_t)>& task;
+    size_t count;
+    size_t next = 0;     // the first piece not begun
+    size_t running = 0;  // pieces begun and not ended
+    size_t failed_piece = 0;
+    std::exception_ptr error{};
+    std::condition_variable ended{};
+  };
+  void serve(const std::function<void()>& start_thread);
+
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Call*> waiting_;  // calls with pieces not begun; the front is served next
   bool stop_ = false;
 };
 

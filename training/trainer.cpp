@@ -353,7 +353,10 @@ void Trainer::Session::write_metrics() {
 double Trainer::Session::validation_bleu() {
   Transformer& transformer = replicas_.transformer();
   transformer->eval();
-  const TranslationEngine engine(transformer, tokenizer_, device_, workers_);
+  const TranslationEngine engine(transformer, tokenizer_, device_,
+                                 [this](size_t count, const std::function<void(size_t)>& task) {
+                                   workers_.for_each_piece(count, 1, [&](size_t i, size_t, int) { task(i); });
+                                 });
   TranslationOptions options;
   options.search.beam_size = config_.validation.beam_size;
   options.search.length_alpha = config_.validation.length_alpha;

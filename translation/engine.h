@@ -1,30 +1,34 @@
 #pragma once
 
-#include <transmute/common/threads.h>
 #include <transmute/translation/model_folder.h>
 #include <transmute/translation/translator.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace transmute {
 
-/// Text to text with a model in memory: tokenises, splits over-long input, batches by length, searches on the
-/// workers, puts the results back into input order. Translator is this behind a header without LibTorch;
-/// validation uses it on the weights being trained.
+/// Runs task(0) … task(count-1), each once, on whichever threads there are, and returns when all have ended.
+using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& task)>;
+
+/// Text to text with a model in memory: tokenises, splits over-long input, batches by length, searches, puts the
+/// results back into input order. Translator is this behind a header without LibTorch; validation uses it on the
+/// weights being trained.
 class TranslationEngine {
  public:
-  /// The transformer must be in eval mode; `workers` must outlive the engine.
-  TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, WorkerCrew& workers);
+  /// The transformer must be in eval mode.
+  TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, ParallelFor parallel_for);
 
-  /// One result per text, in order. Not to be called by two threads at once: the workers are one crew.
-  std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options) const;
+  /// One result per text, in order. As many calls at once as `parallel_for` allows.
+  std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
+                                     const TranslationHooks& hooks = {}) const;
 
  private:
   Transformer transformer_;
   Tokenizer tokenizer_;
   torch::Device device_;
-  WorkerCrew& workers_;
+  ParallelFor parallel_for_;
 };
 
 /// Cuts ids into parts of at most `limit`, after the end of a sentence if there is one, else of a clause,

@@ -27,11 +27,38 @@ void check(const SearchOptions& options) {
           fmt::format("max_extra_length must not be negative, not {}", options.max_extra_length));
 }
 
+// The last token of a hypothesis and, shared with its siblings, those before it.
+struct TokenNode {
+  int64_t id;
+  double score;
+  std::vector<float> attention;  // from where this token was predicted; empty where not asked for
+  std::shared_ptr<const TokenNode> before;
+};
+
 struct LiveHypothesis {
-  Ids ids;
+  std::shared_ptr<const TokenNode> last;  // null: nothing but begin
   double log_probability = 0;
   int64_t row = 0;  // of the last step, which this one continues
 };
+
+Ids ids_of(const TokenNode* last) {
+  Ids ids;
+  for (; last != nullptr; last = last->before.get()) ids.push_back(last->id);
+  std::reverse(ids.begin(), ids.end());
+  return ids;
+}
+
+// `last` is the end.
+IdHypothesis hypothesis_of(const TokenNode* last, double log_probability, double score) {
+  IdHypothesis hypothesis{ids_of(last->before.get()), log_probability, score};
+  for (; last != nullptr; last = last->before.get()) {
+    hypothesis.token_scores.push_back(last->score);
+    if (!last->attention.empty()) hypothesis.alignment.push_back(last->attention);
+  }
+  std::reverse(hypothesis.token_scores.begin(), hypothesis.token_scores.end());
+  std::reverse(hypothesis.alignment.begin(), hypothesis.alignment.end());
+  return hypothesis;
+}
 
 // A hypothesis that could be: `live[parent]` followed by `token`.
 struct Candidate {
@@ -44,31 +71,61 @@ struct Candidate {
 class SentenceSearch {
  public:
   SentenceSearch(size_t index, int64_t source_length, const SearchOptions& options)
-      : index_(index), max_length_(source_length + options.max_extra_length), options_(options), live_(1) {}
+      : index_(index),
+        source_length_(source_length),
+        max_length_(source_length + options.max_extra_length),
+        options_(options),
+        live_(1) {}
 
   size_t index() const { return index_; }
   const std::vector<LiveHypothesis>& live() const { return live_; }
   /// The next token has to be the end.
   bool at_limit(int64_t length) const { return length >= max_length_; }
 
-  /// `candidates` come best first. `first_row`: that of this sentence's hypotheses in the last step.
-  void advance(const std::vector<Candidate>& candidates, int64_t first_row) {
+  /// `candidates` come best first. `first_row`: that of this sentence's hypotheses in the last step, whose attention
+  /// [B·N,S] is.
+  void advance(const std::vector<Candidate>& candidates, int64_t first_row, const torch::Tensor& attention) {
     std::vector<LiveHypothesis> next;
     for (size_t rank = 0; rank < candidates.size(); ++rank) {
       if (static_cast<int64_t>(next.size()) == options_.beam_size) break;
       const Candidate& candidate = candidates[rank];
       if (candidate.log_probability == kNever) continue;  // forced ends come in the order of their parents
+      const bool is_end = candidate.token == special_ids::kEnd;
+      // An end that ranks below the beam would not have been kept either, had it been another token.
+      if (is_end && static_cast<int64_t>(rank) >= options_.beam_size) continue;
       const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
-      if (candidate.token != special_ids::kEnd) {
-        next.push_back({parent.ids, candidate.log_probability, first_row + candidate.parent});
-        next.back().ids.push_back(candidate.token);
-      } else if (static_cast<int64_t>(rank) < options_.beam_size) {
-        // An end that ranks below the beam would not have been kept either, had it been another token.
-        finish(parent.ids, candidate.log_probability);
+      const int64_t row = first_row + candidate.parent;
+      auto last =
+          std::make_shared<TokenNode>(TokenNode{candidate.token, candidate.log_probability - parent.log_probability,
+                                                attention_of(row, attention), parent.last});
+      if (is_end) {
+        finish(*last, candidate.log_probability);
+      } else {
+        next.push_back({std::move(last), candidate.log_probability, row});
       }
     }
     live_ = std::move(next);
   }
+
+  /// Whether the certain tokens have become more since the last call. All hypotheses have the same length but the
+  /// finished ones, whose best may still win.
+  bool update_certain() {
+    std::vector<Ids> possible;
+    for (const auto& hypothesis : live_) possible.push_back(ids_of(hypothesis.last.get()));
+    if (!finished_.empty()) possible.push_back(finished_.front().ids);
+    if (done() && !finished_.empty()) possible = {finished_.front().ids};
+    if (possible.empty()) return false;
+    size_t length = possible.front().size();
+    for (const Ids& ids : possible) {
+      const auto most = static_cast<int64_t>(std::min(length, ids.size()));
+      const auto first = possible.front().begin();
+      length = static_cast<size_t>(std::mismatch(first, first + most, ids.begin()).first - first);
+    }
+    if (length == certain_.size()) return false;
+    certain_.assign(possible.front().begin(), possible.front().begin() + static_cast<int64_t>(length));
+    return true;
+  }
+  const Ids& certain() const { return certain_; }
 
   bool done() const {
     if (live_.empty()) return true;
@@ -82,9 +139,12 @@ class SentenceSearch {
   const std::vector<IdHypothesis>& best() const { return finished_; }
 
  private:
-  void finish(const Ids& ids, double log_probability) {
-    const auto length = static_cast<int64_t>(ids.size()) + 1;
-    IdHypothesis hypothesis{ids, log_probability, log_probability / length_penalty(length, options_.length_alpha)};
+  void finish(const TokenNode& end, double log_probability) {
+    int64_t length = 0;
+    for (const TokenNode* token = &end; token != nullptr; token = token->before.get()) ++length;
+    const double score = log_probability / length_penalty(length, options_.length_alpha);
+    if (static_cast<int64_t>(finished_.size()) == options_.num_hypotheses && score <= worst_kept()) return;
+    IdHypothesis hypothesis = hypothesis_of(&end, log_probability, score);
     const auto worse = [](const IdHypothesis& a, const IdHypothesis& b) { return a.score > b.score; };
     finished_.insert(std::upper_bound(finished_.begin(), finished_.end(), hypothesis, worse), hypothesis);
     if (static_cast<int64_t>(finished_.size()) > options_.num_hypotheses) finished_.pop_back();
@@ -97,11 +157,20 @@ class SentenceSearch {
 
   double worst_kept() const { return finished_.back().score; }
 
+  // The row's weights over this sentence's source and its end.
+  std::vector<float> attention_of(int64_t row, const torch::Tensor& attention) const {
+    if (!attention.defined()) return {};
+    const float* first = attention.data_ptr<float>() + row * attention.size(-1);
+    return {first, first + source_length_ + 1};
+  }
+
   size_t index_;
+  int64_t source_length_;
   int64_t max_length_;
   SearchOptions options_;
   std::vector<LiveHypothesis> live_;
   std::vector<IdHypothesis> finished_;  // best first
+  Ids certain_;
 };
 
 // The last token of every live hypothesis: [B,N]. Sentences whose beam is not full repeat their first
@@ -112,8 +181,8 @@ torch::Tensor last_tokens(const std::vector<SentenceSearch>& sentences, int64_t 
   for (const auto& sentence : sentences)
     for (int64_t n = 0; n < beam; ++n) {
       const auto& live = sentence.live();
-      const Ids& tokens = live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].ids;
-      *next++ = tokens.empty() ? special_ids::kBegin : tokens.back();
+      const auto& last = live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].last;
+      *next++ = last ? last->id : special_ids::kBegin;
     }
   return ids;
 }
@@ -181,7 +250,7 @@ double length_penalty(int64_t length, double alpha) {
 }
 
 std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
-                                                   const SearchOptions& options) {
+                                                   const SearchOptions& options, const SearchHooks& hooks) {
   check(options);
   std::vector<std::vector<IdHypothesis>> results(sources.size());
   if (sources.empty()) return results;
@@ -189,19 +258,23 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
   std::vector<SentenceSearch> searching;
   for (size_t i = 0; i < sources.size(); ++i)
     searching.emplace_back(i, static_cast<int64_t>(sources[i].size()), options);
-  const std::unique_ptr<DecodingBatch> batch = model.start(sources);
+  const std::unique_ptr<DecodingBatch> batch =
+      model.start(sources, options.alignments ? ReturnWeights::yes : ReturnWeights::no);
 
   int64_t beam = 1;
   for (int64_t length = 0; !searching.empty(); ++length) {
-    const torch::Tensor log_probs = batch->step(last_tokens(searching, beam));
-    const auto candidates = expand(searching, log_probs, options.beam_size);
+    const NextToken next = batch->step(last_tokens(searching, beam));
+    const auto candidates = expand(searching, next.log_probs, options.beam_size);
+    if (hooks.should_stop && hooks.should_stop()) throw Cancelled();
 
     std::vector<SentenceSearch> remaining;
     std::vector<int64_t> kept;
     for (size_t b = 0; b < searching.size(); ++b) {
       SentenceSearch& sentence = searching[b];
       const auto row = static_cast<int64_t>(b);
-      sentence.advance(sentence.at_limit(length) ? forced_ends(sentence, log_probs, row) : candidates[b], row * beam);
+      sentence.advance(sentence.at_limit(length) ? forced_ends(sentence, next.log_probs, row) : candidates[b],
+                       row * beam, next.attention);
+      if (hooks.on_tokens && sentence.update_certain()) hooks.on_tokens(sentence.index(), sentence.certain());
       if (sentence.done()) {
         results[sentence.index()] = sentence.best();
       } else {

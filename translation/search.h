@@ -1,9 +1,11 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/model/options.h>
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/search_options.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,9 +13,19 @@ namespace transmute {
 
 /// A translation as ids, without begin and end.
 struct IdHypothesis {
-  Ids ids;
-  double log_probability = 0;  ///< natural logarithm, the end included
-  double score = 0;            ///< log_probability / length penalty: what ranks
+  Ids ids;                             ///< T tokens
+  double log_probability = 0;          ///< natural logarithm, the end included
+  double score = 0;                    ///< log_probability / length penalty: what ranks
+  std::vector<double> token_scores{};  ///< T+1 natural log-probabilities, one for each token and the end
+  /// Where asked for, T+1 rows, one for each token and the end, of S+1 weights, one for each source token and the end:
+  /// the cross-attention of the last layer, averaged over the heads. Rows sum to 1.
+  std::vector<std::vector<float>> alignment{};
+};
+
+/// What a model says of the next token of every hypothesis.
+struct NextToken {
+  torch::Tensor log_probs;  ///< float32 [B,N,V]
+  torch::Tensor attention;  ///< float32 [B,N,S] on the CPU, where asked for: over each source and its end
 };
 
 /// A batch of sentences in the middle of being decoded, with the same number N of hypotheses for each.
@@ -21,9 +33,8 @@ class DecodingBatch {
  public:
   virtual ~DecodingBatch() = default;
 
-  /// Extends every hypothesis by a token. ids: int64 [B,N] on the CPU; result: log-probabilities of the next
-  /// token, float32 [B,N,V].
-  virtual torch::Tensor step(const torch::Tensor& ids) = 0;
+  /// Extends every hypothesis by a token. ids: int64 [B,N] on the CPU.
+  virtual NextToken step(const torch::Tensor& ids) = 0;
 
   /// Goes on with other hypotheses, N' per sentence: `sentences` int64 [B'] picks those that stay, `parents`
   /// int64 [B'·N'] says which old row (b·N + n) each new one continues. Both on the CPU.
@@ -36,7 +47,17 @@ class StepModel {
   virtual ~StepModel() = default;
 
   /// Begins with one hypothesis (N = 1) per sentence. Sources are ids without reserved ones at the ends.
-  virtual std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources) const = 0;
+  virtual std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources,
+                                               ReturnWeights return_attention) const = 0;
+};
+
+/// What a caller can watch and stop while a search goes on; both are called after every step, from its thread.
+struct SearchHooks {
+  /// The first tokens of a sentence's best translation, as far as they are certain: what all hypotheses share that can
+  /// still win. Grows only; called where it grew.
+  std::function<void(size_t sentence, const Ids& certain)> on_tokens{};
+  /// True ends the search with Cancelled.
+  std::function<bool()> should_stop{};
 };
 
 /// ((5 + length) / 6)^alpha (Wu et al., 2016, Eq. 14); length counts the end.
@@ -48,8 +69,8 @@ double length_penalty(int64_t length, double alpha);
 /// A sentence is done when no live hypothesis can still rank among the best num_hypotheses, however long it becomes
 /// (greedy search: at the first end). At the maximum length the end is forced. Padding, begin and unknown are never
 /// chosen.
-/// @throws std::invalid_argument where an option is out of range.
+/// @throws std::invalid_argument where an option is out of range; Cancelled.
 std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
-                                                   const SearchOptions& options);
+                                                   const SearchOptions& options, const SearchHooks& hooks = {});
 
 }  // namespace transmute

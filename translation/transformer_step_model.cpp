@@ -25,17 +25,21 @@ torch::Tensor padded_sources(const std::vector<Ids>& sources) {
 
 class TransformerBatch : public DecodingBatch {
  public:
-  TransformerBatch(Transformer transformer, torch::Device device, const std::vector<Ids>& sources)
-      : transformer_(std::move(transformer)), device_(device) {
+  TransformerBatch(Transformer transformer, torch::Device device, const std::vector<Ids>& sources,
+                   ReturnWeights return_attention)
+      : transformer_(std::move(transformer)), device_(device), return_attention_(return_attention) {
     const torch::NoGradGuard no_grad;
     cache_ = transformer_->start_decoding(transformer_->encode(padded_sources(sources).to(device_)));
   }
 
-  torch::Tensor step(const torch::Tensor& ids) override {
+  NextToken step(const torch::Tensor& ids) override {
     const torch::NoGradGuard no_grad;
-    DecoderStep result = transformer_->step(ids.to(device_), cache_);
+    DecoderStep result = transformer_->step(ids.to(device_), cache_, return_attention_);
     cache_ = std::move(result.cache);
-    return torch::log_softmax(transformer_->project(result.states), -1, torch::kFloat);
+    NextToken next{torch::log_softmax(transformer_->project(result.states), -1, torch::kFloat), {}};
+    if (return_attention_ == ReturnWeights::yes)
+      next.attention = result.cross_weights.back().mean(1).to(torch::kCPU, torch::kFloat).contiguous();  // [B,H,N,S]
+    return next;
   }
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
@@ -47,6 +51,7 @@ class TransformerBatch : public DecodingBatch {
  private:
   Transformer transformer_;
   torch::Device device_;
+  ReturnWeights return_attention_;
   DecoderCache cache_;
 };
 
@@ -55,8 +60,9 @@ class TransformerBatch : public DecodingBatch {
 TransformerStepModel::TransformerStepModel(Transformer transformer, torch::Device device)
     : transformer_(std::move(transformer)), device_(device) {}
 
-std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids>& sources) const {
-  return std::make_unique<TransformerBatch>(transformer_, device_, sources);
+std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids>& sources,
+                                                           ReturnWeights return_attention) const {
+  return std::make_unique<TransformerBatch>(transformer_, device_, sources, return_attention);
 }
 
 }  // namespace transmute

@@ -10,7 +10,7 @@ namespace transmute {
 class TransformerStepModel : public StepModel {
  public:
   TransformerStepModel(Transformer transformer, torch::Device device);
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources) const override;
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, ReturnWeights return_attention) const override;
 
  private:
   Transformer transformer_;

@@ -2,18 +2,18 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <torch/torch.h>
+#include <transmute/common/threads.h>
 #include <transmute/model/threading.h>
 #include <transmute/translation/device.h>
 #include <transmute/translation/engine.h>
 
-#include <mutex>
 #include <stdexcept>
 
 namespace transmute {
 
 namespace {
 
-int worker_count(const TranslatorOptions& options, torch::Device device) {
+int thread_count(const TranslatorOptions& options, torch::Device device) {
   if (options.threads < 0)
     throw std::invalid_argument(fmt::format("threads must not be negative, not {}", options.threads));
   if (!device.is_cpu()) return 1;
@@ -24,18 +24,19 @@ int worker_count(const TranslatorOptions& options, torch::Device device) {
 
 struct Translator::State {
   State(LoadedModel model, torch::Device device, int threads)
-      : workers(threads, run_operations_on_this_thread_only),
-        engine(std::move(model.transformer), std::move(model.tokenizer), device, workers) {}
+      : threads(threads, run_operations_on_this_thread_only),
+        engine(std::move(model.transformer), std::move(model.tokenizer), device,
+               [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
+  }
 
-  std::mutex turn;
-  WorkerCrew workers;
+  ThreadPool threads;
   TranslationEngine engine;
 };
 
-Translator::Translator(const std::string& model_folder, const TranslatorOptions& options) {
+Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
-  const int threads = worker_count(options, device);
-  state_ = std::make_unique<State>(load_model_folder(model_folder, device), device, threads);
+  const int threads = thread_count(options, device);
+  state_ = std::make_unique<State>(load_model_folder(model, device), device, threads);
 }
 
 Translator::~Translator() = default;
@@ -47,9 +48,9 @@ std::string Translator::translate(const std::string& text, const TranslationOpti
 }
 
 std::vector<Translation> Translator::translate_batch(const std::vector<std::string>& texts,
-                                                     const TranslationOptions& options) const {
-  const std::lock_guard<std::mutex> turn(state_->turn);
-  return state_->engine.translate(texts, options);
+                                                     const TranslationOptions& options,
+                                                     const TranslationHooks& hooks) const {
+  return state_->engine.translate(texts, options, hooks);
 }
 
 }  // namespace transmute

@@ -2,6 +2,7 @@
 
 #include <transmute/translation/search_options.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,12 +12,12 @@ namespace transmute {
 /// How a model is opened.
 struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
-  int threads = 0;             ///< workers on the CPU, each with a batch of its own; 0 means one per core
+  int threads = 0;             ///< on the CPU, each with a batch of its own; 0 means one per core
 };
 
 struct TranslationOptions {
   SearchOptions search;
-  int64_t batch_size = 64;          ///< sentences that a worker decodes together
+  int64_t batch_size = 64;          ///< sentences that a thread decodes together
   int64_t batch_tokens = 4096;      ///< and their padded source tokens at most
   int64_t max_source_tokens = 256;  ///< longer input is split at sentence, clause or word ends and rejoined
 };
@@ -24,22 +25,45 @@ struct TranslationOptions {
 struct Hypothesis {
   std::string text;
   double score = 0;            ///< ranks the hypotheses: log P / length penalty
-  double log_probability = 0;  ///< natural logarithm of P(text | source)
+  double log_probability = 0;  ///< natural logarithm of P(text | source), the end included
+  std::vector<std::string> tokens;
+  std::vector<double> token_scores;  ///< natural log-probability of each token; the end's is what is left
+  /// Where asked for (SearchOptions::alignments): for each token the attention to each source token, the last layer's
+  /// cross-attention averaged over its heads. What a row lacks to 1 went to the end of the source.
+  std::vector<std::vector<float>> alignment;
 };
 
 /// The hypotheses of one input line, best first. An input without content has one, empty, with probability 1.
 struct Translation {
   std::vector<Hypothesis> hypotheses;
+  std::vector<std::string> source_tokens;
   int parts = 1;  ///< into how many an over-long input was split; then there is one hypothesis
 };
 
+/// What a caller can watch and stop while its texts are translated. The functions are called from the translator's
+/// threads, but never two at once for one call; what they throw ends the call.
+struct TranslationHooks {
+  /// Text `text` of the call as far as its best translation is certain, after each token more: a stream for people who
+  /// read along. The last call for a text has the whole translation; texts without content have none.
+  std::function<void(size_t text, const std::string& so_far)> on_text{};
+  /// After each text that is done.
+  std::function<void(size_t done, size_t total)> on_progress{};
+  /// Asked after every token; true ends the call with Cancelled within one step of the decoder.
+  std::function<bool()> should_stop{};
+};
+
 /// A trained model, ready to translate. For applications: needs no LibTorch header.
+///
+/// Safe to use from many threads at once: calls share the translator's own threads, which take batches from the waiting
+/// calls in turn. The settings of the application's threads, OpenMP's and LibTorch's among them, are left alone. Memory
+/// beyond the texts themselves is bounded by the batch of each thread.
 class Translator {
  public:
   /// Opens a model folder.
   /// @throws std::runtime_error where it is missing or damaged; std::invalid_argument for options that cannot
   /// be met.
-  explicit Translator(const std::string& model_folder, const TranslatorOptions& options = {});
+  explicit Translator(const std::string& model, const TranslatorOptions& options = {});
+  /// No call may be under way.
   ~Translator();
   Translator(Translator&&) noexcept;
   Translator& operator=(Translator&&) noexcept;
@@ -47,10 +71,11 @@ class Translator {
   /// The best translation of one text.
   std::string translate(const std::string& text, const TranslationOptions& options = {}) const;
 
-  /// One result per text, in order. May be called from several threads; calls take turns.
-  /// @throws std::invalid_argument where an option is out of range.
+  /// One result per text, in order.
+  /// @throws std::invalid_argument where an option is out of range or a text is not UTF-8; Cancelled.
   std::vector<Translation> translate_batch(const std::vector<std::string>& texts,
-                                           const TranslationOptions& options = {}) const;
+                                           const TranslationOptions& options = {},
+                                           const TranslationHooks& hooks = {}) const;
 
  private:
   struct State;

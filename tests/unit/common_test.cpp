@@ -520,6 +520,90 @@ TEST(WorkerCrew, ServesManyRounds) {
   EXPECT_THAT(rounds, ElementsAre(5000, 5000, 5000));
 }
 
+TEST(ThreadPool, NeedsAThread) {
+  EXPECT_THROW(ThreadPool pool(0), std::invalid_argument);
+}
+
+TEST(ThreadPool, DoesEachPieceOnceOnThreadsOfItsOwn) {
+  std::atomic<int> started{0};
+  ThreadPool pool(3, [&] { ++started; });
+  std::vector<std::atomic<int>> done(1000);
+  std::atomic<bool> on_caller{false};
+  const auto caller = std::this_thread::get_id();
+  pool.for_each(done.size(), [&](size_t piece) {
+    ++done[piece];
+    if (std::this_thread::get_id() == caller) on_caller = true;
+  });
+  for (const auto& count : done) ASSERT_EQ(count, 1);
+  EXPECT_FALSE(on_caller);
+  EXPECT_LE(started, 3);
+  EXPECT_GE(started, 1);
+  pool.for_each(0, [](size_t) { FAIL() << "there is no piece"; });
+}
+
+TEST(ThreadPool, ServesManyCallersAtOnce) {
+  ThreadPool pool(2);
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0};
+  for (int caller = 0; caller < 8; ++caller)
+    callers.emplace_back([&, caller] {
+      for (int round = 0; round < 50; ++round) {
+        std::atomic<size_t> sum{0};
+        const auto count = static_cast<size_t>(caller * 7 + round % 5);
+        pool.for_each(count, [&](size_t piece) { sum += piece + 1; });
+        if (sum != count * (count + 1) / 2) ++wrong;
+      }
+    });
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadPool, DoesNotLetAShortCallWaitForALongOne) {
+  ThreadPool pool(1);
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool begun = false, short_waits = false;
+  std::atomic<size_t> pieces_of_long{0};
+  std::thread long_caller([&] {
+    pool.for_each(1000, [&](size_t piece) {
+      ++pieces_of_long;
+      if (piece != 0) return;
+      std::unique_lock<std::mutex> lock(mutex);
+      begun = true;
+      changed.notify_all();
+      changed.wait(lock, [&] { return short_waits; });
+      lock.unlock();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the short call gets in line meanwhile
+    });
+  });
+  size_t seen = 0;
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return begun; });
+    short_waits = true;
+  }
+  changed.notify_all();
+  pool.for_each(1, [&](size_t) { seen = pieces_of_long; });
+  long_caller.join();
+  EXPECT_LT(seen, 1000U);
+}
+
+TEST(ThreadPool, RethrowsAndBeginsNothingMoreOfThatCall) {
+  ThreadPool pool(1);
+  std::atomic<int> begun{0};
+  EXPECT_EQ(message_of<std::runtime_error>([&] {
+              pool.for_each(100, [&](size_t piece) {
+                ++begun;
+                if (piece == 3) throw std::runtime_error("piece 3");
+              });
+            }),
+            "piece 3");
+  EXPECT_EQ(begun, 4);
+  size_t after = 0;
+  pool.for_each(1, [&](size_t) { ++after; });
+  EXPECT_EQ(after, 1U);
+}
+
 TEST(FormatDuration, ShowsMinutesAndHours) {
   EXPECT_EQ(format_duration(0), "0:00");
   EXPECT_EQ(format_duration(7), "0:07");

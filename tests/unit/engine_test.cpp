@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <transmute/common/threads.h>
 #include <transmute/model/threading.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
@@ -88,9 +90,10 @@ TEST(SplitIds, LosesNothingAndKeepsTheLimit) {
 class Engine : public ::testing::Test {
  protected:
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
-                                     int workers = 1) {
-    WorkerCrew crew(workers, run_operations_on_this_thread_only);
-    return TranslationEngine(transformer, tokenizer, torch::kCPU, crew).translate(texts, options);
+                                     int threads = 1, const TranslationHooks& hooks = {}) {
+    ThreadPool pool(threads, run_operations_on_this_thread_only);
+    const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
+    return TranslationEngine(transformer, tokenizer, torch::kCPU, parallel_for).translate(texts, options, hooks);
   }
 
   static TranslationOptions few_tokens() {
@@ -182,6 +185,90 @@ TEST_F(Engine, SplitsOverlongTextAndJoinsItsTranslations) {
   EXPECT_EQ(found.hypotheses[0].text, joined);
   EXPECT_NEAR(found.hypotheses[0].log_probability,
               apart[0].hypotheses[0].log_probability + apart[1].hypotheses[0].log_probability, 1e-3);
+}
+
+TEST_F(Engine, GivesTokensAndTheirScoresAndAlignmentsWhereAskedFor) {
+  TranslationOptions options = few_tokens();
+  options.search.num_hypotheses = 2;
+  EXPECT_THAT(translate({"the"}, options).at(0).hypotheses.at(0).alignment, IsEmpty());
+  options.search.alignments = true;
+  for (const auto& translation : translate({"the red house is near.", "the", ""}, options)) {
+    for (const auto& hypothesis : translation.hypotheses) {
+      ASSERT_EQ(hypothesis.token_scores.size(), hypothesis.tokens.size());
+      double sum = 0;
+      for (const double score : hypothesis.token_scores) sum += score;
+      EXPECT_GE(sum, hypothesis.log_probability - 1e-6) << "the rest is the end's";
+      ASSERT_EQ(hypothesis.alignment.size(), hypothesis.tokens.size());
+      for (const auto& row : hypothesis.alignment) {
+        ASSERT_EQ(row.size(), translation.source_tokens.size());
+        EXPECT_LT(std::accumulate(row.begin(), row.end(), 0.0), 1);
+      }
+    }
+  }
+}
+
+TEST_F(Engine, AlignsThePartsOfOverlongTextEachWithItsOwn) {
+  const std::string first = "the red house is near.";
+  TranslationOptions options = few_tokens();
+  options.search.alignments = true;
+  options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode(first).size());
+  const auto apart = translate({first, "the old train is far."}, options);
+  const auto whole = translate({first + " the old train is far."}, options).at(0);
+  ASSERT_EQ(whole.parts, 2);
+  const auto& rows = whole.hypotheses.at(0).alignment;
+  const auto& first_rows = apart[0].hypotheses[0].alignment;
+  const auto& second_rows = apart[1].hypotheses[0].alignment;
+  const size_t first_width = apart[0].source_tokens.size();
+  ASSERT_EQ(whole.source_tokens.size(), first_width + apart[1].source_tokens.size());
+  ASSERT_EQ(rows.size(), first_rows.size() + second_rows.size());
+  ASSERT_EQ(whole.hypotheses[0].tokens.size(), rows.size());
+  for (size_t t = 0; t < rows.size(); ++t)
+    for (size_t s = 0; s < whole.source_tokens.size(); ++s) {
+      const bool in_first = t < first_rows.size();
+      const double expected = in_first != (s < first_width) ? 0.0
+                              : in_first                    ? first_rows[t][s]
+                                                            : second_rows[t - first_rows.size()][s - first_width];
+      ASSERT_NEAR(rows[t][s], expected, 1e-5);
+    }
+}
+
+TEST_F(Engine, TellsTheCertainTextAsItGrowsAndTheProgress) {
+  const std::vector<std::string> texts{"the red house is near.", "", "the old train is closed.",
+                                       "the red house is near. the old train is far."};
+  for (const int64_t beam_size : {1, 4}) {
+    TranslationOptions options = few_tokens();
+    options.search.beam_size = beam_size;
+    options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode(texts[2]).size());
+    std::vector<std::vector<std::string>> told(texts.size());
+    std::vector<size_t> progress;
+    TranslationHooks hooks;
+    hooks.on_text = [&](size_t text, const std::string& so_far) { told.at(text).push_back(so_far); };
+    hooks.on_progress = [&](size_t done, size_t total) {
+      EXPECT_EQ(total, texts.size());
+      progress.push_back(done);
+    };
+    const auto found = translate(texts, options, 2, hooks);
+    EXPECT_EQ(found[3].parts, 2);
+    EXPECT_THAT(told[1], IsEmpty());
+    EXPECT_THAT(told[3], SizeIs(1)) << "parts are told together";
+    for (const size_t text : {0, 2, 3}) {
+      ASSERT_FALSE(told[text].empty());
+      EXPECT_EQ(told[text].back(), found[text].hypotheses[0].text);
+      for (size_t i = 1; i < told[text].size(); ++i)
+        EXPECT_EQ(told[text][i].compare(0, told[text][i - 1].size(), told[text][i - 1]), 0) << told[text][i];
+    }
+    const size_t fewest = beam_size == 1 ? found[0].hypotheses[0].tokens.size() : 1;
+    EXPECT_GE(told[0].size(), fewest);
+    EXPECT_THAT(progress, ElementsAre(2, 3, 4));
+  }
+}
+
+TEST_F(Engine, StopsWhereTheCallerAsksItTo) {
+  int asked = 0;
+  TranslationHooks hooks;
+  hooks.should_stop = [&] { return ++asked == 3; };
+  EXPECT_THROW(translate(tiny_english(), TranslationOptions(), 1, hooks), Cancelled);
+  EXPECT_EQ(asked, 3);
 }
 
 TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {

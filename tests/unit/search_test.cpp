@@ -49,7 +49,7 @@ class TableBatch : public DecodingBatch {
   TableBatch(const Table& table, int64_t vocabulary, std::vector<Ids> sources)
       : table_(table), vocabulary_(vocabulary), sources_(std::move(sources)), prefixes_(sources_.size()) {}
 
-  torch::Tensor step(const torch::Tensor& ids) override {
+  NextToken step(const torch::Tensor& ids) override {
     EXPECT_EQ(ids.scalar_type(), torch::kLong);
     const auto beam = static_cast<int64_t>(prefixes_.size() / sources_.size());
     if (ids.sizes() != torch::IntArrayRef({static_cast<int64_t>(sources_.size()), beam}))
@@ -65,7 +65,7 @@ class TableBatch : public DecodingBatch {
       for (const auto& [token, probability] : table_(sources_[static_cast<size_t>(b)], after_begin))
         log_probs[b][n][token] = std::log(probability);
     }
-    return log_probs;
+    return {log_probs, {}};
   }
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
@@ -96,7 +96,7 @@ class TableModel : public StepModel {
  public:
   explicit TableModel(Table table, int64_t words = 5)
       : table_(std::move(table)), vocabulary_(special_ids::kCount + words) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources) const override {
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, ReturnWeights) const override {
     return std::make_unique<TableBatch>(table_, vocabulary_, sources);
   }
 
@@ -523,6 +523,47 @@ TEST(SearchOptions, AreThePapersByDefault) {
   EXPECT_EQ(options.beam_size, 4);
   EXPECT_EQ(options.length_alpha, 0.6);
   EXPECT_EQ(options.max_extra_length, 50);
+}
+
+TEST(SearchHooks, TellTokensOnlyWhenNoRivalCanChangeThem) {
+  // kA starts better; what follows decides for kB.
+  const Table table = written(
+      {{{}, {{kA, 0.55}, {kB, 0.45}}}, {{kA}, {{kC, 0.4}, {kD, 0.6}}}, {{kB}, {{kC, 1.0}}}, {{kB, kC}, {{kD, 1.0}}}});
+  SearchHooks hooks;
+  std::vector<Ids> told;
+  hooks.on_tokens = [&](size_t sentence, const Ids& certain) {
+    EXPECT_EQ(sentence, 0U);
+    told.push_back(certain);
+  };
+  beam_search(TableModel(table), {{kA, kA}}, options_of(1), hooks);
+  EXPECT_THAT(told, ElementsAre(Ids{kA}, Ids{kA, kD}));
+  told.clear();
+  const auto best = beam_search(TableModel(table), {{kA, kA}}, options_of(2), hooks).at(0).at(0);
+  EXPECT_EQ(best.ids, (Ids{kB, kC, kD}));
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back(), best.ids);
+  EXPECT_EQ(told.front().front(), kB) << "not before the first choice is decided";
+}
+
+TEST(SearchHooks, EndTheSearch) {
+  SearchHooks hooks;
+  int asked = 0;
+  hooks.should_stop = [&] { return ++asked == 2; };
+  const Table endless = [](const Ids&, const Ids&) { return Distribution{{kA, 1.0}}; };
+  EXPECT_THROW(beam_search(TableModel(endless), {{kA}}, options_of(2), hooks), Cancelled);
+  EXPECT_EQ(asked, 2);
+}
+
+TEST(TokenScores, SumToTheLogProbability) {
+  const Table table = written({{{}, {{kA, 0.25}, {kB, 0.75}}}, {{kB}, {{kC, 0.5}, {kEnd, 0.5}}}});
+  const auto found = beam_search(TableModel(table), {{kA}}, options_of(4, 0, 4)).at(0);
+  for (const auto& hypothesis : found) {
+    ASSERT_EQ(hypothesis.token_scores.size(), hypothesis.ids.size() + 1);
+    double sum = 0;
+    for (const double score : hypothesis.token_scores) sum += score;
+    EXPECT_NEAR(sum, hypothesis.log_probability, kTolerance);
+    EXPECT_NEAR(hypothesis.token_scores.front(), std::log(hypothesis.ids.front() == kA ? 0.25 : 0.75), kTolerance);
+  }
 }
 
 }  // namespace
