@@ -11,8 +11,8 @@ function(transmute_common_settings target)
   # Square roots and comparisons in loops are only vectorised where they need set neither errno nor traps.
   target_compile_options(${target} PRIVATE -Wall -Wextra -fno-math-errno -fno-trapping-math)
   if(TRANSMUTE_SANITIZE)
-    target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-omit-frame-pointer)
-    target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+    target_compile_options(${target} PUBLIC -fsanitize=${TRANSMUTE_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${TRANSMUTE_SANITIZE})
   endif()
   if(TRANSMUTE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
@@ -30,6 +30,12 @@ function(transmute_library name)
   target_include_directories(transmute_${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>")
   target_link_libraries(transmute_${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   transmute_common_settings(transmute_${name})
+endfunction()
+
+# transmute_program(<name> SOURCES <file>... LINKS <target>...): a program that is installed.
+function(transmute_program name)
+  transmute_executable(${name} ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY TRANSMUTE_PROGRAMS ${name})
 endfunction()
 
 # transmute_executable(<name> SOURCES <file>... LINKS <target>...): a program, or a binary of tests.

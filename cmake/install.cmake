@@ -1,0 +1,62 @@
+# What an application gets: one library, shared and static, with the headers, the programs, and the files by which CMake
+# and pkg-config find them.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(_transmute_parts transmute_common transmute_tokenizer transmute_model transmute_translation transmute_training)
+set(_transmute_dependencies transmute::torch transmute::sentencepiece transmute::yaml_cpp transmute::spdlog
+  transmute::json transmute::zlib transmute::icu)
+
+# transmute_installed_library(<name> <type>): a library of all the parts' objects.
+function(transmute_installed_library name type)
+  add_library(${name} ${type})
+  foreach(part IN LISTS _transmute_parts)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${part}>)
+  endforeach()
+  target_link_libraries(${name} PRIVATE ${_transmute_dependencies} ${CMAKE_DL_LIBS})
+  target_compile_features(${name} INTERFACE cxx_std_17)
+  target_include_directories(${name} INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  if(TRANSMUTE_SANITIZE)
+    target_link_options(${name} PUBLIC -fsanitize=${TRANSMUTE_SANITIZE})
+  endif()
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME transmute LINKER_LANGUAGE CXX
+    # While the version is 0.x, each minor one may break the binary interface.
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()
+
+transmute_installed_library(transmute SHARED)
+transmute_installed_library(transmute_static STATIC)
+set_target_properties(transmute_static PROPERTIES EXPORT_NAME static)
+add_library(transmute::transmute ALIAS transmute)
+
+install(TARGETS transmute EXPORT transmuteSharedTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS transmute_static EXPORT transmuteStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+foreach(folder IN ITEMS common tokenizer model translation training)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute"
+    FILES_MATCHING PATTERN "*.h" PATTERN transmute.h EXCLUDE)
+endforeach()
+install(FILES "${PROJECT_SOURCE_DIR}/translation/transmute.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+
+if(TRANSMUTE_BUILD_PROGRAMS)
+  get_property(_transmute_programs GLOBAL PROPERTY TRANSMUTE_PROGRAMS)
+  file(RELATIVE_PATH _transmute_libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set_target_properties(${_transmute_programs} PROPERTIES
+    INSTALL_RPATH "$ORIGIN/${_transmute_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${_transmute_programs} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+set(_transmute_package "${CMAKE_INSTALL_LIBDIR}/cmake/transmute")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/transmuteConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/transmuteConfig.cmake" INSTALL_DESTINATION "${_transmute_package}"
+  NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/transmuteConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/transmuteConfig.cmake" "${PROJECT_BINARY_DIR}/transmuteConfigVersion.cmake"
+  DESTINATION "${_transmute_package}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/third_party" DESTINATION "${_transmute_package}" FILES_MATCHING PATTERN "*.cmake")
+install(EXPORT transmuteSharedTargets NAMESPACE transmute:: DESTINATION "${_transmute_package}")
+install(EXPORT transmuteStaticTargets NAMESPACE transmute:: DESTINATION "${_transmute_package}")
+
+file(RELATIVE_PATH TRANSMUTE_PREFIX_FROM_PC "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/transmute.pc.in" "${PROJECT_BINARY_DIR}/transmute.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/transmute.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

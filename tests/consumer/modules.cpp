@@ -1,0 +1,38 @@
+// The lower level, for those who use LibTorch themselves: modules MODEL TEXT prints the log-probability of the best
+// translation, once as the search says and once by teacher forcing, and its perplexity.
+
+#include <torch/torch.h>
+#include <transmute/translation/model_folder.h>
+#include <transmute/translation/search.h>
+#include <transmute/translation/transformer_step_model.h>
+
+#include <cmath>
+#include <iostream>
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: modules MODEL TEXT\n";
+    return 2;
+  }
+  const torch::NoGradGuard no_grad;
+  transmute::LoadedModel model = transmute::load_model_folder(argv[1], torch::kCPU);
+
+  const transmute::Ids source = model.tokenizer.source().encode(argv[2]);
+  const transmute::TransformerStepModel steps(model.transformer, torch::kCPU);
+  const transmute::IdHypothesis best = transmute::beam_search(steps, {source}, {}).at(0).at(0);
+
+  namespace ids = transmute::special_ids;
+  transmute::Ids with_end = source, input{ids::kBegin}, output = best.ids;
+  with_end.push_back(ids::kEnd);
+  input.insert(input.end(), best.ids.begin(), best.ids.end());
+  output.push_back(ids::kEnd);
+  const auto row = [](const transmute::Ids& values) { return torch::tensor(values, torch::kLong).unsqueeze(0); };
+  const torch::Tensor log_probs =
+      torch::log_softmax(model.transformer->forward(row(with_end), row(input)), -1);  // [1,T,V]
+  const double forced = log_probs.gather(2, row(output).unsqueeze(2)).sum().item<double>();
+
+  std::cout << model.tokenizer.target().decode(best.ids) << '\n'
+            << best.log_probability << ' ' << forced << '\n'
+            << "perplexity " << std::exp(-forced / static_cast<double>(output.size())) << '\n';
+  return std::abs(forced - best.log_probability) < 1e-3 ? 0 : 1;
+}

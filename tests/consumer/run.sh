@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs transmute into a clean folder, builds the foreign project beside this file against it, and runs it.
+# usage: run.sh BUILD_FOLDER
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "consumer: $*" >&2
+  exit 1
+}
+
+cmake --install "$build" --prefix "$work/first" >"$work/install.log" || fail "$(cat "$work/install.log")"
+mv "$work/first" "$work/prefix" # it must not matter where it is
+prefix=$work/prefix
+libraries=$(dirname "$(find "$prefix" -name libtransmute.so)")
+
+# A small model, by the installed programs.
+"$prefix/bin/make_demo_corpus" --output "$work/data" --max-number 99 >/dev/null
+cat >"$work/tiny.yaml" <<END
+data: {folder: "$work/data", train_source: train.en, train_target: train.de}
+tokenizer: {vocab_size: 200}
+model: {num_encoder_layers: 1, num_decoder_layers: 1, d_model: 32, num_heads: 2, d_ff: 64}
+training: {max_steps: 30, batch_tokens: 1000, warmup_steps: 10}
+END
+"$prefix/bin/train" --config "$work/tiny.yaml" --run-folder "$work/run" >"$work/train.log" 2>&1 ||
+  fail "$(tail "$work/train.log")"
+model=$work/run/model
+head -n 40 "$work/data/test.en" >"$work/lines.en"
+"$prefix/bin/translate" --model "$model" <"$work/lines.en" >"$work/lines.de"
+
+# CMake.
+cp -r "$here" "$work/project"
+cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
+  >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
+cmake --build "$work/build" >"$work/build.log" 2>&1 || fail "$(cat "$work/build.log")"
+for program in thread_pool static_thread_pool; do
+  "$work/build/$program" "$model" 4 <"$work/lines.en" | cmp - "$work/lines.de" || fail "$program: other translations"
+done
+"$work/build/modules" "$model" "$(head -n 1 "$work/lines.en")" || fail "modules"
+
+# pkg-config, in C.
+if command -v pkg-config >/dev/null; then
+  # shellcheck disable=SC2046 # flags
+  "${CC:-cc}" "$here/translate.c" -o "$work/translate_c" \
+    $(PKG_CONFIG_PATH="$libraries/pkgconfig" pkg-config --cflags --libs transmute) || fail "pkg-config"
+  LD_LIBRARY_PATH="$libraries" "$work/translate_c" "$model" "$(head -n 1 "$work/lines.en")" 2>/dev/null |
+    head -n 1 | cut -f 1 | cmp - <(head -n 1 "$work/lines.de") || fail "translate_c: another translation"
+fi
+if "$work/build/translate_c" "$work/missing" text 2>"$work/error"; then fail "translate_c found a missing model"; fi
+grep -q missing "$work/error" || fail "no word about the missing model: $(cat "$work/error")"
+echo "consumer: all ran"

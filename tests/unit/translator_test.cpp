@@ -1,0 +1,202 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/translator.h>
+#include <transmute/translation/transmute.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::TemporaryFolder;
+using testing::tiny_english;
+
+// An untrained model in a folder.
+class ATranslator : public ::testing::Test {
+ protected:
+  ATranslator() {
+    const Tokenizer tokenizer = testing::tiny_tokenizer();
+    save_model_folder(model(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+  }
+  std::string model() const { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TranslationOptions few_tokens() {
+  TranslationOptions options;
+  options.search.max_extra_length = 5;
+  return options;
+}
+
+// How many sentences each thread translates; a long run under the thread sanitizer sets more.
+size_t sentences_per_thread() {
+  const char* given = std::getenv("TRANSMUTE_STRESS_SENTENCES");
+  return given != nullptr ? std::strtoul(given, nullptr, 10) : 30;
+}
+
+TEST_F(ATranslator, ServesManyThreadsAtOnce) {
+  TranslatorOptions options;
+  options.threads = 3;
+  const Translator translator(model(), options);
+  const std::vector<std::string> texts = tiny_english();
+  std::vector<std::string> expected;
+  for (const auto& text : texts) expected.push_back(translator.translate(text, few_tokens()));
+
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < 8; ++thread)
+    threads.emplace_back([&, thread] {
+      for (size_t i = 0; i < sentences_per_thread(); i += 3) {
+        const size_t first = (i * 7 + thread * 13) % (texts.size() - 2);
+        if (translator.translate(texts[first], few_tokens()) != expected[first]) ++wrong;
+        const auto two = translator.translate_batch({texts[first + 1], texts[first + 2]}, few_tokens());
+        for (size_t k : {1, 2})
+          if (two[k - 1].hypotheses[0].text != expected[first + k]) ++wrong;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(ATranslator, LeavesTheThreadsOfTheApplicationAlone) {
+  torch::set_num_threads(3);
+  TranslatorOptions options;
+  options.threads = 2;
+  const Translator translator(model(), options);
+  translator.translate("the red house is near.", few_tokens());
+  EXPECT_EQ(torch::get_num_threads(), 3);
+  int of_a_new_thread = 0;
+  std::thread([&] { of_a_new_thread = torch::get_num_threads(); }).join();
+  EXPECT_EQ(of_a_new_thread, 3);
+}
+
+TEST_F(ATranslator, IsUsableAfterACallThatFailedOrWasCancelled) {
+  const Translator translator(model());
+  TranslationHooks stop;
+  stop.should_stop = [] { return true; };
+  EXPECT_THROW(translator.translate_batch(tiny_english(), few_tokens(), stop), Cancelled);
+  TranslationHooks broken;
+  broken.on_progress = [](size_t, size_t) { throw std::logic_error("the caller's own"); };
+  EXPECT_EQ(message_of<std::logic_error>([&] { translator.translate_batch({"the"}, few_tokens(), broken); }),
+            "the caller's own");
+  EXPECT_EQ(translator.translate_batch({"the", "house"}, few_tokens()).size(), 2U);
+}
+
+TEST_F(ATranslator, IsTheSameThroughTheCInterface) {
+  const Translator translator(model());
+  TranslationOptions options = few_tokens();
+  options.search.num_hypotheses = 2;
+  options.search.alignments = true;
+  const auto expected = translator.translate_batch({"the red house is near.", ""}, options);
+
+  char* error = nullptr;
+  transmute_translator* in_c = transmute_open(model().c_str(), nullptr, &error);
+  ASSERT_NE(in_c, nullptr) << error;
+  transmute_translation_options c_options = transmute_translation_options_default();
+  EXPECT_EQ(c_options.beam_size, options.search.beam_size);
+  EXPECT_EQ(c_options.max_source_tokens, options.max_source_tokens);
+  c_options.max_extra_length = 5;
+  c_options.num_hypotheses = 2;
+  c_options.alignments = 1;
+  struct Seen {
+    std::string text;
+    size_t done = 0;
+  } seen;
+  c_options.user = &seen;
+  c_options.on_text = [](void* user, size_t text, const char* so_far) {
+    if (text == 0) static_cast<Seen*>(user)->text = so_far;
+  };
+  c_options.on_progress = [](void* user, size_t done, size_t) { static_cast<Seen*>(user)->done = done; };
+  const char* texts[] = {"the red house is near.", ""};
+  transmute_result* result = transmute_translate(in_c, texts, 2, &c_options, &error);
+  ASSERT_NE(result, nullptr) << error;
+
+  ASSERT_EQ(transmute_result_count(result), 2U);
+  for (size_t t = 0; t < 2; ++t) {
+    ASSERT_EQ(transmute_result_hypotheses(result, t), expected[t].hypotheses.size());
+    ASSERT_EQ(transmute_result_source_length(result, t), expected[t].source_tokens.size());
+    for (size_t h = 0; h < expected[t].hypotheses.size(); ++h) {
+      const Hypothesis& hypothesis = expected[t].hypotheses[h];
+      EXPECT_EQ(transmute_result_text(result, t, h), hypothesis.text);
+      EXPECT_EQ(transmute_result_score(result, t, h), hypothesis.score);
+      EXPECT_EQ(transmute_result_log_probability(result, t, h), hypothesis.log_probability);
+      ASSERT_EQ(transmute_result_length(result, t, h), hypothesis.tokens.size());
+      for (size_t i = 0; i < hypothesis.tokens.size(); ++i) {
+        EXPECT_EQ(transmute_result_token(result, t, h, i), hypothesis.tokens[i]);
+        EXPECT_EQ(transmute_result_token_score(result, t, h, i), hypothesis.token_scores[i]);
+        for (size_t s = 0; s < expected[t].source_tokens.size(); ++s)
+          EXPECT_EQ(transmute_result_alignment(result, t, h, i)[s], hypothesis.alignment[i][s]);
+      }
+    }
+  }
+  EXPECT_EQ(seen.text, expected[0].hypotheses[0].text);
+  EXPECT_EQ(seen.done, 2U);
+  EXPECT_EQ(transmute_result_text(result, 2, 0), nullptr);
+  EXPECT_EQ(transmute_result_text(result, 0, 2), nullptr);
+  EXPECT_EQ(transmute_result_token(result, 1, 0, 0), nullptr);
+  EXPECT_EQ(transmute_result_alignment(result, 1, 0, 0), nullptr);
+  transmute_result_free(result);
+
+  c_options.should_stop = [](void*) { return 1; };
+  EXPECT_EQ(transmute_translate(in_c, texts, 2, &c_options, &error), nullptr);
+  EXPECT_STREQ(error, "cancelled");
+  transmute_string_free(error);
+  transmute_close(in_c);
+}
+
+TEST_F(ATranslator, TellsMistakesThroughTheCInterface) {
+  char* error = nullptr;
+  const auto told = [&](const void* result) {
+    EXPECT_EQ(result, nullptr);
+    const std::string message = error != nullptr ? error : "";
+    transmute_string_free(error);
+    return message;
+  };
+  EXPECT_THAT(told(transmute_open(nullptr, nullptr, &error)), HasSubstr("NULL"));
+  EXPECT_THAT(told(transmute_open("/nowhere", nullptr, &error)), HasSubstr("/nowhere"));
+  EXPECT_EQ(transmute_open("/nowhere", nullptr, nullptr), nullptr) << "nobody asked for the message";
+
+  transmute_translator_options options = transmute_translator_options_default();
+  options.device = "toaster";
+  EXPECT_THAT(told(transmute_open(model().c_str(), &options, &error)), HasSubstr("toaster"));
+  options = transmute_translator_options_default();
+  options.struct_size = sizeof(options) + 8;
+  EXPECT_THAT(told(transmute_open(model().c_str(), &options, &error)), HasSubstr("newer version"));
+
+  // An older caller's struct ends earlier.
+  options.struct_size = offsetof(transmute_translator_options, threads);
+  options.threads = -1;
+  transmute_translator* translator = transmute_open(model().c_str(), &options, &error);
+  ASSERT_NE(translator, nullptr) << error;
+
+  const char* texts[] = {"gr\xfcn", nullptr};
+  EXPECT_THAT(told(transmute_translate(translator, texts, 1, nullptr, &error)), HasSubstr("UTF-8"));
+  EXPECT_THAT(told(transmute_translate(translator, texts, 2, nullptr, &error)), HasSubstr("text 1 is NULL"));
+  EXPECT_THAT(told(transmute_translate(nullptr, texts, 1, nullptr, &error)), HasSubstr("NULL"));
+  transmute_translation_options translation = transmute_translation_options_default();
+  translation.beam_size = 0;
+  const char* fine[] = {"the"};
+  EXPECT_THAT(told(transmute_translate(translator, fine, 1, &translation, &error)), HasSubstr("beam_size"));
+  transmute_result* none = transmute_translate(translator, nullptr, 0, nullptr, &error);
+  ASSERT_NE(none, nullptr);
+  EXPECT_EQ(transmute_result_count(none), 0U);
+  transmute_result_free(none);
+  transmute_result_free(nullptr);
+  transmute_close(translator);
+  transmute_close(nullptr);
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,212 @@
+#include <transmute/translation/translator.h>
+#include <transmute/translation/transmute.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+struct transmute_translator {
+  transmute::Translator translator;
+};
+
+struct transmute_result {
+  std::vector<transmute::Translation> translations;
+};
+
+namespace {
+
+void report(char** error, const char* message) {
+  if (error != nullptr) *error = strdup(message);
+}
+
+// Runs `body`; nothing thrown gets past it.
+template <typename Body>
+auto guarded(char** error, const Body& body) -> decltype(body()) {
+  if (error != nullptr) *error = nullptr;
+  try {
+    return body();
+  } catch (const std::exception& exception) {
+    report(error, exception.what());
+  } catch (...) {
+    report(error, "unknown error");
+  }
+  return nullptr;
+}
+
+// The caller's struct may be of an older, shorter version: what it lacks keeps its default.
+template <typename Options>
+Options read_options(const Options* given, void (*init)(Options*, size_t)) {
+  Options options;
+  init(&options, sizeof(options));
+  if (given == nullptr) return options;
+  if (given->struct_size < sizeof(size_t) || given->struct_size > sizeof(options))
+    throw std::invalid_argument(
+        "the options were not filled by their default function, or are those of a newer version of transmute");
+  std::memcpy(&options, given, given->struct_size);
+  return options;
+}
+
+template <typename Options>
+void write_options(const Options& defaults, Options* options, size_t struct_size) {
+  const size_t size = std::min(struct_size, sizeof(defaults));
+  std::memcpy(options, &defaults, size);
+  options->struct_size = size;
+}
+
+const transmute::Translation* find_text(const transmute_result* result, size_t text) {
+  return result != nullptr && text < result->translations.size() ? &result->translations[text] : nullptr;
+}
+
+const transmute::Hypothesis* find_hypothesis(const transmute_result* result, size_t text, size_t hypothesis) {
+  const auto* translation = find_text(result, text);
+  return translation != nullptr && hypothesis < translation->hypotheses.size() ? &translation->hypotheses[hypothesis]
+                                                                               : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+void transmute_translator_options_init(transmute_translator_options* options, size_t struct_size) {
+  static const transmute::TranslatorOptions kDefaults;
+  transmute_translator_options defaults{};
+  defaults.device = kDefaults.device.c_str();
+  defaults.threads = kDefaults.threads;
+  write_options(defaults, options, struct_size);
+}
+
+void transmute_translation_options_init(transmute_translation_options* options, size_t struct_size) {
+  const transmute::TranslationOptions ours;
+  transmute_translation_options defaults{};
+  defaults.beam_size = ours.search.beam_size;
+  defaults.num_hypotheses = ours.search.num_hypotheses;
+  defaults.length_alpha = ours.search.length_alpha;
+  defaults.max_extra_length = ours.search.max_extra_length;
+  defaults.alignments = ours.search.alignments ? 1 : 0;
+  defaults.batch_size = ours.batch_size;
+  defaults.batch_tokens = ours.batch_tokens;
+  defaults.max_source_tokens = ours.max_source_tokens;
+  write_options(defaults, options, struct_size);
+}
+
+const char* transmute_version(void) {
+  return TRANSMUTE_VERSION;
+}
+
+transmute_translator* transmute_open(const char* model, const transmute_translator_options* options, char** error) {
+  return guarded(error, [&] {
+    if (model == nullptr) throw std::invalid_argument("transmute_open: the model is NULL");
+    const auto given = read_options(options, transmute_translator_options_init);
+    transmute::TranslatorOptions ours;
+    if (given.device != nullptr) ours.device = given.device;
+    ours.threads = given.threads;
+    return new transmute_translator{transmute::Translator(model, ours)};
+  });
+}
+
+void transmute_close(transmute_translator* translator) {
+  delete translator;
+}
+
+transmute_result* transmute_translate(const transmute_translator* translator, const char* const* texts, size_t count,
+                                      const transmute_translation_options* options, char** error) {
+  return guarded(error, [&] {
+    if (translator == nullptr) throw std::invalid_argument("transmute_translate: the translator is NULL");
+    if (texts == nullptr && count > 0) throw std::invalid_argument("transmute_translate: the texts are NULL");
+    const auto given = read_options(options, transmute_translation_options_init);
+    transmute::TranslationOptions ours;
+    ours.search.beam_size = given.beam_size;
+    ours.search.num_hypotheses = given.num_hypotheses;
+    ours.search.length_alpha = given.length_alpha;
+    ours.search.max_extra_length = given.max_extra_length;
+    ours.search.alignments = given.alignments != 0;
+    ours.batch_size = given.batch_size;
+    ours.batch_tokens = given.batch_tokens;
+    ours.max_source_tokens = given.max_source_tokens;
+    transmute::TranslationHooks hooks;
+    if (given.on_text != nullptr)
+      hooks.on_text = [&](size_t text, const std::string& so_far) { given.on_text(given.user, text, so_far.c_str()); };
+    if (given.on_progress != nullptr)
+      hooks.on_progress = [&](size_t done, size_t total) { given.on_progress(given.user, done, total); };
+    if (given.should_stop != nullptr) hooks.should_stop = [&] { return given.should_stop(given.user) != 0; };
+
+    std::vector<std::string> strings;
+    for (size_t i = 0; i < count; ++i) {
+      if (texts[i] == nullptr)
+        throw std::invalid_argument("transmute_translate: text " + std::to_string(i) + " is NULL");
+      strings.emplace_back(texts[i]);
+    }
+    return new transmute_result{translator->translator.translate_batch(strings, ours, hooks)};
+  });
+}
+
+void transmute_result_free(transmute_result* result) {
+  delete result;
+}
+
+size_t transmute_result_count(const transmute_result* result) {
+  return result == nullptr ? 0 : result->translations.size();
+}
+
+size_t transmute_result_hypotheses(const transmute_result* result, size_t text) {
+  const auto* translation = find_text(result, text);
+  return translation == nullptr ? 0 : translation->hypotheses.size();
+}
+
+const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found == nullptr ? nullptr : found->text.c_str();
+}
+
+double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found == nullptr ? 0 : found->score;
+}
+
+double transmute_result_log_probability(const transmute_result* result, size_t text, size_t hypothesis) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found == nullptr ? 0 : found->log_probability;
+}
+
+size_t transmute_result_source_length(const transmute_result* result, size_t text) {
+  const auto* translation = find_text(result, text);
+  return translation == nullptr ? 0 : translation->source_tokens.size();
+}
+
+const char* transmute_result_source_token(const transmute_result* result, size_t text, size_t position) {
+  const auto* translation = find_text(result, text);
+  return translation != nullptr && position < translation->source_tokens.size()
+             ? translation->source_tokens[position].c_str()
+             : nullptr;
+}
+
+size_t transmute_result_length(const transmute_result* result, size_t text, size_t hypothesis) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found == nullptr ? 0 : found->tokens.size();
+}
+
+const char* transmute_result_token(const transmute_result* result, size_t text, size_t hypothesis, size_t position) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found != nullptr && position < found->tokens.size() ? found->tokens[position].c_str() : nullptr;
+}
+
+double transmute_result_token_score(const transmute_result* result, size_t text, size_t hypothesis, size_t position) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found != nullptr && position < found->token_scores.size() ? found->token_scores[position] : 0;
+}
+
+const float* transmute_result_alignment(const transmute_result* result, size_t text, size_t hypothesis,
+                                        size_t position) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found != nullptr && position < found->alignment.size() ? found->alignment[position].data() : nullptr;
+}
+
+void transmute_string_free(char* string) {
+  std::free(string);
+}
+
+}  // extern "C"

@@ -1,0 +1,110 @@
+/* The C interface of transmute: open a model, translate. For every language that can call C.
+ *
+ *     char* error = NULL;
+ *     transmute_translator* translator = transmute_open("runs/demo/model", NULL, &error);
+ *     const char* texts[] = {"five hundred"};
+ *     transmute_result* result = translator ? transmute_translate(translator, texts, 1, NULL, &error) : NULL;
+ *     if (result) puts(transmute_result_text(result, 0, 0));
+ *     else fprintf(stderr, "%s\n", error);
+ *     transmute_string_free(error);
+ *     transmute_result_free(result);
+ *     transmute_close(translator);
+ *
+ * Texts are UTF-8 and end with a zero byte. Functions that can fail return NULL and, where `error` is not NULL, set
+ * *error to a message for people, to be freed with transmute_string_free; nothing is ever thrown across this border.
+ * A translator may be used by many threads at once. A result may be read by many. All free functions take NULL.
+ */
+#ifndef TRANSMUTE_H
+#define TRANSMUTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct transmute_translator transmute_translator;
+typedef struct transmute_result transmute_result;
+
+/* How a model is opened. Fill it by transmute_translator_options_default(), then change what you like. */
+typedef struct transmute_translator_options {
+  size_t struct_size; /* set by the default function: lets the library grow the struct */
+  const char* device; /* "cpu", "cuda", "cuda:N" or "auto" */
+  int threads;        /* on the CPU, each with a batch of its own; 0: one per core */
+} transmute_translator_options;
+
+/* How texts are translated. Fill it by transmute_translation_options_default(), then change what you like. */
+typedef struct transmute_translation_options {
+  size_t struct_size;
+  int64_t beam_size;         /* 1: greedy search */
+  int64_t num_hypotheses;    /* translations of each text, at most beam_size */
+  double length_alpha;       /* log P / ((5 + length) / 6)^alpha ranks them */
+  int64_t max_extra_length;  /* a translation has at most so many tokens more than its source */
+  int alignments;            /* not 0: also transmute_result_alignment */
+  int64_t batch_size;        /* texts that a thread decodes together */
+  int64_t batch_tokens;      /* and their padded source tokens at most */
+  int64_t max_source_tokens; /* longer texts are translated in parts and rejoined */
+
+  /* Called, where not NULL, from the translator's threads, never two at once for one call. */
+  void (*on_text)(void* user, size_t text, const char* so_far); /* the certain beginning of a translation, growing */
+  void (*on_progress)(void* user, size_t done, size_t total);   /* texts */
+  int (*should_stop)(void* user);                               /* not 0 ends the call with the error "cancelled" */
+  void* user;
+} transmute_translation_options;
+
+void transmute_translator_options_init(transmute_translator_options* options, size_t struct_size);
+void transmute_translation_options_init(transmute_translation_options* options, size_t struct_size);
+
+static inline transmute_translator_options transmute_translator_options_default(void) {
+  transmute_translator_options options;
+  transmute_translator_options_init(&options, sizeof(options));
+  return options;
+}
+
+static inline transmute_translation_options transmute_translation_options_default(void) {
+  transmute_translation_options options;
+  transmute_translation_options_init(&options, sizeof(options));
+  return options;
+}
+
+/* "0.1.0". The string lives as long as the program. */
+const char* transmute_version(void);
+
+/* Opens a model. `options` may be NULL for the defaults. */
+transmute_translator* transmute_open(const char* model, const transmute_translator_options* options, char** error);
+
+/* No call may be under way. */
+void transmute_close(transmute_translator* translator);
+
+/* Translates `count` texts. `options` may be NULL for the defaults. */
+transmute_result* transmute_translate(const transmute_translator* translator, const char* const* texts, size_t count,
+                                      const transmute_translation_options* options, char** error);
+void transmute_result_free(transmute_result* result);
+
+/* What was found: `text` counts the texts given, `hypothesis` its translations, the best is 0. Numbers out of range
+ * get 0 or NULL. Strings and arrays belong to the result. */
+size_t transmute_result_count(const transmute_result* result);
+size_t transmute_result_hypotheses(const transmute_result* result, size_t text);
+const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis);
+double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis);
+double transmute_result_log_probability(const transmute_result* result, size_t text, size_t hypothesis);
+
+/* The tokens of a source text and of a translation. */
+size_t transmute_result_source_length(const transmute_result* result, size_t text);
+const char* transmute_result_source_token(const transmute_result* result, size_t text, size_t position);
+size_t transmute_result_length(const transmute_result* result, size_t text, size_t hypothesis);
+const char* transmute_result_token(const transmute_result* result, size_t text, size_t hypothesis, size_t position);
+double transmute_result_token_score(const transmute_result* result, size_t text, size_t hypothesis, size_t position);
+
+/* The attention of a token of the translation to each of the source_length tokens of the source, where asked for. */
+const float* transmute_result_alignment(const transmute_result* result, size_t text, size_t hypothesis,
+                                        size_t position);
+
+void transmute_string_free(char* string);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TRANSMUTE_H */
