@@ -54,6 +54,10 @@ void replace_folder(const std::string& fresh, const std::string& path) {
 
 }  // namespace
 
+std::string path_in(const std::string& folder, const std::string& name) {
+  return (fs::path(folder) / name).string();
+}
+
 std::string read_file(const std::string& path) {
   if (fs::is_directory(path)) throw std::runtime_error(path + ": is a folder; a file is needed");
   std::ifstream stream(path, std::ios::binary);

@@ -7,6 +7,9 @@
 
 namespace transmute {
 
+/// `folder/name`; an absolute name stays as it is.
+std::string path_in(const std::string& folder, const std::string& name);
+
 /// The whole content of a file, byte for byte.
 /// @throws std::runtime_error naming the file that cannot be read.
 std::string read_file(const std::string& path);

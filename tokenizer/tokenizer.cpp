@@ -24,10 +24,6 @@ constexpr int kTrainingThreads = 4;
 // SentencePiece passes over longer lines while it learns; they are still tokenised afterwards.
 constexpr int kMaxTrainingLineBytes = 1 << 16;
 
-std::string path_in(const std::string& folder, const char* file) {
-  return (std::filesystem::path(folder) / file).string();
-}
-
 std::shared_ptr<const SubwordModel> load_model(const std::string& path) {
   return std::make_shared<SubwordModel>(read_file(path), path);
 }

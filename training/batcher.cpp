@@ -13,6 +13,10 @@ namespace {
 // Keys of the two shuffles of an epoch.
 enum Purpose : uint64_t { kShufflePairs = 1, kShuffleBatches = 2 };
 
+// Pairs are sorted by length within pools of so many batches: little padding, and in each epoch other neighbours. (Sorted
+// as a whole, a small text falls into nearly the same batches every time.)
+constexpr int64_t kPoolBatches = 32;
+
 // Padded length that a pair takes on its longer side, begin or end included.
 int64_t padded_length(const ParallelText& text, size_t pair) {
   return static_cast<int64_t>(std::max(text.source.length(pair), text.target.length(pair))) + 1;
@@ -29,22 +33,26 @@ std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t
   std::vector<size_t> order(text.size());
   std::iota(order.begin(), order.end(), size_t{0});
   shuffle(order, combine_keys(seed, kShufflePairs, epoch));
-  // By target, then by source: the target side costs more, its padding is what to avoid first.
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::make_pair(text.target.length(a), text.source.length(a)) <
-           std::make_pair(text.target.length(b), text.source.length(b));
-  });
 
   std::vector<std::vector<size_t>> batches;
-  int64_t longest = 0;
-  for (const size_t pair : order) {
-    const int64_t length = std::max(longest, padded_length(text, pair));
-    if (batches.empty() || length * static_cast<int64_t>(batches.back().size() + 1) > batch_tokens) {
-      batches.emplace_back();
-      longest = 0;
+  for (auto begin = order.begin(); begin != order.end();) {
+    auto end = begin;
+    for (int64_t tokens = 0; end != order.end() && tokens < kPoolBatches * batch_tokens; ++end)
+      tokens += padded_length(text, *end);
+    // By target, then by source: the target side costs more, its padding is what to avoid first.
+    std::stable_sort(begin, end, [&](size_t a, size_t b) {
+      return std::make_pair(text.target.length(a), text.source.length(a)) <
+             std::make_pair(text.target.length(b), text.source.length(b));
+    });
+    int64_t longest = 0;
+    for (bool first = true; begin != end; ++begin, first = false) {
+      longest = std::max(longest, padded_length(text, *begin));
+      if (first || longest * static_cast<int64_t>(batches.back().size() + 1) > batch_tokens) {
+        batches.emplace_back();
+        longest = padded_length(text, *begin);
+      }
+      batches.back().push_back(*begin);
     }
-    longest = std::max(longest, padded_length(text, pair));
-    batches.back().push_back(pair);
   }
   shuffle(batches, combine_keys(seed, kShuffleBatches, epoch));
   return batches;

@@ -20,8 +20,8 @@ struct Batch {
 /// Numbers of the sentence pairs in each batch of an epoch, in the order in which they are trained on: a
 /// function of (seed, epoch) and the lengths alone.
 ///
-/// Pairs are shuffled, gathered by length, cut into batches of at most `batch_tokens` padded tokens on either
-/// side (one pair at least), and the batches shuffled.
+/// Pairs are shuffled, gathered by length within pools of 32 batches, cut into batches of at most `batch_tokens` padded
+/// tokens on either side (one pair at least), and the batches shuffled.
 std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
                                                int64_t epoch);
 

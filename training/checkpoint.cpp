@@ -22,10 +22,6 @@ constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "state.json";
 constexpr int kStateVersion = 1;
 
-std::string path_in(const std::string& folder, const char* file) {
-  return (fs::path(folder) / file).string();
-}
-
 std::string to_json(const TrainState& state) {
   Json json{{"version", kStateVersion},
             {"step", state.step},
@@ -71,7 +67,7 @@ std::vector<std::string> CheckpointStore::list() const {
 void CheckpointStore::save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
                            const Transformer& transformer, const Adam& optimizer, int64_t keep) const {
   ensure_writable_folder(folder_);
-  write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step).c_str()),
+  write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step)),
                           [&](const std::string& folder) {
                             save_model_folder(folder, config, tokenizer, transformer);
                             write_tensor_file(path_in(folder, kOptimizerFile), optimizer.state());

@@ -35,10 +35,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::string path_in(const std::string& folder, const std::string& file) {
-  return (fs::path(folder) / file).string();
-}
-
 std::vector<std::string> paths_in(const std::string& folder, const std::vector<std::string>& files) {
   std::vector<std::string> paths;
   for (const auto& file : files) paths.push_back(path_in(folder, file));
@@ -51,12 +47,6 @@ TextFiles train_files(const DataOptions& data) {
 
 TextFiles valid_files(const DataOptions& data) {
   return {paths_in(data.folder, data.valid_source), paths_in(data.folder, data.valid_target)};
-}
-
-int worker_count(int threads, torch::Device device) {
-  if (threads < 0) throw std::invalid_argument(fmt::format("threads must not be negative, not {}", threads));
-  if (!device.is_cpu()) return 1;
-  return threads == 0 ? available_cores() : threads;
 }
 
 std::vector<std::string> first_lines(const std::vector<std::string>& paths, int64_t count) {

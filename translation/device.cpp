@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
+#include <transmute/common/threads.h>
 
 #include <regex>
 #include <stdexcept>
@@ -26,6 +27,12 @@ torch::Device parse_device(const std::string& name) {
   if (index >= count)
     throw std::invalid_argument(fmt::format("device {}: there are only {} CUDA devices, numbered from 0", name, count));
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+int worker_count(int threads, torch::Device device) {
+  if (threads < 0) throw std::invalid_argument(fmt::format("threads must not be negative, not {}", threads));
+  if (!device.is_cpu()) return 1;
+  return threads == 0 ? available_cores() : threads;
 }
 
 }  // namespace transmute

@@ -10,4 +10,8 @@ namespace transmute {
 /// @throws std::invalid_argument for any other word, and where CUDA is asked for but not to be had.
 torch::Device parse_device(const std::string& name);
 
+/// How many workers to run: on the CPU `threads`, or where that is 0 one for each core; on another device 1.
+/// @throws std::invalid_argument where `threads` is negative.
+int worker_count(int threads, torch::Device device);
+
 }  // namespace transmute

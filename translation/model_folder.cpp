@@ -32,10 +32,6 @@ const EnumNames<EmbeddingTying> kTyings{
 constexpr Bounds<int64_t> kAtLeastOne{1};
 constexpr Bounds<double> kProbability{0.0, 0.99};
 
-std::string path_in(const std::string& folder, const char* file) {
-  return (fs::path(folder) / file).string();
-}
-
 // A run folder looks like a model folder but has its weights one level down.
 void check_is_model_folder(const std::string& folder) {
   if (!fs::is_directory(folder)) throw std::runtime_error(fmt::format("{}: no such model folder", folder));

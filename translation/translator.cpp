@@ -1,26 +1,12 @@
 #include <transmute/translation/translator.h>
 
-#include <spdlog/fmt/fmt.h>
 #include <torch/torch.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/threading.h>
 #include <transmute/translation/device.h>
 #include <transmute/translation/engine.h>
 
-#include <stdexcept>
-
 namespace transmute {
-
-namespace {
-
-int thread_count(const TranslatorOptions& options, torch::Device device) {
-  if (options.threads < 0)
-    throw std::invalid_argument(fmt::format("threads must not be negative, not {}", options.threads));
-  if (!device.is_cpu()) return 1;
-  return options.threads == 0 ? available_cores() : options.threads;
-}
-
-}  // namespace
 
 struct Translator::State {
   State(LoadedModel model, torch::Device device, int threads)
@@ -35,7 +21,7 @@ struct Translator::State {
 
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
-  const int threads = thread_count(options, device);
+  const int threads = worker_count(options.threads, device);
   state_ = std::make_unique<State>(load_model_folder(model, device), device, threads);
 }
 
