@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace transmute {
+
+struct BootstrapOptions {
+  int64_t samples = 1000;
+  uint64_t seed = 12345;
+};
+
+/// The score of a corpus that has these segments, any of them several times.
+using ScoreOfSegments = std::function<double(const std::vector<std::size_t>& segments)>;
+
+/// Mean of the score over resampled corpora, and half the width of its 95% interval.
+struct BootstrapInterval {
+  double mean = 0;
+  double half_width = 0;
+};
+BootstrapInterval bootstrap(std::size_t segments, const ScoreOfSegments& score, const BootstrapOptions& options = {});
+
+/// Paired bootstrap resampling (Koehn, 2004): how likely a difference as large as the one found comes of chance, p, two
+/// sided, by the formula that sacreBLEU uses.
+double paired_bootstrap_p(std::size_t segments, const ScoreOfSegments& baseline, const ScoreOfSegments& system,
+                          const BootstrapOptions& options = {});
+
+}  // namespace transmute
