@@ -93,7 +93,8 @@ class Engine : public ::testing::Test {
                                      int threads = 1, const TranslationHooks& hooks = {}) {
     ThreadPool pool(threads, run_operations_on_this_thread_only);
     const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
-    return TranslationEngine(transformer, tokenizer, torch::kCPU, parallel_for).translate(texts, options, hooks);
+    return TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for)
+        .translate(texts, options, hooks);
   }
 
   static TranslationOptions few_tokens() {
@@ -113,8 +114,7 @@ void expect_same(const std::vector<Translation>& found, const std::vector<Transl
     ASSERT_EQ(found[i].hypotheses.size(), expected[i].hypotheses.size());
     for (size_t h = 0; h < found[i].hypotheses.size(); ++h) {
       EXPECT_EQ(found[i].hypotheses[h].text, expected[i].hypotheses[h].text) << "line " << i;
-      // Other shapes take other paths through the matrix products: float32, some dozens of additions.
-      EXPECT_NEAR(found[i].hypotheses[h].score, expected[i].hypotheses[h].score, 1e-3);
+      EXPECT_EQ(found[i].hypotheses[h].score, expected[i].hypotheses[h].score);
     }
   }
 }
