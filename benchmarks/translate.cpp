@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <torch/torch.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
@@ -46,6 +47,13 @@ struct Arguments {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Of a clock of the system: CPU time does not count what other programs took.
+double cpu_seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 double peak_megabytes() {
@@ -92,7 +100,8 @@ Work work_of(const transmute::TransformerOptions& given) {
           decoders * (attention + d * (keys + values) + feed_forward) + d * static_cast<double>(o.target_vocab_size)};
 }
 
-// Products alone, at the shapes of the network: the roof. Operations (two per multiply-add) a second of all threads.
+// Products alone, at the shapes of the network: the roof. Operations (two per multiply-add) per second of CPU time, of
+// all threads.
 double measure_roof(const transmute::TransformerOptions& o, InferencePrecision precision, int threads, int64_t rows) {
   transmute::WorkerCrew crew(threads);
   std::vector<double> rates(static_cast<size_t>(threads));
@@ -107,20 +116,21 @@ double measure_roof(const transmute::TransformerOptions& o, InferencePrecision p
     std::vector<float> hidden(static_cast<size_t>(rows * o.d_ff));
     const double operations = 4.0 * static_cast<double>(rows * o.d_model * o.d_ff);
     int64_t rounds = 0;
-    auto start = Clock::now();
+    double start = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+    const auto elapsed = [&] { return cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - start; };
     for (bool warm = false;; ++rounds) {
       inner.apply(x.data(), rows, hidden.data(), {}, scratch);
       outer.apply(hidden.data(), rows, x.data(), {}, scratch);
       std::fill(x.begin(), x.end(), 0.5F);
-      if (!warm && seconds_since(start) > 0.1) {
+      if (!warm && elapsed() > 0.1) {
         warm = true;
         rounds = -1;
-        start = Clock::now();
-      } else if (warm && seconds_since(start) > 0.5) {
+        start = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+      } else if (warm && elapsed() > 0.5) {
         break;
       }
     }
-    rates[static_cast<size_t>(worker)] = operations * static_cast<double>(rounds + 1) / seconds_since(start);
+    rates[static_cast<size_t>(worker)] = operations * static_cast<double>(rounds + 1) / elapsed();
   });
   double sum = 0;
   for (const double rate : rates) sum += rate;
@@ -163,9 +173,11 @@ class FixedLength : public transmute::StepModel {
 
 struct Result {
   double seconds = 0;
+  double cpu = 0;                 // seconds of CPU time, of all threads
   int64_t tokens = 0;             // of the best hypotheses, their ends included
   int64_t decoded_rows = 0;       // hypotheses' tokens that were decoded, about
-  std::vector<double> latencies;  // of single sentences, in seconds
+  std::vector<double> latencies;  // of batches, in seconds
+  std::vector<double> cpu_latencies;
 };
 
 double percentile(std::vector<double> values, double part) {
@@ -186,12 +198,14 @@ Result run(const transmute::StepModel& model, const std::vector<Ids>& sources, i
   std::vector<Result> results(batches.size());
   const auto decode = [&](size_t b) {
     const auto start = Clock::now();
+    const double cpu = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
     for (const auto& found : transmute::beam_search(model, batches[b], search)) {
       const auto length = static_cast<int64_t>(found.front().ids.size()) + 1;
       results[b].tokens += length;
       results[b].decoded_rows += 1 + (length - 1) * beam_size;
     }
     results[b].seconds = seconds_since(start);
+    results[b].cpu = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
   };
   const auto start = Clock::now();
   if (pool != nullptr) {
@@ -204,7 +218,9 @@ Result run(const transmute::StepModel& model, const std::vector<Ids>& sources, i
   for (const auto& result : results) {
     whole.tokens += result.tokens;
     whole.decoded_rows += result.decoded_rows;
+    whole.cpu += result.cpu;
     whole.latencies.push_back(result.seconds);
+    whole.cpu_latencies.push_back(result.cpu);
   }
   return whole;
 }
@@ -304,12 +320,15 @@ void measure(const Arguments& arguments, const Subject& subject, const transmute
     std::cout << fmt::format("  {:<9} {:<7} batch {:<3} threads {}: ", precision, beam == 1 ? "greedy" : "beam 4",
                              batch_size, single ? 1 : arguments.threads);
     if (single) {
-      std::cout << fmt::format("p50 {:.2f} ms, p90 {:.2f} ms, p99 {:.2f} ms\n", 1e3 * percentile(result.latencies, 0.5),
-                               1e3 * percentile(result.latencies, 0.9), 1e3 * percentile(result.latencies, 0.99));
+      std::cout << fmt::format("p50 {:.2f} ms, p90 {:.2f} ms, p99 {:.2f} ms; CPU time p50 {:.2f} ms\n",
+                               1e3 * percentile(result.latencies, 0.5), 1e3 * percentile(result.latencies, 0.9),
+                               1e3 * percentile(result.latencies, 0.99), 1e3 * percentile(result.cpu_latencies, 0.5));
     } else {
-      std::cout << fmt::format("{:.1f} sentences/s, {:.0f} tokens/s, {:.0f} GOP/s", count / result.seconds,
-                               static_cast<double>(result.tokens) / result.seconds, operations / result.seconds * 1e-9);
-      if (roof > 0) std::cout << fmt::format(" ({:.0f}% of the roof)", 100 * operations / result.seconds / roof);
+      const double busy = result.cpu / static_cast<double>(arguments.threads);  // had the machine been ours alone
+      std::cout << fmt::format("{:.1f} sentences/s, {:.0f} tokens/s; by CPU time {:.1f} and {:.0f}, {:.0f} GOP/s",
+                               count / result.seconds, static_cast<double>(result.tokens) / result.seconds,
+                               count / busy, static_cast<double>(result.tokens) / busy, operations / busy * 1e-9);
+      if (roof > 0) std::cout << fmt::format(" ({:.0f}% of the roof)", 100 * operations / busy / roof);
       std::cout << '\n';
     }
     if (inference != nullptr)

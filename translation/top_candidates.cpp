@@ -69,8 +69,9 @@ struct Shifted {
   float bar(const Best& best) const { return std::nextafter(static_cast<float>(best.bar() - shift), kNever); }
 };
 
-// The largest of each chunk, in lanes.
-TRANSMUTE_INLINE void find_tops(const float* logits, int64_t count, float* tops) {
+// The largest of each chunk, in lanes; returns the largest of all.
+TRANSMUTE_INLINE float find_tops(const float* logits, int64_t count, float* tops) {
+  float top = kNever;
   for (int64_t begin = 0; begin < count; begin += kChunk, tops += kLanes) {
     const int64_t size = std::min(kChunk, count - begin);
     for (int64_t lane = 0; lane < kLanes; ++lane) tops[lane] = kNever;
@@ -81,7 +82,9 @@ TRANSMUTE_INLINE void find_tops(const float* logits, int64_t count, float* tops)
         tops[lane] = value > tops[lane] ? value : tops[lane];
       }
     for (int64_t lane = 0; i < size; ++i, ++lane) tops[lane] = std::max(tops[lane], logits[begin + i]);
+    for (int64_t lane = 0; lane < kLanes; ++lane) top = std::max(top, tops[lane]);
   }
+  return top;
 }
 
 TRANSMUTE_INLINE double sum_exponentials(const float* logits, int64_t count, float top) {
@@ -112,13 +115,13 @@ TRANSMUTE_INLINE void choose(const Shifted& row, const float* tops, Best& best) 
 }
 
 struct Passes {
-  void (*find_tops)(const float*, int64_t, float*);
+  float (*find_tops)(const float*, int64_t, float*);
   double (*sum_exponentials)(const float*, int64_t, float);
   void (*choose)(const Shifted&, const float*, Best&);
 };
 
-void find_tops_baseline(const float* logits, int64_t count, float* tops) {
-  find_tops(logits, count, tops);
+float find_tops_baseline(const float* logits, int64_t count, float* tops) {
+  return find_tops(logits, count, tops);
 }
 double sum_exponentials_baseline(const float* logits, int64_t count, float top) {
   return sum_exponentials(logits, count, top);
@@ -126,13 +129,10 @@ double sum_exponentials_baseline(const float* logits, int64_t count, float top) 
 void choose_baseline(const Shifted& row, const float* tops, Best& best) {
   choose(row, tops, best);
 }
-TRANSMUTE_TARGET_AVX2 void find_tops_avx2(const float* logits, int64_t count, float* tops) {
-  find_tops(logits, count, tops);
+TRANSMUTE_TARGET_AVX2 float find_tops_avx2(const float* logits, int64_t count, float* tops) {
+  return find_tops(logits, count, tops);
 }
 TRANSMUTE_TARGET_AVX2 double sum_exponentials_avx2(const float* logits, int64_t count, float top) {
-  return sum_exponentials(logits, count, top);
-}
-TRANSMUTE_TARGET_AVX512 double sum_exponentials_avx512(const float* logits, int64_t count, float top) {
   return sum_exponentials(logits, count, top);
 }
 
@@ -142,8 +142,9 @@ TRANSMUTE_TARGET_AVX512 inline __mmask16 first_lanes(int64_t count) {
   return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
 }
 
-TRANSMUTE_TARGET_AVX512 void find_tops_avx512(const float* logits, int64_t count, float* tops) {
+TRANSMUTE_TARGET_AVX512 float find_tops_avx512(const float* logits, int64_t count, float* tops) {
   const __m512 never = _mm512_set1_ps(kNever);
+  __m512 largest = never;
   for (int64_t begin = 0; begin < count; begin += kChunk, tops += kLanes) {
     __m512 top[2] = {never, never};
     for (int64_t v = 0; v < kChunk; v += 2 * kLanes)
@@ -151,8 +152,42 @@ TRANSMUTE_TARGET_AVX512 void find_tops_avx512(const float* logits, int64_t count
         const int64_t at = begin + v + half * kLanes;
         top[half] = _mm512_max_ps(_mm512_mask_loadu_ps(never, first_lanes(count - at), logits + at), top[half]);
       }
-    _mm512_storeu_ps(tops, _mm512_max_ps(top[0], top[1]));
+    const __m512 both = _mm512_max_ps(top[0], top[1]);
+    _mm512_storeu_ps(tops, both);
+    largest = _mm512_max_ps(largest, both);
   }
+  return _mm512_reduce_max_ps(largest);
+}
+
+// e^(x - top) = 2^n 2^r with 0 <= r < 1; 2^r by the best polynomial of the fifth degree, to 2e-7.
+TRANSMUTE_TARGET_AVX512 inline __m512 exponential(__m512 x, __m512 top) {
+  const __m512 scaled = _mm512_mul_ps(_mm512_sub_ps(x, top), _mm512_set1_ps(1.44269504F));
+  const __m512 t = _mm512_max_ps(scaled, _mm512_set1_ps(-200.0F));
+  const __m512 n = _mm512_roundscale_ps(t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  const __m512 r = _mm512_sub_ps(t, n);
+  __m512 sum = _mm512_set1_ps(1.8775767e-3F);
+  sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(8.9893397e-3F));
+  sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(5.5826318e-2F));
+  sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(2.4015361e-1F));
+  sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(6.9315308e-1F));
+  sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(9.9999994e-1F));
+  return _mm512_scalef_ps(sum, n);
+}
+
+TRANSMUTE_TARGET_AVX512 double sum_exponentials_avx512(const float* logits, int64_t count, float top) {
+  const __m512 tops = _mm512_set1_ps(top);
+  const __m512 never = _mm512_set1_ps(kNever);
+  __m512 sums[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    sums[0] = _mm512_add_ps(sums[0], exponential(_mm512_loadu_ps(logits + i), tops));
+    sums[1] = _mm512_add_ps(sums[1], exponential(_mm512_loadu_ps(logits + i + kLanes), tops));
+  }
+  for (; i < count; i += kLanes) {
+    const __m512 x = _mm512_mask_loadu_ps(never, first_lanes(count - i), logits + i);
+    sums[0] = _mm512_add_ps(sums[0], exponential(x, tops));
+  }
+  return static_cast<double>(_mm512_reduce_add_ps(_mm512_add_ps(sums[0], sums[1])));
 }
 
 TRANSMUTE_TARGET_AVX512 void choose_avx512(const Shifted& row, const float* tops, Best& best) {
@@ -188,8 +223,7 @@ double CandidateFinder::log_sum_exp(const float* logits) {
   const Passes with = passes(instructions_);
   const int64_t size = chunks_of(vocabulary_) * kLanes;
   float* tops = chunk_tops_.at_least(size);
-  with.find_tops(logits, vocabulary_, tops);
-  const float top = *std::max_element(tops, tops + size);
+  const float top = with.find_tops(logits, vocabulary_, tops);
   if (top == kNever) return kNever;
   return static_cast<double>(top) + std::log(with.sum_exponentials(logits, vocabulary_, top));
 }

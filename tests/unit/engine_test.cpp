@@ -271,6 +271,26 @@ TEST_F(Engine, StopsWhereTheCallerAsksItTo) {
   EXPECT_EQ(asked, 3);
 }
 
+TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
+  TransformerOptions options = testing::tiny_transformer_options();
+  options.score_function = ScoreFunction::additive;
+  transformer = tiny_transformer(tokenizer, 5, options);
+  const auto inline_for = [](size_t count, const auto& task) {
+    for (size_t i = 0; i < count; ++i) task(i);
+  };
+  const TranslationEngine engine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, inline_for);
+  EXPECT_THAT(engine.plain_reason(), HasSubstr("score_function"));
+  const Ids ids = tokenizer.source().encode("the red house is near.");
+  const auto alone =
+      beam_search(TransformerStepModel(transformer, torch::kCPU), {ids}, few_tokens().search).at(0).at(0);
+  EXPECT_EQ(engine.translate({"the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text,
+            tokenizer.target().decode(alone.ids));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::int8, inline_for);
+              }),
+              HasSubstr("only be translated with in float32"));
+}
+
 TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"gr\xfcn"}, few_tokens()); }), HasSubstr("byte 3"));
   for (int64_t TranslationOptions::*option :

@@ -210,7 +210,7 @@ TEST(Attend, IsTheFormulaInDoubleLoops) {
             std::vector<float> weights(static_cast<size_t>(rows * padded));
             std::vector<float> outputs(static_cast<size_t>(rows * (value_width + 2)), 7.0F);
             inference::transpose_keys(memory.data(), stride, count, key_width, keys.data());
-            AttendArguments a;
+            AttendArguments<float> a;
             a.queries = queries.data();
             a.query_stride = key_width + 1;
             a.rows = rows;
@@ -223,7 +223,7 @@ TEST(Attend, IsTheFormulaInDoubleLoops) {
             inference::attend(shape, a, weights.data(), instructions);
 
             std::vector<const float*> key_rows, value_rows;
-            std::vector<CachedToken> tokens;
+            std::vector<CachedToken<float>> tokens;
             std::vector<float> copy(memory);
             for (int64_t s = 0; s < count; ++s) {
               key_rows.push_back(memory.data() + s * stride);
@@ -234,7 +234,7 @@ TEST(Attend, IsTheFormulaInDoubleLoops) {
               const float* query = queries.data() + row * (key_width + 1);
               const ExactAttention exact = exact_attention(shape, query, key_rows, value_rows);
               std::vector<float> scattered(static_cast<size_t>(value_width)), own(static_cast<size_t>(padded));
-              const AttendScatteredArguments b{query, tokens.data(), count, 2, key_width + 5, scattered.data()};
+              const AttendScatteredArguments<float> b{query, tokens.data(), count, 2, key_width + 5, scattered.data()};
               inference::attend_scattered(shape, b, own.data(), instructions);
               for (int64_t k = 0; k < value_width; ++k) {
                 const auto at = static_cast<size_t>(k);
@@ -254,12 +254,12 @@ TEST(Attend, GivesZeroWhereThereIsNothingToAttendTo) {
     const HeadShape shape{4, 3, 1.0F};
     const std::vector<float> queries(8, 1.0F);
     std::vector<float> outputs(6, 7.0F), weights(16);
-    AttendArguments a{queries.data(), 4, 2, nullptr, nullptr, 3, 0, outputs.data(), 3};
+    AttendArguments<float> a{queries.data(), 4, 2, nullptr, nullptr, 3, 0, outputs.data(), 3};
     inference::attend(shape, a, weights.data(), instructions);
     EXPECT_THAT(outputs, ::testing::Each(0.0F));
     std::fill(outputs.begin(), outputs.end(), 7.0F);
-    inference::attend_scattered(shape, {queries.data(), nullptr, 0, 0, 0, outputs.data()}, weights.data(),
-                                instructions);
+    inference::attend_scattered<float>(shape, {queries.data(), nullptr, 0, 0, 0, outputs.data()}, weights.data(),
+                                       instructions);
     EXPECT_THAT(std::vector<float>(outputs.begin(), outputs.begin() + 3), ::testing::Each(0.0F));
   }
 }
@@ -270,10 +270,47 @@ TEST(Attend, StandsLargeScores) {
     const std::vector<float> keys{300.0F, -300.0F, 299.0F}, values{1.0F, 2.0F, 3.0F}, query{100.0F};
     std::vector<float> transposed(16), weights(16), output(1);
     inference::transpose_keys(keys.data(), 1, 3, 1, transposed.data());
-    AttendArguments a{query.data(), 1, 1, transposed.data(), values.data(), 1, 3, output.data(), 1};
+    AttendArguments<float> a{query.data(), 1, 1, transposed.data(), values.data(), 1, 3, output.data(), 1};
     inference::attend(shape, a, weights.data(), instructions);
     EXPECT_FLOAT_EQ(output[0], 1.0F);
   }
+}
+
+// bfloat16 holds small integers exactly: the same numbers from half the memory.
+TEST(Attend, ReadsKeysAndValuesInBfloat16) {
+  for (const Instructions instructions : available())
+    for (const int64_t width : {3, 16, 50})
+      for (const int64_t count : {1, 9, 40}) {
+        const HeadShape shape{width, width, 0.1F};
+        auto memory = random_floats(count * width, 1, 5);
+        for (auto& value : memory) value = std::round(value);
+        const auto query = random_floats(width, 2);
+        const auto size = static_cast<size_t>(width * padded_keys(count));
+        std::vector<float> wide_keys(size), output(static_cast<size_t>(width)), expected(output);
+        std::vector<float> weights(static_cast<size_t>(padded_keys(count)));
+        std::vector<uint16_t> keys(size), values(memory.size());
+        inference::transpose_keys(memory.data(), width, count, width, wide_keys.data());
+        inference::transpose_keys(memory.data(), width, count, width, keys.data());
+        inference::convert(memory.data(), count * width, values.data(), instructions);
+        const AttendArguments<float> wide{query.data(), width,           1,    wide_keys.data(), memory.data(), width,
+                                          count,        expected.data(), width};
+        inference::attend(shape, wide, weights.data(), instructions);
+        const AttendArguments<uint16_t> a{query.data(), width,         1,    keys.data(), values.data(), width,
+                                          count,        output.data(), width};
+        inference::attend(shape, a, weights.data(), instructions);
+        EXPECT_EQ(output, expected);
+        std::vector<CachedToken<uint16_t>> tokens;
+        for (int64_t i = 0; i < count; ++i) tokens.push_back({values.data() + i * width, values.data() + i * width});
+        const AttendScatteredArguments<uint16_t> b{query.data(), tokens.data(), count, 0, 0, output.data()};
+        inference::attend_scattered(shape, b, weights.data(), instructions);
+        // Its keys are its values here.
+        const ExactAttention exact = [&] {
+          std::vector<const float*> rows;
+          for (int64_t i = 0; i < count; ++i) rows.push_back(memory.data() + i * width);
+          return exact_attention(shape, query.data(), rows, rows);
+        }();
+        for (size_t k = 0; k < output.size(); ++k) EXPECT_NEAR(output[k], exact.output[k], 1e-4);
+      }
 }
 
 TEST(LayerNormOfRows, IsTheFormulaInDoubleLoops) {

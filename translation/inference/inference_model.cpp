@@ -11,6 +11,7 @@
 #include <cmath>
 #include <mutex>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -154,25 +155,31 @@ constexpr int64_t kEncoderRows = 256;
 // Rows of the feed-forward network at a time: its inner states should stay in the cache.
 constexpr int64_t kFeedForwardRows = 256;
 
-// Memory of one batch, kept for the next.
-struct Workspace {
-  ProductScratch scratch;
-  AlignedBuffer<float> states, normed, projected, context, hidden, logits, weights;
-  std::vector<AlignedBuffer<float>> cross_keys, cross_values;  // by layer
-  std::vector<AlignedBuffer<float>> blocks;                    // of the decoder's cache
-  std::vector<float*> free_blocks;
-  std::vector<CachedToken> past, next_past;  // [rows][capacity]
-  PhaseClock clock;
+// Keys and values of a batch, in such numbers.
+template <class Number>
+struct CacheMemory {
+  std::vector<AlignedBuffer<Number>> cross_keys, cross_values;  // by layer
+  std::vector<AlignedBuffer<Number>> blocks;                    // of what the decoder said
+  std::vector<Number*> free_blocks;
+  std::vector<CachedToken<Number>> past, next_past;  // [rows][capacity]
 
-  float* take_block(int64_t size) {
+  Number* take_block(int64_t size) {
     if (free_blocks.empty()) {
       blocks.emplace_back(size);
       free_blocks.push_back(blocks.back().data());
     }
-    float* block = free_blocks.back();
+    Number* block = free_blocks.back();
     free_blocks.pop_back();
     return block;
   }
+};
+
+// Memory of one batch, kept for the next.
+struct Workspace {
+  ProductScratch scratch;
+  AlignedBuffer<float> states, normed, projected, context, hidden, logits, weights;
+  std::tuple<CacheMemory<float>, CacheMemory<uint16_t>> caches;
+  PhaseClock clock;
 };
 
 }  // namespace
@@ -180,6 +187,7 @@ struct Workspace {
 struct InferenceModel::Network {
   Network(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
       : options(transformer->options),
+        precision(precision),
         instructions(instructions),
         shape{options.d_k, options.d_v,
               options.score_function == ScoreFunction::scaled_dot_product
@@ -261,6 +269,7 @@ struct InferenceModel::Network {
   }
 
   TransformerOptions options;
+  InferencePrecision precision;
   Instructions instructions;
   HeadShape shape;
   float embedding_scale;
@@ -303,11 +312,15 @@ class InferenceModel::Workspaces : public std::enable_shared_from_this<Workspace
   std::vector<Workspace*> idle_;
 };
 
+template <class Number>
 class InferenceModel::Batch : public DecodingBatch {
  public:
   Batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace, const std::vector<Ids>& sources,
         ReturnWeights return_attention)
-      : network_(std::move(network)), workspace_(std::move(workspace)), return_attention_(return_attention) {
+      : network_(std::move(network)),
+        workspace_(std::move(workspace)),
+        cache_(std::get<CacheMemory<Number>>(workspace_->caches)),
+        return_attention_(return_attention) {
     workspace_->clock.start();
     encode(sources);
     workspace_->clock.end(Phase::encoder);
@@ -352,7 +365,6 @@ class InferenceModel::Batch : public DecodingBatch {
   }
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
-    Workspace& w = *workspace_;
     const torch::Tensor kept = sentences.contiguous();
     const torch::Tensor rows = parents.contiguous();
     std::vector<Sentence> staying;
@@ -367,11 +379,11 @@ class InferenceModel::Batch : public DecodingBatch {
     sentences_ = std::move(staying);
 
     const int64_t new_rows = rows.size(0);
-    w.next_past.resize(static_cast<size_t>(new_rows * capacity_));
+    cache_.next_past.resize(static_cast<size_t>(new_rows * capacity_));
     for (int64_t row = 0; row < new_rows; ++row)
-      std::copy_n(w.past.data() + rows.data_ptr<int64_t>()[row] * capacity_, length_,
-                  w.next_past.data() + row * capacity_);
-    std::swap(w.past, w.next_past);
+      std::copy_n(cache_.past.data() + rows.data_ptr<int64_t>()[row] * capacity_, length_,
+                  cache_.next_past.data() + row * capacity_);
+    std::swap(cache_.past, cache_.next_past);
     rows_ = new_rows;
   }
 
@@ -381,7 +393,7 @@ class InferenceModel::Batch : public DecodingBatch {
     int64_t first_source_row;
     int64_t source_length;  // the end included
     int64_t first_key;      // of its keys, transposed, in each layer
-    std::vector<float*> blocks{};
+    std::vector<Number*> blocks{};
     int64_t slots = 0;  // taken
   };
 
@@ -391,12 +403,11 @@ class InferenceModel::Batch : public DecodingBatch {
   }
 
   void release(Sentence& sentence) {
-    for (float* block : sentence.blocks) workspace_->free_blocks.push_back(block);
+    for (Number* block : sentence.blocks) cache_.free_blocks.push_back(block);
     sentence.blocks.clear();
   }
 
   void encode(const std::vector<Ids>& sources) {
-    Workspace& w = *workspace_;
     const Network& n = *network_;
     int64_t rows = 0;
     int64_t keys = 0;
@@ -409,11 +420,11 @@ class InferenceModel::Batch : public DecodingBatch {
       longest_source_ = std::max(longest_source_, length);
     }
     rows_ = static_cast<int64_t>(sources.size());
-    w.cross_keys.resize(n.decoder.size());
-    w.cross_values.resize(n.decoder.size());
+    cache_.cross_keys.resize(n.decoder.size());
+    cache_.cross_values.resize(n.decoder.size());
     for (size_t i = 0; i < n.decoder.size(); ++i) {
-      w.cross_keys[i].at_least(keys);
-      w.cross_values[i].at_least(rows * n.values_width());
+      cache_.cross_keys[i].at_least(keys);
+      cache_.cross_values[i].at_least(rows * n.values_width());
     }
     for (size_t begin = 0; begin < sources.size();) {
       size_t end = begin;
@@ -450,9 +461,11 @@ class InferenceModel::Batch : public DecodingBatch {
         for (int64_t head = 0; head < o.num_heads; ++head)
           inference::transpose_keys(projected + (sentence.first_source_row - first_row) * n.keys_width() + head * o.d_k,
                                     n.keys_width(), sentence.source_length, o.d_k,
-                                    w.cross_keys[i].data() + sentence.first_key + head * o.d_k * padded);
+                                    cache_.cross_keys[i].data() + sentence.first_key + head * o.d_k * padded);
       }
-      n.decoder[i].cross_value.apply(x, rows, w.cross_values[i].data() + first_row * n.values_width(), {}, w.scratch);
+      n.decoder[i].cross_value.apply(x, rows, projected, {}, w.scratch);
+      inference::convert(projected, rows * n.values_width(),
+                         cache_.cross_values[i].data() + first_row * n.values_width(), n.instructions);
     }
   }
 
@@ -474,7 +487,7 @@ class InferenceModel::Batch : public DecodingBatch {
         const int64_t row = sentence.first_source_row - sentences_[begin].first_source_row;
         const float* first = projected + row * width;
         inference::transpose_keys(first + n.keys_width() + head * o.d_k, width, sentence.source_length, o.d_k, keys);
-        AttendArguments a;
+        AttendArguments<float> a;
         a.queries = first + head * o.d_k;
         a.query_stride = width;
         a.rows = sentence.source_length;
@@ -495,27 +508,25 @@ class InferenceModel::Batch : public DecodingBatch {
 
   // A place in the cache for the token of each row.
   void take_slots() {
-    Workspace& w = *workspace_;
     const Network& n = *network_;
     if (length_ == capacity_) grow_past();
-    w.past.resize(static_cast<size_t>(rows_ * capacity_));
+    cache_.past.resize(static_cast<size_t>(rows_ * capacity_));
     for (int64_t row = 0; row < rows_; ++row) {
       Sentence& sentence = sentences_[static_cast<size_t>(row / beam_)];
       const int64_t slot = sentence.slots++ % kBlockSlots;
-      if (slot == 0) sentence.blocks.push_back(w.take_block(n.block_size()));
-      float* block = sentence.blocks.back();
-      w.past[static_cast<size_t>(row * capacity_ + length_)] = {
+      if (slot == 0) sentence.blocks.push_back(cache_.take_block(n.block_size()));
+      Number* block = sentence.blocks.back();
+      cache_.past[static_cast<size_t>(row * capacity_ + length_)] = {
           block + slot * n.options.d_k, block + kBlockSlots * n.options.d_k + slot * n.options.d_v};
     }
   }
 
   void grow_past() {
-    Workspace& w = *workspace_;
     const int64_t capacity = std::max<int64_t>(32, 2 * capacity_);
-    w.next_past.resize(static_cast<size_t>(rows_ * capacity));
+    cache_.next_past.resize(static_cast<size_t>(rows_ * capacity));
     for (int64_t row = 0; row < rows_; ++row)
-      std::copy_n(w.past.data() + row * capacity_, length_, w.next_past.data() + row * capacity);
-    std::swap(w.past, w.next_past);
+      std::copy_n(cache_.past.data() + row * capacity_, length_, cache_.next_past.data() + row * capacity);
+    std::swap(cache_.past, cache_.next_past);
     capacity_ = capacity;
   }
 
@@ -561,13 +572,14 @@ class InferenceModel::Batch : public DecodingBatch {
     const TransformerOptions& o = n.options;
     float* weights = w.weights.at_least(padded_keys(length_ + 1));
     for (int64_t row = 0; row < rows_; ++row) {
-      const CachedToken* tokens = w.past.data() + row * capacity_;
+      const CachedToken<Number>* tokens = cache_.past.data() + row * capacity_;
       const float* from = projected + row * n.projected_width();
       for (int64_t head = 0; head < o.num_heads; ++head) {
         const int64_t offset = (layer * o.num_heads + head) * n.head_size();
-        std::copy_n(from + n.keys_width() + head * o.d_k, o.d_k, tokens[length_].key + offset);
-        std::copy_n(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[length_].value + offset);
-        const AttendScatteredArguments a{
+        inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[length_].key + offset, n.instructions);
+        inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[length_].value + offset,
+                           n.instructions);
+        const AttendScatteredArguments<Number> a{
             from + head * o.d_k, tokens, length_ + 1, offset, offset, context + row * n.values_width() + head * o.d_v};
         inference::attend_scattered(n.shape, a, weights, n.instructions);
       }
@@ -578,15 +590,15 @@ class InferenceModel::Batch : public DecodingBatch {
     Workspace& w = *workspace_;
     const Network& n = *network_;
     const TransformerOptions& o = n.options;
-    const float* keys = w.cross_keys[static_cast<size_t>(layer)].data();
-    const float* values = w.cross_values[static_cast<size_t>(layer)].data();
+    const Number* keys = cache_.cross_keys[static_cast<size_t>(layer)].data();
+    const Number* values = cache_.cross_values[static_cast<size_t>(layer)].data();
     float* weights = w.weights.at_least(beam_ * padded_keys(longest_source_));
     for (size_t b = 0; b < sentences_.size(); ++b) {
       const Sentence& sentence = sentences_[b];
       const int64_t row = static_cast<int64_t>(b) * beam_;
       const int64_t padded = padded_keys(sentence.source_length);
       for (int64_t head = 0; head < o.num_heads; ++head) {
-        AttendArguments a;
+        AttendArguments<Number> a;
         a.queries = queries + row * n.keys_width() + head * o.d_k;
         a.query_stride = n.keys_width();
         a.rows = beam_;
@@ -608,6 +620,7 @@ class InferenceModel::Batch : public DecodingBatch {
 
   std::shared_ptr<const Network> network_;
   std::shared_ptr<Workspace> workspace_;
+  CacheMemory<Number>& cache_;
   ReturnWeights return_attention_;
   std::vector<Sentence> sentences_;
   int64_t longest_source_ = 0;
@@ -634,7 +647,9 @@ std::string InferenceModel::why_not(const TransformerOptions& options) {
 
 std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources,
                                                      ReturnWeights return_attention) const {
-  return std::make_unique<Batch>(network_, workspaces_->take(), sources, return_attention);
+  if (network_->precision == InferencePrecision::float32)
+    return std::make_unique<Batch<float>>(network_, workspaces_->take(), sources, return_attention);
+  return std::make_unique<Batch<uint16_t>>(network_, workspaces_->take(), sources, return_attention);
 }
 
 InferenceModel::Phases InferenceModel::phases() const {

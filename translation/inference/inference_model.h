@@ -14,6 +14,8 @@ namespace transmute {
 /// between them, no padding, keys and values that hypotheses share. May be used by many threads at once, each of whose
 /// batches runs on its thread alone.
 ///
+/// Next to bfloat16 and int8 products, keys and values are kept in bfloat16; everything else is float32.
+///
 /// A sentence's logits depend on nothing but the sentence, bit for bit: not on its neighbours, their number or their
 /// order.
 class InferenceModel : public StepModel {
@@ -44,6 +46,7 @@ class InferenceModel : public StepModel {
  private:
   struct Network;
   class Workspaces;
+  template <class Number>
   class Batch;
   std::shared_ptr<const Network> network_;
   std::shared_ptr<Workspaces> workspaces_;

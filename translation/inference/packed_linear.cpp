@@ -119,7 +119,7 @@ TRANSMUTE_TARGET_AVX2 void round_row_avx2(const float* x, int64_t inputs, int64_
 constexpr int64_t kLanes = 16;
 
 TRANSMUTE_INLINE __mmask16 first_lanes(int64_t count) {
-  return count >= kLanes ? __mmask16(0xffff) : static_cast<__mmask16>((1U << count) - 1);
+  return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
 }
 
 // By hand: compilers make several passes of the conversion to bytes.
@@ -135,13 +135,21 @@ TRANSMUTE_TARGET_AVX512 float quantize_row_avx512(const float* x, int64_t inputs
     largest_of[0] = _mm512_max_ps(largest_of[0], _mm512_abs_ps(_mm512_maskz_loadu_ps(first_lanes(inputs - i), x + i)));
   const float largest = _mm512_reduce_max_ps(_mm512_max_ps(largest_of[0], largest_of[1]));
   const __m512 inverse = _mm512_set1_ps(largest > 0 ? 127.0F / largest : 0.0F);
-  const __m128i shift = _mm_set1_epi8(static_cast<char>(offset));
-  if (inputs < steps * kStepBytes) std::memset(to + (steps - 1) * kTileBytes, 0, kStepBytes);
-  for (i = 0; i < inputs; i += kLanes) {
-    const __mmask16 lanes = first_lanes(inputs - i);
-    const __m512i rounded = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, x + i), inverse));
-    const __m128i bytes = _mm_add_epi8(_mm512_cvtepi32_epi8(rounded), shift);
-    _mm_mask_storeu_epi8(to + i / kStepBytes * kTileBytes + i % kStepBytes, lanes, bytes);
+  const __m512i shift = _mm512_set1_epi8(static_cast<char>(offset));
+  // A whole step at a time: a tile's load would wait for parts of a line that were written apart.
+  for (int64_t step = 0; step < steps; ++step) {
+    __m128i parts[4];
+#pragma GCC unroll 4
+    for (int64_t part = 0; part < 4; ++part) {
+      const int64_t at = step * kStepBytes + part * kLanes;
+      const __m512 values = _mm512_maskz_loadu_ps(first_lanes(inputs - at), x + at);
+      parts[part] = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(values, inverse)));
+    }
+    __m512i bytes = _mm512_castsi128_si512(parts[0]);
+    bytes = _mm512_inserti32x4(bytes, parts[1], 1);
+    bytes = _mm512_inserti32x4(bytes, parts[2], 2);
+    bytes = _mm512_inserti32x4(bytes, parts[3], 3);
+    _mm512_store_si512(to + step * kTileBytes, _mm512_add_epi8(bytes, shift));
   }
   return largest / 127.0F;
 }

@@ -77,8 +77,26 @@ TRANSMUTE_TARGET_AVX2 void layer_norm_avx2(const float* x, int64_t rows, int64_t
   for (int64_t r = 0; r < rows; ++r) norm_row(x + r * width, width, weight, bias, epsilon, y + r * width);
 }
 
+template <class T>
+TRANSMUTE_INLINE void convert_loop(const float* from, int64_t count, T* to) {
+  for (int64_t i = 0; i < count; ++i) kernels::store(to + i, from[i]);
+}
+template <class T>
+void convert_baseline(const float* from, int64_t count, T* to) {
+  convert_loop(from, count, to);
+}
+template <class T>
+TRANSMUTE_TARGET_AVX2 void convert_avx2(const float* from, int64_t count, T* to) {
+  convert_loop(from, count, to);
+}
+template <class T>
+TRANSMUTE_TARGET_AVX512 void convert_avx512(const float* from, int64_t count, T* to) {
+  convert_loop(from, count, to);
+}
+
 // One query's loops, for CPUs without AVX-512.
-TRANSMUTE_INLINE void attend_loops(const HeadShape& shape, const AttendArguments& a, float* weights) {
+template <class T>
+TRANSMUTE_INLINE void attend_loops(const HeadShape& shape, const AttendArguments<T>& a, float* weights) {
   const int64_t padded = padded_keys(a.count);
   for (int64_t row = 0; row < a.rows; ++row) {
     const float* query = a.queries + row * a.query_stride;
@@ -86,45 +104,51 @@ TRANSMUTE_INLINE void attend_loops(const HeadShape& shape, const AttendArguments
     float* output = a.outputs + row * a.output_stride;
     std::fill_n(w, padded, 0.0F);
     for (int64_t k = 0; k < shape.key_width; ++k)
-      for (int64_t s = 0; s < padded; ++s) w[s] += query[k] * a.transposed_keys[k * padded + s];
+      for (int64_t s = 0; s < padded; ++s) w[s] += query[k] * kernels::load(a.transposed_keys[k * padded + s]);
     for (int64_t s = 0; s < padded; ++s) w[s] *= shape.scale;
     softmax_row(w, a.count);
     std::fill_n(output, shape.value_width, 0.0F);
     for (int64_t s = 0; s < a.count; ++s)
-      for (int64_t k = 0; k < shape.value_width; ++k) output[k] += w[s] * a.values[s * a.value_stride + k];
+      for (int64_t k = 0; k < shape.value_width; ++k)
+        output[k] += w[s] * kernels::load(a.values[s * a.value_stride + k]);
   }
 }
 
-TRANSMUTE_INLINE void attend_scattered_loops(const HeadShape& shape, const AttendScatteredArguments& a,
+template <class T>
+TRANSMUTE_INLINE void attend_scattered_loops(const HeadShape& shape, const AttendScatteredArguments<T>& a,
                                              float* weights) {
   const float* query = a.query;
   for (int64_t i = 0; i < a.count; ++i) {
-    const float* key = a.tokens[i].key + a.key_offset;
+    const T* key = a.tokens[i].key + a.key_offset;
     float lanes[kLanes] = {};
     const int64_t whole = shape.key_width / kLanes * kLanes;
     for (int64_t k = 0; k < whole; k += kLanes)
-      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += query[k + lane] * key[k + lane];
-    for (int64_t k = whole; k < shape.key_width; ++k) lanes[k - whole] += query[k] * key[k];
+      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += query[k + lane] * kernels::load(key[k + lane]);
+    for (int64_t k = whole; k < shape.key_width; ++k) lanes[k - whole] += query[k] * kernels::load(key[k]);
     weights[i] = sum_of_lanes(lanes) * shape.scale;
   }
   softmax_row(weights, a.count);
   std::fill_n(a.output, shape.value_width, 0.0F);
   for (int64_t i = 0; i < a.count; ++i) {
-    const float* value = a.tokens[i].value + a.value_offset;
-    for (int64_t k = 0; k < shape.value_width; ++k) a.output[k] += weights[i] * value[k];
+    const T* value = a.tokens[i].value + a.value_offset;
+    for (int64_t k = 0; k < shape.value_width; ++k) a.output[k] += weights[i] * kernels::load(value[k]);
   }
 }
 
-void attend_baseline(const HeadShape& shape, const AttendArguments& a, float* weights) {
+template <class T>
+void attend_baseline(const HeadShape& shape, const AttendArguments<T>& a, float* weights) {
   attend_loops(shape, a, weights);
 }
-TRANSMUTE_TARGET_AVX2 void attend_avx2(const HeadShape& shape, const AttendArguments& a, float* weights) {
+template <class T>
+TRANSMUTE_TARGET_AVX2 void attend_avx2(const HeadShape& shape, const AttendArguments<T>& a, float* weights) {
   attend_loops(shape, a, weights);
 }
-void attend_scattered_baseline(const HeadShape& shape, const AttendScatteredArguments& a, float* weights) {
+template <class T>
+void attend_scattered_baseline(const HeadShape& shape, const AttendScatteredArguments<T>& a, float* weights) {
   attend_scattered_loops(shape, a, weights);
 }
-TRANSMUTE_TARGET_AVX2 void attend_scattered_avx2(const HeadShape& shape, const AttendScatteredArguments& a,
+template <class T>
+TRANSMUTE_TARGET_AVX2 void attend_scattered_avx2(const HeadShape& shape, const AttendScatteredArguments<T>& a,
                                                  float* weights) {
   attend_scattered_loops(shape, a, weights);
 }
@@ -133,6 +157,23 @@ TRANSMUTE_TARGET_AVX2 void attend_scattered_avx2(const HeadShape& shape, const A
 
 TRANSMUTE_TARGET_AVX512 inline __mmask16 first_lanes(int64_t count) {
   return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
+}
+
+// 16 numbers as float32, of which a mask may leave some out.
+TRANSMUTE_TARGET_AVX512 inline __m512 load_lanes(const float* from) {
+  return _mm512_loadu_ps(from);
+}
+TRANSMUTE_TARGET_AVX512 inline __m512 load_lanes(const float* from, __mmask16 lanes) {
+  return _mm512_maskz_loadu_ps(lanes, from);
+}
+TRANSMUTE_TARGET_AVX512 inline __m512 widen(__m256i bits) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+TRANSMUTE_TARGET_AVX512 inline __m512 load_lanes(const uint16_t* from) {
+  return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+TRANSMUTE_TARGET_AVX512 inline __m512 load_lanes(const uint16_t* from, __mmask16 lanes) {
+  return widen(_mm256_maskz_loadu_epi16(lanes, from));
 }
 
 // kernels::exp_of_negative, 16 at a time.
@@ -170,8 +211,8 @@ TRANSMUTE_TARGET_AVX512 inline void softmax_row_avx512(float* scores, int64_t co
 }
 
 // Scores of kRows queries against kVectors groups of keys.
-template <int kRows, int kVectors>
-TRANSMUTE_TARGET_AVX512 void score_keys(const HeadShape& shape, const float* queries, int64_t stride, const float* keys,
+template <int kRows, int kVectors, class T>
+TRANSMUTE_TARGET_AVX512 void score_keys(const HeadShape& shape, const float* queries, int64_t stride, const T* keys,
                                         int64_t padded, float* weights) {
   __m512 sums[kRows][kVectors];
 #pragma GCC unroll 4
@@ -181,7 +222,7 @@ TRANSMUTE_TARGET_AVX512 void score_keys(const HeadShape& shape, const float* que
   for (int64_t k = 0; k < shape.key_width; ++k, keys += padded) {
     __m512 key[kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) key[v] = _mm512_loadu_ps(keys + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) key[v] = load_lanes(keys + v * kLanes);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       const __m512 query = _mm512_set1_ps(queries[r * stride + k]);
@@ -198,21 +239,20 @@ TRANSMUTE_TARGET_AVX512 void score_keys(const HeadShape& shape, const float* que
 }
 
 // Sums of values from `column` on, weighted for kRows queries; the last of kVectors may be partial.
-template <int kRows, int kVectors>
-TRANSMUTE_TARGET_AVX512 void sum_values(const AttendArguments& a, int64_t row, const float* weights, int64_t padded,
+template <int kRows, int kVectors, class T>
+TRANSMUTE_TARGET_AVX512 void sum_values(const AttendArguments<T>& a, int64_t row, const float* weights, int64_t padded,
                                         int64_t column, __mmask16 last) {
   __m512 sums[kRows][kVectors];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
-  const float* values = a.values + column;
+  const T* values = a.values + column;
   for (int64_t s = 0; s < a.count; ++s, values += a.value_stride) {
     __m512 value[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
-      value[v] =
-          v + 1 < kVectors ? _mm512_loadu_ps(values + v * kLanes) : _mm512_maskz_loadu_ps(last, values + v * kLanes);
+      value[v] = v + 1 < kVectors ? load_lanes(values + v * kLanes) : load_lanes(values + v * kLanes, last);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       const __m512 weight = _mm512_set1_ps(weights[r * padded + s]);
@@ -228,13 +268,13 @@ TRANSMUTE_TARGET_AVX512 void sum_values(const AttendArguments& a, int64_t row, c
                             v + 1 < kVectors ? __mmask16(0xffff) : last, sums[r][v]);
 }
 
-template <int kRows>
-TRANSMUTE_TARGET_AVX512 void attend_rows(const HeadShape& shape, const AttendArguments& a, int64_t row,
+template <int kRows, class T>
+TRANSMUTE_TARGET_AVX512 void attend_rows(const HeadShape& shape, const AttendArguments<T>& a, int64_t row,
                                          float* weights) {
   const int64_t padded = padded_keys(a.count);
   const float* queries = a.queries + row * a.query_stride;
   for (int64_t s = 0; s < padded; s += 4 * kLanes) {
-    const float* keys = a.transposed_keys + s;
+    const T* keys = a.transposed_keys + s;
     switch (std::min<int64_t>(4, (padded - s) / kLanes)) {
       case 1:
         score_keys<kRows, 1>(shape, queries, a.query_stride, keys, padded, weights + s);
@@ -270,7 +310,8 @@ TRANSMUTE_TARGET_AVX512 void attend_rows(const HeadShape& shape, const AttendArg
   }
 }
 
-void attend_avx512(const HeadShape& shape, const AttendArguments& a, float* weights) {
+template <class T>
+void attend_avx512(const HeadShape& shape, const AttendArguments<T>& a, float* weights) {
   const int64_t padded = padded_keys(a.count);
   int64_t row = 0;
   for (; row + 4 <= a.rows; row += 4) attend_rows<4>(shape, a, row, weights + row * padded);
@@ -296,19 +337,20 @@ TRANSMUTE_TARGET_AVX512 inline __m128 sums_of_lanes(__m512 a, __m512 b, __m512 c
   return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
 }
 
-TRANSMUTE_TARGET_AVX512 void attend_scattered_avx512(const HeadShape& shape, const AttendScatteredArguments& a,
+template <class T>
+TRANSMUTE_TARGET_AVX512 void attend_scattered_avx512(const HeadShape& shape, const AttendScatteredArguments<T>& a,
                                                      float* weights) {
   const __m128 scale = _mm_set1_ps(shape.scale);
   for (int64_t i = 0; i < a.count; i += 4) {
     // Behind the last key the first serves as well: softmax does not look there.
-    const float* key[4];
+    const T* key[4];
     for (int64_t j = 0; j < 4; ++j) key[j] = a.tokens[i + j < a.count ? i + j : 0].key + a.key_offset;
     __m512 sums[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
     for (int64_t k = 0; k < shape.key_width; k += kLanes) {
       const __mmask16 lanes = first_lanes(shape.key_width - k);
       const __m512 q = _mm512_maskz_loadu_ps(lanes, a.query + k);
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) sums[j] = _mm512_fmadd_ps(q, _mm512_maskz_loadu_ps(lanes, key[j] + k), sums[j]);
+      for (int j = 0; j < 4; ++j) sums[j] = _mm512_fmadd_ps(q, load_lanes(key[j] + k, lanes), sums[j]);
     }
     _mm_storeu_ps(weights + i, _mm_mul_ps(sums_of_lanes(sums[0], sums[1], sums[2], sums[3]), scale));
   }
@@ -323,10 +365,9 @@ TRANSMUTE_TARGET_AVX512 void attend_scattered_avx512(const HeadShape& shape, con
     }
     for (int64_t i = 0; i < a.count; ++i) {
       const __m512 weight = _mm512_set1_ps(weights[i]);
-      const float* value = a.tokens[i].value + a.value_offset + column;
+      const T* value = a.tokens[i].value + a.value_offset + column;
 #pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v)
-        sums[v] = _mm512_fmadd_ps(weight, _mm512_maskz_loadu_ps(lanes[v], value + v * kLanes), sums[v]);
+      for (int v = 0; v < 4; ++v) sums[v] = _mm512_fmadd_ps(weight, load_lanes(value + v * kLanes, lanes[v]), sums[v]);
     }
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) _mm512_mask_storeu_ps(a.output + column + v * kLanes, lanes[v], sums[v]);
@@ -372,15 +413,17 @@ void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight
   norm(x, rows, width, weight, bias, epsilon, y);
 }
 
-void transpose_keys(const float* keys, int64_t stride, int64_t count, int64_t width, float* to) {
+template <class T>
+void transpose_keys(const float* keys, int64_t stride, int64_t count, int64_t width, T* to) {
   const int64_t padded = padded_keys(count);
   for (int64_t k = 0; k < width; ++k, to += padded) {
-    for (int64_t s = 0; s < count; ++s) to[s] = keys[s * stride + k];
+    for (int64_t s = 0; s < count; ++s) kernels::store(to + s, keys[s * stride + k]);
     for (int64_t s = count; s < padded; ++s) to[s] = 0;
   }
 }
 
-void attend(const HeadShape& shape, const AttendArguments& a, float* weights, Instructions instructions) {
+template <class T>
+void attend(const HeadShape& shape, const AttendArguments<T>& a, float* weights, Instructions instructions) {
   if (a.count == 0) {
     for (int64_t row = 0; row < a.rows; ++row) std::fill_n(a.outputs + row * a.output_stride, shape.value_width, 0.0F);
     return;
@@ -388,11 +431,13 @@ void attend(const HeadShape& shape, const AttendArguments& a, float* weights, In
 #if defined(__x86_64__)
   if (instructions >= Instructions::avx512) return attend_avx512(shape, a, weights);
 #endif
-  const auto of_level = instructions >= Instructions::avx2 ? attend_avx2 : attend_baseline;
+  void (*of_level)(const HeadShape&, const AttendArguments<T>&, float*) =
+      instructions >= Instructions::avx2 ? attend_avx2<T> : attend_baseline<T>;
   of_level(shape, a, weights);
 }
 
-void attend_scattered(const HeadShape& shape, const AttendScatteredArguments& a, float* weights,
+template <class T>
+void attend_scattered(const HeadShape& shape, const AttendScatteredArguments<T>& a, float* weights,
                       Instructions instructions) {
   if (a.count == 0) {
     std::fill_n(a.output, shape.value_width, 0.0F);
@@ -401,8 +446,26 @@ void attend_scattered(const HeadShape& shape, const AttendScatteredArguments& a,
 #if defined(__x86_64__)
   if (instructions >= Instructions::avx512) return attend_scattered_avx512(shape, a, weights);
 #endif
-  const auto of_level = instructions >= Instructions::avx2 ? attend_scattered_avx2 : attend_scattered_baseline;
+  void (*of_level)(const HeadShape&, const AttendScatteredArguments<T>&, float*) =
+      instructions >= Instructions::avx2 ? attend_scattered_avx2<T> : attend_scattered_baseline<T>;
   of_level(shape, a, weights);
 }
+
+template <class T>
+void convert(const float* from, int64_t count, T* to, Instructions instructions) {
+  const auto of_level = instructions >= Instructions::avx512 ? convert_avx512<T>
+                        : instructions >= Instructions::avx2 ? convert_avx2<T>
+                                                             : convert_baseline<T>;
+  of_level(from, count, to);
+}
+
+template void transpose_keys(const float*, int64_t, int64_t, int64_t, float*);
+template void transpose_keys(const float*, int64_t, int64_t, int64_t, uint16_t*);
+template void convert(const float*, int64_t, float*, Instructions);
+template void convert(const float*, int64_t, uint16_t*, Instructions);
+template void attend(const HeadShape&, const AttendArguments<float>&, float*, Instructions);
+template void attend(const HeadShape&, const AttendArguments<uint16_t>&, float*, Instructions);
+template void attend_scattered(const HeadShape&, const AttendScatteredArguments<float>&, float*, Instructions);
+template void attend_scattered(const HeadShape&, const AttendScatteredArguments<uint16_t>&, float*, Instructions);
 
 }  // namespace transmute::inference
