@@ -231,11 +231,17 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   check(options);
   std::vector<std::vector<Ids>> encoded(texts.size());
   constexpr size_t kTextsPerPiece = 64;
-  parallel_for_((texts.size() + kTextsPerPiece - 1) / kTextsPerPiece, [&](size_t piece) {
+  constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
+  const auto encode_piece = [&](size_t piece) {
     const size_t end = std::min(texts.size(), (piece + 1) * kTextsPerPiece);
     for (size_t i = piece * kTextsPerPiece; i < end; ++i)
       encoded[i] = encode(tokenizer_.source(), texts[i], options.max_source_tokens);
-  });
+  };
+  if (texts.size() <= kFewTexts) {
+    encode_piece(0);
+  } else {
+    parallel_for_((texts.size() + kTextsPerPiece - 1) / kTextsPerPiece, encode_piece);
+  }
   std::vector<Part> parts;
   for (size_t line = 0; line < encoded.size(); ++line)
     for (auto& ids : encoded[line]) parts.push_back({line, std::move(ids)});
