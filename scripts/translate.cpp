@@ -20,6 +20,7 @@ struct Arguments {
   std::string input;
   std::string output;
   transmute::TranslatorOptions translator;
+  std::string precision = transmute::inference_precision_name(transmute::TranslatorOptions{}.precision);
   transmute::TranslationOptions translation;
   int64_t buffer_lines = 4096;
   int64_t num_best = 0;
@@ -78,8 +79,13 @@ int translate(const Arguments& arguments) {
   if (arguments.buffer_lines < 1) throw std::invalid_argument("--buffer-lines must be at least 1");
 
   const BlockSource next_block = open_input(arguments.input);
-  const transmute::Translator translator(arguments.model, arguments.translator);
-  if (const std::string warning = transmute::slow_blas_warning(); !warning.empty())
+  transmute::TranslatorOptions opening = arguments.translator;
+  opening.precision = transmute::inference_precision_from_name(arguments.precision);
+  const transmute::Translator translator(arguments.model, opening);
+  if (const std::string reason = translator.slow_reason(); !reason.empty())
+    std::cerr << "translate: this model runs several times slower on the CPU than others: " << reason << '\n';
+  if (const std::string warning = transmute::slow_blas_warning();
+      !warning.empty() && !translator.slow_reason().empty())  // else no BLAS is asked
     std::cerr << "translate: " << warning << '\n';
   Output output(arguments.output);
   int64_t lines = 0;
@@ -131,6 +137,10 @@ int main(int argc, char** argv) {
   app.add_option("--buffer-lines", arguments.buffer_lines, "lines that are read ahead to fill batches")
       ->capture_default_str();
   app.add_option("--device", arguments.translator.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
+  app.add_option("--precision", arguments.precision,
+                 "of matrix products on the CPU: float32, bfloat16 (half the memory, fast with AVX512-BF16 or AMX) or "
+                 "int8 (a quarter, fast with VNNI or AMX)")
+      ->capture_default_str();
   app.add_option("--threads", arguments.translator.threads, "workers on the CPU; 0: one per core")
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return translate(arguments); });

@@ -343,7 +343,7 @@ void Trainer::Session::write_metrics() {
 double Trainer::Session::validation_bleu() {
   Transformer& transformer = replicas_.transformer();
   transformer->eval();
-  const TranslationEngine engine(transformer, tokenizer_, device_,
+  const TranslationEngine engine(transformer, tokenizer_, device_, InferencePrecision::float32,
                                  [this](size_t count, const std::function<void(size_t)>& task) {
                                    workers_.for_each_piece(count, 1, [&](size_t i, size_t, int) { task(i); });
                                  });

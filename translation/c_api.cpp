@@ -76,6 +76,8 @@ void transmute_translator_options_init(transmute_translator_options* options, si
   transmute_translator_options defaults{};
   defaults.device = kDefaults.device.c_str();
   defaults.threads = kDefaults.threads;
+  static const std::string kPrecision = transmute::inference_precision_name(kDefaults.precision);
+  defaults.precision = kPrecision.c_str();
   write_options(defaults, options, struct_size);
 }
 
@@ -104,6 +106,7 @@ transmute_translator* transmute_open(const char* model, const transmute_translat
     transmute::TranslatorOptions ours;
     if (given.device != nullptr) ours.device = given.device;
     ours.threads = given.threads;
+    if (given.precision != nullptr) ours.precision = transmute::inference_precision_from_name(given.precision);
     return new transmute_translator{transmute::Translator(model, ours)};
   });
 }

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/transformer_step_model.h>
 
 #include <algorithm>
@@ -210,11 +211,19 @@ std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& piece
 }
 
 TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device,
-                                     ParallelFor parallel_for)
-    : transformer_(std::move(transformer)),
-      tokenizer_(std::move(tokenizer)),
-      device_(device),
-      parallel_for_(std::move(parallel_for)) {}
+                                     InferencePrecision precision, ParallelFor parallel_for)
+    : tokenizer_(std::move(tokenizer)), parallel_for_(std::move(parallel_for)) {
+  if (device.is_cpu()) plain_reason_ = InferenceModel::why_not(transformer->options);
+  if (device.is_cpu() && plain_reason_.empty()) {
+    model_ = std::make_shared<InferenceModel>(transformer, precision);
+    return;
+  }
+  if (precision != InferencePrecision::float32)
+    throw std::invalid_argument(device.is_cpu()
+                                    ? "this model can only be translated with in float32: " + plain_reason_
+                                    : "precisions other than float32 are for the CPU; leave the precision at float32");
+  model_ = std::make_shared<TransformerStepModel>(std::move(transformer), device);
+}
 
 std::vector<Translation> TranslationEngine::translate(const std::vector<std::string>& texts,
                                                       const TranslationOptions& options,
@@ -222,24 +231,29 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   check(options);
   std::vector<std::vector<Ids>> encoded(texts.size());
   constexpr size_t kTextsPerPiece = 64;
-  parallel_for_((texts.size() + kTextsPerPiece - 1) / kTextsPerPiece, [&](size_t piece) {
+  constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
+  const auto encode_piece = [&](size_t piece) {
     const size_t end = std::min(texts.size(), (piece + 1) * kTextsPerPiece);
     for (size_t i = piece * kTextsPerPiece; i < end; ++i)
       encoded[i] = encode(tokenizer_.source(), texts[i], options.max_source_tokens);
-  });
+  };
+  if (texts.size() <= kFewTexts) {
+    encode_piece(0);
+  } else {
+    parallel_for_((texts.size() + kTextsPerPiece - 1) / kTextsPerPiece, encode_piece);
+  }
   std::vector<Part> parts;
   for (size_t line = 0; line < encoded.size(); ++line)
     for (auto& ids : encoded[line]) parts.push_back({line, std::move(ids)});
 
   Watcher watcher(hooks, tokenizer_, encoded);
-  const TransformerStepModel model(transformer_, device_);
   const std::vector<std::vector<size_t>> batches = make_batches(parts, options);
   std::vector<Translation> decoded(parts.size());
   parallel_for_(batches.size(), [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
     std::vector<Ids> sources;
     for (const size_t part : batch) sources.push_back(parts[part].ids);
-    auto found = beam_search(model, sources, options.search, watcher.search_hooks(parts, batch));
+    auto found = beam_search(*model_, sources, options.search, watcher.search_hooks(parts, batch));
     for (size_t i = 0; i < found.size(); ++i) {
       Translation& translation = decoded[batch[i]];
       for (auto& hypothesis : found[i])

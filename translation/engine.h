@@ -1,9 +1,12 @@
 #pragma once
 
 #include <transmute/translation/model_folder.h>
+#include <transmute/translation/precision.h>
+#include <transmute/translation/search.h>
 #include <transmute/translation/translator.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,19 +18,27 @@ using ParallelFor = std::function<void(size_t count, const std::function<void(si
 /// Text to text with a model in memory: tokenises, splits over-long input, batches by length, searches, puts the
 /// results back into input order. Translator is this behind a header without LibTorch; validation uses it on the
 /// weights being trained.
+///
+/// On the CPU the weights are copied into an InferenceModel, and the transformer is let go. On other devices, and for
+/// what that model does not know, LibTorch's operations run the transformer itself.
 class TranslationEngine {
  public:
   /// The transformer must be in eval mode.
-  TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, ParallelFor parallel_for);
+  /// @throws std::invalid_argument for a precision but float32 where LibTorch's operations run it.
+  TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, InferencePrecision precision,
+                    ParallelFor parallel_for);
 
   /// One result per text, in order. As many calls at once as `parallel_for` allows.
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
                                      const TranslationHooks& hooks = {}) const;
 
+  /// Why LibTorch's operations run the model on the CPU, several times slower; empty where they do not.
+  const std::string& plain_reason() const { return plain_reason_; }
+
  private:
-  Transformer transformer_;
+  std::shared_ptr<const StepModel> model_;
+  std::string plain_reason_;
   Tokenizer tokenizer_;
-  torch::Device device_;
   ParallelFor parallel_for_;
 };
 

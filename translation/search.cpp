@@ -2,10 +2,13 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <torch/torch.h>
+#include <transmute/translation/top_candidates.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 
 namespace transmute {
@@ -59,13 +62,6 @@ IdHypothesis hypothesis_of(const TokenNode* last, double log_probability, double
   std::reverse(hypothesis.alignment.begin(), hypothesis.alignment.end());
   return hypothesis;
 }
-
-// A hypothesis that could be: `live[parent]` followed by `token`.
-struct Candidate {
-  int64_t parent;
-  int64_t token;
-  double log_probability;
-};
 
 // One sentence's part of the search.
 class SentenceSearch {
@@ -198,49 +194,102 @@ torch::Tensor parent_rows(const std::vector<SentenceSearch>& sentences, int64_t 
   return rows;
 }
 
-// Log-probabilities of the hypotheses so far, [B,N,1]; -inf for the repeats that fill a beam.
-torch::Tensor totals_so_far(const std::vector<SentenceSearch>& sentences, int64_t beam) {
-  torch::Tensor totals = torch::full({static_cast<int64_t>(sentences.size()), beam, 1}, kNever, torch::kFloat);
-  float* next = totals.data_ptr<float>();
-  for (const auto& sentence : sentences) {
+// What a step's logits say of the sentences' next tokens.
+class NextScores {
+ public:
+  virtual ~NextScores() = default;
+  /// The `count` best continuations of sentence b, best first.
+  virtual std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) = 0;
+  /// Natural logarithm of the probability of `token` after hypothesis n of sentence b.
+  virtual double log_probability(int64_t b, int64_t n, int64_t token) = 0;
+};
+
+// In memory: a fused pass over each hypothesis' logits.
+class ScoresOnCpu : public NextScores {
+ public:
+  ScoresOnCpu(const torch::Tensor& logits, CandidateFinder& finder) : logits_(logits.contiguous()), finder_(finder) {}
+
+  // Whatever is to change a hypothesis' scores (sampling, constraints, several models) does so between here and there,
+  // row by row.
+  std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) override {
+    std::vector<CandidateRow> rows;
     for (size_t n = 0; n < sentence.live().size(); ++n)
-      next[n] = static_cast<float>(sentence.live()[n].log_probability);
-    next += beam;
+      rows.push_back({row(b, static_cast<int64_t>(n)), sentence.live()[n].log_probability});
+    return finder_.best(rows, count);
   }
-  return totals;
-}
+  double log_probability(int64_t b, int64_t n, int64_t token) override {
+    return finder_.log_probability(row(b, n), token);
+  }
 
-// The 2N best continuations of each sentence, best first; N of them at most can be ends.
-std::vector<std::vector<Candidate>> expand(const std::vector<SentenceSearch>& sentences, torch::Tensor log_probs,
-                                           int64_t beam_size) {
-  const int64_t beam = log_probs.size(1);
-  const int64_t vocabulary = log_probs.size(2);
-  for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
-    log_probs.select(2, never).fill_(kNever);
-  const torch::Tensor totals = log_probs + totals_so_far(sentences, beam).to(log_probs.device());  // [B,N,V]
-  const int64_t count = std::min(2 * beam_size, beam * vocabulary);
-  const auto [values, indices] = totals.flatten(1).topk(count, 1);  // [B,2N]
-  const torch::Tensor best_values = values.to(torch::kCPU).contiguous();
-  const torch::Tensor best_indices = indices.to(torch::kCPU).contiguous();
-  const float* value = best_values.data_ptr<float>();
-  const int64_t* index = best_indices.data_ptr<int64_t>();
+ private:
+  const float* row(int64_t b, int64_t n) const {
+    return logits_.data_ptr<float>() + (b * logits_.size(1) + n) * logits_.size(2);
+  }
 
-  std::vector<std::vector<Candidate>> candidates(sentences.size());
-  for (auto& list : candidates)
-    for (int64_t i = 0; i < count; ++i, ++value, ++index)
-      list.push_back({*index / vocabulary, *index % vocabulary, static_cast<double>(*value)});
-  return candidates;
-}
+  torch::Tensor logits_;  // [B,N,V]
+  CandidateFinder& finder_;
+};
+
+// On a device: its operations on all rows at once, and one copy of the candidates.
+class ScoresOnDevice : public NextScores {
+ public:
+  ScoresOnDevice(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences, size_t count)
+      : log_probs_(torch::log_softmax(logits, -1, torch::kFloat)) {  // [B,N,V]
+    const torch::Tensor totals = log_probs_ + totals_so_far(sentences).to(log_probs_.device());
+    for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
+      totals.select(2, never).fill_(kNever);
+    const auto most = std::min(static_cast<int64_t>(count), totals.size(1) * totals.size(2));
+    const auto [values, indices] = totals.flatten(1).topk(most, 1);  // [B,2N]
+    values_ = values.to(torch::kCPU).contiguous();
+    indices_ = indices.to(torch::kCPU).contiguous();
+  }
+
+  std::vector<Candidate> best(const SentenceSearch&, int64_t b, size_t) override {
+    const int64_t count = values_.size(1);
+    const float* value = values_.data_ptr<float>() + b * count;
+    const int64_t* index = indices_.data_ptr<int64_t>() + b * count;
+    const int64_t vocabulary = log_probs_.size(2);
+    std::vector<Candidate> candidates;
+    for (int64_t i = 0; i < count; ++i)
+      candidates.push_back({index[i] / vocabulary, index[i] % vocabulary, static_cast<double>(value[i])});
+    return candidates;
+  }
+  double log_probability(int64_t b, int64_t n, int64_t token) override {
+    return log_probs_[b][n][token].item<double>();
+  }
+
+ private:
+  // Log-probabilities of the hypotheses so far, [B,N,1]; -inf for the repeats that fill a beam.
+  torch::Tensor totals_so_far(const std::vector<SentenceSearch>& sentences) const {
+    const int64_t beam = log_probs_.size(1);
+    torch::Tensor totals = torch::full({log_probs_.size(0), beam, 1}, kNever, torch::kFloat);
+    float* next = totals.data_ptr<float>();
+    for (const auto& sentence : sentences) {
+      for (size_t n = 0; n < sentence.live().size(); ++n)
+        next[n] = static_cast<float>(sentence.live()[n].log_probability);
+      next += beam;
+    }
+    return totals;
+  }
+
+  torch::Tensor log_probs_, values_, indices_;
+};
 
 // At the maximum length, the end of each live hypothesis instead.
-std::vector<Candidate> forced_ends(const SentenceSearch& sentence, const torch::Tensor& log_probs, int64_t b) {
+std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     const auto parent = static_cast<int64_t>(n);
-    const double end = log_probs[b][parent][special_ids::kEnd].item<double>();
+    const double end = scores.log_probability(b, parent, special_ids::kEnd);
     candidates.push_back({parent, special_ids::kEnd, sentence.live()[n].log_probability + end});
   }
   return candidates;
+}
+
+std::unique_ptr<NextScores> score(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences,
+                                  size_t count, std::optional<CandidateFinder>& finder) {
+  if (finder) return std::make_unique<ScoresOnCpu>(logits, *finder);
+  return std::make_unique<ScoresOnDevice>(logits, sentences, count);
 }
 
 }  // namespace
@@ -261,10 +310,13 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
   const std::unique_ptr<DecodingBatch> batch =
       model.start(sources, options.alignments ? ReturnWeights::yes : ReturnWeights::no);
 
+  const auto count = static_cast<size_t>(2 * options.beam_size);  // N of them at most can be ends
+  std::optional<CandidateFinder> finder;
   int64_t beam = 1;
   for (int64_t length = 0; !searching.empty(); ++length) {
     const NextToken next = batch->step(last_tokens(searching, beam));
-    const auto candidates = expand(searching, next.log_probs, options.beam_size);
+    if (!finder && next.logits.is_cpu()) finder.emplace(next.logits.size(2));
+    const auto scores = score(next.logits, searching, count, finder);
     if (hooks.should_stop && hooks.should_stop()) throw Cancelled();
 
     std::vector<SentenceSearch> remaining;
@@ -272,8 +324,9 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
     for (size_t b = 0; b < searching.size(); ++b) {
       SentenceSearch& sentence = searching[b];
       const auto row = static_cast<int64_t>(b);
-      sentence.advance(sentence.at_limit(length) ? forced_ends(sentence, next.log_probs, row) : candidates[b],
-                       row * beam, next.attention);
+      sentence.advance(
+          sentence.at_limit(length) ? forced_ends(sentence, *scores, row) : scores->best(sentence, row, count),
+          row * beam, next.attention);
       if (hooks.on_tokens && sentence.update_certain()) hooks.on_tokens(sentence.index(), sentence.certain());
       if (sentence.done()) {
         results[sentence.index()] = sentence.best();

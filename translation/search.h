@@ -24,7 +24,7 @@ struct IdHypothesis {
 
 /// What a model says of the next token of every hypothesis.
 struct NextToken {
-  torch::Tensor log_probs;  ///< float32 [B,N,V]
+  torch::Tensor logits;     ///< unnormalised log-probabilities, float32 [B,N,V]; read before the next step, not written
   torch::Tensor attention;  ///< float32 [B,N,S] on the CPU, where asked for: over each source and its end
 };
 

@@ -36,7 +36,7 @@ class TransformerBatch : public DecodingBatch {
     const torch::NoGradGuard no_grad;
     DecoderStep result = transformer_->step(ids.to(device_), cache_, return_attention_);
     cache_ = std::move(result.cache);
-    NextToken next{torch::log_softmax(transformer_->project(result.states), -1, torch::kFloat), {}};
+    NextToken next{transformer_->project(result.states).to(torch::kFloat), {}};
     if (return_attention_ == ReturnWeights::yes)
       next.attention = result.cross_weights.back().mean(1).to(torch::kCPU, torch::kFloat).contiguous();  // [B,H,N,S]
     return next;

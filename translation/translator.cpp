@@ -9,9 +9,9 @@
 namespace transmute {
 
 struct Translator::State {
-  State(LoadedModel model, torch::Device device, int threads)
+  State(LoadedModel model, torch::Device device, InferencePrecision precision, int threads)
       : threads(threads, run_operations_on_this_thread_only),
-        engine(std::move(model.transformer), std::move(model.tokenizer), device,
+        engine(std::move(model.transformer), std::move(model.tokenizer), device, precision,
                [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
   }
 
@@ -22,12 +22,16 @@ struct Translator::State {
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(load_model_folder(model, device), device, threads);
+  state_ = std::make_unique<State>(load_model_folder(model, device), device, options.precision, threads);
 }
 
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;
+
+std::string Translator::slow_reason() const {
+  return state_->engine.plain_reason();
+}
 
 std::string Translator::translate(const std::string& text, const TranslationOptions& options) const {
   return translate_batch({text}, options).front().hypotheses.front().text;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <transmute/translation/precision.h>
 #include <transmute/translation/search_options.h>
 
 #include <functional>
@@ -13,6 +14,9 @@ namespace transmute {
 struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< on the CPU, each with a batch of its own; 0 means one per core
+  /// On the CPU, of the matrix products. In each, a text's translation is the same bytes whatever is translated beside
+  /// it. Other devices know float32 only.
+  InferencePrecision precision = InferencePrecision::float32;
 };
 
 struct TranslationOptions {
@@ -76,6 +80,9 @@ class Translator {
   std::vector<Translation> translate_batch(const std::vector<std::string>& texts,
                                            const TranslationOptions& options = {},
                                            const TranslationHooks& hooks = {}) const;
+
+  /// Why this model runs several times slower on the CPU than others do; empty where it does not.
+  std::string slow_reason() const;
 
  private:
   struct State;

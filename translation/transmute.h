@@ -29,9 +29,10 @@ typedef struct transmute_result transmute_result;
 
 /* How a model is opened. Fill it by transmute_translator_options_default(), then change what you like. */
 typedef struct transmute_translator_options {
-  size_t struct_size; /* set by the default function: lets the library grow the struct */
-  const char* device; /* "cpu", "cuda", "cuda:N" or "auto" */
-  int threads;        /* on the CPU, each with a batch of its own; 0: one per core */
+  size_t struct_size;    /* set by the default function: lets the library grow the struct */
+  const char* device;    /* "cpu", "cuda", "cuda:N" or "auto" */
+  int threads;           /* on the CPU, each with a batch of its own; 0: one per core */
+  const char* precision; /* on the CPU, of matrix products: "float32", "bfloat16" or "int8" */
 } transmute_translator_options;
 
 /* How texts are translated. Fill it by transmute_translation_options_default(), then change what you like. */

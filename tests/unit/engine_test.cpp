@@ -93,7 +93,8 @@ class Engine : public ::testing::Test {
                                      int threads = 1, const TranslationHooks& hooks = {}) {
     ThreadPool pool(threads, run_operations_on_this_thread_only);
     const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
-    return TranslationEngine(transformer, tokenizer, torch::kCPU, parallel_for).translate(texts, options, hooks);
+    return TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for)
+        .translate(texts, options, hooks);
   }
 
   static TranslationOptions few_tokens() {
@@ -113,8 +114,7 @@ void expect_same(const std::vector<Translation>& found, const std::vector<Transl
     ASSERT_EQ(found[i].hypotheses.size(), expected[i].hypotheses.size());
     for (size_t h = 0; h < found[i].hypotheses.size(); ++h) {
       EXPECT_EQ(found[i].hypotheses[h].text, expected[i].hypotheses[h].text) << "line " << i;
-      // Other shapes take other paths through the matrix products: float32, some dozens of additions.
-      EXPECT_NEAR(found[i].hypotheses[h].score, expected[i].hypotheses[h].score, 1e-3);
+      EXPECT_EQ(found[i].hypotheses[h].score, expected[i].hypotheses[h].score);
     }
   }
 }
@@ -269,6 +269,26 @@ TEST_F(Engine, StopsWhereTheCallerAsksItTo) {
   hooks.should_stop = [&] { return ++asked == 3; };
   EXPECT_THROW(translate(tiny_english(), TranslationOptions(), 1, hooks), Cancelled);
   EXPECT_EQ(asked, 3);
+}
+
+TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
+  TransformerOptions options = testing::tiny_transformer_options();
+  options.score_function = ScoreFunction::additive;
+  transformer = tiny_transformer(tokenizer, 5, options);
+  const auto inline_for = [](size_t count, const auto& task) {
+    for (size_t i = 0; i < count; ++i) task(i);
+  };
+  const TranslationEngine engine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, inline_for);
+  EXPECT_THAT(engine.plain_reason(), HasSubstr("score_function"));
+  const Ids ids = tokenizer.source().encode("the red house is near.");
+  const auto alone =
+      beam_search(TransformerStepModel(transformer, torch::kCPU), {ids}, few_tokens().search).at(0).at(0);
+  EXPECT_EQ(engine.translate({"the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text,
+            tokenizer.target().decode(alone.ids));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::int8, inline_for);
+              }),
+              HasSubstr("only be translated with in float32"));
 }
 
 TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {

@@ -44,6 +44,11 @@ using Table = std::function<Distribution(const Ids& source, const Ids& prefix)>;
 // log-probabilities are float32 and sums of a few of them: some units of 6e-8 times their size.
 constexpr double kTolerance = 1e-5;
 
+// Logits are log-probabilities up to a constant, another one for each prefix.
+double offset_of(const Ids& prefix) {
+  return static_cast<double>((prefix.back() + static_cast<int64_t>(prefix.size())) % 5 - 2);
+}
+
 class TableBatch : public DecodingBatch {
  public:
   TableBatch(const Table& table, int64_t vocabulary, std::vector<Ids> sources)
@@ -54,8 +59,8 @@ class TableBatch : public DecodingBatch {
     const auto beam = static_cast<int64_t>(prefixes_.size() / sources_.size());
     if (ids.sizes() != torch::IntArrayRef({static_cast<int64_t>(sources_.size()), beam}))
       throw std::logic_error("step: ids are not [B,N]");
-    torch::Tensor log_probs = torch::full({static_cast<int64_t>(sources_.size()), beam, vocabulary_},
-                                          -std::numeric_limits<float>::infinity());
+    torch::Tensor logits = torch::full({static_cast<int64_t>(sources_.size()), beam, vocabulary_},
+                                       -std::numeric_limits<float>::infinity());
     for (size_t row = 0; row < prefixes_.size(); ++row) {
       const auto b = static_cast<int64_t>(row) / beam;
       const auto n = static_cast<int64_t>(row) % beam;
@@ -63,9 +68,9 @@ class TableBatch : public DecodingBatch {
       if (prefixes_[row].front() != special_ids::kBegin) throw std::logic_error("the first token is not begin");
       const Ids after_begin(prefixes_[row].begin() + 1, prefixes_[row].end());
       for (const auto& [token, probability] : table_(sources_[static_cast<size_t>(b)], after_begin))
-        log_probs[b][n][token] = std::log(probability);
+        logits[b][n][token] = static_cast<float>(std::log(probability) + offset_of(prefixes_[row]));
     }
-    return {log_probs, {}};
+    return {logits, {}};
   }
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {

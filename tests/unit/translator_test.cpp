@@ -94,6 +94,35 @@ TEST_F(ATranslator, IsUsableAfterACallThatFailedOrWasCancelled) {
   EXPECT_EQ(translator.translate_batch({"the", "house"}, few_tokens()).size(), 2U);
 }
 
+TEST_F(ATranslator, KnowsThreePrecisions) {
+  transmute_translator_options c_options = transmute_translator_options_default();
+  EXPECT_STREQ(c_options.precision, inference_precision_name(TranslatorOptions().precision).c_str());
+  for (const auto precision : {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
+    TranslatorOptions options;
+    options.precision = precision;
+    const Translator translator(model(), options);
+    EXPECT_EQ(translator.slow_reason(), "");
+    const std::string expected = translator.translate("the red house is near.", few_tokens());
+
+    const std::string name = inference_precision_name(precision);
+    c_options.precision = name.c_str();
+    transmute_translator* in_c = transmute_open(model().c_str(), &c_options, nullptr);
+    ASSERT_NE(in_c, nullptr);
+    transmute_translation_options c_few = transmute_translation_options_default();
+    c_few.max_extra_length = few_tokens().search.max_extra_length;
+    const char* text = "the red house is near.";
+    transmute_result* result = transmute_translate(in_c, &text, 1, &c_few, nullptr);
+    EXPECT_STREQ(transmute_result_text(result, 0, 0), expected.c_str()) << name;
+    transmute_result_free(result);
+    transmute_close(in_c);
+  }
+  c_options.precision = "int4";
+  char* error = nullptr;
+  EXPECT_EQ(transmute_open(model().c_str(), &c_options, &error), nullptr);
+  EXPECT_THAT(error, HasSubstr("not one of float32, bfloat16 and int8"));
+  transmute_string_free(error);
+}
+
 TEST_F(ATranslator, IsTheSameThroughTheCInterface) {
   const Translator translator(model());
   TranslationOptions options = few_tokens();

@@ -1,0 +1,403 @@
+// benchmark_translate: how fast translation is on this machine's CPU, against the matrix products that it consists of.
+// See --help.
+
+#include <spdlog/fmt/fmt.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <torch/torch.h>
+#include <transmute/common/text_file.h>
+#include <transmute/common/threads.h>
+#include <transmute/model/threading.h>
+#include <transmute/scripts/program.h>
+#include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/inference/packed_linear.h>
+#include <transmute/translation/model_folder.h>
+#include <transmute/translation/search.h>
+#include <transmute/translation/transformer_step_model.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using transmute::Ids;
+using transmute::InferencePrecision;
+
+struct Arguments {
+  std::vector<std::string> shapes{"small", "base"};
+  std::vector<std::string> precisions{"float32", "bfloat16", "int8"};
+  std::vector<std::string> modes{"beam", "greedy", "single", "single-greedy"};
+  std::string model;
+  std::string input;
+  int threads = 0;
+  int64_t batch_size = 64;
+  int64_t sentences = 256;
+  int64_t single_sentences = 20;
+  bool plain = false;
+};
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Of a clock of the system: CPU time does not count what other programs took.
+double cpu_seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+transmute::TransformerOptions shape_named(const std::string& name) {
+  transmute::TransformerOptions options;
+  options.source_vocab_size = options.target_vocab_size = 8000;
+  if (name == "small") {
+    options.num_encoder_layers = options.num_decoder_layers = 4;
+    options.d_model = 256;
+    options.d_ff = 1024;
+    options.num_heads = 4;
+  } else if (name == "base-32k") {
+    options.source_vocab_size = options.target_vocab_size = 32000;
+  } else if (name == "big") {
+    options.d_model = 1024;
+    options.d_ff = 4096;
+    options.num_heads = 16;
+  } else if (name != "base") {
+    throw std::invalid_argument("--shapes: \"" + name + "\" is not one of small, base, base-32k and big");
+  }
+  return options;
+}
+
+// What a network multiplies: for each source token, and for each hypothesis' token, in multiply-adds.
+struct Work {
+  double per_source_token;
+  double per_target_token;
+};
+Work work_of(const transmute::TransformerOptions& given) {
+  const transmute::TransformerOptions o = transmute::validated(given);
+  const auto d = static_cast<double>(o.d_model);
+  const auto keys = static_cast<double>(o.num_heads * o.d_k);
+  const auto values = static_cast<double>(o.num_heads * o.d_v);
+  const double attention = d * (2 * keys + 2 * values);
+  const double feed_forward = 2 * d * static_cast<double>(o.d_ff);
+  const auto encoders = static_cast<double>(o.num_encoder_layers);
+  const auto decoders = static_cast<double>(o.num_decoder_layers);
+  return {encoders * (attention + feed_forward) + decoders * d * (keys + values),
+          decoders * (attention + d * (keys + values) + feed_forward) + d * static_cast<double>(o.target_vocab_size)};
+}
+
+// Products alone, at the shapes of the network: the roof. Operations (two per multiply-add) per second of CPU time, of
+// all threads.
+double measure_roof(const transmute::TransformerOptions& o, InferencePrecision precision, int threads, int64_t rows) {
+  transmute::WorkerCrew crew(threads);
+  std::vector<double> rates(static_cast<size_t>(threads));
+  std::vector<float> weight(static_cast<size_t>(o.d_ff * o.d_model));
+  std::mt19937 engine(1);
+  for (auto& value : weight) value = std::uniform_real_distribution<float>(-1, 1)(engine);
+  const transmute::inference::PackedLinear inner(weight.data(), nullptr, o.d_ff, o.d_model, precision);
+  const transmute::inference::PackedLinear outer(weight.data(), nullptr, o.d_model, o.d_ff, precision);
+  crew.run([&](int worker) {
+    transmute::inference::ProductScratch scratch;
+    std::vector<float> x(static_cast<size_t>(rows * o.d_model), 0.5F);
+    std::vector<float> hidden(static_cast<size_t>(rows * o.d_ff));
+    const double operations = 4.0 * static_cast<double>(rows * o.d_model * o.d_ff);
+    int64_t rounds = 0;
+    double start = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+    const auto elapsed = [&] { return cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - start; };
+    for (bool warm = false;; ++rounds) {
+      inner.apply(x.data(), rows, hidden.data(), {}, scratch);
+      outer.apply(hidden.data(), rows, x.data(), {}, scratch);
+      std::fill(x.begin(), x.end(), 0.5F);
+      if (!warm && elapsed() > 0.1) {
+        warm = true;
+        rounds = -1;
+        start = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+      } else if (warm && elapsed() > 0.5) {
+        break;
+      }
+    }
+    rates[static_cast<size_t>(worker)] = operations * static_cast<double>(rounds + 1) / elapsed();
+  });
+  double sum = 0;
+  for (const double rate : rates) sum += rate;
+  return sum;
+}
+
+// Random ids that decode to a fixed length: an untrained network would end anywhere.
+class FixedLength : public transmute::StepModel {
+ public:
+  FixedLength(const transmute::StepModel& model, int64_t length) : model_(model), length_(length) {}
+  std::unique_ptr<transmute::DecodingBatch> start(const std::vector<Ids>& sources,
+                                                  transmute::ReturnWeights attention) const override {
+    return std::make_unique<Batch>(model_.start(sources, attention), length_);
+  }
+
+ private:
+  class Batch : public transmute::DecodingBatch {
+   public:
+    Batch(std::unique_ptr<transmute::DecodingBatch> batch, int64_t length)
+        : batch_(std::move(batch)), length_(length) {}
+    transmute::NextToken step(const torch::Tensor& ids) override {
+      transmute::NextToken next = batch_->step(ids);
+      // The end, and only the end, at the length wanted.
+      const double shift = steps_++ < length_ ? -1e9 : 1e9;
+      next.logits.select(2, transmute::special_ids::kEnd).fill_(shift);
+      return next;
+    }
+    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+      batch_->select(sentences, parents);
+    }
+
+   private:
+    std::unique_ptr<transmute::DecodingBatch> batch_;
+    int64_t length_;
+    int64_t steps_ = 0;
+  };
+  const transmute::StepModel& model_;
+  int64_t length_;
+};
+
+struct Result {
+  double seconds = 0;
+  double cpu = 0;                 // seconds of CPU time, of all threads
+  int64_t tokens = 0;             // of the best hypotheses, their ends included
+  int64_t decoded_rows = 0;       // hypotheses' tokens that were decoded, about
+  std::vector<double> latencies;  // of batches, in seconds
+  std::vector<double> cpu_latencies;
+};
+
+double percentile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(std::min<double>(static_cast<double>(values.size()) - 1,
+                                                     std::ceil(part * static_cast<double>(values.size())) - 1))];
+}
+
+Result run(const transmute::StepModel& model, const std::vector<Ids>& sources, int64_t batch_size, int64_t beam_size,
+           transmute::ThreadPool* pool) {
+  transmute::SearchOptions search;
+  search.beam_size = beam_size;
+  std::vector<std::vector<Ids>> batches;
+  for (const auto& source : sources) {
+    if (batches.empty() || static_cast<int64_t>(batches.back().size()) == batch_size) batches.emplace_back();
+    batches.back().push_back(source);
+  }
+  std::vector<Result> results(batches.size());
+  const auto decode = [&](size_t b) {
+    const auto start = Clock::now();
+    const double cpu = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+    for (const auto& found : transmute::beam_search(model, batches[b], search)) {
+      const auto length = static_cast<int64_t>(found.front().ids.size()) + 1;
+      results[b].tokens += length;
+      results[b].decoded_rows += 1 + (length - 1) * beam_size;
+    }
+    results[b].seconds = seconds_since(start);
+    results[b].cpu = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+  };
+  const auto start = Clock::now();
+  if (pool != nullptr) {
+    pool->for_each(batches.size(), decode);
+  } else {
+    for (size_t b = 0; b < batches.size(); ++b) decode(b);
+  }
+  Result whole;
+  whole.seconds = seconds_since(start);
+  for (const auto& result : results) {
+    whole.tokens += result.tokens;
+    whole.decoded_rows += result.decoded_rows;
+    whole.cpu += result.cpu;
+    whole.latencies.push_back(result.seconds);
+    whole.cpu_latencies.push_back(result.cpu);
+  }
+  return whole;
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown CPU";
+}
+
+// A network to measure, and what it is given.
+struct Subject {
+  std::string name;
+  transmute::Transformer transformer{nullptr};
+  std::vector<Ids> sources;
+  int64_t fixed_length = 0;  // 0: until the end
+};
+
+Subject random_subject(const std::string& shape, int64_t sentences) {
+  torch::manual_seed(1);
+  const transmute::TransformerOptions options = shape_named(shape);
+  constexpr int64_t kSource = 20, kTarget = 30;
+  Subject subject{fmt::format("{} (random weights, {} source and {} target tokens)", shape, kSource, kTarget),
+                  transmute::Transformer(options),
+                  {},
+                  kTarget - 1};
+  subject.transformer->eval();
+  std::mt19937_64 engine(2);
+  for (int64_t i = 0; i < sentences; ++i) {
+    Ids ids(static_cast<size_t>(kSource) - 1);  // and the end
+    for (auto& id : ids)
+      id = transmute::special_ids::kCount +
+           static_cast<int64_t>(engine() %
+                                static_cast<uint64_t>(options.source_vocab_size - transmute::special_ids::kCount));
+    subject.sources.push_back(ids);
+  }
+  return subject;
+}
+
+Subject subject_from_files(const Arguments& arguments) {
+  transmute::LoadedModel loaded = transmute::load_model_folder(arguments.model, torch::kCPU);
+  Subject subject{arguments.model, loaded.transformer, {}, 0};
+  const auto start = Clock::now();
+  const auto lines = transmute::read_lines(arguments.input);
+  for (const auto& line : lines)
+    if (Ids ids = loaded.tokenizer.source().encode(line); !ids.empty()) subject.sources.push_back(ids);
+  std::cout << fmt::format("tokeniser: {:.1f} us a sentence\n",
+                           1e6 * seconds_since(start) / static_cast<double>(lines.size()));
+  std::stable_sort(subject.sources.begin(), subject.sources.end(),
+                   [](const Ids& a, const Ids& b) { return a.size() > b.size(); });
+  return subject;
+}
+
+void report_phases(const transmute::InferenceModel::Phases& before, const transmute::InferenceModel::Phases& after,
+                   double thread_seconds) {
+  const auto share = [&](double from, double to) { return 100 * (to - from) / thread_seconds; };
+  const double known = after.encoder - before.encoder + after.decoder_products - before.decoder_products +
+                       after.decoder_attention - before.decoder_attention + after.decoder_rest - before.decoder_rest +
+                       after.output_product - before.output_product;
+  std::cout << fmt::format(
+      "    time: encoder {:.0f}%, decoder products {:.0f}%, its attention {:.0f}%, its rest {:.0f}%, output product "
+      "{:.0f}%, candidates and search {:.0f}%\n",
+      share(before.encoder, after.encoder), share(before.decoder_products, after.decoder_products),
+      share(before.decoder_attention, after.decoder_attention), share(before.decoder_rest, after.decoder_rest),
+      share(before.output_product, after.output_product), 100 * (thread_seconds - known) / thread_seconds);
+}
+
+void measure(const Arguments& arguments, const Subject& subject, const transmute::StepModel& model,
+             const transmute::InferenceModel* inference, const std::string& precision, double roof) {
+  const FixedLength fixed(model, subject.fixed_length);
+  const transmute::StepModel& used = subject.fixed_length > 0 ? static_cast<const transmute::StepModel&>(fixed) : model;
+  const Work work = work_of(subject.transformer->options);
+  transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
+  for (const auto& mode : arguments.modes) {
+    const bool single = mode.rfind("single", 0) == 0;
+    const int64_t beam = mode.find("greedy") == std::string::npos ? 4 : 1;
+    std::vector<Ids> sources = subject.sources;
+    if (single && static_cast<int64_t>(sources.size()) > arguments.single_sentences) {
+      std::mt19937 engine(5);
+      std::shuffle(sources.begin(), sources.end(), engine);
+      sources.resize(static_cast<size_t>(arguments.single_sentences));
+    }
+    const int64_t batch_size = single ? 1 : arguments.batch_size;
+    // One batch for each thread before the clock starts.
+    std::vector<Ids> first(sources.begin(),
+                           sources.begin() + std::min<int64_t>(static_cast<int64_t>(sources.size()),
+                                                               single ? 2 : batch_size * arguments.threads));
+    run(used, first, batch_size, beam, single ? nullptr : &pool);
+    const auto before = inference != nullptr ? inference->phases() : transmute::InferenceModel::Phases();
+    const Result result = run(used, sources, batch_size, beam, single ? nullptr : &pool);
+    double source_tokens = 0;
+    for (const auto& source : sources) source_tokens += static_cast<double>(source.size()) + 1;
+    const double operations =
+        2 * (work.per_source_token * source_tokens + work.per_target_token * static_cast<double>(result.decoded_rows));
+    const auto count = static_cast<double>(sources.size());
+    std::cout << fmt::format("  {:<9} {:<7} batch {:<3} threads {}: ", precision, beam == 1 ? "greedy" : "beam 4",
+                             batch_size, single ? 1 : arguments.threads);
+    if (single) {
+      std::cout << fmt::format("p50 {:.2f} ms, p90 {:.2f} ms, p99 {:.2f} ms; CPU time p50 {:.2f} ms\n",
+                               1e3 * percentile(result.latencies, 0.5), 1e3 * percentile(result.latencies, 0.9),
+                               1e3 * percentile(result.latencies, 0.99), 1e3 * percentile(result.cpu_latencies, 0.5));
+    } else {
+      const double busy = result.cpu / static_cast<double>(arguments.threads);  // had the machine been ours alone
+      std::cout << fmt::format("{:.1f} sentences/s, {:.0f} tokens/s; by CPU time {:.1f} and {:.0f}, {:.0f} GOP/s",
+                               count / result.seconds, static_cast<double>(result.tokens) / result.seconds,
+                               count / busy, static_cast<double>(result.tokens) / busy, operations / busy * 1e-9);
+      if (roof > 0) std::cout << fmt::format(" ({:.0f}% of the roof)", 100 * operations / busy / roof);
+      std::cout << '\n';
+    }
+    if (inference != nullptr)
+      report_phases(before, inference->phases(), result.seconds * (single ? 1 : arguments.threads));
+    std::cout << std::flush;
+  }
+}
+
+void measure(const Arguments& arguments, const Subject& subject) {
+  std::cout << fmt::format("{}: {} sentences\n", subject.name, subject.sources.size());
+  if (arguments.plain) {
+    const transmute::TransformerStepModel model(subject.transformer, torch::kCPU);
+    measure(arguments, subject, model, nullptr, "plain", 0);
+  }
+  for (const auto& name : arguments.precisions) {
+    const InferencePrecision precision = transmute::inference_precision_from_name(name);
+    const auto start = Clock::now();
+    const transmute::InferenceModel model(subject.transformer, precision);
+    const double packing = seconds_since(start);
+    const double roof = measure_roof(subject.transformer->options, precision, arguments.threads, 256);
+    std::cout << fmt::format("  {:<9} weights packed in {:.2f} s; roof at 256 rows: {:.0f} GOP/s\n", name, packing,
+                             roof * 1e-9);
+    measure(arguments, subject, model, &model, name, roof);
+  }
+  std::cout << fmt::format("  peak memory of the process so far: {:.0f} MB\n", peak_megabytes()) << std::flush;
+}
+
+int benchmark(Arguments arguments) {
+  if (arguments.threads == 0) arguments.threads = transmute::available_cores();
+  if (arguments.model.empty() != arguments.input.empty())
+    throw std::invalid_argument("--model and --input go together");
+  std::cout << fmt::format("commit {}, {}, {} threads with a batch each, LibTorch {}\n", TRANSMUTE_COMMIT, cpu_name(),
+                           arguments.threads, TORCH_VERSION)
+            << "warm-up: one batch for each thread; 0.1 s for the roof\n";
+  const torch::NoGradGuard no_grad;
+  if (!arguments.model.empty()) {
+    measure(arguments, subject_from_files(arguments));
+    return 0;
+  }
+  for (const auto& shape : arguments.shapes) measure(arguments, random_subject(shape, arguments.sentences));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  transmute::configure_process_for_workers();
+  CLI::App app(
+      "Measures translation on the CPU: in batches, where the roof is the speed of the matrix products alone, measured "
+      "in the same run; and one sentence at a time, on one thread.",
+      "benchmark_translate");
+  Arguments arguments;
+  app.add_option("--shapes", arguments.shapes, "small, base, base-32k, big: random weights, fixed lengths")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--model", arguments.model, "a model folder instead of the shapes");
+  app.add_option("--input", arguments.input, "and the text that it translates");
+  app.add_option("--precisions", arguments.precisions, "float32, bfloat16, int8")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--modes", arguments.modes, "beam, greedy, single, single-greedy")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--threads", arguments.threads, "workers; 0: one per core")->capture_default_str();
+  app.add_option("--batch-size", arguments.batch_size, "sentences that a worker decodes together")
+      ->capture_default_str();
+  app.add_option("--sentences", arguments.sentences, "for the shapes")->capture_default_str();
+  app.add_option("--single-sentences", arguments.single_sentences, "for single and single-greedy")
+      ->capture_default_str();
+  app.add_flag("--plain", arguments.plain, "also LibTorch's operations on the module itself");
+  return transmute::run_program(app, argc, argv, [&] { return benchmark(arguments); });
+}

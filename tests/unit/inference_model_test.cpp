@@ -1,0 +1,214 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/transformer_step_model.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using inference::Instructions;
+using ::testing::HasSubstr;
+using testing::message_of;
+
+TransformerOptions small_options() {
+  TransformerOptions options;
+  options.source_vocab_size = options.target_vocab_size = 45;
+  options.num_encoder_layers = 2;
+  options.num_decoder_layers = 2;
+  options.d_model = 24;
+  options.num_heads = 2;
+  options.d_ff = 40;
+  return options;
+}
+
+// Biases and norms are not left at what they start with.
+Transformer random_transformer(const TransformerOptions& options, uint64_t seed) {
+  torch::manual_seed(seed);
+  Transformer transformer(options);
+  const torch::NoGradGuard no_grad;
+  for (auto& parameter : transformer->parameters())
+    if (parameter.dim() == 1) parameter.add_(torch::randn_like(parameter) * 0.3);
+  transformer->eval();
+  return transformer;
+}
+
+std::vector<Ids> some_sources(int64_t vocabulary, size_t count) {
+  std::mt19937 engine(3);
+  std::vector<Ids> sources;
+  for (size_t i = 0; i < count; ++i) {
+    Ids ids(i == 1 ? 0 : engine() % 20);
+    for (auto& id : ids) id = special_ids::kCount + static_cast<int64_t>(engine() % (vocabulary - special_ids::kCount));
+    sources.push_back(std::move(ids));
+  }
+  return sources;
+}
+
+// What a batch says, step by step, when it is led along a fixed road of ids and selections.
+struct Road {
+  std::vector<torch::Tensor> logits, attention;
+};
+Road walk(const StepModel& model, const std::vector<Ids>& sources, int64_t vocabulary,
+          ReturnWeights attention = ReturnWeights::no) {
+  const auto batch = model.start(sources, attention);
+  std::vector<int64_t> kept;
+  auto sentences = static_cast<int64_t>(sources.size());
+  int64_t beam = 1;
+  Road road;
+  for (int64_t step = 0; step < 40; ++step) {
+    torch::Tensor ids = torch::full({sentences, beam}, special_ids::kBegin, torch::kLong);
+    if (step > 0)
+      ids = special_ids::kCount + (torch::arange(sentences * beam, torch::kLong) * 7 + step)
+                                      .remainder(vocabulary - special_ids::kCount)
+                                      .view({sentences, beam});
+    const NextToken next = batch->step(ids);
+    road.logits.push_back(next.logits.clone());
+    if (next.attention.defined()) road.attention.push_back(next.attention.clone());
+    // A sentence leaves now and then; hypotheses change places and double.
+    std::vector<int64_t> staying, parents;
+    for (int64_t b = 0; b < sentences; ++b)
+      if (step % 9 != 4 || sentences == 1 || b != step % sentences) staying.push_back(b);
+    for (const int64_t b : staying)
+      for (int64_t n = 0; n < 3; ++n)
+        parents.push_back(b * beam + (step % 2 == 0 ? n / 2 : beam - 1 - n % beam) % beam);
+    batch->select(torch::tensor(staying, torch::kLong), torch::tensor(parents, torch::kLong));
+    sentences = static_cast<int64_t>(staying.size());
+    beam = 3;
+  }
+  return road;
+}
+
+void expect_close(const Road& found, const Road& expected, double tolerance, const std::string& what) {
+  ASSERT_EQ(found.logits.size(), expected.logits.size());
+  ASSERT_EQ(found.attention.size(), expected.attention.size());
+  for (size_t i = 0; i < found.logits.size(); ++i) {
+    ASSERT_EQ(found.logits[i].sizes(), expected.logits[i].sizes());
+    const double error = (found.logits[i] - expected.logits[i]).abs().max().item<double>();
+    ASSERT_LE(error, tolerance) << what << ", step " << i;
+  }
+  for (size_t i = 0; i < found.attention.size(); ++i)
+    ASSERT_TRUE(torch::allclose(found.attention[i], expected.attention[i], 1e-4, 1e-5)) << what << ", step " << i;
+}
+
+std::vector<std::pair<std::string, TransformerOptions>> all_options() {
+  std::vector<std::pair<std::string, TransformerOptions>> all;
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre})
+    for (const EmbeddingTying tying : {EmbeddingTying::all, EmbeddingTying::target_output, EmbeddingTying::none})
+      for (const PositionalEncodingKind positions :
+           {PositionalEncodingKind::sinusoidal, PositionalEncodingKind::learned})
+        for (const ScoreFunction function : {ScoreFunction::scaled_dot_product, ScoreFunction::dot_product})
+          for (const bool other_widths : {false, true}) {
+            TransformerOptions options = small_options();
+            options.norm_position = norm;
+            options.embedding_tying = tying;
+            options.positional_encoding = positions;
+            options.score_function = function;
+            options.max_positions = 41;  // fewer than 42 sinusoids: the others are computed
+            if (other_widths) {
+              options.d_k = 5;
+              options.d_v = 19;
+              options.num_heads = 3;
+              options.num_encoder_layers = 1;
+            }
+            if (tying != EmbeddingTying::all) options.target_vocab_size = 61;
+            all.emplace_back("norm " + std::to_string(static_cast<int>(norm)) + ", tying " +
+                                 std::to_string(static_cast<int>(tying)) + ", positions " +
+                                 std::to_string(static_cast<int>(positions)) + ", function " +
+                                 std::to_string(static_cast<int>(function)) + (other_widths ? ", other widths" : ""),
+                             options);
+          }
+  return all;
+}
+
+// The plain path is LibTorch's operations on the module itself.
+TEST(InferenceModel, SaysWhatThePlainPathSaysForEveryOption) {
+  for (const auto& [name, options] : all_options()) {
+    const Transformer transformer = random_transformer(options, 1);
+    const auto sources = some_sources(options.source_vocab_size, 6);
+    const TransformerStepModel plain(transformer, torch::kCPU);
+    const InferenceModel model(transformer, InferencePrecision::float32);
+    expect_close(walk(model, sources, options.target_vocab_size, ReturnWeights::yes),
+                 walk(plain, sources, options.target_vocab_size, ReturnWeights::yes), 2e-3, name);
+  }
+}
+
+TEST(InferenceModel, IsCloseInEachPrecisionAndWithAllInstructions) {
+  const TransformerOptions options = small_options();
+  const Transformer transformer = random_transformer(options, 2);
+  const auto sources = some_sources(options.source_vocab_size, 5);
+  const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
+  for (int level = 0; level <= static_cast<int>(inference::best_instructions()); ++level)
+    for (const auto& [precision, tolerance] : {std::pair{InferencePrecision::float32, 2e-3},
+                                               {InferencePrecision::bfloat16, 0.25},
+                                               {InferencePrecision::int8, 0.5}}) {
+      const InferenceModel model(transformer, precision, static_cast<Instructions>(level));
+      expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
+                   inference_precision_name(precision) + ", instructions " + std::to_string(level));
+    }
+}
+
+TEST(InferenceModel, GivesASentenceTheSameBitsAmongAnyOthers) {
+  TransformerOptions options = small_options();
+  options.d_model = 64;
+  const Transformer transformer = random_transformer(options, 3);
+  const auto sources = some_sources(options.source_vocab_size, 40);
+  SearchOptions search;
+  search.max_extra_length = 10;
+  search.num_hypotheses = 3;
+  for (int level = 0; level <= static_cast<int>(inference::best_instructions()); ++level)
+    for (const InferencePrecision precision :
+         {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
+      const InferenceModel model(transformer, precision, static_cast<Instructions>(level));
+      const auto together = beam_search(model, sources, search);
+      for (size_t i = 0; i < sources.size(); ++i) {
+        const auto alone = beam_search(model, {sources[i]}, search).at(0);
+        ASSERT_EQ(alone.size(), together[i].size());
+        for (size_t h = 0; h < alone.size(); ++h) {
+          ASSERT_EQ(alone[h].ids, together[i][h].ids) << inference_precision_name(precision) << ", level " << level;
+          ASSERT_EQ(alone[h].log_probability, together[i][h].log_probability);
+        }
+      }
+    }
+}
+
+TEST(InferenceModel, KeepsItsWeightsWhenTheTransformerChanges) {
+  const TransformerOptions options = small_options();
+  const Transformer transformer = random_transformer(options, 4);
+  const auto sources = some_sources(options.source_vocab_size, 3);
+  const InferenceModel model(transformer, InferencePrecision::float32);
+  const Road before = walk(model, sources, options.target_vocab_size);
+  {
+    const torch::NoGradGuard no_grad;
+    for (auto& parameter : transformer->parameters()) parameter.zero_();
+  }
+  expect_close(walk(model, sources, options.target_vocab_size), before, 0, "after the change");
+}
+
+TEST(InferenceModel, RefusesWhatItDoesNotKnow) {
+  TransformerOptions options = small_options();
+  options.score_function = ScoreFunction::additive;
+  EXPECT_THAT(InferenceModel::why_not(options), HasSubstr("score_function"));
+  const Transformer transformer = random_transformer(options, 5);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { InferenceModel(transformer, InferencePrecision::int8); }),
+              HasSubstr("score_function"));
+}
+
+TEST(InferenceModel, NamesAPositionBeyondTheLearnedOnes) {
+  TransformerOptions options = small_options();
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.max_positions = 4;
+  const InferenceModel model(random_transformer(options, 6), InferencePrecision::float32);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                model.start({{4, 5, 6, 7}}, ReturnWeights::no);
+              }),
+              HasSubstr("beyond the 4 learned positions"));
+  EXPECT_NO_THROW(model.start({{4, 5, 6}}, ReturnWeights::no));
+}
+
+}  // namespace
+}  // namespace transmute

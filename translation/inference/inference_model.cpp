@@ -1,0 +1,665 @@
+#include <spdlog/fmt/fmt.h>
+#include <torch/torch.h>
+#include <transmute/translation/inference/aligned_buffer.h>
+#include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/inference/packed_linear.h>
+#include <transmute/translation/inference/row_kernels.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+
+using inference::AlignedBuffer;
+using inference::AttendArguments;
+using inference::AttendScatteredArguments;
+using inference::CachedToken;
+using inference::Epilogue;
+using inference::HeadShape;
+using inference::Instructions;
+using inference::PackedLinear;
+using inference::padded_keys;
+using inference::ProductScratch;
+
+namespace {
+
+using Parameters = torch::OrderedDict<std::string, torch::Tensor>;
+
+torch::Tensor as_float(const torch::Tensor& tensor) {
+  return tensor.detach().to(torch::kCPU, torch::kFloat).contiguous();
+}
+
+struct Norm {
+  torch::Tensor weight, bias;  // [D]
+};
+
+struct FeedForwardLayer {
+  PackedLinear inner, outer;
+  Norm norm;
+};
+
+struct EncoderLayerWeights {
+  PackedLinear query_key_value, output;
+  Norm attention_norm;
+  FeedForwardLayer feed_forward;
+};
+
+struct DecoderLayerWeights {
+  PackedLinear query_key_value, self_output;
+  PackedLinear cross_query, cross_key, cross_value, cross_output;
+  Norm self_norm, cross_norm;
+  FeedForwardLayer feed_forward;
+};
+
+// Takes the parameters of a Transformer by their names and packs them.
+class Packer {
+ public:
+  Packer(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
+      : parameters_(transformer->named_parameters()), precision_(precision), instructions_(instructions) {}
+
+  torch::Tensor tensor(const std::string& name) const { return as_float(parameters_[name]); }
+  bool has(const std::string& name) const { return parameters_.contains(name); }
+
+  /// Outputs one behind the other, in one product.
+  PackedLinear linear(const std::vector<std::string>& modules) const {
+    std::vector<torch::Tensor> weights;
+    for (const auto& module : modules) weights.push_back(tensor(module + ".weight"));
+    return pack(weights.size() == 1 ? weights[0] : torch::cat(weights), {});
+  }
+  PackedLinear linear_with_bias(const std::string& module) const {
+    return pack(tensor(module + ".weight"), tensor(module + ".bias"));
+  }
+  PackedLinear pack(const torch::Tensor& weight, const torch::Tensor& bias) const {
+    return PackedLinear(weight.data_ptr<float>(), bias.defined() ? bias.data_ptr<float>() : nullptr, weight.size(0),
+                        weight.size(1), precision_, instructions_);
+  }
+  // Copies: training may go on with the parameters.
+  Norm norm(const std::string& module) const {
+    return {tensor(module + ".weight").clone(), tensor(module + ".bias").clone()};
+  }
+  FeedForwardLayer feed_forward(const std::string& layer) const {
+    return {linear_with_bias(layer + ".feed_forward.inner"), linear_with_bias(layer + ".feed_forward.outer"),
+            norm(layer + ".feed_forward_norm")};
+  }
+
+ private:
+  Parameters parameters_;
+  InferencePrecision precision_;
+  Instructions instructions_;
+};
+
+// Position vectors, row by row.
+class Positions {
+ public:
+  Positions(const TransformerOptions& options, const torch::Tensor& learned)
+      : d_model_(options.d_model),
+        is_learned_(learned.defined()),
+        table_(is_learned_ ? learned.clone() : sinusoidal_positions(0, options.max_positions, options.d_model)) {}
+
+  /// @throws std::invalid_argument beyond a learned table.
+  void check(int64_t position) const {
+    if (is_learned_ && position >= table_.size(0))
+      throw std::invalid_argument(fmt::format("position {} is beyond the {} learned positions (model.max_positions)",
+                                              position, table_.size(0)));
+  }
+
+  /// y = vector(position) + scale · x.
+  void add(int64_t position, const float* x, float scale, float* y) const {
+    check(position);
+    if (position < table_.size(0)) return add(table_.data_ptr<float>() + position * d_model_, x, scale, y);
+    add(sinusoidal_positions(position, 1, d_model_).data_ptr<float>(), x, scale, y);
+  }
+
+ private:
+  void add(const float* vector, const float* x, float scale, float* y) const {
+    for (int64_t i = 0; i < d_model_; ++i) y[i] = vector[i] + scale * x[i];
+  }
+
+  int64_t d_model_;
+  bool is_learned_;
+  torch::Tensor table_;
+};
+
+using Clock = std::chrono::steady_clock;
+
+enum class Phase { encoder, decoder_products, decoder_attention, decoder_rest, output_product, count };
+
+// Where a batch's time goes: what passed since the last call counts for the phase named.
+class PhaseClock {
+ public:
+  void start() { last_ = Clock::now(); }
+  void end(Phase phase) {
+    const auto now = Clock::now();
+    nanoseconds_[static_cast<size_t>(phase)].fetch_add(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now - last_).count(), std::memory_order_relaxed);
+    last_ = now;
+  }
+  double seconds(Phase phase) const { return static_cast<double>(nanoseconds_[static_cast<size_t>(phase)]) * 1e-9; }
+
+ private:
+  Clock::time_point last_;
+  std::atomic<int64_t> nanoseconds_[static_cast<size_t>(Phase::count)] = {};
+};
+
+// Slots of a block of the decoder's cache. One block serves one sentence: short ones should not waste much.
+constexpr int64_t kBlockSlots = 32;
+// Source tokens that are encoded together: enough for the products, few enough that their states stay in the cache.
+constexpr int64_t kEncoderRows = 256;
+// Rows of the feed-forward network at a time: its inner states should stay in the cache.
+constexpr int64_t kFeedForwardRows = 256;
+
+// Keys and values of a batch, in such numbers.
+template <class Number>
+struct CacheMemory {
+  std::vector<AlignedBuffer<Number>> cross_keys, cross_values;  // by layer
+  std::vector<AlignedBuffer<Number>> blocks;                    // of what the decoder said
+  std::vector<Number*> free_blocks;
+  std::vector<CachedToken<Number>> past, next_past;  // [rows][capacity]
+
+  Number* take_block(int64_t size) {
+    if (free_blocks.empty()) {
+      blocks.emplace_back(size);
+      free_blocks.push_back(blocks.back().data());
+    }
+    Number* block = free_blocks.back();
+    free_blocks.pop_back();
+    return block;
+  }
+};
+
+// Memory of one batch, kept for the next.
+struct Workspace {
+  ProductScratch scratch;
+  AlignedBuffer<float> states, normed, projected, context, hidden, logits, weights;
+  std::tuple<CacheMemory<float>, CacheMemory<uint16_t>> caches;
+  PhaseClock clock;
+};
+
+}  // namespace
+
+struct InferenceModel::Network {
+  Network(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
+      : options(transformer->options),
+        precision(precision),
+        instructions(instructions),
+        shape{options.d_k, options.d_v,
+              options.score_function == ScoreFunction::scaled_dot_product
+                  ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(options.d_k)))
+                  : 1.0F},
+        embedding_scale(static_cast<float>(std::sqrt(static_cast<double>(options.d_model)))),
+        source_positions(options, learned(transformer, "source_positions.weight")),
+        target_positions(options, learned(transformer, "target_positions.weight")) {
+    const Packer packer(transformer, precision, instructions);
+    const bool all_tied = options.embedding_tying == EmbeddingTying::all;
+    source_embedding = packer.tensor(all_tied ? "embedding.weight" : "source_embedding.weight").clone();
+    target_embedding = all_tied ? source_embedding : packer.tensor("target_embedding.weight").clone();
+    const bool output_tied = options.embedding_tying != EmbeddingTying::none;
+    output = packer.pack(output_tied ? target_embedding : packer.tensor("output.weight"), {});
+    for (int64_t i = 0; i < options.num_encoder_layers; ++i) {
+      const std::string layer = fmt::format("encoder.layers.{}", i);
+      const std::string attention = layer + ".self_attention";
+      encoder.push_back({packer.linear({attention + ".query", attention + ".key", attention + ".value"}),
+                         packer.linear({attention + ".output"}), packer.norm(attention + "_norm"),
+                         packer.feed_forward(layer)});
+    }
+    for (int64_t i = 0; i < options.num_decoder_layers; ++i) {
+      const std::string layer = fmt::format("decoder.layers.{}", i);
+      const std::string self = layer + ".self_attention";
+      const std::string cross = layer + ".cross_attention";
+      decoder.push_back({packer.linear({self + ".query", self + ".key", self + ".value"}),
+                         packer.linear({self + ".output"}), packer.linear({cross + ".query"}),
+                         packer.linear({cross + ".key"}), packer.linear({cross + ".value"}),
+                         packer.linear({cross + ".output"}), packer.norm(self + "_norm"), packer.norm(cross + "_norm"),
+                         packer.feed_forward(layer)});
+    }
+    if (options.norm_position == NormPosition::pre) {
+      encoder_norm = packer.norm("encoder.norm");
+      decoder_norm = packer.norm("decoder.norm");
+    }
+  }
+
+  static torch::Tensor learned(const Transformer& transformer, const std::string& name) {
+    const auto parameters = transformer->named_parameters();
+    return parameters.contains(name) ? as_float(parameters[name]) : torch::Tensor();
+  }
+
+  int64_t keys_width() const { return options.num_heads * options.d_k; }
+  int64_t values_width() const { return options.num_heads * options.d_v; }
+  int64_t projected_width() const { return 2 * keys_width() + values_width(); }
+  bool norm_first() const { return options.norm_position == NormPosition::pre; }
+
+  // A cache block: [layer][head][keys of the slots | values of the slots].
+  int64_t head_size() const { return kBlockSlots * (options.d_k + options.d_v); }
+  int64_t block_size() const { return options.num_decoder_layers * options.num_heads * head_size(); }
+
+  void normalize(const Norm& norm, const float* x, int64_t rows, float* y) const {
+    inference::layer_norm(x, rows, options.d_model, norm.weight.data_ptr<float>(), norm.bias.data_ptr<float>(),
+                          static_cast<float>(options.norm_epsilon), y, instructions);
+  }
+
+  /// What a sub-layer reads: x, or its norm.
+  const float* sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const {
+    if (!norm_first()) return x;
+    float* normed = workspace.normed.at_least(rows * options.d_model);
+    normalize(norm, x, rows, normed);
+    return normed;
+  }
+  /// After x has become x + sub-layer.
+  void end_sublayer(const Norm& norm, float* x, int64_t rows) const {
+    if (!norm_first()) normalize(norm, x, rows, x);
+  }
+
+  /// x: [rows,D], in place, without the norm that follows it.
+  void feed_forward(const FeedForwardLayer& layer, const float* input, float* x, int64_t rows,
+                    Workspace& workspace) const {
+    float* hidden = workspace.hidden.at_least(std::min(rows, kFeedForwardRows) * options.d_ff);
+    for (int64_t row = 0; row < rows; row += kFeedForwardRows) {
+      const int64_t count = std::min(kFeedForwardRows, rows - row);
+      float* part = x + row * options.d_model;
+      layer.inner.apply(input + row * options.d_model, count, hidden, {nullptr, true}, workspace.scratch);
+      layer.outer.apply(hidden, count, part, {part, false}, workspace.scratch);
+    }
+  }
+
+  TransformerOptions options;
+  InferencePrecision precision;
+  Instructions instructions;
+  HeadShape shape;
+  float embedding_scale;
+  torch::Tensor source_embedding, target_embedding;  // float32 [V,D]
+  Positions source_positions, target_positions;
+  std::vector<EncoderLayerWeights> encoder;
+  std::vector<DecoderLayerWeights> decoder;
+  Norm encoder_norm, decoder_norm;  // norm_first() only
+  PackedLinear output;
+};
+
+class InferenceModel::Workspaces : public std::enable_shared_from_this<Workspaces> {
+ public:
+  /// One that nobody uses. It comes back when the pointer goes.
+  std::shared_ptr<Workspace> take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.empty()) {
+      all_.push_back(std::make_unique<Workspace>());
+      idle_.push_back(all_.back().get());
+    }
+    Workspace* workspace = idle_.back();
+    idle_.pop_back();
+    return {workspace, [self = shared_from_this()](Workspace* used) { self->give_back(used); }};
+  }
+  double seconds(Phase phase) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    double sum = 0;
+    for (const auto& workspace : all_) sum += workspace->clock.seconds(phase);
+    return sum;
+  }
+
+ private:
+  void give_back(Workspace* workspace) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(workspace);
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Workspace>> all_;
+  std::vector<Workspace*> idle_;
+};
+
+template <class Number>
+class InferenceModel::Batch : public DecodingBatch {
+ public:
+  Batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace, const std::vector<Ids>& sources,
+        ReturnWeights return_attention)
+      : network_(std::move(network)),
+        workspace_(std::move(workspace)),
+        cache_(std::get<CacheMemory<Number>>(workspace_->caches)),
+        return_attention_(return_attention) {
+    workspace_->clock.start();
+    encode(sources);
+    workspace_->clock.end(Phase::encoder);
+  }
+
+  ~Batch() override {
+    for (auto& sentence : sentences_) release(sentence);
+  }
+
+  NextToken step(const torch::Tensor& ids) override {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    w.clock.start();
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && ids.size(0) * ids.size(1) == rows_ &&
+                          ids.scalar_type() == torch::kLong,
+                      "step: ids must be int64 [B,N]");
+    beam_ = ids.size(1);
+    const torch::Tensor contiguous = ids.contiguous();
+    float* x = w.states.at_least(rows_ * o.d_model);
+    for (int64_t row = 0; row < rows_; ++row)
+      n.target_positions.add(length_, embedding(n.target_embedding, contiguous.data_ptr<int64_t>()[row]),
+                             n.embedding_scale, x + row * o.d_model);
+    take_slots();
+    NextToken next;
+    if (return_attention_ == ReturnWeights::yes)
+      next.attention = torch::zeros({batch, beam_, longest_source_}, torch::kFloat);
+    for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
+      const bool is_last = layer + 1 == n.decoder.size();
+      float* attention = is_last && next.attention.defined() ? next.attention.data_ptr<float>() : nullptr;
+      decode_layer(static_cast<int64_t>(layer), x, attention);
+    }
+    if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
+    ++length_;
+    w.clock.end(Phase::decoder_rest);
+    float* logits = w.logits.at_least(rows_ * n.output.outputs());
+    n.output.apply(x, rows_, logits, {}, w.scratch);
+    w.clock.end(Phase::output_product);
+    next.logits = torch::from_blob(logits, {batch, beam_, n.output.outputs()}, torch::kFloat);
+    return next;
+  }
+
+  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    const torch::Tensor kept = sentences.contiguous();
+    const torch::Tensor rows = parents.contiguous();
+    std::vector<Sentence> staying;
+    std::vector<bool> stays(sentences_.size());
+    for (int64_t i = 0; i < kept.size(0); ++i) {
+      const auto old = static_cast<size_t>(kept.data_ptr<int64_t>()[i]);
+      stays.at(old) = true;
+      staying.push_back(std::move(sentences_[old]));
+    }
+    for (size_t i = 0; i < sentences_.size(); ++i)
+      if (!stays[i]) release(sentences_[i]);
+    sentences_ = std::move(staying);
+
+    const int64_t new_rows = rows.size(0);
+    cache_.next_past.resize(static_cast<size_t>(new_rows * capacity_));
+    for (int64_t row = 0; row < new_rows; ++row)
+      std::copy_n(cache_.past.data() + rows.data_ptr<int64_t>()[row] * capacity_, length_,
+                  cache_.next_past.data() + row * capacity_);
+    std::swap(cache_.past, cache_.next_past);
+    rows_ = new_rows;
+  }
+
+ private:
+  // A sentence being decoded: where its source stands, and its part of the cache.
+  struct Sentence {
+    int64_t first_source_row;
+    int64_t source_length;  // the end included
+    int64_t first_key;      // of its keys, transposed, in each layer
+    std::vector<Number*> blocks{};
+    int64_t slots = 0;  // taken
+  };
+
+  const float* embedding(const torch::Tensor& table, int64_t id) const {
+    TORCH_CHECK_INDEX(id >= 0 && id < table.size(0), "id ", id, " is not in the vocabulary of ", table.size(0));
+    return table.data_ptr<float>() + id * table.size(1);
+  }
+
+  void release(Sentence& sentence) {
+    for (Number* block : sentence.blocks) cache_.free_blocks.push_back(block);
+    sentence.blocks.clear();
+  }
+
+  void encode(const std::vector<Ids>& sources) {
+    const Network& n = *network_;
+    int64_t rows = 0;
+    int64_t keys = 0;
+    for (const auto& source : sources) {
+      const auto length = static_cast<int64_t>(source.size()) + 1;
+      n.source_positions.check(length - 1);
+      sentences_.push_back({rows, length, keys});
+      rows += length;
+      keys += padded_keys(length) * n.keys_width();
+      longest_source_ = std::max(longest_source_, length);
+    }
+    rows_ = static_cast<int64_t>(sources.size());
+    cache_.cross_keys.resize(n.decoder.size());
+    cache_.cross_values.resize(n.decoder.size());
+    for (size_t i = 0; i < n.decoder.size(); ++i) {
+      cache_.cross_keys[i].at_least(keys);
+      cache_.cross_values[i].at_least(rows * n.values_width());
+    }
+    for (size_t begin = 0; begin < sources.size();) {
+      size_t end = begin;
+      for (int64_t count = 0; end < sources.size() && count < kEncoderRows; ++end)
+        count += sentences_[end].source_length;
+      encode(sources, begin, end);
+      begin = end;
+    }
+  }
+
+  // Sentences begin … end-1, up to their keys and values for the decoder.
+  void encode(const std::vector<Ids>& sources, size_t begin, size_t end) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    const int64_t first_row = sentences_[begin].first_source_row;
+    const int64_t rows = sentences_[end - 1].first_source_row + sentences_[end - 1].source_length - first_row;
+    float* x = w.states.at_least(rows * o.d_model);
+    float* to = x;
+    for (size_t b = begin; b < end; ++b)
+      for (int64_t i = 0; i < sentences_[b].source_length; ++i, to += o.d_model) {
+        const bool is_end = i + 1 == sentences_[b].source_length;
+        const int64_t id = is_end ? special_ids::kEnd : sources[b][static_cast<size_t>(i)];
+        n.source_positions.add(i, embedding(n.source_embedding, id), n.embedding_scale, to);
+      }
+    for (const auto& layer : n.encoder) encode_layer(layer, begin, end, x, rows);
+    if (n.norm_first()) n.normalize(n.encoder_norm, x, rows, x);
+    for (size_t i = 0; i < n.decoder.size(); ++i) {
+      float* projected = w.projected.at_least(rows * n.projected_width());
+      n.decoder[i].cross_key.apply(x, rows, projected, {}, w.scratch);
+      for (size_t b = begin; b < end; ++b) {
+        const Sentence& sentence = sentences_[b];
+        const int64_t padded = padded_keys(sentence.source_length);
+        for (int64_t head = 0; head < o.num_heads; ++head)
+          inference::transpose_keys(projected + (sentence.first_source_row - first_row) * n.keys_width() + head * o.d_k,
+                                    n.keys_width(), sentence.source_length, o.d_k,
+                                    cache_.cross_keys[i].data() + sentence.first_key + head * o.d_k * padded);
+      }
+      n.decoder[i].cross_value.apply(x, rows, projected, {}, w.scratch);
+      inference::convert(projected, rows * n.values_width(),
+                         cache_.cross_values[i].data() + first_row * n.values_width(), n.instructions);
+    }
+  }
+
+  // x: [rows,D] of these sentences, in place.
+  void encode_layer(const EncoderLayerWeights& layer, size_t begin, size_t end, float* x, int64_t rows) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    const int64_t width = n.projected_width();
+    float* projected = w.projected.at_least(rows * width);
+    layer.query_key_value.apply(n.sublayer_input(layer.attention_norm, x, rows, w), rows, projected, {}, w.scratch);
+    float* context = w.context.at_least(rows * n.values_width());
+    const int64_t padded = padded_keys(longest_source_);
+    float* keys = w.weights.at_least(padded * (o.d_k + longest_source_));
+    float* weights = keys + o.d_k * padded;
+    for (size_t b = begin; b < end; ++b)
+      for (int64_t head = 0; head < o.num_heads; ++head) {
+        const Sentence& sentence = sentences_[b];
+        const int64_t row = sentence.first_source_row - sentences_[begin].first_source_row;
+        const float* first = projected + row * width;
+        inference::transpose_keys(first + n.keys_width() + head * o.d_k, width, sentence.source_length, o.d_k, keys);
+        AttendArguments<float> a;
+        a.queries = first + head * o.d_k;
+        a.query_stride = width;
+        a.rows = sentence.source_length;
+        a.transposed_keys = keys;
+        a.values = first + 2 * n.keys_width() + head * o.d_v;
+        a.value_stride = width;
+        a.count = sentence.source_length;
+        a.outputs = context + row * n.values_width() + head * o.d_v;
+        a.output_stride = n.values_width();
+        inference::attend(n.shape, a, weights, n.instructions);
+      }
+    layer.output.apply(context, rows, x, {x, false}, w.scratch);
+    n.end_sublayer(layer.attention_norm, x, rows);
+    const Norm& norm = layer.feed_forward.norm;
+    n.feed_forward(layer.feed_forward, n.sublayer_input(norm, x, rows, w), x, rows, w);
+    n.end_sublayer(norm, x, rows);
+  }
+
+  // A place in the cache for the token of each row.
+  void take_slots() {
+    const Network& n = *network_;
+    if (length_ == capacity_) grow_past();
+    cache_.past.resize(static_cast<size_t>(rows_ * capacity_));
+    for (int64_t row = 0; row < rows_; ++row) {
+      Sentence& sentence = sentences_[static_cast<size_t>(row / beam_)];
+      const int64_t slot = sentence.slots++ % kBlockSlots;
+      if (slot == 0) sentence.blocks.push_back(cache_.take_block(n.block_size()));
+      Number* block = sentence.blocks.back();
+      cache_.past[static_cast<size_t>(row * capacity_ + length_)] = {
+          block + slot * n.options.d_k, block + kBlockSlots * n.options.d_k + slot * n.options.d_v};
+    }
+  }
+
+  void grow_past() {
+    const int64_t capacity = std::max<int64_t>(32, 2 * capacity_);
+    cache_.next_past.resize(static_cast<size_t>(rows_ * capacity));
+    for (int64_t row = 0; row < rows_; ++row)
+      std::copy_n(cache_.past.data() + row * capacity_, length_, cache_.next_past.data() + row * capacity);
+    std::swap(cache_.past, cache_.next_past);
+    capacity_ = capacity;
+  }
+
+  // x: [rows,D], in place. attention: [B,N,S] gets the mean of the heads' weights, where not null.
+  void decode_layer(int64_t index, float* x, float* attention) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const DecoderLayerWeights& layer = n.decoder[static_cast<size_t>(index)];
+    float* projected = w.projected.at_least(rows_ * n.projected_width());
+    float* context = w.context.at_least(rows_ * n.values_width());
+
+    const float* input = n.sublayer_input(layer.self_norm, x, rows_, w);
+    w.clock.end(Phase::decoder_rest);
+    layer.query_key_value.apply(input, rows_, projected, {}, w.scratch);
+    w.clock.end(Phase::decoder_products);
+    attend_to_past(index, projected, context);
+    w.clock.end(Phase::decoder_attention);
+    layer.self_output.apply(context, rows_, x, {x, false}, w.scratch);
+    w.clock.end(Phase::decoder_products);
+    n.end_sublayer(layer.self_norm, x, rows_);
+
+    input = n.sublayer_input(layer.cross_norm, x, rows_, w);
+    w.clock.end(Phase::decoder_rest);
+    layer.cross_query.apply(input, rows_, projected, {}, w.scratch);
+    w.clock.end(Phase::decoder_products);
+    attend_to_source(index, projected, context, attention);
+    w.clock.end(Phase::decoder_attention);
+    layer.cross_output.apply(context, rows_, x, {x, false}, w.scratch);
+    w.clock.end(Phase::decoder_products);
+    n.end_sublayer(layer.cross_norm, x, rows_);
+
+    const Norm& norm = layer.feed_forward.norm;
+    input = n.sublayer_input(norm, x, rows_, w);
+    w.clock.end(Phase::decoder_rest);
+    n.feed_forward(layer.feed_forward, input, x, rows_, w);
+    w.clock.end(Phase::decoder_products);
+    n.end_sublayer(norm, x, rows_);
+  }
+
+  void attend_to_past(int64_t layer, const float* projected, float* context) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    float* weights = w.weights.at_least(padded_keys(length_ + 1));
+    for (int64_t row = 0; row < rows_; ++row) {
+      const CachedToken<Number>* tokens = cache_.past.data() + row * capacity_;
+      const float* from = projected + row * n.projected_width();
+      for (int64_t head = 0; head < o.num_heads; ++head) {
+        const int64_t offset = (layer * o.num_heads + head) * n.head_size();
+        inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[length_].key + offset, n.instructions);
+        inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[length_].value + offset,
+                           n.instructions);
+        const AttendScatteredArguments<Number> a{
+            from + head * o.d_k, tokens, length_ + 1, offset, offset, context + row * n.values_width() + head * o.d_v};
+        inference::attend_scattered(n.shape, a, weights, n.instructions);
+      }
+    }
+  }
+
+  void attend_to_source(int64_t layer, const float* queries, float* context, float* attention) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    const Number* keys = cache_.cross_keys[static_cast<size_t>(layer)].data();
+    const Number* values = cache_.cross_values[static_cast<size_t>(layer)].data();
+    float* weights = w.weights.at_least(beam_ * padded_keys(longest_source_));
+    for (size_t b = 0; b < sentences_.size(); ++b) {
+      const Sentence& sentence = sentences_[b];
+      const int64_t row = static_cast<int64_t>(b) * beam_;
+      const int64_t padded = padded_keys(sentence.source_length);
+      for (int64_t head = 0; head < o.num_heads; ++head) {
+        AttendArguments<Number> a;
+        a.queries = queries + row * n.keys_width() + head * o.d_k;
+        a.query_stride = n.keys_width();
+        a.rows = beam_;
+        a.transposed_keys = keys + sentence.first_key + head * o.d_k * padded;
+        a.values = values + sentence.first_source_row * n.values_width() + head * o.d_v;
+        a.value_stride = n.values_width();
+        a.count = sentence.source_length;
+        a.outputs = context + row * n.values_width() + head * o.d_v;
+        a.output_stride = n.values_width();
+        inference::attend(n.shape, a, weights, n.instructions);
+        if (attention == nullptr) continue;
+        for (int64_t hypothesis = 0; hypothesis < beam_; ++hypothesis)
+          for (int64_t s = 0; s < sentence.source_length; ++s)
+            attention[(row + hypothesis) * longest_source_ + s] +=
+                weights[hypothesis * padded + s] / static_cast<float>(o.num_heads);
+      }
+    }
+  }
+
+  std::shared_ptr<const Network> network_;
+  std::shared_ptr<Workspace> workspace_;
+  CacheMemory<Number>& cache_;
+  ReturnWeights return_attention_;
+  std::vector<Sentence> sentences_;
+  int64_t longest_source_ = 0;
+  int64_t rows_ = 0;  // hypotheses, sentence by sentence
+  int64_t beam_ = 1;
+  int64_t length_ = 0;    // tokens decoded
+  int64_t capacity_ = 0;  // of a row of the workspace's `past`
+};
+
+InferenceModel::InferenceModel(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
+    : workspaces_(std::make_shared<Workspaces>()) {
+  if (const std::string reason = why_not(transformer->options); !reason.empty()) throw std::invalid_argument(reason);
+  const torch::NoGradGuard no_grad;
+  network_ = std::make_shared<const Network>(transformer, precision, instructions);
+}
+
+InferenceModel::~InferenceModel() = default;
+
+std::string InferenceModel::why_not(const TransformerOptions& options) {
+  const ScoreFunction function = options.score_function;
+  if (function == ScoreFunction::scaled_dot_product || function == ScoreFunction::dot_product) return "";
+  return "only dot products are written for inference, not model.score_function additive, bilinear or uniform";
+}
+
+std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources,
+                                                     ReturnWeights return_attention) const {
+  if (network_->precision == InferencePrecision::float32)
+    return std::make_unique<Batch<float>>(network_, workspaces_->take(), sources, return_attention);
+  return std::make_unique<Batch<uint16_t>>(network_, workspaces_->take(), sources, return_attention);
+}
+
+InferenceModel::Phases InferenceModel::phases() const {
+  Phases phases;
+  phases.encoder = workspaces_->seconds(Phase::encoder);
+  phases.decoder_products = workspaces_->seconds(Phase::decoder_products);
+  phases.decoder_attention = workspaces_->seconds(Phase::decoder_attention);
+  phases.decoder_rest = workspaces_->seconds(Phase::decoder_rest);
+  phases.output_product = workspaces_->seconds(Phase::output_product);
+  return phases;
+}
+
+}  // namespace transmute

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <transmute/model/transformer.h>
+#include <transmute/translation/inference/instructions.h>
+#include <transmute/translation/precision.h>
+#include <transmute/translation/search.h>
+
+#include <memory>
+#include <string>
+
+namespace transmute {
+
+/// A Transformer made ready for translation on the CPU: weights packed for their products in one precision, no tensors
+/// between them, no padding, keys and values that hypotheses share. May be used by many threads at once, each of whose
+/// batches runs on its thread alone.
+///
+/// Next to bfloat16 and int8 products, keys and values are kept in bfloat16; everything else is float32.
+///
+/// A sentence's logits depend on nothing but the sentence, bit for bit: not on its neighbours, their number or their
+/// order.
+class InferenceModel : public StepModel {
+ public:
+  /// Copies the weights; the transformer may change or go afterwards.
+  /// @throws std::invalid_argument where why_not() is not empty.
+  InferenceModel(const Transformer& transformer, InferencePrecision precision,
+                 inference::Instructions instructions = inference::best_instructions());
+  ~InferenceModel() override;
+
+  /// Why a model with such options cannot be run here; empty where it can.
+  static std::string why_not(const TransformerOptions& options);
+
+  /// The logits of a step stay valid until the next one.
+  /// @throws std::invalid_argument where a source is longer than the learned positions.
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, ReturnWeights return_attention) const override;
+
+  /// Seconds spent so far, all threads together; for benchmarks.
+  struct Phases {
+    double encoder = 0;
+    double decoder_products = 0;
+    double decoder_attention = 0;
+    double decoder_rest = 0;  ///< embedding, LayerNorm, caches
+    double output_product = 0;
+  };
+  Phases phases() const;
+
+ private:
+  struct Network;
+  class Workspaces;
+  template <class Number>
+  class Batch;
+  std::shared_ptr<const Network> network_;
+  std::shared_ptr<Workspaces> workspaces_;
+};
+
+}  // namespace transmute

@@ -1,0 +1,334 @@
+#include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/vector_math.h>
+#include <transmute/translation/inference/packed_linear.h>
+#include <transmute/translation/inference/product_kernels.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#if defined(__x86_64__)
+// GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+#endif
+
+namespace transmute::inference {
+
+namespace {
+
+int64_t blocks_of(int64_t count, int64_t size) {
+  return (count + size - 1) / size;
+}
+
+// Where input `input` of output `output` stands in narrow weights of `bytes` bytes each.
+int64_t narrow_index(int64_t output, int64_t input, int64_t steps, int64_t bytes) {
+  const int64_t per_step = kStepBytes / bytes;
+  const int64_t per_group = 4 / bytes;
+  const int64_t step = input / per_step;
+  const int64_t group = input % per_step / per_group;
+  const int64_t tile = output / kTileOutputs * steps + step;
+  return tile * (kTileBytes / bytes) + (group * kTileOutputs + output % kTileOutputs) * per_group + input % per_group;
+}
+
+// [rows,inputs] to [inputs][rows].
+TRANSMUTE_INLINE void interleave(const float* x, int64_t rows, int64_t inputs, float* to) {
+  for (int64_t i = 0; i < inputs; ++i)
+    for (int64_t r = 0; r < rows; ++r) to[i * rows + r] = x[r * inputs + i];
+}
+
+// The largest magnitude: in lanes, for the compiler to make vectors of.
+TRANSMUTE_INLINE float largest_magnitude(const float* x, int64_t count) {
+  constexpr int64_t kLanes = 32;
+  float lanes[kLanes] = {};
+  const int64_t whole = count / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const float magnitude = std::fabs(x[i + lane]);
+      lanes[lane] = magnitude > lanes[lane] ? magnitude : lanes[lane];
+    }
+  for (int64_t i = whole; i < count; ++i) lanes[0] = std::max(lanes[0], std::fabs(x[i]));
+  return *std::max_element(lanes, lanes + kLanes);
+}
+
+// Rounds |x| <= 2^22 to the nearest integer, ties to even: adding 1.5 · 2^23 leaves it in the low bits.
+TRANSMUTE_INLINE int32_t round_to_int(float x) {
+  const float shifted = x + 12582912.0F;
+  int32_t bits;
+  std::memcpy(&bits, &shifted, sizeof(bits));
+  return bits - 0x4b400000;
+}
+
+// One row into its tiles, 64 numbers each 1 KB apart. Returns the scale.
+TRANSMUTE_INLINE float quantize_row(const float* x, int64_t inputs, int64_t steps, int32_t offset, int8_t* to) {
+  const float largest = largest_magnitude(x, inputs);
+  const float inverse = largest > 0 ? 127.0F / largest : 0.0F;
+  const int64_t whole = inputs / kStepBytes;
+  for (int64_t step = 0; step < whole; ++step)
+    for (int64_t i = 0; i < kStepBytes; ++i)
+      to[step * kTileBytes + i] = static_cast<int8_t>(round_to_int(x[step * kStepBytes + i] * inverse) + offset);
+  if (whole < steps) {
+    std::memset(to + whole * kTileBytes, 0, kStepBytes);
+    for (int64_t i = whole * kStepBytes; i < inputs; ++i)
+      to[whole * kTileBytes + i - whole * kStepBytes] = static_cast<int8_t>(round_to_int(x[i] * inverse) + offset);
+  }
+  return largest / 127.0F;
+}
+
+TRANSMUTE_INLINE void round_row(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
+  constexpr int64_t kPerStep = kStepBytes / 2;
+  constexpr int64_t kTile = kTileBytes / 2;
+  const int64_t whole = inputs / kPerStep;
+  for (int64_t step = 0; step < whole; ++step)
+    for (int64_t i = 0; i < kPerStep; ++i) to[step * kTile + i] = kernels::float_to_bfloat16(x[step * kPerStep + i]);
+  if (whole == steps) return;
+  std::memset(to + whole * kTile, 0, kStepBytes);
+  for (int64_t i = whole * kPerStep; i < inputs; ++i)
+    to[whole * kTile + i - whole * kPerStep] = kernels::float_to_bfloat16(x[i]);
+}
+
+// Each of the three in the instructions at hand.
+struct Converters {
+  void (*interleave)(const float*, int64_t, int64_t, float*);
+  float (*quantize_row)(const float*, int64_t, int64_t, int32_t, int8_t*);
+  void (*round_row)(const float*, int64_t, int64_t, uint16_t*);
+};
+void interleave_baseline(const float* x, int64_t rows, int64_t inputs, float* to) {
+  interleave(x, rows, inputs, to);
+}
+float quantize_row_baseline(const float* x, int64_t inputs, int64_t steps, int32_t offset, int8_t* to) {
+  return quantize_row(x, inputs, steps, offset, to);
+}
+void round_row_baseline(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
+  round_row(x, inputs, steps, to);
+}
+TRANSMUTE_TARGET_AVX2 void interleave_avx2(const float* x, int64_t rows, int64_t inputs, float* to) {
+  interleave(x, rows, inputs, to);
+}
+TRANSMUTE_TARGET_AVX2 float quantize_row_avx2(const float* x, int64_t inputs, int64_t steps, int32_t offset,
+                                              int8_t* to) {
+  return quantize_row(x, inputs, steps, offset, to);
+}
+TRANSMUTE_TARGET_AVX2 void round_row_avx2(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
+  round_row(x, inputs, steps, to);
+}
+#if defined(__x86_64__)
+constexpr int64_t kLanes = 16;
+
+TRANSMUTE_INLINE __mmask16 first_lanes(int64_t count) {
+  return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
+}
+
+// By hand: compilers make several passes of the conversion to bytes.
+TRANSMUTE_TARGET_AVX512 float quantize_row_avx512(const float* x, int64_t inputs, int64_t steps, int32_t offset,
+                                                  int8_t* to) {
+  __m512 largest_of[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= inputs; i += 2 * kLanes) {
+    largest_of[0] = _mm512_max_ps(largest_of[0], _mm512_abs_ps(_mm512_loadu_ps(x + i)));
+    largest_of[1] = _mm512_max_ps(largest_of[1], _mm512_abs_ps(_mm512_loadu_ps(x + i + kLanes)));
+  }
+  for (; i < inputs; i += kLanes)
+    largest_of[0] = _mm512_max_ps(largest_of[0], _mm512_abs_ps(_mm512_maskz_loadu_ps(first_lanes(inputs - i), x + i)));
+  const float largest = _mm512_reduce_max_ps(_mm512_max_ps(largest_of[0], largest_of[1]));
+  const __m512 inverse = _mm512_set1_ps(largest > 0 ? 127.0F / largest : 0.0F);
+  const __m512i shift = _mm512_set1_epi8(static_cast<char>(offset));
+  // A whole step at a time: a tile's load would wait for parts of a line that were written apart.
+  for (int64_t step = 0; step < steps; ++step) {
+    __m128i parts[4];
+#pragma GCC unroll 4
+    for (int64_t part = 0; part < 4; ++part) {
+      const int64_t at = step * kStepBytes + part * kLanes;
+      const __m512 values = _mm512_maskz_loadu_ps(first_lanes(inputs - at), x + at);
+      parts[part] = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(values, inverse)));
+    }
+    __m512i bytes = _mm512_castsi128_si512(parts[0]);
+    bytes = _mm512_inserti32x4(bytes, parts[1], 1);
+    bytes = _mm512_inserti32x4(bytes, parts[2], 2);
+    bytes = _mm512_inserti32x4(bytes, parts[3], 3);
+    _mm512_store_si512(to + step * kTileBytes, _mm512_add_epi8(bytes, shift));
+  }
+  return largest / 127.0F;
+}
+#else
+constexpr auto quantize_row_avx512 = quantize_row_baseline;
+#endif
+TRANSMUTE_TARGET_AVX512 void round_row_avx512(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
+  round_row(x, inputs, steps, to);
+}
+
+Converters converters(Instructions instructions) {
+  if (instructions >= Instructions::avx512) return {interleave_avx2, quantize_row_avx512, round_row_avx512};
+  if (instructions >= Instructions::avx2) return {interleave_avx2, quantize_row_avx2, round_row_avx2};
+  return {interleave_baseline, quantize_row_baseline, round_row_baseline};
+}
+
+ProductOutput from_row(ProductOutput out, int64_t row) {
+  out.y += row * out.outputs;
+  if (out.residual != nullptr) out.residual += row * out.outputs;
+  return out;
+}
+
+}  // namespace
+
+PackedLinear::PackedLinear(const float* weight, const float* bias, int64_t outputs, int64_t inputs,
+                           InferencePrecision precision, Instructions instructions)
+    : outputs_(outputs), inputs_(inputs), precision_(precision), instructions_(instructions) {
+  if (bias != nullptr) {
+    const int64_t padded = blocks_of(outputs, kPanel) * kPanel;
+    std::fill_n(bias_.at_least(padded), padded, 0.0F);
+    std::copy_n(bias, outputs, bias_.data());
+  }
+  switch (precision) {
+    case InferencePrecision::float32:
+      pack_float32(weight);
+      break;
+    case InferencePrecision::bfloat16:
+      pack_bfloat16(weight);
+      break;
+    case InferencePrecision::int8:
+      pack_int8(weight);
+      break;
+  }
+}
+
+void PackedLinear::pack_float32(const float* weight) {
+  const int64_t panels = blocks_of(outputs_, kPanel);
+  float* to = float32_.at_least(panels * inputs_ * kPanel);
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t i = 0; i < inputs_; ++i)
+      for (int64_t c = 0; c < kPanel; ++c, ++to) {
+        const int64_t output = panel * kPanel + c;
+        *to = output < outputs_ ? weight[output * inputs_ + i] : 0.0F;
+      }
+}
+
+void PackedLinear::pack_bfloat16(const float* weight) {
+  const int64_t steps = blocks_of(inputs_, kStepBytes / 2);
+  const int64_t padded = blocks_of(outputs_, kPanel) * kPanel;
+  const int64_t size = padded * steps * (kStepBytes / 2);
+  std::fill_n(bfloat16_.at_least(size), size, uint16_t{0});
+  for (int64_t output = 0; output < outputs_; ++output)
+    for (int64_t i = 0; i < inputs_; ++i)
+      bfloat16_.data()[narrow_index(output, i, steps, 2)] = kernels::float_to_bfloat16(weight[output * inputs_ + i]);
+}
+
+void PackedLinear::pack_int8(const float* weight) {
+  const int64_t steps = blocks_of(inputs_, kStepBytes);
+  const int64_t padded = blocks_of(outputs_, kPanel) * kPanel;
+  std::fill_n(int8_.at_least(padded * steps * kStepBytes), padded * steps * kStepBytes, int8_t{0});
+  std::fill_n(column_scales_.at_least(padded), padded, 0.0F);
+  std::fill_n(column_sums_.at_least(padded), padded, 0);
+  for (int64_t output = 0; output < outputs_; ++output) {
+    const float* row = weight + output * inputs_;
+    const float largest = largest_magnitude(row, inputs_);
+    const float inverse = largest > 0 ? 127.0F / largest : 0.0F;
+    int32_t sum = 0;
+    for (int64_t i = 0; i < inputs_; ++i) {
+      const int32_t value = round_to_int(row[i] * inverse);
+      int8_.data()[narrow_index(output, i, steps, 1)] = static_cast<int8_t>(value);
+      sum += value;
+    }
+    column_scales_.data()[output] = largest / 127.0F;
+    column_sums_.data()[output] = 128 * sum;
+  }
+}
+
+void PackedLinear::apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
+                         ProductScratch& scratch) const {
+  if (rows == 0) return;
+  if (precision_ == InferencePrecision::float32) {
+    apply_float32(x, rows, y, epilogue, scratch);
+  } else {
+    apply_narrow(x, rows, y, epilogue, scratch);
+  }
+}
+
+void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
+                                 ProductScratch& scratch) const {
+  const auto block = instructions_ >= Instructions::avx512 ? float32_block_avx512
+                     : instructions_ >= Instructions::avx2 ? float32_block_avx2
+                                                           : float32_block_baseline;
+  const ProductOutput out{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
+  // A panel of weights is multiplied by all the rows that the second-level cache holds beside it. Blocks of about
+  // equal size: the last one should not be left with a row or two.
+  constexpr int64_t kCachedBytes = 512 << 10;
+  const int64_t most = std::max(kRowBlock, kCachedBytes / (inputs_ * 4) / kRowBlock * kRowBlock);
+  const int64_t panels = blocks_of(outputs_, kPanel);
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t count = std::min(most, rows - first);
+    const int64_t blocks = blocks_of(count, kRowBlock);
+    const auto begin_of = [&](int64_t b) { return first + count * b / blocks; };
+    const float* packed = x + first * inputs_;
+    if (count > 1) {
+      float* to = scratch.float32.at_least(count * inputs_);
+      packed = to;
+      for (int64_t b = 0; b < blocks; ++b) {
+        const int64_t begin = begin_of(b);
+        converters(instructions_)
+            .interleave(x + begin * inputs_, begin_of(b + 1) - begin, inputs_, to + (begin - first) * inputs_);
+      }
+    }
+    // A block alone goes through all panels at once: where rows are few, the kernel takes several at a time.
+    const int64_t at_once = blocks == 1 ? panels : 1;
+    for (int64_t panel = 0; panel < panels; panel += at_once)
+      for (int64_t b = 0; b < blocks; ++b) {
+        const int64_t begin = begin_of(b);
+        block(packed + (begin - first) * inputs_, begin_of(b + 1) - begin, float32_.data(), inputs_,
+              {panel, panel + at_once}, from_row(out, begin));
+      }
+  }
+}
+
+void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
+                                ProductScratch& scratch) const {
+  const bool is_int8 = precision_ == InferencePrecision::int8;
+  const int64_t per_step = is_int8 ? kStepBytes : kStepBytes / 2;
+  const int64_t steps = blocks_of(inputs_, per_step);
+  // As for float32, so many rows that the second-level cache holds them and what becomes of them: results are written
+  // 32 outputs wide, and lines that have left the cache in between cost more than reading the weights once more.
+  constexpr int64_t kCachedBytes = 1 << 20;
+  const int64_t fitting = kCachedBytes / (steps * kStepBytes + outputs_ * 4) / 32 * 32;
+  const int64_t most = std::min<int64_t>(256, std::max<int64_t>(64, fitting));
+  const ProductOutput whole{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
+  const Converters convert = converters(instructions_);
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t count = std::min(most, rows - first);
+    const ProductOutput out = from_row(whole, first);
+    const int64_t size = blocks_of(count, kTileRows) * steps * kTileRows * per_step;
+    const auto at = [&](int64_t row) {
+      return row / kTileRows * steps * kTileRows * per_step + row % kTileRows * per_step;
+    };
+    if (!is_int8) {
+      uint16_t* packed = scratch.bfloat16.at_least(size);
+      for (int64_t row = 0; row < count; ++row)
+        convert.round_row(x + (first + row) * inputs_, inputs_, steps, packed + at(row));
+      if (instructions_ >= Instructions::amx) {
+        bfloat16_product_amx(packed, count, bfloat16_.data(), steps, out);
+      } else if (instructions_ >= Instructions::avx512_bf16) {
+        bfloat16_product_avx512(packed, count, bfloat16_.data(), steps, out);
+      } else {
+        bfloat16_product_loops(packed, count, bfloat16_.data(), steps, out, instructions_);
+      }
+      continue;
+    }
+    int8_t* packed = scratch.int8.at_least(size);
+    float* row_scales = scratch.row_scales.at_least(count);
+    const int32_t offset = instructions_ >= Instructions::amx ? 0 : 128;
+    for (int64_t row = 0; row < count; ++row)
+      row_scales[row] = convert.quantize_row(x + (first + row) * inputs_, inputs_, steps, offset, packed + at(row));
+    const Int8Scales scales{row_scales, column_scales_.data(), column_sums_.data()};
+    if (instructions_ >= Instructions::amx) {
+      int8_product_amx(packed, count, int8_.data(), steps, out, scales);
+    } else if (instructions_ >= Instructions::avx512_vnni) {
+      int8_product_avx512(packed, count, int8_.data(), steps, out, scales);
+    } else {
+      int8_product_loops(packed, count, int8_.data(), steps, out, scales, instructions_);
+    }
+  }
+}
+
+}  // namespace transmute::inference

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <transmute/translation/inference/aligned_buffer.h>
+#include <transmute/translation/inference/instructions.h>
+#include <transmute/translation/precision.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute::inference {
+
+/// What is done to a product before it is written: y = relu(x W^T + bias + residual), each part where it is wanted.
+struct Epilogue {
+  const float* residual = nullptr;  ///< [rows,outputs]; may be the output itself
+  bool relu = false;
+};
+
+/// Room for the activations in the layout of a product; one per thread.
+struct ProductScratch {
+  AlignedBuffer<float> float32;
+  AlignedBuffer<uint16_t> bfloat16;
+  AlignedBuffer<int8_t> int8;
+  AlignedBuffer<float> row_scales;
+};
+
+/// A linear map whose weights lie as the product reads them, once and in order.
+///
+/// A row of the result is a function of that row of the input alone, bit for bit: every output is one sum over the
+/// inputs in the same order, however many rows there are and wherever the row stands.
+///
+/// int8: weights are scaled per output, activations per row, both symmetrically, by their largest magnitude; sums are
+/// exact. bfloat16: weights and activations are rounded, sums are float32.
+class PackedLinear {
+ public:
+  PackedLinear() = default;
+  /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
+  PackedLinear(const float* weight, const float* bias, int64_t outputs, int64_t inputs, InferencePrecision precision,
+               Instructions instructions = best_instructions());
+
+  /// x: [rows,inputs], y: [rows,outputs].
+  void apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
+
+  int64_t outputs() const { return outputs_; }
+  int64_t inputs() const { return inputs_; }
+
+ private:
+  void pack_float32(const float* weight);
+  void pack_bfloat16(const float* weight);
+  void pack_int8(const float* weight);
+  void apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
+  void apply_narrow(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
+
+  int64_t outputs_ = 0;
+  int64_t inputs_ = 0;
+  InferencePrecision precision_ = InferencePrecision::float32;
+  Instructions instructions_ = Instructions::baseline;
+  AlignedBuffer<float> float32_;
+  AlignedBuffer<uint16_t> bfloat16_;
+  AlignedBuffer<int8_t> int8_;
+  AlignedBuffer<float> bias_;           // padded like the outputs; empty where there is none
+  AlignedBuffer<float> column_scales_;  // int8
+  AlignedBuffer<int32_t> column_sums_;  // int8: 128 times the sum of a column's weights
+};
+
+}  // namespace transmute::inference

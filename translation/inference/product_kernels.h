@@ -1,0 +1,69 @@
+#pragma once
+
+#include <transmute/translation/inference/instructions.h>
+
+#include <cstdint>
+
+// The inner loops of PackedLinear. Layouts:
+//
+// float32: weights in panels of kPanel outputs, [outputs/32][inputs][32]. Activations in blocks of up to kRowBlock
+// rows, [inputs][rows of the block].
+//
+// bfloat16 and int8 ("narrow"): 64 bytes of inputs make a step, 32 or 64 of them. Weights in panels of 16 outputs,
+// [outputs/16][steps][16 groups of 4 bytes][16 outputs][4 bytes]; activations in blocks of 16 rows,
+// [rows/16][steps][16 rows][64 bytes]. Both are what a tile of AMX holds; inputs and outputs are filled up with zeros,
+// outputs to a multiple of kPanel.
+namespace transmute::inference {
+
+constexpr int64_t kPanel = 32;
+constexpr int64_t kRowBlock = 12;
+constexpr int64_t kTileRows = 16;
+constexpr int64_t kTileOutputs = 16;
+constexpr int64_t kStepBytes = 64;
+constexpr int64_t kTileBytes = kTileRows * kStepBytes;
+
+/// Where a product goes, from its first row on.
+struct ProductOutput {
+  float* y;
+  const float* bias;      // or null; padded
+  const float* residual;  // or null
+  bool relu;
+  int64_t outputs;  // the rows' stride too
+};
+
+/// int8: what the integer sums are worth.
+struct Int8Scales {
+  const float* rows;
+  const float* columns;
+  const int32_t* column_sums;  // 128 times the sum of a column's weights, where activations are stored plus 128
+};
+
+/// Panels first … end-1.
+struct Panels {
+  int64_t first;
+  int64_t end;
+};
+
+/// A block of rows [inputs][rows] times some panels.
+void float32_block_avx512(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                          const ProductOutput& out);
+void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                        const ProductOutput& out);
+void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                            const ProductOutput& out);
+
+/// Rows in tiles times all panels. The int8 ones but AMX's take activations plus 128.
+void bfloat16_product_amx(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                          const ProductOutput& out);
+void bfloat16_product_avx512(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                             const ProductOutput& out);
+void bfloat16_product_loops(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                            const ProductOutput& out, Instructions instructions);
+void int8_product_amx(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                      const Int8Scales& scales);
+void int8_product_avx512(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                         const Int8Scales& scales);
+void int8_product_loops(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                        const Int8Scales& scales, Instructions instructions);
+
+}  // namespace transmute::inference

@@ -1,0 +1,157 @@
+#include <transmute/translation/inference/product_kernels.h>
+
+#if defined(__x86_64__)
+// GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+
+#include <algorithm>
+
+#define TRANSMUTE_AMX __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-int8,amx-bf16")))
+
+namespace transmute::inference {
+
+namespace {
+
+// Tiles 0 to 3 are sums (two blocks of rows times two panels), 4 and 5 blocks of activations, 6 and 7 panels of
+// weights.
+struct alignas(64) TileShapes {
+  uint8_t palette = 1;
+  uint8_t start_row = 0;
+  uint8_t reserved[14] = {};
+  uint16_t row_bytes[16] = {};
+  uint8_t rows[16] = {};
+};
+
+// The tiles of this thread, set up for so many rows in the two blocks; as if never used after it ends.
+class Tiles {
+ public:
+  TRANSMUTE_AMX ~Tiles() {
+    if (first_ != 0) _tile_release();
+  }
+  TRANSMUTE_AMX void shape(int64_t first, int64_t second) {
+    if (first == first_ && second == second_) return;
+    first_ = first;
+    second_ = second;
+    TileShapes shapes;
+    for (int tile = 0; tile < 8; ++tile) {
+      const bool is_weight = tile >= 6;
+      const bool is_second = tile == 2 || tile == 3 || tile == 5;
+      const int64_t rows = is_weight ? kTileRows : is_second ? second : first;
+      shapes.rows[tile] = static_cast<uint8_t>(rows);
+      shapes.row_bytes[tile] = rows == 0 ? 0 : kStepBytes;
+    }
+    _tile_loadconfig(&shapes);
+  }
+
+ private:
+  int64_t first_ = 0;
+  int64_t second_ = 0;
+};
+
+TRANSMUTE_AMX inline __mmask16 first_lanes(int64_t count) {
+  return count >= 16 ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
+}
+
+TRANSMUTE_AMX inline void finish(__m512 sum, int64_t row, int64_t column, const ProductOutput& out) {
+  const __mmask16 lanes = first_lanes(out.outputs - column);
+  const int64_t at = row * out.outputs + column;
+  if (out.bias != nullptr) sum = _mm512_add_ps(sum, _mm512_loadu_ps(out.bias + column));
+  if (out.residual != nullptr) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, out.residual + at));
+  if (out.relu) sum = _mm512_max_ps(sum, _mm512_setzero_ps());
+  _mm512_mask_storeu_ps(out.y + at, lanes, sum);
+}
+
+// Rows [first, first+rows) times panels `panel` and `panel`+1: x and weight are their first tiles.
+enum class Numbers { bfloat16, int8 };
+template <Numbers kNumbers, bool kTwo>
+TRANSMUTE_AMX inline void multiply_tiles(const uint8_t* x0, const uint8_t* w0, int64_t steps, int32_t* sums) {
+  const int64_t apart = steps * kTileBytes;
+  _tile_zero(0);
+  _tile_zero(1);
+  if constexpr (kTwo) {
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  for (int64_t step = 0; step < steps; ++step, x0 += kTileBytes, w0 += kTileBytes) {
+    _tile_loadd(4, x0, kStepBytes);
+    _tile_loadd(6, w0, kStepBytes);
+    _tile_loadd(7, w0 + apart, kStepBytes);
+    if constexpr (kTwo) _tile_loadd(5, x0 + apart, kStepBytes);
+    if constexpr (kNumbers == Numbers::int8) {
+      _tile_dpbssd(0, 4, 6);
+      _tile_dpbssd(1, 4, 7);
+      if constexpr (kTwo) {
+        _tile_dpbssd(2, 5, 6);
+        _tile_dpbssd(3, 5, 7);
+      }
+    } else {
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+      if constexpr (kTwo) {
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+      }
+    }
+  }
+  constexpr int64_t kSumsStride = 2 * kStepBytes;  // [32 rows][32 outputs]
+  _tile_stored(0, sums, kSumsStride);
+  _tile_stored(1, sums + 16, kSumsStride);
+  if constexpr (kTwo) {
+    _tile_stored(2, sums + 16 * 32, kSumsStride);
+    _tile_stored(3, sums + 16 * 32 + 16, kSumsStride);
+  }
+}
+
+template <Numbers kNumbers>
+TRANSMUTE_AMX void multiply(const uint8_t* x, int64_t rows, const uint8_t* weight, int64_t steps,
+                            const ProductOutput& out, const Int8Scales* scales) {
+  Tiles tiles;
+  alignas(64) int32_t sums[32 * 32];
+  for (int64_t panel = 0; panel * kTileOutputs < out.outputs; panel += 2) {
+    const uint8_t* w = weight + panel * steps * kTileBytes;
+    for (int64_t first = 0; first < rows; first += 2 * kTileRows) {
+      const int64_t first_rows = std::min(kTileRows, rows - first);
+      const int64_t second_rows = std::min(kTileRows, rows - first - first_rows);
+      tiles.shape(first_rows, second_rows);
+      const uint8_t* from = x + first / kTileRows * steps * kTileBytes;
+      if (second_rows > 0) {
+        multiply_tiles<kNumbers, true>(from, w, steps, sums);
+      } else {
+        multiply_tiles<kNumbers, false>(from, w, steps, sums);
+      }
+      for (int64_t row = 0; row < first_rows + second_rows; ++row)
+        for (int64_t half = 0; half < 2; ++half) {
+          const int64_t column = (panel + half) * kTileOutputs;
+          const __m512i raw = _mm512_load_si512(sums + row * 32 + half * 16);
+          if constexpr (kNumbers == Numbers::int8) {
+            const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(raw), _mm512_set1_ps(scales->rows[first + row]));
+            finish(_mm512_mul_ps(scaled, _mm512_load_ps(scales->columns + column)), first + row, column, out);
+          } else {
+            finish(_mm512_castsi512_ps(raw), first + row, column, out);
+          }
+        }
+    }
+  }
+}
+
+}  // namespace
+
+void bfloat16_product_amx(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                          const ProductOutput& out) {
+  multiply<Numbers::bfloat16>(reinterpret_cast<const uint8_t*>(x), rows, reinterpret_cast<const uint8_t*>(weight),
+                              steps, out, nullptr);
+}
+
+void int8_product_amx(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                      const Int8Scales& scales) {
+  multiply<Numbers::int8>(reinterpret_cast<const uint8_t*>(x), rows, reinterpret_cast<const uint8_t*>(weight), steps,
+                          out, &scales);
+}
+
+}  // namespace transmute::inference
+
+#endif

@@ -1,0 +1,202 @@
+// Products for CPUs without AVX-512, and without its products of narrow numbers.
+#include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/vector_math.h>
+#include <transmute/translation/inference/product_kernels.h>
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace transmute::inference {
+
+namespace {
+
+// Writes `count` sums of row `row` from output `column` on, as far as there are outputs.
+TRANSMUTE_INLINE void finish(const float* sums, int64_t count, int64_t row, int64_t column, const ProductOutput& out) {
+  const int64_t real = std::min(count, out.outputs - column);
+  const int64_t at = row * out.outputs + column;
+  for (int64_t c = 0; c < real; ++c) {
+    float sum = sums[c];
+    if (out.bias != nullptr) sum += out.bias[column + c];
+    if (out.residual != nullptr) sum += out.residual[at + c];
+    if (out.relu) sum = sum > 0 ? sum : 0.0F;
+    out.y[at + c] = sum;
+  }
+}
+
+// One row times 16 outputs of narrow weights: body(group of weights, group of inputs, sums).
+TRANSMUTE_INLINE void bfloat16_rows(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                                    const ProductOutput& out) {
+  constexpr int64_t kTile = kTileBytes / 2;
+  for (int64_t panel = 0; panel * kTileOutputs < out.outputs; ++panel)
+    for (int64_t row = 0; row < rows; ++row) {
+      const uint16_t* w = weight + panel * steps * kTile;
+      const uint16_t* a = x + row / kTileRows * steps * kTile + row % kTileRows * (kStepBytes / 2);
+      float sums[kTileOutputs] = {};
+      for (int64_t step = 0; step < steps; ++step, w += kTile, a += kTile)
+        for (int64_t group = 0; group < kTileRows; ++group) {
+          const float a0 = kernels::bfloat16_to_float(a[2 * group]);
+          const float a1 = kernels::bfloat16_to_float(a[2 * group + 1]);
+          for (int64_t c = 0; c < kTileOutputs; ++c) {
+            uint32_t two;
+            std::memcpy(&two, w + (group * kTileOutputs + c) * 2, sizeof(two));
+            sums[c] += a0 * kernels::bfloat16_to_float(static_cast<uint16_t>(two & 0xffffU));
+            sums[c] += a1 * kernels::bfloat16_to_float(static_cast<uint16_t>(two >> 16));
+          }
+        }
+      finish(sums, kTileOutputs, row, panel * kTileOutputs, out);
+    }
+}
+
+TRANSMUTE_INLINE void int8_rows(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps,
+                                const ProductOutput& out, const Int8Scales& scales) {
+  for (int64_t panel = 0; panel * kTileOutputs < out.outputs; ++panel)
+    for (int64_t row = 0; row < rows; ++row) {
+      const int8_t* w = weight + panel * steps * kTileBytes;
+      const int8_t* a = x + row / kTileRows * steps * kTileBytes + row % kTileRows * kStepBytes;
+      int32_t sums[kTileOutputs] = {};
+      for (int64_t step = 0; step < steps; ++step, w += kTileBytes, a += kTileBytes)
+        for (int64_t group = 0; group < kTileRows; ++group)
+          for (int64_t c = 0; c < kTileOutputs; ++c)
+            for (int64_t i = 0; i < 4; ++i)
+              sums[c] += static_cast<uint8_t>(a[group * 4 + i]) * w[(group * kTileOutputs + c) * 4 + i];
+      float values[kTileOutputs];
+      for (int64_t c = 0; c < kTileOutputs; ++c) {
+        const int64_t column = panel * kTileOutputs + c;
+        values[c] =
+            static_cast<float>(sums[c] - scales.column_sums[column]) * scales.rows[row] * scales.columns[column];
+      }
+      finish(values, kTileOutputs, row, panel * kTileOutputs, out);
+    }
+}
+
+void bfloat16_rows_baseline(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                            const ProductOutput& out) {
+  bfloat16_rows(x, rows, weight, steps, out);
+}
+TRANSMUTE_TARGET_AVX2 void bfloat16_rows_avx2(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                                              const ProductOutput& out) {
+  bfloat16_rows(x, rows, weight, steps, out);
+}
+
+#if defined(__x86_64__)
+
+// 8 sums of each of kRows rows and two half panels of 16 outputs.
+template <int kRows>
+TRANSMUTE_TARGET_AVX2 void float32_tile_avx2(const float* x, int64_t stride, const float* weight, int64_t inputs,
+                                             int64_t row, int64_t column, const ProductOutput& out) {
+  __m256 sums[kRows][2];
+#pragma GCC unroll 6
+  for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = _mm256_setzero_ps();
+  const float* w = weight + column / kPanel * inputs * kPanel + column % kPanel;
+  for (int64_t i = 0; i < inputs; ++i, w += kPanel, x += stride) {
+    const __m256 w0 = _mm256_loadu_ps(w);
+    const __m256 w1 = _mm256_loadu_ps(w + 8);
+#pragma GCC unroll 6
+    for (int r = 0; r < kRows; ++r) {
+      const __m256 input = _mm256_set1_ps(x[r]);
+      sums[r][0] = _mm256_fmadd_ps(input, w0, sums[r][0]);
+      sums[r][1] = _mm256_fmadd_ps(input, w1, sums[r][1]);
+    }
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < kRows; ++r) {
+    float values[16];
+    _mm256_storeu_ps(values, sums[r][0]);
+    _mm256_storeu_ps(values + 8, sums[r][1]);
+    finish(values, 16, row + r, column, out);
+  }
+}
+
+// Integers of 16 bits: their products' sums cannot overflow, unlike those of the instruction for 8.
+TRANSMUTE_TARGET_AVX2 void int8_rows_avx2(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps,
+                                          const ProductOutput& out, const Int8Scales& scales) {
+  for (int64_t panel = 0; panel * kTileOutputs < out.outputs; ++panel)
+    for (int64_t row = 0; row < rows; ++row) {
+      const int8_t* w = weight + panel * steps * kTileBytes;
+      const int8_t* a = x + row / kTileRows * steps * kTileBytes + row % kTileRows * kStepBytes;
+      __m256i sums[4];  // of 4 outputs each: the even and odd pairs of inputs apart
+      for (auto& sum : sums) sum = _mm256_setzero_si256();
+      for (int64_t step = 0; step < steps; ++step, w += kTileBytes, a += kTileBytes)
+        for (int64_t group = 0; group < kTileRows; ++group) {
+          int32_t four;
+          std::memcpy(&four, a + group * 4, sizeof(four));
+          const __m256i input = _mm256_cvtepu8_epi16(_mm_set1_epi32(four));
+          for (int part = 0; part < 4; ++part) {
+            const __m128i values =
+                _mm_loadu_si128(reinterpret_cast<const __m128i*>(w + group * kStepBytes + part * 16));
+            sums[part] = _mm256_add_epi32(sums[part], _mm256_madd_epi16(_mm256_cvtepi8_epi16(values), input));
+          }
+        }
+      float values[kTileOutputs];
+      for (int64_t c = 0; c < kTileOutputs; ++c) {
+        int32_t pairs[8];
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(pairs), sums[c / 4]);
+        const int64_t column = panel * kTileOutputs + c;
+        const int32_t sum = pairs[c % 4 * 2] + pairs[c % 4 * 2 + 1] - scales.column_sums[column];
+        values[c] = static_cast<float>(sum) * scales.rows[row] * scales.columns[column];
+      }
+      finish(values, kTileOutputs, row, panel * kTileOutputs, out);
+    }
+}
+
+#endif
+
+}  // namespace
+
+void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                            const ProductOutput& out) {
+  for (int64_t panel = panels.first; panel < panels.end; ++panel)
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* w = weight + panel * inputs * kPanel;
+      float sums[kPanel] = {};
+      for (int64_t i = 0; i < inputs; ++i)
+        for (int64_t c = 0; c < kPanel; ++c) sums[c] += x[i * rows + row] * w[i * kPanel + c];
+      finish(sums, kPanel, row, panel * kPanel, out);
+    }
+}
+
+void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                        const ProductOutput& out) {
+#if defined(__x86_64__)
+  for (int64_t column = panels.first * kPanel; column < std::min(panels.end * kPanel, out.outputs); column += 16)
+    for (int64_t row = 0; row < rows;) {
+      const int64_t left = rows - row;
+      if (left >= 6) {
+        float32_tile_avx2<6>(x + row, rows, weight, inputs, row, column, out);
+        row += 6;
+      } else if (left >= 4) {
+        float32_tile_avx2<4>(x + row, rows, weight, inputs, row, column, out);
+        row += 4;
+      } else if (left >= 2) {
+        float32_tile_avx2<2>(x + row, rows, weight, inputs, row, column, out);
+        row += 2;
+      } else {
+        float32_tile_avx2<1>(x + row, rows, weight, inputs, row, column, out);
+        row += 1;
+      }
+    }
+#else
+  float32_block_baseline(x, rows, weight, inputs, panels, out);
+#endif
+}
+
+void bfloat16_product_loops(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                            const ProductOutput& out, Instructions instructions) {
+  const auto product = instructions >= Instructions::avx2 ? bfloat16_rows_avx2 : bfloat16_rows_baseline;
+  product(x, rows, weight, steps, out);
+}
+
+void int8_product_loops(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                        const Int8Scales& scales, Instructions instructions) {
+#if defined(__x86_64__)
+  if (instructions >= Instructions::avx2) return int8_rows_avx2(x, rows, weight, steps, out, scales);
+#endif
+  (void)instructions;
+  int8_rows(x, rows, weight, steps, out, scales);
+}
+
+}  // namespace transmute::inference
