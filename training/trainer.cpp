@@ -166,12 +166,13 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       workers_(worker_count(options.threads, device_), run_operations_on_this_thread_only),
       tokenizer_((prepare_run_folder(), prepare_tokenizer())),
       train_text_(load_text(train_files(config.data), "training").text),
-      replicas_(make_transformer(), device_, workers_),
+      replicas_(make_transformer(), device_, workers_, precision_),
       optimizer_(parameters_of(replicas_.transformer()), {config.training.adam_beta1, config.training.adam_beta2,
                                                           config.training.adam_epsilon, config.training.clip_norm}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
   if (!config_.data.valid_source.empty()) valid_text_ = load_text(valid_files(config_.data), "validation").text;
   state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
+  optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
   saved_step_ = state_.step;
   metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
   report_start();
@@ -284,9 +285,9 @@ void Trainer::Session::train_step() {
   const int64_t step = state_.step + 1;
   LossSum loss;
   for (size_t b = 0; b < batches.size(); ++b) {
-    const StepInput input{
-        cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()), step_tokens,
-        combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b), precision_};
+    const StepInput input{cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()),
+                          step_tokens,
+                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b)};
     const LossSum part = replicas_.accumulate_gradients(train_text_, input, config_.training.label_smoothing);
     loss.sum += part.sum;
     loss.tokens += part.tokens;

@@ -6,6 +6,7 @@ namespace transmute::kernels {
 /// time.
 enum class Simd { baseline, avx2, avx512 };
 
+/// The best that this CPU has.
 inline Simd best_simd() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
@@ -15,6 +16,21 @@ inline Simd best_simd() {
 #endif
   return Simd::baseline;
 }
+
+/// What the kernels use: best_simd(), unless a test has the process do with less.
+Simd active_simd();
+
+/// For tests: has every kernel use `level`, where the CPU has it, for as long as the object lives.
+class SimdLimit {
+ public:
+  explicit SimdLimit(Simd level);
+  ~SimdLimit();
+  SimdLimit(const SimdLimit&) = delete;
+  SimdLimit& operator=(const SimdLimit&) = delete;
+
+ private:
+  Simd outer_;
+};
 
 }  // namespace transmute::kernels
 
