@@ -10,60 +10,57 @@ namespace transmute::kernels {
 
 namespace {
 
-// Rows whose logits exist at the same time: enough for the products to run at full speed.
-constexpr int64_t kChunkRows = 512;
+// Tokens whose logits exist at the same time: enough for the products to run at full speed. A bfloat16 weight gradient
+// is rounded once a chunk, so there are few of them.
+int64_t chunk_tokens(const torch::Tensor& states) {
+  constexpr int64_t kFewest = 256;
+  constexpr int64_t kMostChunks = 4;
+  constexpr int64_t kStep = 64;
+  if (states.scalar_type() == torch::kFloat) return kFewest;
+  const int64_t share = (states.size(0) + kMostChunks - 1) / kMostChunks;
+  return std::max(kFewest, (share + kStep - 1) / kStep * kStep);
+}
 
-// Turns each row's logits into their gradient where `differentiate`; returns the sum of the losses.
-template <class T>
-double loss_of_rows(T* logits, const int64_t* targets, int64_t rows, int64_t vocabulary,
-                    const CrossEntropyOptions& options, bool differentiate) {
-  const RowKernels<T>& kernels = row_kernels<T>();
-  double loss = 0;
-  for (int64_t n = 0; n < rows; ++n) {
-    T* row = logits + n * vocabulary;
-    if (targets[n] == options.ignored) {
-      if (differentiate) std::fill(row, row + vocabulary, T(0));
-      continue;
-    }
-    TORCH_CHECK_INDEX(targets[n] >= 0 && targets[n] < vocabulary, "projected_cross_entropy: target ", targets[n],
-                      " is not among the ", vocabulary, " pieces");
-    loss += differentiate
-                ? kernels.loss_row(row, vocabulary, targets[n], options.smoothing, static_cast<float>(options.factor))
-                : kernels.loss_only_row(row, vocabulary, targets[n], options.smoothing);
-  }
-  return loss;
+void check_targets(const torch::Tensor& targets, int64_t vocabulary, int64_t ignored) {
+  const int64_t* target = targets.data_ptr<int64_t>();
+  for (int64_t n = 0; n < targets.numel(); ++n)
+    TORCH_CHECK_INDEX(target[n] == ignored || (target[n] >= 0 && target[n] < vocabulary),
+                      "projected_cross_entropy: target ", target[n], " is not among the ", vocabulary, " pieces");
 }
 
 struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
                                const torch::Tensor& weight, const torch::Tensor& given_targets, double smoothing,
                                int64_t ignored, double factor, bool differentiate) {
-    const CrossEntropyOptions options{smoothing, ignored, factor};
     const torch::Tensor states = given_states.contiguous();
     const torch::Tensor targets = given_targets.contiguous();
     const int64_t rows = states.size(0);
     const int64_t vocabulary = weight.size(0);
+    check_targets(targets, vocabulary, ignored);
+    const int64_t chunk_size = std::max<int64_t>(1, std::min(rows, chunk_tokens(states)));
     torch::Tensor states_gradient, weight_gradient;
     if (differentiate) states_gradient = torch::empty_like(states);
-    torch::Tensor logits = torch::empty({std::min(rows, kChunkRows), vocabulary}, states.options());
+    const torch::Tensor memory = torch::empty({vocabulary * chunk_size}, states.options());
     double loss = 0;
-    for (int64_t begin = 0; begin < rows; begin += kChunkRows) {
-      const int64_t count = std::min(kChunkRows, rows - begin);
+    for (int64_t begin = 0; begin < rows; begin += chunk_size) {
+      const int64_t count = std::min(chunk_size, rows - begin);
       const torch::Tensor chunk = states.narrow(0, begin, count);
-      torch::Tensor chunk_logits = logits.narrow(0, 0, count);
-      torch::mm_out(chunk_logits, chunk, weight.t());
+      // One column a token: both this product and the weight's gradient then take their large operand as it lies.
+      torch::Tensor logits = memory.narrow(0, 0, vocabulary * count).view({vocabulary, count});
+      torch::mm_out(logits, weight, chunk.t());
       loss += with_element_type(states, [&](auto element) {
         using T = decltype(element);
-        return loss_of_rows(data_of<T>(chunk_logits), targets.data_ptr<int64_t>() + begin, count, vocabulary, options,
-                            differentiate);
+        return row_kernels<T>().loss_columns(data_of<T>(logits), vocabulary, count,
+                                             targets.data_ptr<int64_t>() + begin,
+                                             {smoothing, ignored, static_cast<float>(factor), differentiate});
       });
       if (!differentiate) continue;
       torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);
-      torch::mm_out(chunk_gradient, chunk_logits, weight);
+      torch::mm_out(chunk_gradient, logits.t(), weight);
       if (begin == 0) {
-        weight_gradient = torch::mm(chunk_logits.t(), chunk);
+        weight_gradient = torch::mm(logits, chunk);
       } else {
-        weight_gradient.addmm_(chunk_logits.t(), chunk);
+        weight_gradient.addmm_(logits, chunk);
       }
     }
     if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);

@@ -205,85 +205,101 @@ void embed_backward(const T* gradient, const int64_t* slots, float scale, MaskVi
   }
 }
 
-template <class T>
-TRANSMUTE_INLINE float largest_in(const T* values, int64_t count) {
-  Floats largest = splat(-INFINITY);
-  for_lanes(
-      count, [&](int64_t i, auto part) __attribute__((always_inline)) {
-        const Floats value = load(values + i, part);
-        // Behind the end, the row's first value stands in.
-        if constexpr (__is_same(decltype(part), Whole)) {
-          largest = larger(value, largest);
-        } else {
-          largest = larger(lane_numbers() < static_cast<uint32_t>(part.count) ? value : largest, largest);
-        }
-      });
-  return largest_of(largest);
+// So many vectors of columns are worked on together: their sums stay in registers while the vocabulary goes by.
+constexpr int kLossVectors = 4;
+
+// Rows whose exponentials are summed before the sum joins the total: long float32 sums lose digits.
+constexpr int64_t kLossRows = 256;
+
+// V vectors of columns from `begin` on; the last of them may be a Part.
+template <int V, class T, class P>
+TRANSMUTE_INLINE double loss_of_group(T* logits, int64_t vocabulary, int64_t stride, int64_t columns,
+                                      const int64_t* targets, const Loss& loss, P part) {
+  Floats largest[V];
+  for (int v = 0; v < V; ++v) largest[v] = load(logits + v * kLanes, part);
+  for (int64_t row = 1; row < vocabulary; ++row)
+    for (int v = 0; v < V; ++v) largest[v] = larger(load(logits + row * stride + v * kLanes, part), largest[v]);
+
+  float target_logits[V * kLanes];
+  for (int64_t n = 0; n < columns; ++n)
+    target_logits[n] = targets[n] == loss.ignored ? 0 : kernels::load(logits[targets[n] * stride + n]);
+
+  Floats exponentials[V] = {};
+  Floats values[V] = {};
+  for (int64_t begin = 0; begin < vocabulary; begin += kLossRows) {
+    const int64_t end = begin + kLossRows < vocabulary ? begin + kLossRows : vocabulary;
+    Floats exponential_part[V] = {};
+    Floats value_part[V] = {};
+    for (int64_t row = begin; row < end; ++row)
+      for (int v = 0; v < V; ++v) {
+        T* at = logits + row * stride + v * kLanes;
+        const Floats value = load(at, part);
+        const Floats exponential = exp_of_negative(value - largest[v]);
+        exponential_part[v] += exponential;
+        value_part[v] += value;
+        if (loss.differentiate) store(at, exponential, part);
+      }
+    for (int v = 0; v < V; ++v) {
+      exponentials[v] += exponential_part[v];
+      values[v] += value_part[v];
+    }
+  }
+
+  float largest_lanes[V * kLanes], exponential_lanes[V * kLanes], value_lanes[V * kLanes];
+  float factors[V * kLanes] = {};
+  float shifts[V * kLanes] = {};
+  float target_gradients[V * kLanes] = {};
+  for (int v = 0; v < V; ++v) {
+    store(largest_lanes + v * kLanes, largest[v]);
+    store(exponential_lanes + v * kLanes, exponentials[v]);
+    store(value_lanes + v * kLanes, values[v]);
+  }
+  const double pieces = static_cast<double>(vocabulary);
+  const auto floor = static_cast<float>(loss.smoothing / pieces);
+  double total = 0;
+  for (int64_t n = 0; n < columns; ++n) {
+    if (targets[n] == loss.ignored) continue;
+    // A NaN or an infinity among the logits does not pass the comparisons above; it does pass this sum.
+    const double poison = static_cast<double>(value_lanes[n]) * 0.0;
+    const double log_sum = largest_lanes[n] + std::log(static_cast<double>(exponential_lanes[n])) + poison;
+    const double right = log_sum - target_logits[n];
+    const double mean = log_sum - value_lanes[n] / pieces;
+    total += (1 - loss.smoothing) * right + loss.smoothing * mean;
+    factors[n] = static_cast<float>(1.0 / exponential_lanes[n] + poison) * loss.scale;
+    shifts[n] = floor * loss.scale;
+    const auto probability = static_cast<float>(std::exp(-right));
+    target_gradients[n] = (probability - floor - static_cast<float>(1 - loss.smoothing)) * loss.scale;
+  }
+  if (!loss.differentiate) return total;
+
+  // (probability - smoothed target) · scale
+  Floats factor[V], shift[V];
+  for (int v = 0; v < V; ++v) {
+    factor[v] = load(factors + v * kLanes);
+    shift[v] = load(shifts + v * kLanes);
+  }
+  for (int64_t row = 0; row < vocabulary; ++row)
+    for (int v = 0; v < V; ++v) {
+      T* at = logits + row * stride + v * kLanes;
+      store(at, load(at, part) * factor[v] - shift[v], part);
+    }
+  for (int64_t n = 0; n < columns; ++n)
+    if (targets[n] != loss.ignored) kernels::store(logits + targets[n] * stride + n, target_gradients[n]);
+  return total;
 }
 
-struct LossSums {
-  float largest;
-  double exponentials, values;
-};
-
 template <class T>
-TRANSMUTE_INLINE double loss_from(const LossSums& sums, float target_logit, int64_t count, double smoothing,
-                                  float* log_sum_exp) {
-  // A NaN or an infinity among the logits does not pass the comparisons above; it does pass this sum.
-  const double poison = sums.values * 0.0;
-  const double log_sum = sums.largest + std::log(sums.exponentials) + poison;
-  *log_sum_exp = static_cast<float>(log_sum);
-  const double right = log_sum - target_logit;
-  const double mean = log_sum - sums.values / static_cast<double>(count);
-  return (1 - smoothing) * right + smoothing * mean;
-}
-
-template <class T>
-TRANSMUTE_INLINE LossSums loss_sums(const T* logits, int64_t count, T* exponentials) {
-  const float top = largest_in(logits, count);
-  // Partial sums of some thousand values each lose nothing that float32 logits had.
-  Floats exponential_sum = {};
-  Floats value_sum = {};
-  for_lanes(
-      count, [&](int64_t i, auto part) __attribute__((always_inline)) {
-        const Floats value = load(logits + i, part);
-        const Floats exponential = zero_behind(exp_of_negative(value - top), part);
-        exponential_sum += exponential;
-        value_sum += value;
-        if (exponentials != nullptr) store(exponentials + i, exponential, part);
-      });
-  LossSums sums{top, 0, 0};
-  float lanes[kLanes];
-  store(lanes, exponential_sum);
-  for (const float lane : lanes) sums.exponentials += lane;
-  store(lanes, value_sum);
-  for (const float lane : lanes) sums.values += lane;
-  return sums;
-}
-
-template <class T>
-double loss_row(T* logits, int64_t count, int64_t target, double smoothing, float scale) {
-  const float target_logit = kernels::load(logits[target]);
-  const LossSums sums = loss_sums(logits, count, logits);
-  float log_sum_exp;
-  const double loss = loss_from<T>(sums, target_logit, count, smoothing, &log_sum_exp);
-  const auto floor = static_cast<float>(smoothing / static_cast<double>(count));
-  const auto inverse = static_cast<float>(1.0 / sums.exponentials + sums.values * 0.0);
-  const float factor = inverse * scale;
-  const float shift = floor * scale;
-  for_lanes(
-      count, [&](int64_t i, auto part)
-                 __attribute__((always_inline)) { store(logits + i, load(logits + i, part) * factor - shift, part); });
-  const float probability = std::exp(target_logit - log_sum_exp);
-  kernels::store(logits + target, (probability - floor - static_cast<float>(1 - smoothing)) * scale);
-  return loss;
-}
-
-template <class T>
-double loss_only_row(const T* logits, int64_t count, int64_t target, double smoothing) {
-  float log_sum_exp;
-  return loss_from<T>(loss_sums<T>(logits, count, nullptr), kernels::load(logits[target]), count, smoothing,
-                      &log_sum_exp);
+double loss_columns(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss) {
+  constexpr int64_t kGroup = kLossVectors * kLanes;
+  double total = 0;
+  int64_t n = 0;
+  for (; n + kGroup <= columns; n += kGroup)
+    total += loss_of_group<kLossVectors>(logits + n, vocabulary, columns, kGroup, targets + n, loss, Whole{});
+  for (; n + kLanes <= columns; n += kLanes)
+    total += loss_of_group<1>(logits + n, vocabulary, columns, kLanes, targets + n, loss, Whole{});
+  if (n < columns)
+    total += loss_of_group<1>(logits + n, vocabulary, columns, columns - n, targets + n, loss, Part{columns - n});
+  return total;
 }
 
 template <class T>
@@ -308,7 +324,7 @@ void copy_rounded(T* to, const float* from, int64_t count) {
 template <class T>
 constexpr RowKernels<T> kTable = {norm_forward<T>, norm_backward<T>, add_forward<T>,   add_backward<T>,
                                   relu_forward<T>, relu_backward<T>, embed_forward<T>, embed_backward<T>,
-                                  loss_row<T>,     loss_only_row<T>, add_to<T>,        widen<T>,
+                                  loss_columns<T>, add_to<T>,        widen<T>,
                                   copy_rounded<T>};
 
 }  // namespace

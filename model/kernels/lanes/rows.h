@@ -6,6 +6,13 @@
 
 namespace transmute::kernels {
 
+struct Loss {
+  double smoothing;
+  int64_t ignored;
+  float scale;
+  bool differentiate;
+};
+
 /// The fused passes over rows, on plain arrays: T is float or uint16_t (bfloat16's bits); sums, statistics and
 /// one-dimensional parameters are float. Rows lie one behind the other. Nullable pointers say so.
 template <class T>
@@ -46,10 +53,9 @@ struct RowKernels {
   void (*embed_backward)(const T* gradient, const int64_t* slots, float scale, MaskView mask, int64_t rows,
                          int64_t columns, float* sums);
 
-  /// One row's smoothed cross-entropy; turns its logits into scale times their gradient.
-  double (*loss_row)(T* logits, int64_t count, int64_t target, double smoothing, float scale);
-  /// The same, without gradient.
-  double (*loss_only_row)(const T* logits, int64_t count, int64_t target, double smoothing);
+  /// Smoothed cross-entropy of logits [V,N], one column a token: the sum over the columns whose target is not `ignored`.
+  /// Where `differentiate`, the logits become `scale` times their gradient, 0 in ignored columns.
+  double (*loss_columns)(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss);
 
   /// to += from; to = from; to = from, rounded.
   void (*add_to)(float* to, const T* from, int64_t count);
