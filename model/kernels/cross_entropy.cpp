@@ -41,6 +41,7 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
     torch::Tensor states_gradient, weight_gradient;
     if (differentiate) states_gradient = torch::empty_like(states);
     const torch::Tensor memory = torch::empty({vocabulary * chunk_size}, states.options());
+    const torch::Tensor scratch = torch::empty({(vocabulary / 256 + 1) * 64}, torch::kFloat);
     double loss = 0;
     for (int64_t begin = 0; begin < rows; begin += chunk_size) {
       const int64_t count = std::min(chunk_size, rows - begin);
@@ -50,9 +51,9 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
       torch::mm_out(logits, weight, chunk.t());
       loss += with_element_type(states, [&](auto element) {
         using T = decltype(element);
-        return row_kernels<T>().loss_columns(data_of<T>(logits), vocabulary, count,
-                                             targets.data_ptr<int64_t>() + begin,
-                                             {smoothing, ignored, static_cast<float>(factor), differentiate});
+        return row_kernels<T>().loss_columns(data_of<T>(logits), vocabulary, count, targets.data_ptr<int64_t>() + begin,
+                                             {smoothing, ignored, static_cast<float>(factor), differentiate},
+                                             data_of<float>(scratch));
       });
       if (!differentiate) continue;
       torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);

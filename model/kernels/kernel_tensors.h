@@ -1,6 +1,7 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/model/torch_compat.h>
 
 #include <cstdint>
 #include <type_traits>
@@ -25,11 +26,8 @@ auto with_element_type(const torch::Tensor& x, Body body) {
   return x.scalar_type() == torch::kFloat ? body(float()) : body(uint16_t());
 }
 
-/// Tensors that may be missing, as autograd functions take them.
-using MaybeTensor = c10::optional<torch::Tensor>;
-
 inline MaybeTensor if_defined(const torch::Tensor& x) {
-  return x.defined() ? MaybeTensor(x) : c10::nullopt;
+  return x.defined() ? MaybeTensor(x) : MaybeTensor();
 }
 
 inline torch::Tensor or_undefined(const MaybeTensor& x) {

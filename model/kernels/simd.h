@@ -4,14 +4,14 @@ namespace transmute::kernels {
 
 /// Instruction sets that the CPU kernels are compiled for; the best one that the machine has is chosen at run
 /// time.
-enum class Simd { baseline, avx2, avx512 };
+enum class Simd { baseline, avx2, avx512, avx512_bf16 };
 
 /// The best that this CPU has.
 inline Simd best_simd() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl"))
-    return Simd::avx512;
+    return __builtin_cpu_supports("avx512bf16") ? Simd::avx512_bf16 : Simd::avx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Simd::avx2;
 #endif
   return Simd::baseline;

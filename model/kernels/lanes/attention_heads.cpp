@@ -108,14 +108,56 @@ void pack(HeadView<const T> from, int64_t rows, int64_t width, float factor, flo
         });
 }
 
+#if defined(__AVX512F__)
+// The lanes of two vectors in turn: a0 b0 a1 b1 …, from the first or the second half of each.
+TRANSMUTE_INLINE Signed turns(int64_t first) {
+  Signed lanes;
+  for (int64_t i = 0; i < kLanes; ++i) lanes[i] = static_cast<int32_t>(first + i / 2 + (i % 2) * kLanes);
+  return lanes;
+}
+#endif
+
+// Rows become columns: a perfect shuffle of all numbers, as often as kLanes has bits.
+TRANSMUTE_INLINE void transpose(Floats (&block)[kLanes]) {
+#if defined(__AVX512F__)
+  const Signed low = turns(0);
+  const Signed high = turns(kLanes / 2);
+#endif
+  for (int64_t width = 1; width < kLanes; width *= 2) {
+    Floats shuffled[kLanes];
+    for (int64_t i = 0; i < kLanes / 2; ++i) {
+      const Floats a = block[i];
+      const Floats b = block[i + kLanes / 2];
+#if defined(__AVX512F__)
+      shuffled[2 * i] = _mm512_permutex2var_ps(a, reinterpret_cast<__m512i>(low), b);
+      shuffled[2 * i + 1] = _mm512_permutex2var_ps(a, reinterpret_cast<__m512i>(high), b);
+#else
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        shuffled[2 * i][lane] = lane % 2 == 0 ? a[lane / 2] : b[lane / 2];
+        shuffled[2 * i + 1][lane] = lane % 2 == 0 ? a[kLanes / 2 + lane / 2] : b[kLanes / 2 + lane / 2];
+      }
+#endif
+    }
+    for (int64_t i = 0; i < kLanes; ++i) block[i] = shuffled[i];
+  }
+}
+
 // [rows,width] -> [width,rounded_up(rows)] float32, zeros behind.
 template <class T>
 void pack_transposed(HeadView<const T> from, int64_t rows, int64_t width, float* to) {
   const int64_t stride = rounded_up(rows);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t i = 0; i < width; ++i) to[i * stride + r] = kernels::load(from.data[r * from.stride + i]);
-  for (int64_t i = 0; i < width; ++i)
-    for (int64_t r = rows; r < stride; ++r) to[i * stride + r] = 0;
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    const int64_t count = rows - r < kLanes ? rows - r : kLanes;
+    for_lanes(
+        width, [&](int64_t i, auto part) __attribute__((always_inline)) {
+          Floats block[kLanes];
+          for (int64_t j = 0; j < kLanes; ++j)
+            block[j] = j < count ? load(from.data + (r + j) * from.stride + i, part) : Floats{};
+          transpose(block);
+          const int64_t columns = width - i < kLanes ? width - i : kLanes;
+          for (int64_t j = 0; j < columns; ++j) store(to + (i + j) * stride + r, block[j]);
+        });
+  }
 }
 
 template <class T>

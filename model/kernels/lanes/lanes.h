@@ -12,7 +12,9 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__AVX512F__)
+#if defined(__AVX512BF16__)
+#define TRANSMUTE_SIMD avx512_bf16
+#elif defined(__AVX512F__)
 #define TRANSMUTE_SIMD avx512
 #elif defined(__AVX2__)
 #define TRANSMUTE_SIMD avx2
@@ -61,8 +63,12 @@ TRANSMUTE_INLINE Floats widen(Halves halves) {
 }
 // As float_to_bfloat16.
 TRANSMUTE_INLINE Halves narrow(Floats values) {
+#if defined(__AVX512BF16__)
+  return reinterpret_cast<Halves>(_mm512_cvtneps_pbh(values));
+#else
   const Words bits = reinterpret_cast<Words>(values);
   return __builtin_convertvector((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16, Halves);
+#endif
 }
 
 TRANSMUTE_INLINE Floats load(const float* from, Whole = {}) {

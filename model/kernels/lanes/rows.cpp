@@ -211,25 +211,29 @@ constexpr int kLossVectors = 4;
 // Rows whose exponentials are summed before the sum joins the total: long float32 sums lose digits.
 constexpr int64_t kLossRows = 256;
 
-// V vectors of columns from `begin` on; the last of them may be a Part.
+// V vectors of columns; the last of them may be a Part. The first pass takes a block of rows at a time, which stays in
+// the cache from its maximum to its exponentials, against the largest logit so far (Milakov and Gimelshein, "Online
+// normalizer calculation for softmax", 2018); `maxima` [blocks,V·kLanes] keeps what each block's were taken against.
 template <int V, class T, class P>
 TRANSMUTE_INLINE double loss_of_group(T* logits, int64_t vocabulary, int64_t stride, int64_t columns,
-                                      const int64_t* targets, const Loss& loss, P part) {
-  Floats largest[V];
-  for (int v = 0; v < V; ++v) largest[v] = load(logits + v * kLanes, part);
-  for (int64_t row = 1; row < vocabulary; ++row)
-    for (int v = 0; v < V; ++v) largest[v] = larger(load(logits + row * stride + v * kLanes, part), largest[v]);
-
+                                      const int64_t* targets, const Loss& loss, float* maxima, P part) {
   float target_logits[V * kLanes];
   for (int64_t n = 0; n < columns; ++n)
     target_logits[n] = targets[n] == loss.ignored ? 0 : kernels::load(logits[targets[n] * stride + n]);
 
-  Floats exponentials[V] = {};
-  Floats values[V] = {};
+  Floats largest[V], exponentials[V], values[V];
+  for (int v = 0; v < V; ++v) {
+    largest[v] = load(logits + v * kLanes, part);
+    exponentials[v] = values[v] = Floats{};
+  }
   for (int64_t begin = 0; begin < vocabulary; begin += kLossRows) {
     const int64_t end = begin + kLossRows < vocabulary ? begin + kLossRows : vocabulary;
     Floats exponential_part[V] = {};
     Floats value_part[V] = {};
+    Floats before[V];
+    for (int v = 0; v < V; ++v) before[v] = largest[v];
+    for (int64_t row = begin; row < end; ++row)
+      for (int v = 0; v < V; ++v) largest[v] = larger(load(logits + row * stride + v * kLanes, part), largest[v]);
     for (int64_t row = begin; row < end; ++row)
       for (int v = 0; v < V; ++v) {
         T* at = logits + row * stride + v * kLanes;
@@ -240,8 +244,9 @@ TRANSMUTE_INLINE double loss_of_group(T* logits, int64_t vocabulary, int64_t str
         if (loss.differentiate) store(at, exponential, part);
       }
     for (int v = 0; v < V; ++v) {
-      exponentials[v] += exponential_part[v];
+      exponentials[v] = exponentials[v] * exp_of_negative(before[v] - largest[v]) + exponential_part[v];
       values[v] += value_part[v];
+      store(maxima + begin / kLossRows * V * kLanes + v * kLanes, largest[v]);
     }
   }
 
@@ -273,32 +278,38 @@ TRANSMUTE_INLINE double loss_of_group(T* logits, int64_t vocabulary, int64_t str
   if (!loss.differentiate) return total;
 
   // (probability - smoothed target) · scale
-  Floats factor[V], shift[V];
-  for (int v = 0; v < V; ++v) {
-    factor[v] = load(factors + v * kLanes);
-    shift[v] = load(shifts + v * kLanes);
-  }
-  for (int64_t row = 0; row < vocabulary; ++row)
+  for (int64_t begin = 0; begin < vocabulary; begin += kLossRows) {
+    const int64_t end = begin + kLossRows < vocabulary ? begin + kLossRows : vocabulary;
+    Floats factor[V], shift[V];
     for (int v = 0; v < V; ++v) {
-      T* at = logits + row * stride + v * kLanes;
-      store(at, load(at, part) * factor[v] - shift[v], part);
+      const Floats against = load(maxima + begin / kLossRows * V * kLanes + v * kLanes);
+      factor[v] = load(factors + v * kLanes) * exp_of_negative(against - largest[v]);
+      shift[v] = load(shifts + v * kLanes);
     }
+    for (int64_t row = begin; row < end; ++row)
+      for (int v = 0; v < V; ++v) {
+        T* at = logits + row * stride + v * kLanes;
+        store(at, load(at, part) * factor[v] - shift[v], part);
+      }
+  }
   for (int64_t n = 0; n < columns; ++n)
     if (targets[n] != loss.ignored) kernels::store(logits + targets[n] * stride + n, target_gradients[n]);
   return total;
 }
 
 template <class T>
-double loss_columns(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss) {
+double loss_columns(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss,
+                    float* scratch) {
   constexpr int64_t kGroup = kLossVectors * kLanes;
   double total = 0;
   int64_t n = 0;
   for (; n + kGroup <= columns; n += kGroup)
-    total += loss_of_group<kLossVectors>(logits + n, vocabulary, columns, kGroup, targets + n, loss, Whole{});
+    total += loss_of_group<kLossVectors>(logits + n, vocabulary, columns, kGroup, targets + n, loss, scratch, Whole{});
   for (; n + kLanes <= columns; n += kLanes)
-    total += loss_of_group<1>(logits + n, vocabulary, columns, kLanes, targets + n, loss, Whole{});
+    total += loss_of_group<1>(logits + n, vocabulary, columns, kLanes, targets + n, loss, scratch, Whole{});
   if (n < columns)
-    total += loss_of_group<1>(logits + n, vocabulary, columns, columns - n, targets + n, loss, Part{columns - n});
+    total +=
+        loss_of_group<1>(logits + n, vocabulary, columns, columns - n, targets + n, loss, scratch, Part{columns - n});
   return total;
 }
 
@@ -324,8 +335,7 @@ void copy_rounded(T* to, const float* from, int64_t count) {
 template <class T>
 constexpr RowKernels<T> kTable = {norm_forward<T>, norm_backward<T>, add_forward<T>,   add_backward<T>,
                                   relu_forward<T>, relu_backward<T>, embed_forward<T>, embed_backward<T>,
-                                  loss_columns<T>, add_to<T>,        widen<T>,
-                                  copy_rounded<T>};
+                                  loss_columns<T>, add_to<T>,        widen<T>,         copy_rounded<T>};
 
 }  // namespace
 

@@ -53,9 +53,11 @@ struct RowKernels {
   void (*embed_backward)(const T* gradient, const int64_t* slots, float scale, MaskView mask, int64_t rows,
                          int64_t columns, float* sums);
 
-  /// Smoothed cross-entropy of logits [V,N], one column a token: the sum over the columns whose target is not `ignored`.
-  /// Where `differentiate`, the logits become `scale` times their gradient, 0 in ignored columns.
-  double (*loss_columns)(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss);
+  /// Smoothed cross-entropy of logits [V,N], one column a token: the sum over the columns whose target is not
+  /// `ignored`. Where `differentiate`, the logits become `scale` times their gradient, 0 in ignored columns. scratch: a
+  /// number for each of 64 columns and 256 pieces begun.
+  double (*loss_columns)(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss,
+                         float* scratch);
 
   /// to += from; to = from; to = from, rounded.
   void (*add_to)(float* to, const T* from, int64_t count);
