@@ -4,6 +4,7 @@
 #include <transmute/model/transformer.h>
 #include <transmute/training/batcher.h>
 #include <transmute/training/config.h>
+#include <transmute/training/trace.h>
 
 #include <vector>
 
@@ -33,8 +34,10 @@ class Replicas {
   /// `precision`: of training, not automatic. Evaluation is in float32.
   Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision);
 
-  /// Adds the batch's gradients to the workers' own. Returns the smoothed loss.
-  LossSum accumulate_gradients(const ParallelText& text, const StepInput& input, double label_smoothing);
+  /// Adds the batch's gradients to the workers' own. Returns the smoothed loss. `trace`, where not null, gets each
+  /// worker's spans "data", "forward" and "backward".
+  LossSum accumulate_gradients(const ParallelText& text, const StepInput& input, double label_smoothing,
+                               Trace* trace = nullptr);
 
   /// gradients[w][p], as Adam takes them.
   std::vector<std::vector<torch::Tensor>> gradients();
