@@ -253,10 +253,10 @@ struct Scratch {
     const int64_t k = rounded_up(shape.key_width);
     const int64_t v = rounded_up(shape.value_width);
     const int64_t widest = k > v ? k : v;
-    float* next = base;
+    size = 0;
     const auto take = [&](int64_t count) {
-      float* taken = next;
-      next += rounded_up(count);
+      float* taken = base == nullptr ? nullptr : base + size;
+      size += rounded_up(count);
       return taken;
     };
     key_columns = take(shape.key_width * keys_rounded);
@@ -271,7 +271,6 @@ struct Scratch {
     row = take(keys_rounded);
     key_gradients = take(shape.keys * k);
     value_gradients = take(shape.keys * v);
-    size = next - base;
   }
 };
 
