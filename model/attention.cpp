@@ -1,7 +1,9 @@
 #include <transmute/model/attention.h>
 
 #include <torch/torch.h>
+#include <transmute/model/kernels/attention.h>
 #include <transmute/model/kernels/dropout.h>
+#include <transmute/model/kernels/packed_linear.h>
 
 #include <cmath>
 
@@ -95,7 +97,7 @@ torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor
 }
 
 AttentionPoolingImpl::AttentionPoolingImpl(const AttentionScoreOptions& options, double dropout)
-    : score(register_module("score", AttentionScore(options))), dropout_(dropout) {}
+    : score(register_module("score", AttentionScore(options))), dropout(dropout) {}
 
 AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const torch::Tensor& key,
                                               const torch::Tensor& value, const torch::Tensor& mask,
@@ -103,7 +105,7 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
   TORCH_CHECK_VALUE(key.size(-2) == value.size(-2), "attention needs one value per key, not ", value.size(-2),
                     " values for ", key.size(-2), " keys");
   const torch::Tensor weights = attention_weights(score(query, key), mask);  // [B,H,T,S]
-  const torch::Tensor output = torch::matmul(kernels::dropout(weights, dropout_, is_training()), value);
+  const torch::Tensor output = torch::matmul(kernels::dropout(weights, dropout, is_training()), value);
   return {output, return_weights == ReturnWeights::yes ? weights : torch::Tensor()};
 }
 
@@ -116,7 +118,9 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
       pooling(register_module(
           "pooling",
           AttentionPooling(AttentionScoreOptions{options.score_function, options.num_heads, options.d_k, options.d_k},
-                           options.dropout))) {}
+                           options.dropout))) {
+  kernels::pack({query->weight, key->weight, value->weight});
+}
 
 torch::Tensor MultiHeadAttentionImpl::split_heads(const torch::Tensor& x) const {
   return x.view({x.size(0), x.size(1), options.num_heads, -1}).transpose(1, 2);  // [B,T,H·K] -> [B,H,T,K]
@@ -134,12 +138,34 @@ AttentionResult MultiHeadAttentionImpl::attend(const torch::Tensor& query_input,
   return {output(joined), heads.weights};
 }
 
+bool MultiHeadAttentionImpl::fuses(const torch::Tensor& query_input, const torch::Tensor& mask) const {
+  const bool dot_product = options.score_function == ScoreFunction::scaled_dot_product ||
+                           options.score_function == ScoreFunction::dot_product;
+  return dot_product && kernels::can_attend(query_input, mask) &&
+         query->weight.scalar_type() == query_input.scalar_type();
+}
+
+torch::Tensor MultiHeadAttentionImpl::fused_heads(const torch::Tensor& query_input, const torch::Tensor& memory,
+                                                  const torch::Tensor& mask) {
+  const bool scaled = options.score_function == ScoreFunction::scaled_dot_product;
+  const kernels::HeadLayout layout{options.num_heads, options.d_k, options.d_v,
+                                   scaled ? 1.0 / std::sqrt(static_cast<double>(options.d_k)) : 1.0,
+                                   is_training() ? pooling->dropout : 0.0};
+  if (query_input.is_same(memory))
+    return kernels::self_attention(kernels::packed_linear(query_input, query->weight, key->weight, value->weight), mask,
+                                   layout);
+  return kernels::cross_attention(query(query_input), kernels::packed_linear(memory, key->weight, value->weight), mask,
+                                  layout);
+}
+
 AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input, const torch::Tensor& memory,
                                                 const torch::Tensor& mask, ReturnWeights return_weights) {
   TORCH_CHECK_VALUE(query_input.dim() == 3 && query_input.size(2) == options.d_model,
                     "multi-head attention needs queries [B,T,", options.d_model, "], not ", query_input.sizes());
   TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model, "multi-head attention needs a memory [B,S,",
                     options.d_model, "], not ", memory.sizes());
+  if (return_weights == ReturnWeights::no && fuses(query_input, mask))
+    return {output(fused_heads(query_input, memory, mask)), {}};
   return attend(query_input, project_memory(memory), mask, return_weights);
 }
 

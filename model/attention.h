@@ -61,9 +61,7 @@ class AttentionPoolingImpl : public torch::nn::Module {
                           const torch::Tensor& mask = {}, ReturnWeights return_weights = ReturnWeights::no);
 
   AttentionScore score{nullptr};
-
- private:
-  double dropout_;
+  const double dropout;
 };
 TORCH_MODULE(AttentionPooling);
 
@@ -109,6 +107,8 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
 
  private:
   torch::Tensor split_heads(const torch::Tensor& x) const;
+  bool fuses(const torch::Tensor& query, const torch::Tensor& mask) const;
+  torch::Tensor fused_heads(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask);
 };
 TORCH_MODULE(MultiHeadAttention);
 

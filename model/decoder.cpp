@@ -52,7 +52,8 @@ DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const
     result.cross_weights = attended.weights;
     return attended.output;
   });
-  result.output = feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward(input); });
+  result.output =
+      feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward->without_last_bias(input); });
   return result;
 }
 
@@ -70,7 +71,8 @@ DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, cons
     result.cross_weights = attended.weights;
     return attended.output;
   });
-  result.output = feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward(input); });
+  result.output =
+      feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward->without_last_bias(input); });
   return result;
 }
 

@@ -27,7 +27,9 @@ AttentionResult EncoderLayerImpl::forward(const torch::Tensor& x, const torch::T
     weights = result.weights;
     return result.output;
   });
-  return {feed_forward_norm(attended, [&](const torch::Tensor& input) { return feed_forward(input); }), weights};
+  return {
+      feed_forward_norm(attended, [&](const torch::Tensor& input) { return feed_forward->without_last_bias(input); }),
+      weights};
 }
 
 EncoderImpl::EncoderImpl(const TransformerOptions& options) {

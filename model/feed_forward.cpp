@@ -1,7 +1,7 @@
 #include <transmute/model/feed_forward.h>
 
 #include <torch/torch.h>
-#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/kernels/feed_forward.h>
 
 namespace transmute {
 
@@ -16,7 +16,14 @@ FeedForwardImpl::FeedForwardImpl(const FeedForwardOptions& options)
 }
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
-  return outer(kernels::dropout(torch::relu(inner(x)), dropout_, is_training()));
+  const SublayerOutput output = without_last_bias(x);
+  return output.product + output.bias;
+}
+
+SublayerOutput FeedForwardImpl::without_last_bias(const torch::Tensor& x) {
+  const torch::Tensor hidden =
+      kernels::linear_relu_dropout(x, inner->weight, inner->bias, is_training() ? dropout_ : 0.0);
+  return {torch::linear(hidden, outer->weight), outer->bias};
 }
 
 }  // namespace transmute

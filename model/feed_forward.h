@@ -3,6 +3,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
+#include <transmute/model/sublayer.h>
 
 namespace transmute {
 
@@ -20,6 +21,9 @@ class FeedForwardImpl : public torch::nn::Module {
 
   /// x: [...,D]; result: [...,D].
   torch::Tensor forward(const torch::Tensor& x);
+
+  /// The same with the last bias still to be added. x: [B,T,D].
+  SublayerOutput without_last_bias(const torch::Tensor& x);
 
   torch::nn::Linear inner{nullptr}, outer{nullptr};
 

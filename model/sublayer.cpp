@@ -1,7 +1,7 @@
 #include <transmute/model/sublayer.h>
 
 #include <torch/torch.h>
-#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/kernels/residual.h>
 
 namespace transmute {
 
@@ -11,7 +11,7 @@ LayerNormImpl::LayerNormImpl(int64_t d_model, double epsilon)
       epsilon_(epsilon) {}
 
 torch::Tensor LayerNormImpl::forward(const torch::Tensor& x) {
-  return torch::layer_norm(x, {weight.size(0)}, weight, bias, epsilon_);
+  return kernels::layer_norm(x, {weight, bias, epsilon_});
 }
 
 ResidualNormImpl::ResidualNormImpl(const TransformerOptions& options)
@@ -20,10 +20,11 @@ ResidualNormImpl::ResidualNormImpl(const TransformerOptions& options)
       dropout_(options.dropout) {}
 
 torch::Tensor ResidualNormImpl::forward(const torch::Tensor& x,
-                                        const std::function<torch::Tensor(const torch::Tensor&)>& layer) {
-  if (position_ == NormPosition::pre)
-    return x + kernels::dropout(layer(LayerNormImpl::forward(x)), dropout_, is_training());
-  return LayerNormImpl::forward(x + kernels::dropout(layer(x), dropout_, is_training()));
+                                        const std::function<SublayerOutput(const torch::Tensor&)>& layer) {
+  const SublayerOutput output = layer(position_ == NormPosition::pre ? LayerNormImpl::forward(x) : x);
+  const kernels::Branch branch{output.product, output.bias, is_training() ? dropout_ : 0.0};
+  if (position_ == NormPosition::pre) return kernels::residual_add(x, branch);
+  return kernels::residual_norm(x, branch, {weight, bias, epsilon_});
 }
 
 }  // namespace transmute

@@ -2,9 +2,11 @@
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
+#include <torch/types.h>
 #include <transmute/model/options.h>
 
 #include <functional>
+#include <utility>
 
 namespace transmute {
 
@@ -16,10 +18,19 @@ class LayerNormImpl : public torch::nn::Module {
 
   torch::Tensor weight, bias;
 
- private:
+ protected:
   double epsilon_;
 };
 TORCH_MODULE(LayerNorm);
+
+/// What a sub-layer hands over: its last product, and the bias still to be added to it (undefined: none), which
+/// ResidualNorm adds on its way.
+struct SublayerOutput {
+  SublayerOutput(torch::Tensor product, torch::Tensor bias = {}) : product(std::move(product)), bias(std::move(bias)) {}
+
+  torch::Tensor product;  ///< [B,T,D]
+  torch::Tensor bias;     ///< [D]
+};
 
 /// Residual connection, dropout and LayerNorm around a sub-layer (sections 3.1 and 5.4):
 /// post: LayerNorm(x + Dropout(layer(x))); pre: x + Dropout(layer(LayerNorm(x))).
@@ -28,7 +39,7 @@ class ResidualNormImpl : public LayerNormImpl {
   explicit ResidualNormImpl(const TransformerOptions& options);
 
   /// x: [B,T,D]; `layer` maps [B,T,D] to [B,T,D].
-  torch::Tensor forward(const torch::Tensor& x, const std::function<torch::Tensor(const torch::Tensor&)>& layer);
+  torch::Tensor forward(const torch::Tensor& x, const std::function<SublayerOutput(const torch::Tensor&)>& layer);
 
  private:
   NormPosition position_;

@@ -6,7 +6,20 @@
 #include <torch/types.h>
 #include <torch/version.h>
 
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+#include <optional>
+#else
+#include <c10/util/Optional.h>
+#endif
+
 namespace transmute {
+
+/// A tensor that may be missing, as torch::autograd::Function takes it.
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+using MaybeTensor = std::optional<torch::Tensor>;
+#else
+using MaybeTensor = c10::optional<torch::Tensor>;
+#endif
 
 /// LibTorch's autocast for the calling thread, for as long as the object lives: matrix products take `dtype`, sums
 /// over many elements stay float32. Copies of float32 weights are made once and kept until the end of the scope.

@@ -1,7 +1,8 @@
 #include <transmute/model/transformer.h>
 
 #include <torch/torch.h>
-#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/kernels/cross_entropy.h>
+#include <transmute/model/kernels/embedding.h>
 #include <transmute/model/masks.h>
 
 #include <cmath>
@@ -46,11 +47,18 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
 }
 
 // ids: [B,L], position_vectors: broadcastable to [B,L,D]; result: [B,L,D].
-torch::Tensor TransformerImpl::embed(torch::nn::Embedding& table, const torch::Tensor& ids,
+torch::Tensor TransformerImpl::embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
                                      const torch::Tensor& position_vectors) {
-  const double scale = std::sqrt(static_cast<double>(options.d_model));
-  const torch::Tensor vectors = table(ids);
-  return kernels::dropout(torch::add(position_vectors, vectors, scale), options.dropout, is_training());
+  kernels::EmbedOptions embed_options;
+  embed_options.scale = std::sqrt(static_cast<double>(options.d_model));
+  embed_options.dropout = is_training() ? options.dropout : 0.0;
+  // The output projection's gradient of a tied matrix is dense: rows are added onto it.
+  embed_options.sparse_gradient = table->weight.is_same(output_weight());
+  return kernels::embed(table->weight, ids, position_vectors, embed_options);
+}
+
+const torch::Tensor& TransformerImpl::output_weight() const {
+  return output_ ? output_->weight : target_embedding_->weight;
 }
 
 EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights return_weights) {
@@ -70,7 +78,14 @@ DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const Enco
 }
 
 torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
-  return torch::nn::functional::linear(states, output_ ? output_->weight : target_embedding_->weight);
+  return torch::nn::functional::linear(states, output_weight());
+}
+
+torch::Tensor TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,
+                                    const torch::Tensor& target_out, const LossOptions& loss_options) {
+  const torch::Tensor states = decode(target_in, encode(source)).states;  // [B,T,D]
+  return kernels::projected_cross_entropy(states.flatten(0, 1), output_weight(), target_out.flatten(),
+                                          {loss_options.label_smoothing, options.padding_id, loss_options.factor});
 }
 
 torch::Tensor TransformerImpl::forward(const torch::Tensor& source, const torch::Tensor& target_in) {

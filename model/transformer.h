@@ -18,6 +18,11 @@ struct EncodedSource {
   std::vector<torch::Tensor> self_weights;  ///< each layer's, [B,H,S,S], where asked for
 };
 
+struct LossOptions {
+  double label_smoothing = 0;
+  double factor = 1;  ///< of the sum over the tokens, padding left out
+};
+
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.
 ///
 /// Embeddings are scaled by sqrt(d_model) and drawn from N(0, 1/d_model), which gives them unit variance
@@ -45,6 +50,11 @@ class TransformerImpl : public torch::nn::Module {
   /// states: [...,D]; result: logits [...,V] (section 3.4).
   torch::Tensor project(const torch::Tensor& states);
 
+  /// The loss of teacher forcing on the tokens that should come out, target_out [B,T] (section 5.4), without logits
+  /// [B,T,V] as a whole where kernels::projected_cross_entropy can do without.
+  torch::Tensor loss(const torch::Tensor& source, const torch::Tensor& target_in, const torch::Tensor& target_out,
+                     const LossOptions& options);
+
   /// Incremental decoding: a fresh cache, then one `step` per token. ids: [B,N], the token that each of the N
   /// hypotheses of each sentence ended with; the first is special id "begin".
   DecoderCache start_decoding(const EncodedSource& source);
@@ -56,7 +66,9 @@ class TransformerImpl : public torch::nn::Module {
   Decoder decoder{nullptr};
 
  private:
-  torch::Tensor embed(torch::nn::Embedding& table, const torch::Tensor& ids, const torch::Tensor& position_vectors);
+  torch::Tensor embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
+                      const torch::Tensor& position_vectors);
+  const torch::Tensor& output_weight() const;  // [V,D]
 
   torch::nn::Embedding source_embedding_{nullptr}, target_embedding_{nullptr};
   torch::nn::Linear output_{nullptr};  // only where the output matrix is not tied

@@ -82,6 +82,9 @@ int main(int argc, char** argv) {
                  "gets checkpoints, metrics and the model; default: runs/ and the config's name");
   app.add_option("--device", arguments.trainer.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
   app.add_option("--threads", arguments.trainer.threads, "workers on the CPU; 0: one per core")->capture_default_str();
+  app.add_option("--profile", arguments.trainer.profile,
+                 "write a trace of this run's steps 5 to 24 (data, forward, backward and optimizer of each worker, and "
+                 "LibTorch's operations), which chrome://tracing and ui.perfetto.dev open");
   app.add_flag("--describe-config", arguments.describe_config, "print every key with default and meaning");
   return transmute::run_program(app, argc, argv, [&] { return train(arguments); });
 }

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <torch/torch.h>
 #include <transmute/model/kernels/adam.h>
+#include <transmute/model/kernels/rounding.h>
 
 #include <cmath>
 #include <stdexcept>
@@ -40,6 +41,19 @@ Adam::Adam(NamedTensors parameters, const AdamOptions& options)
   }
 }
 
+void Adam::keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers) {
+  rounded_ = std::move(copies);
+  workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) { write_rounded(chunks_[c]); });
+}
+
+void Adam::write_rounded(const Chunk& chunk) {
+  if (chunk.parameter >= rounded_.size() || !rounded_[chunk.parameter].defined()) return;
+  const torch::Tensor& copy = rounded_[chunk.parameter];
+  kernels::round_to_bfloat16(static_cast<char*>(copy.data_ptr()) + chunk.begin * copy.element_size(),
+                             parameters_[chunk.parameter].second.data_ptr<float>() + chunk.begin,
+                             chunk.end - chunk.begin);
+}
+
 double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
                     WorkerCrew& workers) {
   const torch::NoGradGuard no_grad;
@@ -66,14 +80,32 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
       }
     }
 
+  // The sum of all shares: the first one's own memory, or where that is bfloat16, memory kept for it.
+  sums_.resize(parameters_.size());
+  std::vector<torch::Tensor> sums(parameters_.size());
+  for (size_t p = 0; p < parameters_.size(); ++p) {
+    const bool is_float = ready[0][p].scalar_type() == torch::kFloat;
+    if (!is_float && !sums_[p].defined()) sums_[p] = torch::empty(ready[0][p].sizes(), torch::kFloat);
+    sums[p] = is_float ? ready[0][p] : sums_[p];
+  }
+
   std::vector<double> squares(chunks_.size());
   workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
     const int64_t count = chunk.end - chunk.begin;
-    float* total = ready[0][chunk.parameter].data_ptr<float>() + chunk.begin;
-    for (size_t w = 1; w < ready.size(); ++w)
-      if (const torch::Tensor& share = ready[w][chunk.parameter]; share.defined())
-        kernels::add_to(total, share.data_ptr<float>() + chunk.begin, count);
+    float* total = sums[chunk.parameter].data_ptr<float>() + chunk.begin;
+    for (size_t w = 0; w < ready.size(); ++w) {
+      const torch::Tensor& share = ready[w][chunk.parameter];
+      if (!share.defined() || share.is_same(sums[chunk.parameter])) continue;
+      const void* begin = static_cast<const char*>(share.data_ptr()) + chunk.begin * share.element_size();
+      if (share.scalar_type() == torch::kFloat) {
+        kernels::add_to(total, static_cast<const float*>(begin), count);
+      } else if (w == 0) {
+        kernels::widen_bfloat16(total, begin, count);
+      } else {
+        kernels::add_bfloat16_to(total, begin, count);
+      }
+    }
     squares[c] = kernels::sum_of_squares(total, count);
   });
   double sum = 0;
@@ -88,7 +120,8 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
     const size_t p = chunk.parameter;
     kernels::adam_update(parameters_[p].second.data_ptr<float>() + chunk.begin,
                          means_[p].data_ptr<float>() + chunk.begin, variances_[p].data_ptr<float>() + chunk.begin,
-                         ready[0][p].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin, step);
+                         sums[p].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin, step);
+    write_rounded(chunk);
   });
   return norm;
 }

@@ -24,10 +24,14 @@ class Adam {
   /// `parameters` by name; on the CPU they must be contiguous.
   Adam(NamedTensors parameters, const AdamOptions& options);
 
-  /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none; the
-  /// first worker's may be written to. Returns the norm of the whole gradient before clipping. A norm that is
-  /// not finite leaves parameters and moments as they were.
+  /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none, float32 or on
+  /// the CPU bfloat16; the first worker's may be written to. Returns the norm of the whole gradient before clipping. A
+  /// norm that is not finite leaves parameters and moments as they were.
   double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers);
+
+  /// Has every update write bfloat16 copies of the parameters as well, in the same pass; writes them now. By parameter,
+  /// undefined for none. On the CPU only.
+  void keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers);
 
   int64_t steps() const { return step_; }
 
@@ -43,12 +47,15 @@ class Adam {
   };
   double update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
                        WorkerCrew& workers);
+  void write_rounded(const Chunk& chunk);
   double update_on_device(const std::vector<torch::Tensor>& gradients, double learning_rate);
   double clip_scale(double norm) const;
 
   NamedTensors parameters_;
   AdamOptions options_;
   std::vector<torch::Tensor> means_, variances_;
+  std::vector<torch::Tensor> rounded_;  // bfloat16 copies
+  std::vector<torch::Tensor> sums_;     // float32, of bfloat16 gradients
   std::vector<Chunk> chunks_;
   int64_t step_ = 0;
 };

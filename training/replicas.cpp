@@ -2,8 +2,8 @@
 
 #include <torch/torch.h>
 #include <transmute/common/random.h>
-#include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/model/kernels/dropout.h>
+#include <transmute/model/kernels/rounding.h>
 #include <transmute/model/torch_compat.h>
 
 #include <optional>
@@ -24,34 +24,70 @@ Transformer share_parameters(const Transformer& original, torch::Device device) 
 
 }  // namespace
 
-Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers)
-    : device_(device), workers_(workers) {
+Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision)
+    : device_(device), workers_(workers), precision_(precision) {
   replicas_.push_back(std::move(transformer));
   while (static_cast<int>(replicas_.size()) < workers.size())
     replicas_.push_back(share_parameters(replicas_.front(), device));
+  trained_ = replicas_;
+  rounded_.resize(replicas_.front()->parameters().size());
+  sums_.resize(replicas_.size());
+  if (precision == Precision::bfloat16 && device.is_cpu()) make_rounded_replicas();
 }
 
-torch::Tensor Replicas::batch_loss(Transformer& replica, const Batch& batch, double label_smoothing,
-                                   Precision precision) const {
+// One piece of memory for all, in the order of the parameters, so that matrices that kernels::packed_linear wants side
+// by side are. Vectors (biases, norms) stay the float32 ones.
+void Replicas::make_rounded_replicas() {
+  const torch::NoGradGuard no_grad;
+  const auto exact = replicas_.front()->parameters();
+  int64_t elements = 0;
+  for (const auto& parameter : exact)
+    if (parameter.dim() > 1) elements += parameter.numel();
+  const torch::Tensor all = torch::empty({elements}, torch::kBFloat16);
+  int64_t begin = 0;
+  for (size_t p = 0; p < exact.size(); ++p) {
+    if (exact[p].dim() < 2) continue;
+    rounded_[p] = all.narrow(0, begin, exact[p].numel()).view(exact[p].sizes());
+    rounded_[p].copy_(exact[p]);
+    begin += exact[p].numel();
+  }
+  for (auto& trained : trained_) {
+    trained = share_parameters(replicas_.front(), device_);
+    const auto own = trained->parameters();
+    for (size_t p = 0; p < own.size(); ++p)
+      if (rounded_[p].defined()) own[p].set_data(rounded_[p]);
+  }
+}
+
+torch::Tensor Replicas::batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const {
   std::optional<AutocastScope> autocast;
-  if (precision == Precision::bfloat16) autocast.emplace(device_.type(), torch::kBFloat16);
-  const torch::Tensor logits = replica(batch.source.to(device_), batch.target_in.to(device_));  // [B,T,V]
-  return kernels::smoothed_cross_entropy(logits.flatten(0, 1), batch.target_out.to(device_).flatten(), label_smoothing,
-                                         replica->options.padding_id);
+  if (replica->is_training() && precision_ == Precision::bfloat16 && !device_.is_cpu())
+    autocast.emplace(device_.type(), torch::kBFloat16);
+  return replica->loss(batch.source.to(device_), batch.target_in.to(device_), batch.target_out.to(device_), options);
 }
 
-LossSum Replicas::accumulate_gradients(const ParallelText& text, const StepInput& input, double label_smoothing) {
+LossSum Replicas::accumulate_gradients(const ParallelText& text, const StepInput& input, double label_smoothing,
+                                       Trace* trace) {
+  const double factor = 1.0 / static_cast<double>(input.step_target_tokens);
   std::vector<LossSum> losses(replicas_.size());
   workers_.run([&](int worker) {
     const auto w = static_cast<size_t>(worker);
-    Transformer& replica = replicas_[w];
+    Transformer& replica = trained_[w];
     replica->train();
     for (size_t i = w; i < input.pieces.size(); i += replicas_.size()) {
-      const Batch batch = make_batch(text, input.pieces[i]);
-      const kernels::DropoutScope scope(combine_keys(input.dropout_key, i));
-      const torch::Tensor loss = batch_loss(replica, batch, label_smoothing, input.precision);
-      (loss / static_cast<double>(input.step_target_tokens)).backward();
-      losses[w].sum += loss.item<double>();
+      const Batch batch = [&] {
+        const Trace::Span span(trace, "data");
+        return make_batch(text, input.pieces[i]);
+      }();
+      const torch::Tensor loss = [&] {
+        const Trace::Span span(trace, "forward");
+        const kernels::DropoutScope scope(combine_keys(input.dropout_key, i));
+        return batch_loss(replica, batch, {label_smoothing, factor});
+      }();
+      const Trace::Span span(trace, "backward");
+      set_gradients_aside(w);
+      loss.backward();
+      losses[w].sum += loss.item<double>() / factor;
       losses[w].tokens += batch.target_tokens;
     }
   });
@@ -63,18 +99,39 @@ LossSum Replicas::accumulate_gradients(const ParallelText& text, const StepInput
   return total;
 }
 
-std::vector<std::vector<torch::Tensor>> Replicas::gradients() const {
-  std::vector<std::vector<torch::Tensor>> gradients;
-  for (const auto& replica : replicas_) {
-    gradients.emplace_back();
-    for (const auto& parameter : replica->parameters()) gradients.back().push_back(parameter.grad());
+// Adds what bfloat16 gradients a worker has to its float32 sums: bfloat16 would lose small ones over many pieces.
+void Replicas::set_gradients_aside(size_t worker) {
+  const auto parameters = trained_[worker]->parameters();
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    torch::Tensor& gradient = parameters[p].mutable_grad();
+    if (!gradient.defined() || gradient.scalar_type() != torch::kBFloat16) continue;
+    auto& sums = sums_[worker];
+    sums.resize(parameters.size());
+    if (!sums[p].defined()) sums[p] = torch::zeros(gradient.sizes(), torch::kFloat);
+    const torch::Tensor share = gradient.contiguous();
+    kernels::add_bfloat16_to(sums[p].data_ptr<float>(), share.data_ptr(), share.numel());
+    gradient.reset();
   }
+}
+
+std::vector<std::vector<torch::Tensor>> Replicas::gradients() {
+  std::vector<std::vector<torch::Tensor>> gradients(trained_.size());
+  workers_.run([&](int worker) {
+    const auto w = static_cast<size_t>(worker);
+    if (!sums_[w].empty()) set_gradients_aside(w);
+    const auto parameters = trained_[w]->parameters();
+    for (size_t p = 0; p < parameters.size(); ++p) {
+      const bool summed = p < sums_[w].size() && sums_[w][p].defined();
+      gradients[w].push_back(summed ? sums_[w][p] : parameters[p].grad());
+    }
+  });
   return gradients;
 }
 
 void Replicas::clear_gradients() {
-  for (auto& replica : replicas_)
+  for (auto& replica : trained_)
     for (auto& parameter : replica->parameters()) parameter.mutable_grad().reset();
+  for (auto& sums : sums_) sums.clear();
 }
 
 LossSum Replicas::evaluate(const ParallelText& text, int64_t piece_tokens) {
@@ -85,7 +142,7 @@ LossSum Replicas::evaluate(const ParallelText& text, int64_t piece_tokens) {
     const torch::NoGradGuard no_grad;
     Transformer& replica = replicas_[static_cast<size_t>(worker)];
     replica->eval();
-    sums[b] = batch_loss(replica, make_batch(text, batches[b]), 0.0, Precision::float32).item<double>();
+    sums[b] = batch_loss(replica, make_batch(text, batches[b]), {}).item<double>();
   });
   LossSum total;
   for (size_t b = 0; b < batches.size(); ++b) {

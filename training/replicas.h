@@ -4,6 +4,7 @@
 #include <transmute/model/transformer.h>
 #include <transmute/training/batcher.h>
 #include <transmute/training/config.h>
+#include <transmute/training/trace.h>
 
 #include <vector>
 
@@ -20,21 +21,30 @@ struct StepInput {
   std::vector<std::vector<size_t>> pieces;  ///< sentence pairs, as cut_into_pieces deals them out
   int64_t step_target_tokens = 0;           ///< of the whole step: the gradient is of the loss per target token
   uint64_t dropout_key = 0;                 ///< of this batch
-  Precision precision = Precision::float32;
 };
 
 /// The network once per worker: all share the first one's parameters, each has gradients of its own. Piece i is
 /// worker i mod W's, so that sums come out the same in every run.
+///
+/// Precision::bfloat16 on the CPU: what is trained on are copies of the network whose matrices are rounded to bfloat16,
+/// so that nothing is cast on the way; their activations and gradients are bfloat16 as well, sums and statistics
+/// float32. On other devices, LibTorch's autocast.
 class Replicas {
  public:
-  Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers);
+  /// `precision`: of training, not automatic. Evaluation is in float32.
+  Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision);
 
-  /// Adds the batch's gradients to the workers' own. Returns the smoothed loss.
-  LossSum accumulate_gradients(const ParallelText& text, const StepInput& input, double label_smoothing);
+  /// Adds the batch's gradients to the workers' own. Returns the smoothed loss. `trace`, where not null, gets each
+  /// worker's spans "data", "forward" and "backward".
+  LossSum accumulate_gradients(const ParallelText& text, const StepInput& input, double label_smoothing,
+                               Trace* trace = nullptr);
 
   /// gradients[w][p], as Adam takes them.
-  std::vector<std::vector<torch::Tensor>> gradients() const;
+  std::vector<std::vector<torch::Tensor>> gradients();
   void clear_gradients();
+
+  /// The rounded matrices, by parameter, undefined where there is none: whoever changes parameters writes them too.
+  const std::vector<torch::Tensor>& rounded_parameters() const { return rounded_; }
 
   /// Negative log-likelihood of a text, without dropout.
   LossSum evaluate(const ParallelText& text, int64_t piece_tokens);
@@ -42,11 +52,17 @@ class Replicas {
   Transformer& transformer() { return replicas_.front(); }
 
  private:
-  torch::Tensor batch_loss(Transformer& replica, const Batch& batch, double label_smoothing, Precision precision) const;
+  torch::Tensor batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const;
+  void make_rounded_replicas();
+  void set_gradients_aside(size_t worker);
 
   torch::Device device_;
   WorkerCrew& workers_;
-  std::vector<Transformer> replicas_;
+  Precision precision_;
+  std::vector<Transformer> replicas_;  // float32
+  std::vector<Transformer> trained_;   // the same, or rounded
+  std::vector<torch::Tensor> rounded_;
+  std::vector<std::vector<torch::Tensor>> sums_;  // float32, of a worker's bfloat16 gradients where pieces are many
 };
 
 }  // namespace transmute

@@ -119,6 +119,8 @@ class Trainer::Session {
   double validation_bleu();
   void save_checkpoint();
   void finish();
+  void profile_step();
+  void write_profile();
   void say(const std::string& text);
 
   TrainingConfig config_;
@@ -145,6 +147,9 @@ class Trainer::Session {
   double last_gradient_norm_ = 0;
   double recent_loss_ = 0;
   int64_t saved_step_ = -1;
+
+  std::unique_ptr<Trace> trace_;  // while profiling
+  int64_t profiled_steps_ = 0;
 };
 
 Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options)
@@ -156,14 +161,16 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       workers_(worker_count(options.threads, device_), run_operations_on_this_thread_only),
       tokenizer_((prepare_run_folder(), prepare_tokenizer())),
       train_text_(load_text(train_files(config.data), "training").text),
-      replicas_(make_transformer(), device_, workers_),
+      replicas_(make_transformer(), device_, workers_, precision_),
       optimizer_(parameters_of(replicas_.transformer()), {config.training.adam_beta1, config.training.adam_beta2,
                                                           config.training.adam_epsilon, config.training.clip_norm}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
   if (!config_.data.valid_source.empty()) valid_text_ = load_text(valid_files(config_.data), "validation").text;
   state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
+  optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
   saved_step_ = state_.step;
   metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
+  if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
   report_start();
 }
 
@@ -236,6 +243,7 @@ TrainingEnd Trainer::Session::run(const std::function<bool()>& should_stop) {
   started_ = Clock::now();
   window_ = {};
   while (!reached_end()) {
+    if (!options_.profile.empty()) profile_step();
     train_step();
     report_progress();
     const bool stop = should_stop && should_stop();
@@ -243,12 +251,31 @@ TrainingEnd Trainer::Session::run(const std::function<bool()>& should_stop) {
     if (state_.step % config_.validation.every == 0 && !stop) validate();
     if (state_.step % config_.training.checkpoint_every == 0 || stop) save_checkpoint();
     if (stop) {
+      write_profile();
       say(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
       return TrainingEnd::stopped;
     }
   }
   finish();
   return TrainingEnd::finished;
+}
+
+// Before each step: traces steps from the one on that finds caches and memory warm, to a file that stays small enough
+// to be opened.
+void Trainer::Session::profile_step() {
+  constexpr int64_t kFirst = 5;
+  constexpr int64_t kLast = 24;
+  ++profiled_steps_;
+  if (profiled_steps_ == kFirst) trace_ = std::make_unique<Trace>(Trace::Operations::yes);
+  if (profiled_steps_ != kLast + 1) return;
+  write_profile();
+}
+
+void Trainer::Session::write_profile() {
+  if (!trace_) return;
+  trace_->write(options_.profile);
+  trace_.reset();
+  say(fmt::format("profile: wrote {}; chrome://tracing and ui.perfetto.dev open it", options_.profile));
 }
 
 // Puts the next batch's sentence pairs behind `batches`, going on to the next epoch where one is done.
@@ -266,6 +293,7 @@ void Trainer::Session::next_batch(std::vector<std::vector<size_t>>& batches) {
 }
 
 void Trainer::Session::train_step() {
+  const Trace::Span span(trace_.get(), "step");
   std::vector<std::vector<size_t>> batches;
   while (static_cast<int64_t>(batches.size()) < config_.training.accumulate_batches) next_batch(batches);
   int64_t step_tokens = 0;
@@ -274,10 +302,11 @@ void Trainer::Session::train_step() {
   const int64_t step = state_.step + 1;
   LossSum loss;
   for (size_t b = 0; b < batches.size(); ++b) {
-    const StepInput input{
-        cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()), step_tokens,
-        combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b), precision_};
-    const LossSum part = replicas_.accumulate_gradients(train_text_, input, config_.training.label_smoothing);
+    const StepInput input{cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()),
+                          step_tokens,
+                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b)};
+    const LossSum part =
+        replicas_.accumulate_gradients(train_text_, input, config_.training.label_smoothing, trace_.get());
     loss.sum += part.sum;
     loss.tokens += part.tokens;
     for (const size_t pair : batches[b])
@@ -285,8 +314,11 @@ void Trainer::Session::train_step() {
   }
   const double rate = learning_rate(
       step, {config_.model.model.d_model, config_.training.warmup_steps, config_.training.learning_rate_scale});
-  last_gradient_norm_ = optimizer_.update(replicas_.gradients(), rate, workers_);
-  replicas_.clear_gradients();
+  {
+    const Trace::Span update_span(trace_.get(), "optimizer");
+    last_gradient_norm_ = optimizer_.update(replicas_.gradients(), rate, workers_);
+    replicas_.clear_gradients();
+  }
   if (!std::isfinite(last_gradient_norm_) || !std::isfinite(loss.sum))
     throw std::runtime_error(fmt::format(
         "training diverged in step {}: loss {}, gradient norm {}, learning rate {:.3g}. The weights are as they were "
@@ -396,6 +428,7 @@ void Trainer::Session::save_checkpoint() {
 }
 
 void Trainer::Session::finish() {
+  write_profile();
   save_checkpoint();
   std::vector<std::string> newest = checkpoints_.list();
   const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);

@@ -13,6 +13,7 @@ struct TrainerOptions {
   std::string run_folder;      ///< gets config, tokenizer, checkpoints, metrics, log and the finished model
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< workers on the CPU; 0 means one per core
+  std::string profile;         ///< file for a trace of this run's first steps, see Trace; empty for none
 };
 
 enum class TrainingEnd { finished, stopped };

@@ -77,23 +77,23 @@ TRANSMUTE_TARGET_AVX512 double squares_avx512(const float* values, int64_t n) {
 
 void adam_update(float* parameter, float* mean, float* variance, const float* gradient, int64_t count,
                  const AdamStep& step) {
-  static const Simd simd = best_simd();
+  const Simd simd = active_simd();
   const Factors factors = factors_of(step);
-  if (simd == Simd::avx512) return update_avx512(parameter, mean, variance, gradient, count, factors);
+  if (simd >= Simd::avx512) return update_avx512(parameter, mean, variance, gradient, count, factors);
   if (simd == Simd::avx2) return update_avx2(parameter, mean, variance, gradient, count, factors);
   update(parameter, mean, variance, gradient, count, factors);
 }
 
 void add_to(float* total, const float* addend, int64_t count) {
-  static const Simd simd = best_simd();
-  if (simd == Simd::avx512) return add_avx512(total, addend, count);
+  const Simd simd = active_simd();
+  if (simd >= Simd::avx512) return add_avx512(total, addend, count);
   if (simd == Simd::avx2) return add_avx2(total, addend, count);
   add(total, addend, count);
 }
 
 double sum_of_squares(const float* values, int64_t count) {
-  static const Simd simd = best_simd();
-  if (simd == Simd::avx512) return squares_avx512(values, count);
+  const Simd simd = active_simd();
+  if (simd >= Simd::avx512) return squares_avx512(values, count);
   if (simd == Simd::avx2) return squares_avx2(values, count);
   return squares(values, count);
 }

@@ -23,19 +23,6 @@ uint64_t next_mask_key() {
   return static_cast<uint64_t>(torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
 }
 
-// Elements that share one 64-bit key; within a block a 32-bit hash of the position decides.
-constexpr int64_t kBlock = 1 << 16;
-
-// Degski's 32-bit variant of the SplitMix finaliser: 32-bit products are what vector units have.
-TRANSMUTE_INLINE uint32_t hash_element(uint32_t index, uint64_t block_key) {
-  uint32_t x = index ^ static_cast<uint32_t>(block_key);
-  x = (x ^ (x >> 16)) * 0x45d9f3bU;
-  x = (x ^ (x >> 16)) * 0x45d9f3bU;
-  x = (x ^ (x >> 16)) + static_cast<uint32_t>(block_key >> 32);
-  x = (x ^ (x >> 15)) * 0x2c1b3c6dU;
-  return x ^ (x >> 16);
-}
-
 uint32_t drop_threshold(double probability) {
   return static_cast<uint32_t>(std::lround(probability * 4294967296.0));
 }
@@ -85,7 +72,8 @@ TRANSMUTE_TARGET_AVX512 void apply_block_avx512(const T* in, T* out, int64_t n, 
 
 template <class T>
 BlockFunction<T> best_block_function() {
-  switch (best_simd()) {
+  switch (active_simd()) {
+    case Simd::avx512_bf16:
     case Simd::avx512:
       return apply_block_avx512<T>;
     case Simd::avx2:
@@ -98,12 +86,12 @@ BlockFunction<T> best_block_function() {
 
 template <class T>
 void apply_mask(const T* in, T* out, int64_t count, uint64_t key, double probability) {
-  static const BlockFunction<T> apply = best_block_function<T>();
+  const BlockFunction<T> apply = best_block_function<T>();
   const uint32_t threshold = drop_threshold(probability);
   const auto scale = static_cast<Scale<T>>(1.0 / (1.0 - probability));
-  for (int64_t begin = 0; begin < count; begin += kBlock)
-    apply(in + begin, out + begin, std::min(kBlock, count - begin), combine_keys(key, begin / kBlock), threshold,
-          scale);
+  for (int64_t begin = 0; begin < count; begin += kMaskBlock)
+    apply(in + begin, out + begin, std::min(kMaskBlock, count - begin), combine_keys(key, begin / kMaskBlock),
+          threshold, scale);
 }
 
 torch::Tensor masked(const torch::Tensor& input, uint64_t key, double probability) {
@@ -152,6 +140,23 @@ DropoutScope::~DropoutScope() {
   state = {outer_key_, outer_drawn_, outer_active_};
 }
 
+DropoutDraw DropoutDraw::next(double probability, bool training) {
+  TORCH_CHECK_VALUE(probability >= 0 && probability < 1, "dropout: probability must lie in [0, 1), not ", probability);
+  if (!training || probability == 0) return {};
+  return {next_mask_key(), probability};
+}
+
+MaskKeys::MaskKeys(const DropoutDraw& draw, int64_t elements) : probability_(draw.probability) {
+  if (draw.probability == 0) return;
+  for (int64_t block = 0; block * kMaskBlock < elements; ++block)
+    block_keys_.push_back(combine_keys(draw.key, static_cast<uint64_t>(block)));
+}
+
+MaskView MaskKeys::view() const {
+  if (block_keys_.empty()) return {};
+  return {block_keys_.data(), drop_threshold(probability_), static_cast<float>(1.0 / (1.0 - probability_))};
+}
+
 torch::Tensor dropout(const torch::Tensor& input, double probability, bool training) {
   TORCH_CHECK_VALUE(probability >= 0 && probability < 1, "dropout: probability must lie in [0, 1), not ", probability);
   if (!training || probability == 0) return input;
@@ -164,7 +169,7 @@ torch::Tensor dropout_mask_reference(uint64_t key, int64_t elements, double prob
   bool* keep = mask.data_ptr<bool>();
   const uint64_t mask_key = combine_keys(key, uint64_t{0});
   for (int64_t i = 0; i < elements; ++i)
-    keep[i] = hash_element(static_cast<uint32_t>(i % kBlock), combine_keys(mask_key, i / kBlock)) >=
+    keep[i] = hash_element(static_cast<uint32_t>(i % kMaskBlock), combine_keys(mask_key, i / kMaskBlock)) >=
               drop_threshold(probability);
   return mask;
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/model/kernels/dropout_mask.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace transmute::kernels {
 
@@ -31,6 +33,27 @@ class DropoutScope {
 /// On the CPU the mask is a hash of (key, element number): nothing is stored for the backward pass, and the
 /// result does not depend on the number of threads.
 torch::Tensor dropout(const torch::Tensor& input, double probability, bool training);
+
+/// What a kernel needs that drops elements on its way: the key of its mask, drawn in its forward pass and kept for the
+/// backward one. Drawn as `dropout` draws, so that a plain twin made of it has the same mask.
+struct DropoutDraw {
+  uint64_t key = 0;
+  double probability = 0;
+
+  /// Nothing is drawn without `training`, or with probability 0.
+  static DropoutDraw next(double probability, bool training);
+};
+
+/// A draw's mask over so many elements. The views point into this object.
+class MaskKeys {
+ public:
+  MaskKeys(const DropoutDraw& draw, int64_t elements);
+  MaskView view() const;
+
+ private:
+  std::vector<uint64_t> block_keys_;
+  double probability_;
+};
 
 /// The definition that `dropout` is tested against: the same mask, element by element. [n] of 0 and 1 as
 /// bool.

@@ -4,17 +4,33 @@ namespace transmute::kernels {
 
 /// Instruction sets that the CPU kernels are compiled for; the best one that the machine has is chosen at run
 /// time.
-enum class Simd { baseline, avx2, avx512 };
+enum class Simd { baseline, avx2, avx512, avx512_bf16 };
 
+/// The best that this CPU has.
 inline Simd best_simd() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl"))
-    return Simd::avx512;
+    return __builtin_cpu_supports("avx512bf16") ? Simd::avx512_bf16 : Simd::avx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Simd::avx2;
 #endif
   return Simd::baseline;
 }
+
+/// What the kernels use: best_simd(), unless a test has the process do with less.
+Simd active_simd();
+
+/// For tests: has every kernel use `level`, where the CPU has it, for as long as the object lives.
+class SimdLimit {
+ public:
+  explicit SimdLimit(Simd level);
+  ~SimdLimit();
+  SimdLimit(const SimdLimit&) = delete;
+  SimdLimit& operator=(const SimdLimit&) = delete;
+
+ private:
+  Simd outer_;
+};
 
 }  // namespace transmute::kernels
 

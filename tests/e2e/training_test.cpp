@@ -87,6 +87,18 @@ TEST_F(Training, ResumeContinuesBitForBit) {
   EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
 }
 
+TEST_F(Training, WritesAProfileThatATraceViewerOpens) {
+  const std::string trace = folder_ / "trace.json";
+  std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.precision=bfloat16"});
+  words.insert(words.end(), {"--profile", trace});
+  const Outcome outcome = run_program_with(words);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  for (const char* phase : {"data", "forward", "backward", "optimizer"})
+    EXPECT_THAT(read_text(trace), HasSubstr("\"name\":\"" + std::string(phase) + "\",\"ts\":"));
+  words.back() = folder_ / "none/trace.json";
+  EXPECT_EQ(run_program_with(words).exit_code, 1);
+}
+
 TEST_F(Training, AKilledRunEndsWithTheWeightsOfOneThatWasNot) {
   ASSERT_EQ(train("whole").exit_code, 0);
   const int code = train_until(folder_ / "run/checkpoints/step-000000010", "run", SIGKILL);

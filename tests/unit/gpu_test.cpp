@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
-#include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/translation/transformer_step_model.h>
 
@@ -36,8 +35,7 @@ class Gpu : public ::testing::Test {
   }
 
   static torch::Tensor loss(Transformer& transformer, const torch::Tensor& source, const torch::Tensor& target) {
-    return kernels::smoothed_cross_entropy(transformer(source, target).flatten(0, 1), target.flatten(), 0.1,
-                                           special_ids::kPad);
+    return transformer->loss(source, target, target, {0.1, 1});
   }
 
   Transformer cpu_{nullptr}, gpu_{nullptr};

@@ -152,6 +152,28 @@ TEST(Adam, ContinuesBitForBitFromItsState) {
   for (size_t p = 0; p < 2; ++p) EXPECT_TRUE(torch::equal(copies[p].second, parameters[p].second)) << p;
 }
 
+TEST(Adam, TakesBfloat16SharesAsTheNumbersThatTheyHold) {
+  WorkerCrew workers(2);
+  const auto rounded = [](uint64_t seed, torch::Dtype type) {
+    std::vector<torch::Tensor> gradients;
+    for (const auto& gradient : gradients_of(seed)) gradients.push_back(gradient.to(torch::kBFloat16).to(type));
+    return gradients;
+  };
+  const auto trained = [&](torch::Dtype first, torch::Dtype second) {
+    const NamedTensors parameters = two_parameters();
+    Adam adam(parameters, {});
+    for (uint64_t step = 0; step < 3; ++step)
+      adam.update({rounded(10 + step, first), rounded(40 + step, second)}, 0.1, workers);
+    return parameters;
+  };
+  const NamedTensors expected = trained(torch::kFloat, torch::kFloat);
+  for (const auto first : {torch::kFloat, torch::kBFloat16})
+    for (const auto second : {torch::kFloat, torch::kBFloat16}) {
+      const NamedTensors actual = trained(first, second);
+      for (size_t p = 0; p < 2; ++p) EXPECT_TRUE(torch::equal(actual[p].second, expected[p].second)) << p;
+    }
+}
+
 TEST(Adam, RefusesTheStateOfAnotherModelByName) {
   const NamedTensors parameters = two_parameters();
   Adam adam(parameters, {});

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
-#include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tests/support/tensors.h>
@@ -168,7 +167,7 @@ TEST(Transformer, PropagatesGradientsThroughTheSmoothedLoss) {
     Transformer model = random_transformer(options, torch::kDouble);
     test::expect_gradients_match(
         [&, m = model]() mutable {
-          return kernels::smoothed_cross_entropy(m(source, target_in).flatten(0, 1), target_out.flatten(), 0.1, 0);
+          return m->loss(source, target_in, target_out, {0.1, 1});
         },
         test::leaves_of(*model));
   }

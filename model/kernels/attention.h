@@ -1,0 +1,38 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace transmute::kernels {
+
+/// How heads lie side by side in the last dimension of a product: each head's queries (width key_width), then each
+/// head's keys, then each head's values (width value_width).
+struct HeadLayout {
+  int64_t num_heads = 1;
+  int64_t key_width = 64;
+  int64_t value_width = 64;
+  double scale = 1;    ///< of the scores
+  double dropout = 0;  ///< of the weights; 0 outside training
+};
+
+/// Whether the two functions below take it: float32 or bfloat16 on the CPU, and a mask (bool, or undefined) that is
+/// the same for every head.
+bool can_attend(const torch::Tensor& queries, const torch::Tensor& mask);
+
+/// Eq. 1 for all heads at once: each query takes the average of the values, weighted by the softmax of its scaled
+/// dot products with the keys that `mask` allows; 0 where it allows none. One (sentence, head) after the other, on the
+/// calling thread: weights are never kept, neither for the backward pass nor beyond a block of queries, so memory
+/// grows with the length. mask: broadcastable to [B,1,T,S]; result: [B,T,H·Kv].
+///
+/// queries, keys and values of self-attention in one tensor, packed: [B,T,H·(2K+Kv)].
+torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout);
+
+/// query: [B,T,H·K]; memory: keys and values, [B,S,H·(K+Kv)].
+torch::Tensor cross_attention(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
+                              const HeadLayout& layout);
+
+/// The same in LibTorch's own operations: what is right, for any device and type.
+torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout);
+torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
+                                    const HeadLayout& layout);
+
+}  // namespace transmute::kernels

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace transmute::kernels {
+
+/// How `embed` combines a token's vector with its position's.
+struct EmbedOptions {
+  double scale = 1;              ///< of the token's vector
+  double dropout = 0;            ///< probability; 0 outside training
+  bool sparse_gradient = false;  ///< the table's gradient as rows, which autograd adds onto a dense one
+};
+
+/// Dropout(scale · table[ids] + positions) (sections 3.4, 3.5 and 5.4). table: [V,D], ids: int64 [B,L], positions:
+/// [L,D] or [1,D]; result: [B,L,D] in the table's type. float32 and bfloat16 on the CPU take one pass forward and one
+/// backward, whose sums over a token's places are float32.
+torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,
+                    const EmbedOptions& options);
+
+/// The same in LibTorch's own operations: what is right, for any device and type.
+torch::Tensor embed_plain(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,
+                          const EmbedOptions& options);
+
+}  // namespace transmute::kernels

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace transmute::kernels {
+
+/// Dropout(max(0, x Wᵀ + bias)), the inner half of Eq. 2. x: [...,D], weight: [F,D], bias: [F]; result: [...,F].
+/// `dropout`: probability; 0 outside training. In float32 and bfloat16 on the CPU all but the product is one pass
+/// forward and one backward.
+torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
+                                  double dropout);
+
+/// The same in LibTorch's own operations: what is right, for any device and type.
+torch::Tensor linear_relu_dropout_plain(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
+                                        double dropout);
+
+}  // namespace transmute::kernels

@@ -1,0 +1,78 @@
+#include <transmute/model/kernels/packed_linear.h>
+
+#include <torch/torch.h>
+#include <transmute/model/kernels/kernel_tensors.h>
+
+#include <vector>
+
+namespace transmute::kernels {
+
+namespace {
+
+// All rows as one matrix, without a copy where they lie together.
+torch::Tensor rows_of(const std::vector<torch::Tensor>& weights) {
+  int64_t rows = 0;
+  bool together = true;
+  const int64_t columns = weights.front().size(1);
+  const auto* next = static_cast<const char*>(weights.front().data_ptr());
+  for (const auto& weight : weights) {
+    together = together && weight.is_contiguous() && weight.data_ptr() == next &&
+               weight.storage().is_alias_of(weights.front().storage());
+    next += weight.numel() * weight.element_size();
+    rows += weight.size(0);
+  }
+  return together ? weights.front().as_strided({rows, columns}, {columns, 1}) : torch::cat(weights);
+}
+
+std::vector<torch::Tensor> defined_ones(const torch::Tensor& first, const torch::Tensor& second,
+                                        const torch::Tensor& third) {
+  if (third.defined()) return {first, second, third};
+  return {first, second};
+}
+
+struct PackedLinear : torch::autograd::Function<PackedLinear> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& first, const torch::Tensor& second, const MaybeTensor& third) {
+    context->save_for_backward({x, first, second, or_undefined(third)});
+    return torch::linear(x, rows_of(defined_ones(first, second, or_undefined(third))));
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor& x = saved[0];
+    const auto weights = defined_ones(saved[1], saved[2], saved[3]);
+    const torch::Tensor gradient = gradients[0].reshape({-1, gradients[0].size(-1)});                     // [N,outputs]
+    const torch::Tensor to_weights = torch::mm(gradient.t(), x.reshape({gradient.size(0), x.size(-1)}));  // [outputs,D]
+    torch::autograd::variable_list result = {torch::mm(gradient, rows_of(weights)).view(x.sizes()), {}, {}, {}};
+    int64_t row = 0;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      result[i + 1] = to_weights.narrow(0, row, weights[i].size(0));
+      row += weights[i].size(0);
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+torch::Tensor packed_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second,
+                            const torch::Tensor& third) {
+  // Elsewhere LibTorch may be casting (autocast), which a backward pass of our own would not see.
+  if (!x.device().is_cpu()) return torch::linear(x, torch::cat(defined_ones(first, second, third)));
+  return PackedLinear::apply(x, first, second, if_defined(third));
+}
+
+void pack(const std::vector<torch::Tensor>& parameters) {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> flat;
+  for (const auto& parameter : parameters) flat.push_back(parameter.detach().reshape(-1));
+  const torch::Tensor together = torch::cat(flat);
+  int64_t begin = 0;
+  for (const auto& parameter : parameters) {
+    torch::Tensor(parameter).set_data(together.narrow(0, begin, parameter.numel()).view(parameter.sizes()));
+    begin += parameter.numel();
+  }
+}
+
+}  // namespace transmute::kernels

@@ -1,0 +1,194 @@
+#include <transmute/model/kernels/residual.h>
+
+#include <torch/torch.h>
+#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/kernels/kernel_tensors.h>
+#include <transmute/model/kernels/lanes/rows.h>
+
+namespace transmute::kernels {
+
+namespace {
+
+constexpr int64_t kMostLanes = 16;
+
+torch::Tensor floats(int64_t count) {
+  return torch::empty({count}, torch::kFloat);
+}
+
+torch::Tensor zeros(int64_t count, bool wanted) {
+  return wanted ? torch::zeros({count}, torch::kFloat) : torch::Tensor();
+}
+
+void keep(torch::autograd::AutogradContext* context, const DropoutDraw& draw) {
+  context->saved_data["key"] = static_cast<int64_t>(draw.key);
+  context->saved_data["probability"] = draw.probability;
+}
+
+DropoutDraw kept_draw(torch::autograd::AutogradContext* context) {
+  return {static_cast<uint64_t>(context->saved_data["key"].toInt()), context->saved_data["probability"].toDouble()};
+}
+
+template <class T>
+typename RowKernels<T>::Norm norm_of(const torch::Tensor& residual, const torch::Tensor& x, const torch::Tensor& bias,
+                                     const torch::Tensor& weight, const torch::Tensor& shift, double epsilon,
+                                     const MaskKeys& mask) {
+  const int64_t columns = x.size(-1);
+  return {data_of<T>(residual),
+          data_of<T>(x),
+          data_of<float>(bias),
+          data_of<float>(weight),
+          data_of<float>(shift),
+          static_cast<float>(epsilon),
+          mask.view(),
+          columns == 0 ? 0 : x.numel() / columns,
+          columns};
+}
+
+// Without a residual, the LayerNorm of x alone.
+struct FusedNorm : torch::autograd::Function<FusedNorm> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const MaybeTensor& given_residual,
+                               const torch::Tensor& given_x, const MaybeTensor& given_bias,
+                               const torch::Tensor& given_weight, const torch::Tensor& given_shift, double epsilon,
+                               double probability) {
+    const torch::Tensor residual = given_residual.has_value() ? given_residual->contiguous() : torch::Tensor();
+    const torch::Tensor x = given_x.contiguous();
+    const torch::Tensor bias = as_float(or_undefined(given_bias));
+    const torch::Tensor weight = as_float(given_weight);
+    const torch::Tensor shift = as_float(given_shift);
+    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    const MaskKeys mask(draw, x.numel());
+    torch::Tensor result = torch::empty_like(x);
+    const int64_t rows = x.numel() / std::max<int64_t>(1, x.size(-1));
+    const torch::Tensor means = floats(rows);
+    const torch::Tensor deviations = floats(rows);
+    const torch::Tensor scratch = floats(x.size(-1));
+    with_element_type(x, [&](auto element) {
+      using T = decltype(element);
+      row_kernels<T>().norm_forward(norm_of<T>(residual, x, bias, weight, shift, epsilon, mask), data_of<T>(result),
+                                    data_of<float>(means), data_of<float>(deviations), data_of<float>(scratch));
+    });
+    context->save_for_backward({residual, x, bias, weight, shift, means, deviations});
+    context->saved_data["epsilon"] = epsilon;
+    keep(context, draw);
+    return result;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor &residual = saved[0], &x = saved[1], &bias = saved[2], &weight = saved[3], &shift = saved[4];
+    const torch::Tensor gradient = gradients[0].contiguous();
+    const DropoutDraw draw = kept_draw(context);
+    const MaskKeys mask(draw, x.numel());
+    const int64_t columns = x.size(-1);
+    const torch::Tensor x_gradient = torch::empty_like(x);
+    // Without dropout, both summands have one gradient.
+    const bool two = residual.defined() && draw.probability > 0;
+    const torch::Tensor residual_gradient = two ? torch::empty_like(x) : torch::Tensor();
+    const torch::Tensor bias_gradient = zeros(columns, bias.defined());
+    const torch::Tensor weight_gradient = zeros(columns, true);
+    const torch::Tensor shift_gradient = zeros(columns, true);
+    const torch::Tensor scratch = floats(2 * columns + kMostLanes);
+    with_element_type(x, [&](auto element) {
+      using T = decltype(element);
+      row_kernels<T>().norm_backward(
+          norm_of<T>(residual, x, bias, weight, shift, context->saved_data["epsilon"].toDouble(), mask),
+          data_of<T>(gradient), data_of<float>(saved[5]), data_of<float>(saved[6]), data_of<T>(residual_gradient),
+          data_of<T>(x_gradient), data_of<float>(bias_gradient), data_of<float>(weight_gradient),
+          data_of<float>(shift_gradient), data_of<float>(scratch));
+    });
+    const torch::Tensor to_residual = !residual.defined() ? torch::Tensor() : two ? residual_gradient : x_gradient;
+    return {to_residual, x_gradient, bias_gradient, weight_gradient, shift_gradient, {}, {}};
+  }
+};
+
+struct FusedAdd : torch::autograd::Function<FusedAdd> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_residual,
+                               const torch::Tensor& given_x, const MaybeTensor& given_bias, double probability) {
+    const torch::Tensor residual = given_residual.contiguous();
+    const torch::Tensor x = given_x.contiguous();
+    const torch::Tensor bias = as_float(or_undefined(given_bias));
+    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    const MaskKeys mask(draw, x.numel());
+    torch::Tensor result = torch::empty_like(x);
+    with_element_type(x, [&](auto element) {
+      using T = decltype(element);
+      row_kernels<T>().add_forward(data_of<T>(residual), data_of<T>(x), data_of<float>(bias), mask.view(),
+                                   x.numel() / std::max<int64_t>(1, x.size(-1)), x.size(-1), data_of<T>(result));
+    });
+    context->saved_data["has_bias"] = bias.defined();
+    keep(context, draw);
+    return result;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::Tensor gradient = gradients[0].contiguous();
+    const DropoutDraw draw = kept_draw(context);
+    const bool has_bias = context->saved_data["has_bias"].toBool();
+    if (!has_bias && draw.probability == 0) return {gradient, gradient, {}, {}};
+    const int64_t columns = gradient.size(-1);
+    const MaskKeys mask(draw, gradient.numel());
+    const torch::Tensor x_gradient = torch::empty_like(gradient);
+    const torch::Tensor bias_gradient = zeros(columns, has_bias);
+    with_element_type(gradient, [&](auto element) {
+      using T = decltype(element);
+      row_kernels<T>().add_backward(data_of<T>(gradient), mask.view(), gradient.numel() / std::max<int64_t>(1, columns),
+                                    columns, data_of<T>(x_gradient), data_of<float>(bias_gradient));
+    });
+    return {gradient, x_gradient, bias_gradient, {}};
+  }
+};
+
+void check(const torch::Tensor& x, const NormParameters& norm) {
+  TORCH_CHECK_VALUE(x.dim() > 0 && norm.weight.dim() == 1 && norm.weight.size(0) == x.size(-1), "LayerNorm of ",
+                    norm.weight.sizes(), " does not fit ", x.sizes());
+}
+
+void check(const torch::Tensor& residual, const Branch& branch) {
+  TORCH_CHECK_VALUE(residual.sizes() == branch.product.sizes(), "a residual connection adds tensors of one shape, not ",
+                    residual.sizes(), " and ", branch.product.sizes());
+}
+
+torch::Tensor with_bias(const Branch& branch) {
+  return branch.bias.defined() ? branch.product + branch.bias.to(branch.product.scalar_type()) : branch.product;
+}
+
+}  // namespace
+
+torch::Tensor residual_add_plain(const torch::Tensor& residual, const Branch& branch) {
+  return residual + kernels::dropout(with_bias(branch), branch.dropout, true);
+}
+
+torch::Tensor layer_norm_plain(const torch::Tensor& x, const NormParameters& norm) {
+  return torch::layer_norm(x, {x.size(-1)}, norm.weight.to(x.scalar_type()), norm.shift.to(x.scalar_type()),
+                           norm.epsilon);
+}
+
+torch::Tensor residual_norm_plain(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm) {
+  return layer_norm_plain(residual_add_plain(residual, branch), norm);
+}
+
+torch::Tensor residual_add(const torch::Tensor& residual, const Branch& branch) {
+  check(residual, branch);
+  if (!has_kernels(residual) || branch.product.scalar_type() != residual.scalar_type())
+    return residual_add_plain(residual, branch);
+  return FusedAdd::apply(residual, branch.product, if_defined(branch.bias), branch.dropout);
+}
+
+torch::Tensor residual_norm(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm) {
+  check(residual, branch);
+  check(residual, norm);
+  if (!has_kernels(residual) || branch.product.scalar_type() != residual.scalar_type())
+    return residual_norm_plain(residual, branch, norm);
+  return FusedNorm::apply(MaybeTensor(residual), branch.product, if_defined(branch.bias), norm.weight, norm.shift,
+                          norm.epsilon, branch.dropout);
+}
+
+torch::Tensor layer_norm(const torch::Tensor& x, const NormParameters& norm) {
+  check(x, norm);
+  if (!has_kernels(x)) return layer_norm_plain(x, norm);
+  return FusedNorm::apply(MaybeTensor(), x, MaybeTensor(), norm.weight, norm.shift, norm.epsilon, 0.0);
+}
+
+}  // namespace transmute::kernels

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace transmute::kernels {
+
+/// weight · (x - mean) / sqrt(variance + epsilon) + shift, over the last dimension (Ba, Kiros, Hinton, 2016).
+struct NormParameters {
+  torch::Tensor weight;  ///< [D]
+  torch::Tensor shift;   ///< [D]
+  double epsilon = 1e-6;
+};
+
+/// What joins the residual stream: the last product of a sub-layer, its bias, and dropout over their sum.
+struct Branch {
+  torch::Tensor product;  ///< [...,D]
+  torch::Tensor bias;     ///< [D] or undefined
+  double dropout = 0;     ///< probability; 0 outside training
+};
+
+/// residual + Dropout(product + bias): the pre-norm sub-layer. The fused functions of this file take float32 and
+/// bfloat16 on the CPU in one pass forward and one backward, on the calling thread; sums and statistics are float32,
+/// the dropout mask is recomputed. Other tensors take the plain twins.
+torch::Tensor residual_add(const torch::Tensor& residual, const Branch& branch);
+
+/// LayerNorm(residual + Dropout(product + bias)): the paper's sub-layer.
+torch::Tensor residual_norm(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm);
+
+/// LayerNorm(x).
+torch::Tensor layer_norm(const torch::Tensor& x, const NormParameters& norm);
+
+/// The same in LibTorch's own operations: what is right, for any device and type.
+torch::Tensor residual_add_plain(const torch::Tensor& residual, const Branch& branch);
+torch::Tensor residual_norm_plain(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm);
+torch::Tensor layer_norm_plain(const torch::Tensor& x, const NormParameters& norm);
+
+}  // namespace transmute::kernels

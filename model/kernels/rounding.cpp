@@ -1,0 +1,18 @@
+#include <transmute/model/kernels/lanes/rows.h>
+#include <transmute/model/kernels/rounding.h>
+
+namespace transmute::kernels {
+
+void add_bfloat16_to(float* total, const void* addend, int64_t count) {
+  row_kernels<uint16_t>().add_to(total, static_cast<const uint16_t*>(addend), count);
+}
+
+void widen_bfloat16(float* to, const void* from, int64_t count) {
+  row_kernels<uint16_t>().widen(to, static_cast<const uint16_t*>(from), count);
+}
+
+void round_to_bfloat16(void* to, const float* from, int64_t count) {
+  row_kernels<uint16_t>().copy_rounded(static_cast<uint16_t*>(to), from, count);
+}
+
+}  // namespace transmute::kernels

@@ -1,0 +1,181 @@
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+#include <transmute/tests/support/tensors.h>
+#include <transmute/training/optimizer.h>
+#include <transmute/training/replicas.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace transmute {
+namespace {
+
+Transformer small_transformer() {
+  torch::manual_seed(3);
+  TransformerOptions options;
+  options.source_vocab_size = options.target_vocab_size = 40;
+  options.num_encoder_layers = options.num_decoder_layers = 2;
+  options.d_model = 32;
+  options.num_heads = 4;
+  options.d_ff = 48;
+  options.dropout = 0.1;
+  return Transformer(options);
+}
+
+ParallelText small_text() {
+  ParallelText text;
+  for (int32_t pair = 0; pair < 24; ++pair) {
+    Ids source, target;
+    for (int32_t i = 0; i < 3 + pair % 5; ++i) source.push_back(4 + (pair * 7 + i * 3) % 36);
+    for (int32_t i = 0; i < 2 + pair % 7; ++i) target.push_back(4 + (pair * 5 + i * 11) % 36);
+    text.source.add(source);
+    text.target.add(target);
+  }
+  return text;
+}
+
+StepInput input_of(const ParallelText& text, int64_t piece_tokens, int workers) {
+  std::vector<size_t> pairs(text.size());
+  std::iota(pairs.begin(), pairs.end(), size_t{0});
+  return {cut_into_pieces(text, pairs, piece_tokens, workers), count_target_tokens(text, pairs), 11};
+}
+
+// Of all workers together, by parameter, in double.
+std::vector<torch::Tensor> summed_gradients(Replicas& replicas) {
+  std::vector<torch::Tensor> sums;
+  for (const auto& of_worker : replicas.gradients())
+    for (size_t p = 0; p < of_worker.size(); ++p) {
+      if (p >= sums.size()) sums.push_back(torch::zeros(of_worker[p].sizes(), torch::kDouble));
+      sums[p] += of_worker[p].to(torch::kDouble);
+    }
+  return sums;
+}
+
+struct Accumulated {
+  LossSum loss;
+  std::vector<torch::Tensor> gradients;
+};
+
+Accumulated accumulated(Precision precision, int workers, int64_t piece_tokens) {
+  WorkerCrew crew(workers);
+  const ParallelText text = small_text();
+  Replicas replicas(small_transformer(), torch::kCPU, crew, precision);
+  Accumulated result;
+  result.loss = replicas.accumulate_gradients(text, input_of(text, piece_tokens, workers), 0.1);
+  result.gradients = summed_gradients(replicas);
+  return result;
+}
+
+// Norm of the difference, as a share of the expected norm, over all parameters.
+double relative_difference(const std::vector<torch::Tensor>& actual, const std::vector<torch::Tensor>& expected) {
+  double difference = 0;
+  double size = 0;
+  for (size_t p = 0; p < expected.size(); ++p) {
+    difference += (actual[p] - expected[p]).square().sum().item<double>();
+    size += expected[p].square().sum().item<double>();
+  }
+  return std::sqrt(difference / size);
+}
+
+TEST(Replicas, TrainInBfloat16NearFloat32) {
+  for (const int64_t piece_tokens : {1000, 30}) {
+    const Accumulated exact = accumulated(Precision::float32, 2, piece_tokens);
+    const Accumulated rounded = accumulated(Precision::bfloat16, 2, piece_tokens);
+    EXPECT_EQ(rounded.loss.tokens, exact.loss.tokens);
+    EXPECT_NEAR(rounded.loss.sum / exact.loss.sum, 1, 1e-2);
+    // Every number on the way keeps 8 bits.
+    EXPECT_LE(relative_difference(rounded.gradients, exact.gradients), 5e-2) << piece_tokens;
+  }
+}
+
+TEST(Replicas, GiveTheSameBitsAgain) {
+  for (const Precision precision : {Precision::float32, Precision::bfloat16}) {
+    const Accumulated once = accumulated(precision, 2, 30);
+    const Accumulated again = accumulated(precision, 2, 30);
+    EXPECT_EQ(once.loss.sum, again.loss.sum);
+    for (size_t p = 0; p < once.gradients.size(); ++p)
+      EXPECT_TRUE(torch::equal(once.gradients[p], again.gradients[p])) << p;
+  }
+}
+
+TEST(Replicas, SumManyPiecesInFloat32) {
+  WorkerCrew crew(1);
+  const ParallelText text = small_text();
+  Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::bfloat16);
+  const StepInput input = input_of(text, 30, 1);
+  ASSERT_GT(input.pieces.size(), 3U);
+  replicas.accumulate_gradients(text, input, 0.1);
+  const auto summed = replicas.gradients().front();
+  for (const auto& gradient : summed) EXPECT_EQ(gradient.scalar_type(), torch::kFloat);
+  replicas.clear_gradients();
+  const auto cleared = replicas.gradients().front();
+  for (const auto& gradient : cleared) EXPECT_FALSE(gradient.defined());
+}
+
+TEST(Replicas, TrainOnTheCopiesThatAdamWrites) {
+  WorkerCrew crew(2);
+  const ParallelText text = small_text();
+  Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::bfloat16);
+  Adam adam(parameters_of(replicas.transformer()), {});
+  adam.keep_rounded(replicas.rounded_parameters(), crew);
+  const double before = replicas.evaluate(text, 1000).sum;
+  double loss = 0;
+  for (int step = 0; step < 30; ++step) {
+    loss = replicas.accumulate_gradients(text, input_of(text, 1000, 2), 0.0).sum;
+    adam.update(replicas.gradients(), 3e-3, crew);
+    replicas.clear_gradients();
+  }
+  EXPECT_LT(loss, 0.7 * before);
+  EXPECT_LT(replicas.evaluate(text, 1000).sum, 0.7 * before);
+  const auto exact = replicas.transformer()->parameters();
+  int64_t copies = 0;
+  for (size_t p = 0; p < exact.size(); ++p) {
+    const torch::Tensor& copy = replicas.rounded_parameters()[p];
+    EXPECT_EQ(copy.defined(), exact[p].dim() > 1);
+    if (!copy.defined()) continue;
+    EXPECT_TRUE(torch::equal(copy, exact[p].detach().to(torch::kBFloat16))) << p;
+    ++copies;
+  }
+  EXPECT_GT(copies, 10);
+}
+
+TEST(Trace, HoldsEachWorkersPhasesAsTheTraceEventFormatWantsThem) {
+  WorkerCrew crew(2);
+  const ParallelText text = small_text();
+  Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::float32);
+  const std::string path = ::testing::TempDir() + "transmute_trace.json";
+  {
+    Trace trace(Trace::Operations::yes);
+    replicas.accumulate_gradients(text, input_of(text, 30, 2), 0.1, &trace);
+    EXPECT_GT(trace.seconds("forward"), 0);
+    EXPECT_EQ(trace.seconds("nothing of the kind"), 0);
+    trace.write(path);
+  }
+  replicas.accumulate_gradients(text, input_of(text, 30, 2), 0.1);  // no longer recorded
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  std::filesystem::remove(path);
+  std::map<std::string, std::set<int>> threads;
+  std::map<std::string, int> counts;
+  for (const auto& event : json.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    EXPECT_GE(event.at("dur").get<double>(), 0);
+    EXPECT_GE(event.at("ts").get<double>(), 0);
+    threads[event.at("name")].insert(event.at("tid").get<int>());
+    ++counts[event.at("name")];
+  }
+  const auto pieces = static_cast<int>(input_of(text, 30, 2).pieces.size());
+  for (const char* phase : {"data", "forward", "backward"}) {
+    EXPECT_EQ(counts[phase], pieces) << phase;
+    EXPECT_EQ(threads[phase].size(), 2U) << phase;
+  }
+  EXPECT_GT(counts["aten::mm"], 10);
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace transmute {
+
+/// Where the time goes: spans of time from any number of threads, written as a trace file for chrome://tracing or
+/// Perfetto (ui.perfetto.dev). Spans on one thread may lie inside each other.
+class Trace {
+ public:
+  enum class Operations { no, yes };
+
+  /// `operations`: LibTorch's operations become spans as well, from all threads, while the object lives; one trace at a
+  /// time can have them.
+  explicit Trace(Operations operations = Operations::no);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  /// A span of the calling thread, from here to the end of the object's life. A null trace records nothing.
+  class Span {
+   public:
+    Span(Trace* trace, const char* name);
+    ~Span();
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+   private:
+    Trace* trace_;
+    const char* name_;
+    int64_t begin_;
+  };
+
+  /// Seconds inside the spans of a name, all threads together.
+  double seconds(const std::string& name) const;
+
+  /// Writes what was recorded so far.
+  /// @throws std::runtime_error naming the file, where it cannot be written.
+  void write(const std::string& path) const;
+
+  void add(const std::string& name, int64_t begin_nanoseconds, int64_t end_nanoseconds);
+  int64_t now() const;  ///< nanoseconds since the trace began
+
+ private:
+  struct Event {
+    uint32_t name;  // index into names_
+    int thread;
+    int64_t begin, end;
+  };
+
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  mutable std::mutex mutex_;
+  std::vector<Event> events_;
+  std::map<std::string, uint32_t> names_;
+  std::map<std::thread::id, int> threads_;
+  uint64_t callback_ = 0;
+};
+
+}  // namespace transmute
