@@ -5,6 +5,7 @@
 #include <transmute/model/threading.h>
 #include <transmute/translation/device.h>
 #include <transmute/translation/engine.h>
+#include <transmute/translation/load_model.h>
 
 #include <mutex>
 #include <stdexcept>
@@ -35,7 +36,7 @@ struct Translator::State {
 Translator::Translator(const std::string& model_folder, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options, device);
-  state_ = std::make_unique<State>(load_model_folder(model_folder, device), device, threads);
+  state_ = std::make_unique<State>(load_model(model_folder, device), device, threads);
 }
 
 Translator::~Translator() = default;
