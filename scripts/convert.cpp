@@ -12,10 +12,12 @@
 
 namespace {
 
-// The folder at `path` would be replaced whole.
+// A folder at `path` would be replaced whole.
 void check_may_replace(const std::string& path) {
   namespace fs = std::filesystem;
-  if (fs::is_directory(path) && !fs::is_empty(path) && !fs::exists(fs::path(path) / transmute::kConfigFile))
+  if (!fs::is_directory(path) || fs::is_empty(path)) return;
+  const auto holds = [&](const char* file) { return fs::exists(fs::path(path) / file); };
+  if (!holds(transmute::kWeightsFile) && !holds(transmute::kNeutralWeightsFile))
     throw std::invalid_argument(path + ": exists and is no model folder; name another --output");
 }
 

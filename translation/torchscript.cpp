@@ -96,8 +96,8 @@ torch::jit::Module open(const std::string& path, torch::jit::ExtraFilesMap& extr
         "export it again",
         path, TORCH_VERSION, first_line(error.what_without_backtrace())));
   } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("{}: damaged ({}); restore it, or export it again", path,
-                                         first_line(error.what())));
+    throw std::runtime_error(
+        fmt::format("{}: damaged ({}); restore it, or export it again", path, first_line(error.what())));
   }
 }
 

@@ -36,7 +36,7 @@ struct Translation {
 /// A trained model, ready to translate. For applications: needs no LibTorch header.
 class Translator {
  public:
-  /// Opens a model folder.
+  /// Opens a model folder, or a file that export_torchscript made.
   /// @throws std::runtime_error where it is missing or damaged; std::invalid_argument for options that cannot
   /// be met.
   explicit Translator(const std::string& model_folder, const TranslatorOptions& options = {});

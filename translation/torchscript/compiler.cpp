@@ -28,9 +28,9 @@ struct TorchName : jit::BuiltinModule {
   TorchName() : BuiltinModule("aten") {}
   std::shared_ptr<jit::SugaredValue> attr(const jit::SourceRange& range, jit::GraphFunction& function,
                                           const std::string& field) override {
-    static const std::map<std::string, torch::Dtype> kDtypes{{"float16", torch::kHalf},   {"float32", torch::kFloat},
-                                                             {"float64", torch::kDouble}, {"bfloat16", torch::kBFloat16},
-                                                             {"int64", torch::kLong},     {"bool", torch::kBool}};
+    static const std::map<std::string, torch::Dtype> kDtypes{
+        {"float16", torch::kHalf},      {"float32", torch::kFloat}, {"float64", torch::kDouble},
+        {"bfloat16", torch::kBFloat16}, {"int64", torch::kLong},    {"bool", torch::kBool}};
     const auto dtype = kDtypes.find(field);
     if (dtype == kDtypes.end()) return BuiltinModule::attr(range, function, field);
     return std::make_shared<jit::SimpleValue>(

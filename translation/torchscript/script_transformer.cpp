@@ -68,27 +68,27 @@ class Converter {
   }
 
   Module transformer() {
-    return compiler_.make(
-        "Transformer", {file_of(options_.embedding_tying), "transformer", "search"}, [&](Module& module) {
-          if (options_.embedding_tying == EmbeddingTying::all) {
-            module.register_module("embedding", with_weight("Embedding", "embedding"));
-          } else {
-            module.register_module("source_embedding", with_weight("Embedding", "source_embedding"));
-            module.register_module("target_embedding", with_weight("Embedding", "target_embedding"));
-          }
-          if (options_.embedding_tying == EmbeddingTying::none)
-            module.register_module("output", with_weight("Projection", "output"));
-          module.register_module("source_positions", positions("source_positions"));
-          module.register_module("target_positions", positions("target_positions"));
-          module.register_module("encoder", encoder("encoder"));
-          module.register_module("decoder", decoder("decoder"));
-          set(module, "embedding_scale", std::sqrt(static_cast<double>(options_.d_model)));
-          set(module, "source_vocab_size", options_.source_vocab_size);
-          set(module, "padding_id", options_.padding_id);
-          set(module, "unknown_id", special_ids::kUnknown);
-          set(module, "begin_id", special_ids::kBegin);
-          set(module, "end_id", special_ids::kEnd);
-        });
+    return compiler_.make("Transformer", {file_of(options_.embedding_tying), "transformer", "search"},
+                          [&](Module& module) {
+                            if (options_.embedding_tying == EmbeddingTying::all) {
+                              module.register_module("embedding", with_weight("Embedding", "embedding"));
+                            } else {
+                              module.register_module("source_embedding", with_weight("Embedding", "source_embedding"));
+                              module.register_module("target_embedding", with_weight("Embedding", "target_embedding"));
+                            }
+                            if (options_.embedding_tying == EmbeddingTying::none)
+                              module.register_module("output", with_weight("Projection", "output"));
+                            module.register_module("source_positions", positions("source_positions"));
+                            module.register_module("target_positions", positions("target_positions"));
+                            module.register_module("encoder", encoder("encoder"));
+                            module.register_module("decoder", decoder("decoder"));
+                            set(module, "embedding_scale", std::sqrt(static_cast<double>(options_.d_model)));
+                            set(module, "source_vocab_size", options_.source_vocab_size);
+                            set(module, "padding_id", options_.padding_id);
+                            set(module, "unknown_id", special_ids::kUnknown);
+                            set(module, "begin_id", special_ids::kBegin);
+                            set(module, "end_id", special_ids::kEnd);
+                          });
   }
 
  private:
@@ -120,9 +120,7 @@ class Converter {
     });
   }
 
-  Module residual_norm(const std::string& path) {
-    return norm("ResidualNorm", file_of(options_.norm_position), path);
-  }
+  Module residual_norm(const std::string& path) { return norm("ResidualNorm", file_of(options_.norm_position), path); }
 
   Module positions(const std::string& path) {
     return compiler_.make("PositionalEncoding", {file_of(options_.positional_encoding)}, [&](Module& module) {

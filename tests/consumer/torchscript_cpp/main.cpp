@@ -22,6 +22,10 @@ int main(int argc, char** argv) {
     torch::jit::Module model = torch::jit::load(argv[1]);
     if (argc > 4) model = torch::jit::freeze(model, std::vector<std::string>{"translate"});
 
+    c10::List<c10::List<int64_t>> warm_up;  // LibTorch observes the first call and compiles at the second
+    warm_up.push_back(c10::List<int64_t>({3}));
+    for (int call = 0; call < 2; ++call) model.get_method("translate")({warm_up}, {{"max_extra_length", 1}});
+
     c10::List<c10::List<int64_t>> sources;
     for (std::string line; std::getline(std::cin, line);) {
       c10::List<int64_t> ids;
@@ -29,8 +33,8 @@ int main(int argc, char** argv) {
       for (int64_t id = 0; words >> id;) ids.push_back(id);
       sources.push_back(ids);
     }
-    const c10::IValue found = model.get_method("translate")(
-        {sources}, {{"beam_size", beam_size}, {"batch_size", batch_size}});
+    const c10::IValue found =
+        model.get_method("translate")({sources}, {{"beam_size", beam_size}, {"batch_size", batch_size}});
     for (const c10::IValue& hypotheses : found.toListRef()) {
       const c10::IValue& best = hypotheses.toListRef().front();
       const char* space = "";

@@ -61,6 +61,8 @@ def main():
     else:
         sources = [[int(word) for word in line.split()] for line in lines]
     with torch.no_grad():
+        for _ in range(2):  # LibTorch observes the first call and compiles at the second
+            model.translate([[3]], max_extra_length=1)
         found = model.translate(sources, beam_size=arguments.beam_size, batch_size=arguments.batch_size)
     best = [hypotheses[0].ids for hypotheses in found]
     if arguments.text:
