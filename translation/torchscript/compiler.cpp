@@ -7,6 +7,7 @@
 #include <torch/csrc/jit/frontend/script_type_parser.h>
 #include <torch/csrc/jit/frontend/sugared_value.h>
 #include <torch/csrc/jit/ir/constants.h>
+#include <torch/types.h>
 
 namespace transmute::torchscript {
 
