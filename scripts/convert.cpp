@@ -30,19 +30,17 @@ int main(int argc, char** argv) {
       "convert");
   std::string model;
   std::string output;
-  std::string weights_file;
-  const std::map<std::string, std::string> forms{{"folder", transmute::kWeightsFile},
-                                                 {"safetensors", transmute::kNeutralWeightsFile}};
-  app.add_option("--model", model, "a model folder, either one, or a file that export_torchscript made")->required();
-  app.add_option("--to", weights_file, "the form to write")
-      ->required()
-      ->transform(CLI::CheckedTransformer(forms).description("{folder,safetensors}"));
+  std::string form;
+  const std::map<std::string, const char*> weights_files{{"folder", transmute::kWeightsFile},
+                                                         {"safetensors", transmute::kNeutralWeightsFile}};
+  app.add_option("--model", model, "a folder of either form, or a file that export_torchscript made")->required();
+  app.add_option("--to", form, "the form to write")->required()->check(CLI::IsMember({"folder", "safetensors"}));
   app.add_option("--output", output, "the folder to write")->required();
   return transmute::run_program(app, argc, argv, [&] {
     check_may_replace(output);
     const transmute::LoadedModel loaded = transmute::load_model(model, torch::kCPU);
     transmute::write_folder_atomically(output, [&](const std::string& folder) {
-      transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_file.c_str());
+      transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_files.at(form));
     });
     std::cerr << "convert: wrote " << output << '\n';
     return 0;
