@@ -59,20 +59,26 @@ NamedTensors parameters_of(const torch::jit::Module& module) {
   return named;
 }
 
-// Of names and data. LibTorch does not check those that its archives have.
-std::string checksum_of(const NamedTensors& tensors) {
-  const std::map<std::string, torch::Tensor> sorted(tensors.begin(), tensors.end());
+// Of the parameters and the extra files. LibTorch does not check those that its archives have.
+std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFilesMap& files) {
   uLong crc = 0;
+  const auto add = [&](const void* bytes, size_t count) {
+    if (count > 0) crc = crc32_z(crc, static_cast<const Bytef*>(bytes), count);
+  };
+  const auto add_text = [&](const std::string& text) { add(text.data(), text.size()); };
+  const std::map<std::string, torch::Tensor> sorted(tensors.begin(), tensors.end());
   for (const auto& [name, tensor] : sorted) {
     const torch::Tensor data = tensor.contiguous();
-    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(name.data()), name.size());
-    crc = crc32_z(crc, static_cast<const Bytef*>(data.data_ptr()), data.nbytes());
+    add_text(name);
+    add(data.data_ptr(), data.nbytes());
   }
+  for (const char* name : {kConfigFile, kSharedTokenizer, kSourceTokenizer, kTargetTokenizer})
+    if (const auto file = files.find(name); file != files.end()) add_text(file->second);
   return fmt::format("{:08x}", crc);
 }
 
-torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model, const Json& facts) {
-  torch::jit::ExtraFilesMap files{{kConfigFile, model.config}, {kFacts, facts.dump(2) + "\n"}};
+torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model) {
+  torch::jit::ExtraFilesMap files{{kConfigFile, model.config}};
   if (model.tokenizer.shared()) {
     files[kSharedTokenizer] = model.tokenizer.source().serialized();
   } else {
@@ -86,6 +92,10 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+[[noreturn]] void damaged(const std::string& path, const std::string& what) {
+  throw std::runtime_error(fmt::format("{}: damaged ({}); restore it, or export it again", path, what));
+}
+
 torch::jit::Module open(const std::string& path, torch::jit::ExtraFilesMap& extra_files) {
   if (!std::filesystem::is_regular_file(path)) throw std::runtime_error(fmt::format("{}: no such file", path));
   try {
@@ -96,16 +106,12 @@ torch::jit::Module open(const std::string& path, torch::jit::ExtraFilesMap& extr
         "export it again",
         path, TORCH_VERSION, first_line(error.what_without_backtrace())));
   } catch (const std::exception& error) {
-    throw std::runtime_error(
-        fmt::format("{}: damaged ({}); restore it, or export it again", path, first_line(error.what())));
+    damaged(path, first_line(error.what()));
   }
 }
 
-[[noreturn]] void damaged(const std::string& path, const std::string& what) {
-  throw std::runtime_error(fmt::format("{}: damaged ({}); restore it, or export it again", path, what));
-}
-
-void check_facts(const std::string& path, const std::string& text, const NamedTensors& weights) {
+void check_facts(const std::string& path, const torch::jit::ExtraFilesMap& files, const NamedTensors& weights) {
+  const std::string& text = files.at(kFacts);
   if (text.empty())
     throw std::runtime_error(
         fmt::format("{}: a TorchScript file, but not one that export_torchscript made (it has no {})", path, kFacts));
@@ -114,7 +120,7 @@ void check_facts(const std::string& path, const std::string& text, const NamedTe
   try {
     const Json facts = Json::parse(text);
     version = facts.at("format_version").get<int64_t>();
-    if (version == kFormatVersion) checksum = facts.at("weights_crc32").get<std::string>();
+    if (version == kFormatVersion) checksum = facts.at("crc32").get<std::string>();
   } catch (const Json::exception& error) {
     damaged(path, fmt::format("unreadable {}: {}", kFacts, error.what()));
   }
@@ -125,7 +131,7 @@ void check_facts(const std::string& path, const std::string& text, const NamedTe
                     path, version, kFormatVersion));
   if (weights.empty())
     throw std::runtime_error(fmt::format("{}: has no parameters; a frozen file runs in LibTorch only", path));
-  if (checksum != checksum_of(weights)) damaged(path, "the weights' checksum does not match their content");
+  if (checksum != checksum_of(weights, files)) damaged(path, "its checksum does not match its content");
 }
 
 Tokenizer tokenizer_of(const std::string& path, torch::jit::ExtraFilesMap& files) {
@@ -142,6 +148,7 @@ Tokenizer tokenizer_of(const std::string& path, torch::jit::ExtraFilesMap& files
 void export_torchscript(const std::string& model_path, const std::string& output, const TorchScriptOptions& options) {
   const LoadedModel model = load_model(model_path, torch::kCPU);
   const torch::jit::Module module = torchscript::script_transformer(model.transformer, dtype_of(options.precision));
+  torch::jit::ExtraFilesMap files = extra_files_of(model);
   const Json facts{{"format_version", kFormatVersion},
                    {"precision", name_of(options.precision)},
                    {"special_ids",
@@ -149,9 +156,10 @@ void export_torchscript(const std::string& model_path, const std::string& output
                      {"unknown", special_ids::kUnknown},
                      {"begin", special_ids::kBegin},
                      {"end", special_ids::kEnd}}},
-                   {"weights_crc32", checksum_of(parameters_of(module))}};
+                   {"crc32", checksum_of(parameters_of(module), files)}};
+  files[kFacts] = facts.dump(2) + "\n";
   std::ostringstream content;
-  module.save(content, extra_files_of(model, facts));
+  module.save(content, files);
   write_file_atomically(output, content.str());
 }
 
@@ -160,7 +168,7 @@ LoadedModel load_torchscript_model(const std::string& path, torch::Device device
       {kConfigFile, ""}, {kFacts, ""}, {kSharedTokenizer, ""}, {kSourceTokenizer, ""}, {kTargetTokenizer, ""}};
   const torch::jit::Module module = open(path, files);
   const NamedTensors weights = parameters_of(module);
-  check_facts(path, files[kFacts], weights);
+  check_facts(path, files, weights);
   return assemble_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile), weights,
                         path, device);
 }

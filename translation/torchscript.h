@@ -31,7 +31,7 @@ struct TorchScriptOptions {
 /// Defaults are those of SearchOptions and TranslationOptions; torchscript/types.py, transformer.py and search.py say
 /// what each is. Sources are ids without begin and end. Parameters have the names of a model folder's. Extra files:
 /// `config.yaml`, `tokenizer.model` (or `tokenizer.source.model` and `tokenizer.target.model`), and `transmute.json`
-/// with format_version, special_ids, precision and the weights' checksum.
+/// with format_version, special_ids, precision and a checksum.
 ///
 /// `model`: anything that load_model opens.
 /// @throws std::runtime_error where the model cannot be read or the file not be written.

@@ -545,6 +545,19 @@ TEST_F(TorchScriptFile, NoticesAChangedWeight) {
   EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("damaged")));
 }
 
+TEST_F(TorchScriptFile, NoticesAChangedExtraFile) {
+  export_torchscript(model, path);
+  const std::string whole = read_text(path);
+  for (const std::string& part : {read_text(model + "/config.yaml"), tokenizer.source().serialized()}) {
+    std::string content = whole;
+    const size_t at = content.find(part);
+    ASSERT_NE(at, std::string::npos);
+    content[at + part.size() / 2] ^= 1;
+    write_text(path, content);
+    EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("checksum")));
+  }
+}
+
 TEST_F(TorchScriptFile, NamesTheFolderThatCannotBeWrittenTo) {
   EXPECT_THAT(message_of<std::runtime_error>([&] { export_torchscript(model, folder / "absent/model.pt"); }),
               StartsWith(folder / "absent/model.pt"));

@@ -22,7 +22,8 @@ class DecoderLayer:
         attended, _ = self.self_attention.attend(rows, self_key, self_value, None)
         x = self.self_attention_norm.leave(x, attended.view_as(y))
         # The N hypotheses of a sentence stand where the T positions do, so that they share its keys and values.
-        informed, weights = self.cross_attention.attend(self.cross_attention_norm.enter(x), cross_key, cross_value, mask)
+        y = self.cross_attention_norm.enter(x)
+        informed, weights = self.cross_attention.attend(y, cross_key, cross_value, mask)
         x = self.cross_attention_norm.leave(x, informed)
         x = self.feed_forward_norm.leave(x, self.feed_forward(self.feed_forward_norm.enter(x)))
         return x, self_key, self_value, weights

@@ -180,8 +180,9 @@ class Search:
                         token = indices[b][rank] % vocabulary
                         if log_probability > never:
                             if token != self.end_id:
+                                ids_with_it = parents[n].ids + [token]
                                 next_live.append(
-                                    LiveHypothesis(parents[n].ids + [token], parents[n].rows + [row + n], log_probability)
+                                    LiveHypothesis(ids_with_it, parents[n].rows + [row + n], log_probability)
                                 )
                             elif rank < beam_size:
                                 # An end below the beam would not have been kept either, had it been another token.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """translate.py MODEL.pt [--text] [--beam-size N] [--batch-size N] [--freeze] < input > output
 
-Runs an exported model with PyTorch alone: one sentence a line, as token ids. With --text as text, for which SentencePiece
-is asked in a process of its own: Debian's cannot share one with PyTorch.
+Runs an exported model with PyTorch alone: one sentence a line, as token ids. With --text as text, for which
+SentencePiece is asked in a process of its own: Debian's cannot share one with PyTorch.
 """
 
 import argparse
@@ -32,9 +32,8 @@ def ask_sentencepiece(model, items):
     with tempfile.NamedTemporaryFile() as file:
         file.write(model)
         file.flush()
-        done = subprocess.run(
-            [sys.executable, "-c", TOKENIZE, file.name], input=json.dumps(items), stdout=subprocess.PIPE, text=True, check=True
-        )
+        command = [sys.executable, "-c", TOKENIZE, file.name]
+        done = subprocess.run(command, input=json.dumps(items), stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
