@@ -280,6 +280,10 @@ void ConfigSchema::read_file(const std::string& path) {
   for (auto link = chain.rbegin(); link != chain.rend(); ++link) read_section(link->first, "", link->second);
 }
 
+void ConfigSchema::read_text(const std::string& text, const std::string& name) {
+  read_section(name, "", load_yaml(name, text));
+}
+
 void ConfigSchema::set(const std::string& assignment) {
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos)

@@ -60,6 +60,9 @@ class ConfigSchema {
   /// own folder, is read first.
   void read_file(const std::string& path);
 
+  /// The same for YAML that is in memory and has no base. `name`: what messages call it.
+  void read_text(const std::string& text, const std::string& name);
+
   /// Applies one `section.key=value`, as `--set` gives it; the value is YAML (`[a, b]` for lists).
   void set(const std::string& assignment);
 

@@ -114,7 +114,8 @@ int main(int argc, char** argv) {
   CLI::App app("Translates text, one line in, one line out, in order; an empty line stays empty.", "translate");
   Arguments arguments;
   auto& translation = arguments.translation;
-  app.add_option("--model", arguments.model, "a model folder, as train makes it")->required();
+  app.add_option("--model", arguments.model, "a model folder, as train makes it, or a file of export_torchscript")
+      ->required();
   app.add_option("--input", arguments.input, "UTF-8 text, plain or gzipped; default: standard input");
   app.add_option("--output", arguments.output, "default: standard output");
   app.add_option("--beam-size", translation.search.beam_size, "hypotheses kept; 1 is greedy search")

@@ -13,8 +13,8 @@ namespace {
 // Keys of the two shuffles of an epoch.
 enum Purpose : uint64_t { kShufflePairs = 1, kShuffleBatches = 2 };
 
-// Pairs are sorted by length within pools of so many batches: little padding, and in each epoch other neighbours. (Sorted
-// as a whole, a small text falls into nearly the same batches every time.)
+// Pairs are sorted by length within pools of so many batches: little padding, and in each epoch other neighbours.
+// (Sorted as a whole, a small text falls into nearly the same batches every time.)
 constexpr int64_t kPoolBatches = 32;
 
 // Padded length that a pair takes on its longer side, begin or end included.

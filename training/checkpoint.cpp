@@ -67,12 +67,11 @@ std::vector<std::string> CheckpointStore::list() const {
 void CheckpointStore::save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
                            const Transformer& transformer, const Adam& optimizer, int64_t keep) const {
   ensure_writable_folder(folder_);
-  write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step)),
-                          [&](const std::string& folder) {
-                            save_model_folder(folder, config, tokenizer, transformer);
-                            write_tensor_file(path_in(folder, kOptimizerFile), optimizer.state());
-                            write_file_atomically(path_in(folder, kStateFile), to_json(state));
-                          });
+  write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step)), [&](const std::string& folder) {
+    save_model_folder(folder, config, tokenizer, transformer);
+    write_tensor_file(path_in(folder, kOptimizerFile), optimizer.state());
+    write_file_atomically(path_in(folder, kStateFile), to_json(state));
+  });
   std::vector<std::string> paths = list();
   while (static_cast<int64_t>(paths.size()) > keep) {
     fs::remove_all(paths.front());

@@ -37,7 +37,8 @@ struct BleuOptions {
 /// Longest n-gram that BLEU counts (Papineni et al., 2002, section 2.3: N = 4).
 constexpr std::size_t kBleuMaxOrder = 4;
 
-/// What BLEU is computed from; sums over segments are a corpus's. Index n - 1 of an array belongs to n-grams of length n.
+/// What BLEU is computed from; sums over segments are a corpus's. Index n - 1 of an array belongs to n-grams of length
+/// n.
 struct BleuCounts {
   std::array<int64_t, kBleuMaxOrder> matches{};  ///< n-grams that a reference confirms, clipped
   std::array<int64_t, kBleuMaxOrder> totals{};   ///< n-grams in the hypotheses

@@ -56,8 +56,7 @@ AllNgrams count_ngrams(const std::string& segment, const ChrfOptions& options) {
     for (std::size_t i = 0; i + n < borders.size(); ++i)
       ++counts[joined.substr(borders[i], borders[i + n] - borders[i])];
   }
-  const std::vector<std::string_view> words =
-      options.word_order > 0 ? words_of(text) : std::vector<std::string_view>();
+  const std::vector<std::string_view> words = options.word_order > 0 ? words_of(text) : std::vector<std::string_view>();
   for (std::size_t n = 1; n <= static_cast<std::size_t>(options.word_order); ++n) {
     NgramCounts& counts = ngrams.emplace_back();
     for (std::size_t i = 0; i + n <= words.size(); ++i) {

@@ -91,7 +91,8 @@ void append_left_apart(String& out, Char left, Char right) {
 // "3.5" and "1,000" stay whole; every other full stop or comma becomes a token.
 std::string space_out_periods_and_commas(const std::string& line) {
   const std::string after_non_digit = rewrite_pairs(
-      line, [](char left, char right) { return !is_digit(left) && is_period_or_comma(right); }, append_right_apart<std::string, char>);
+      line, [](char left, char right) { return !is_digit(left) && is_period_or_comma(right); },
+      append_right_apart<std::string, char>);
   return rewrite_pairs(
       after_non_digit, [](char left, char right) { return is_period_or_comma(left) && !is_digit(right); },
       append_left_apart<std::string, char>);
@@ -99,7 +100,8 @@ std::string space_out_periods_and_commas(const std::string& line) {
 
 std::string space_out_hyphens_after_digits(const std::string& line) {
   return rewrite_pairs(
-      line, [](char left, char right) { return is_digit(left) && right == '-'; }, append_right_apart<std::string, char>);
+      line, [](char left, char right) { return is_digit(left) && right == '-'; },
+      append_right_apart<std::string, char>);
 }
 
 // The order matters twice: "-\n" must go before "\n", and "&amp;lt;" becomes "&lt;", then "<".
@@ -159,10 +161,12 @@ bool is_in(char32_t c, uint32_t categories) {
 // line, so that a full stop after a final digit stays with it.
 std::string tokenize_international(std::string_view segment) {
   const std::u32string after_non_number = rewrite_pairs(
-      code_points(segment), [](char32_t left, char32_t right) { return !is_in(left, U_GC_N_MASK) && is_in(right, U_GC_P_MASK); },
+      code_points(segment),
+      [](char32_t left, char32_t right) { return !is_in(left, U_GC_N_MASK) && is_in(right, U_GC_P_MASK); },
       append_right_apart<std::u32string, char32_t>);
   const std::u32string punctuated = rewrite_pairs(
-      after_non_number, [](char32_t left, char32_t right) { return is_in(left, U_GC_P_MASK) && !is_in(right, U_GC_N_MASK); },
+      after_non_number,
+      [](char32_t left, char32_t right) { return is_in(left, U_GC_P_MASK) && !is_in(right, U_GC_N_MASK); },
       append_left_apart<std::u32string, char32_t>);
   std::u32string spaced;
   for (const char32_t c : punctuated) {
@@ -184,10 +188,10 @@ std::string tokenize_characters(std::string_view segment) {
 // What sacreBLEU takes for Chinese. Two of its ranges are meant for the supplementary planes but are written so that
 // they cover U+2001 to U+2A6D and U+2F81 to U+2FA1; scores must agree, so they stand here as they act.
 bool is_chinese(char32_t c) {
-  static constexpr char32_t kRanges[][2] = {
-      {0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2FF0, 0x303F}, {0x3100, 0x312F}, {0x31A0, 0x31BF}, {0x31C0, 0x31EF},
-      {0x3200, 0x33FF}, {0x3400, 0x4DB5}, {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9},
-      {0xFE10, 0xFE1F}, {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}};
+  static constexpr char32_t kRanges[][2] = {{0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2FF0, 0x303F}, {0x3100, 0x312F},
+                                            {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x33FF}, {0x3400, 0x4DB5},
+                                            {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9},
+                                            {0xFE10, 0xFE1F}, {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}};
   for (const auto& range : kRanges)
     if (c >= range[0] && c <= range[1]) return true;
   return false;

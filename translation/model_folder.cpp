@@ -33,24 +33,24 @@ constexpr Bounds<int64_t> kAtLeastOne{1};
 constexpr Bounds<double> kProbability{0.0, 0.99};
 
 // A run folder looks like a model folder but has its weights one level down.
-void check_is_model_folder(const std::string& folder) {
+std::string find_weights(const std::string& folder) {
   if (!fs::is_directory(folder)) throw std::runtime_error(fmt::format("{}: no such model folder", folder));
-  if (fs::exists(fs::path(folder) / kWeightsFile)) return;
+  for (const char* file : {kWeightsFile, kNeutralWeightsFile})
+    if (fs::exists(fs::path(folder) / file)) return path_in(folder, file);
   if (fs::exists(fs::path(folder) / "model" / kWeightsFile))
     throw std::runtime_error(
         fmt::format("{0}: is the folder of a training run; its finished model is {0}/model", folder));
   throw std::runtime_error(fmt::format("{}: no model folder, it has no {}", folder, kWeightsFile));
 }
 
-TransformerOptions read_options(const std::string& folder) {
+TransformerOptions read_options(const std::string& text, const std::string& path) {
   ModelConfig config;
   ConfigSchema schema;
   config.declare(schema);
   for (const char* section : {"data", "training", "validation"}) schema.ignore_section(section);
-  const std::string path = path_in(folder, kConfigFile);
   std::string fault;
   try {
-    schema.read_file(path);
+    schema.read_text(text, path);
   } catch (const std::invalid_argument& error) {
     fault = error.what();
   }
@@ -138,22 +138,27 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
                     by_name.begin()->first));
 }
 
-LoadedModel load_model_folder(const std::string& folder, torch::Device device) {
-  check_is_model_folder(folder);
-  Tokenizer tokenizer = Tokenizer::load(folder);
-  const std::string weights_path = path_in(folder, kWeightsFile);
-  Transformer transformer(with_vocabulary(read_options(folder), tokenizer));
-  assign_parameters(transformer, read_tensor_file(weights_path), weights_path);
+LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
+                           const NamedTensors& weights, const std::string& weights_name, torch::Device device) {
+  Transformer transformer(with_vocabulary(read_options(config, config_name), tokenizer));
+  assign_parameters(transformer, weights, weights_name);
   transformer->to(device);
   transformer->eval();
   for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);
-  return {std::move(transformer), std::move(tokenizer)};
+  return {std::move(transformer), std::move(tokenizer), std::move(config)};
+}
+
+LoadedModel load_model_folder(const std::string& folder, torch::Device device) {
+  const std::string weights_path = find_weights(folder);
+  const std::string config_path = path_in(folder, kConfigFile);
+  return assemble_model(Tokenizer::load(folder), read_file(config_path), config_path, read_tensor_file(weights_path),
+                        weights_path, device);
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
-                       const Transformer& transformer) {
+                       const Transformer& transformer, const char* weights_file) {
   tokenizer.save(folder);
-  write_tensor_file(path_in(folder, kWeightsFile), parameters_of(transformer));
+  write_tensor_file(path_in(folder, weights_file), parameters_of(transformer));
   write_file_atomically(path_in(folder, kConfigFile), config);
 }
 

@@ -9,6 +9,10 @@
 
 namespace transmute {
 
+constexpr const char* kConfigFile = "config.yaml";
+constexpr const char* kWeightsFile = "weights.safetensors";
+constexpr const char* kNeutralWeightsFile = "model.safetensors";  ///< what other programs call theirs
+
 /// The YAML keys of a model folder's config, bound to the options: `format_version` at the top level, and the
 /// sections `tokenizer` and `model`. The vocabulary sizes are not among them: the tokenizer has them.
 struct ModelConfig {
@@ -26,15 +30,22 @@ struct ModelConfig {
 struct LoadedModel {
   Transformer transformer;  ///< in eval mode, on the device
   Tokenizer tokenizer;
+  std::string config;  ///< the YAML that it was made with
 };
 
-/// Reads a model folder: `config.yaml`, the tokenizer and `weights.safetensors`.
+/// Reads a model folder: `config.yaml`, the tokenizer and the weights, `weights.safetensors`. Where they are called
+/// `model.safetensors`, as other programs do, they are taken too.
 /// @throws std::runtime_error where a file is missing or damaged, or parts do not fit together.
 LoadedModel load_model_folder(const std::string& folder, torch::Device device);
 
 /// Writes one, file by file; see write_folder_atomically. `config` is the whole resolved YAML.
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
-                       const Transformer& transformer);
+                       const Transformer& transformer, const char* weights_file = kWeightsFile);
+
+/// A model of its parts, however they were stored. `config_name` and `weights_name`: what messages call them.
+/// @throws std::runtime_error where the parts do not fit together.
+LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
+                           const NamedTensors& weights, const std::string& weights_name, torch::Device device);
 
 /// Parameters in the order and under the names of the file format.
 NamedTensors parameters_of(const Transformer& transformer);
@@ -45,8 +56,5 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
 
 /// `options` with the vocabulary sizes and the padding id of `tokenizer`.
 TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer);
-
-constexpr const char* kConfigFile = "config.yaml";
-constexpr const char* kWeightsFile = "weights.safetensors";
 
 }  // namespace transmute

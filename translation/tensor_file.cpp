@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 namespace transmute {
@@ -67,10 +68,34 @@ torch::Dtype parse_dtype(const std::string& path, const std::string& name) {
   throw std::runtime_error(fmt::format("{}: holds a tensor of the unknown type '{}'", path, name));
 }
 
+// The header of the file. The JSON reader refuses names that are no UTF-8; of two equal names it would keep one.
+Json parse_header(const std::string& path, const std::string& text) {
+  if (text.empty() || text.front() != '{') damaged(path, "its header does not begin with '{'");
+  std::vector<std::set<std::string>> names;  // of each object that is open
+  return Json::parse(text, [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) names.emplace_back();
+    if (event == Json::parse_event_t::object_end) names.pop_back();
+    if (event == Json::parse_event_t::key && !names.back().insert(value.get<std::string>()).second)
+      damaged(path, fmt::format("'{}' stands twice in its header", value.get<std::string>()));
+    return true;
+  });
+}
+
+// A whole number, which the JSON reader would also make of 1.5.
+void require_integer(const std::string& path, const std::string& name, const Json& json) {
+  if (!json.is_number_integer()) damaged(path, fmt::format("a size or offset of '{}' is no whole number", name));
+}
+
 Entry parse_entry(const std::string& path, const std::string& name, const Json& json) {
-  Entry entry{name, parse_dtype(path, json.at("dtype").get<std::string>()),
-              json.at("shape").get<std::vector<int64_t>>(), json.at("data_offsets").at(0).get<uint64_t>(),
-              json.at("data_offsets").at(1).get<uint64_t>()};
+  const Json& shape = json.at("shape");
+  const Json& offsets = json.at("data_offsets");
+  for (const Json* numbers : {&shape, &offsets}) {
+    if (!numbers->is_array()) damaged(path, fmt::format("shape and data_offsets of '{}' must be lists", name));
+    for (const Json& number : *numbers) require_integer(path, name, number);
+  }
+  if (offsets.size() != 2) damaged(path, fmt::format("'{}' needs two data_offsets", name));
+  Entry entry{name, parse_dtype(path, json.at("dtype").get<std::string>()), shape.get<std::vector<int64_t>>(),
+              offsets.at(0).get<uint64_t>(), offsets.at(1).get<uint64_t>()};
   uint64_t bytes = c10::elementSize(entry.dtype);
   for (const int64_t size : entry.shape) {
     if (size < 0 || (size > 0 && bytes > (uint64_t{1} << 62) / static_cast<uint64_t>(size)))
@@ -85,8 +110,15 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
 // Sorted by place; they must fill the data part without a gap or an overlap.
 std::vector<Entry> parse_entries(const std::string& path, const Json& header, uint64_t data_bytes) {
   std::vector<Entry> entries;
-  for (const auto& [name, json] : header.items())
-    if (name != kMetadata) entries.push_back(parse_entry(path, name, json));
+  for (const auto& [name, json] : header.items()) {
+    if (name != kMetadata) {
+      entries.push_back(parse_entry(path, name, json));
+      continue;
+    }
+    if (!json.is_object()) damaged(path, "its metadata are no map");
+    for (const auto& [key, value] : json.items())
+      if (!value.is_string()) damaged(path, fmt::format("its metadata's '{}' is no text", key));
+  }
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
   uint64_t position = 0;
   for (const auto& entry : entries) {
@@ -145,7 +177,7 @@ NamedTensors read_tensor_file(const std::string& path) {
   Json header;
   std::vector<Entry> entries;
   try {
-    header = Json::parse(text);
+    header = parse_header(path, text);
     entries = parse_entries(path, header, file_bytes - kLengthBytes - header_bytes);
   } catch (const Json::exception& error) {
     damaged(path, fmt::format("unreadable header: {}", error.what()));

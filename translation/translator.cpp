@@ -5,6 +5,7 @@
 #include <transmute/model/threading.h>
 #include <transmute/translation/device.h>
 #include <transmute/translation/engine.h>
+#include <transmute/translation/load_model.h>
 
 namespace transmute {
 
@@ -22,7 +23,7 @@ struct Translator::State {
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(load_model_folder(model, device), device, options.precision, threads);
+  state_ = std::make_unique<State>(load_model(model, device), device, options.precision, threads);
 }
 
 Translator::~Translator() = default;

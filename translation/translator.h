@@ -63,7 +63,7 @@ struct TranslationHooks {
 /// beyond the texts themselves is bounded by the batch of each thread.
 class Translator {
  public:
-  /// Opens a model folder.
+  /// Opens a model folder, or a file that export_torchscript made.
   /// @throws std::runtime_error where it is missing or damaged; std::invalid_argument for options that cannot
   /// be met.
   explicit Translator(const std::string& model, const TranslatorOptions& options = {});

@@ -98,6 +98,38 @@ TEST_F(TrainedModel, ReadsAndWritesFiles) {
   EXPECT_EQ(read_text(*folder_ / "out.txt"), translate("seven\n").output);
 }
 
+TEST_F(TrainedModel, TranslatesTheSameAsAnExportedFile) {
+  const Outcome exported = run_program_with(
+      {program("export_torchscript"), "--model", *folder_ / "run/model", "--output", *folder_ / "model.pt"});
+  ASSERT_EQ(exported.exit_code, 0) << exported.errors;
+  const std::string input = read_text(*folder_ / "data/test.en");
+  const Outcome of_file = run_program_with({program("translate"), "--model", *folder_ / "model.pt"}, input);
+  EXPECT_EQ(of_file.output, translate(input).output) << of_file.errors;
+}
+
+TEST_F(TrainedModel, ComesBackUnchangedFromTheOtherForms) {
+  const auto convert = [](const std::string& from, const std::string& form, const std::string& to) {
+    const Outcome outcome = run_program_with({program("convert"), "--model", from, "--to", form, "--output", to});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  };
+  convert(*folder_ / "run/model", "safetensors", *folder_ / "neutral");
+  EXPECT_THAT(names_in(*folder_ / "neutral"),
+              ::testing::ElementsAre("config.yaml", "model.safetensors", "tokenizer.model"));
+  convert(*folder_ / "neutral", "folder", *folder_ / "back");
+  for (const char* file : {"config.yaml", "tokenizer.model", "weights.safetensors"})
+    EXPECT_EQ(read_text(*folder_ / "back" + "/" + file), read_text(*folder_ / "run/model" + "/" + file)) << file;
+}
+
+TEST_F(TrainedModel, ConvertReplacesNoFolderOfOtherThings) {
+  const Outcome outcome = run_program_with(
+      {program("convert"), "--model", *folder_ / "run/model", "--to", "folder", "--output", *folder_ / "data"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("is no model folder"));
+  EXPECT_EQ(run_program_with({program("convert"), "--model", *folder_ / "run/model", "--to", "onnx", "--output", "x"})
+                .exit_code,
+            2);
+}
+
 TEST_F(TrainedModel, AnOverLongLineIsTranslatedInPartsAndCounted) {
   std::string line;
   for (int i = 0; i < 30; ++i) line += "seven, ";

@@ -256,8 +256,31 @@ TEST_F(TensorFile, RefusesImpossibleHeaders) {
       {file_of_one("F32", "\"1\"", "[0,4]", 4), "shape that is a text"},
       {file_of_one("F32", "[\"1\"]", "[0,4]", 4), "size that is a text"},
       {file_of_one("F32", "[1]", "[\"0\",\"4\"]", 4), "offsets that are texts"},
+      {file_of_one("F32", "[1.5]", "[0,4]", 4), "size that is no whole number"},
+      {file_of_one("F32", "[1]", "[0.0,4.0]", 4), "offsets that are no whole numbers"},
+      {file_of_one("F32", "[1]", "[0,4,8]", 4), "three offsets"},
+      {file_of_one("F32", "{\"0\":1}", "[0,4]", 4), "shape that is a map"},
+      {file_of("  {}", ""), "blanks before the header"},
+      {file_of("{} {}", ""), "a second header"},
+      {file_of(R"({"__metadata__":5})", ""), "metadata that are a number"},
+      {file_of(R"({"__metadata__":{"version":5}})", ""), "metadata that hold a number"},
   };
   for (const auto& [content, what] : cases) EXPECT_THAT(refusal_of(content), HasSubstr("damaged")) << what;
+}
+
+TEST_F(TensorFile, RefusesANameThatStandsTwice) {
+  const std::string entry = R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  EXPECT_THAT(refusal_of(file_of(R"({"w":)" + entry + R"(,"v":)" + entry + R"(,"w":)" + entry + "}", "")),
+              HasSubstr("'w' stands twice"));
+  EXPECT_THAT(refusal_of(file_of(R"({"w":{"dtype":"U8","dtype":"I8","shape":[0],"data_offsets":[0,0]}})", "")),
+              HasSubstr("'dtype' stands twice"));
+}
+
+TEST_F(TensorFile, RefusesNamesThatAreNoUtf8) {
+  for (const char* name : {"\xff", "\xc3", "\xed\xa0\x80", "\xf8\x88\x80\x80\x80", "\xc0\xaf"})
+    EXPECT_THAT(
+        refusal_of(file_of(R"({")" + std::string(name) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})", "")),
+        HasSubstr("damaged"));
 }
 
 TEST_F(TensorFile, RefusesAnUnknownType) {

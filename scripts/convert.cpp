@@ -1,0 +1,48 @@
+// convert: a model in another form. See --help.
+
+#include <torch/torch.h>
+#include <transmute/common/files.h>
+#include <transmute/scripts/program.h>
+#include <transmute/translation/load_model.h>
+
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <stdexcept>
+
+namespace {
+
+// A folder at `path` would be replaced whole.
+void check_may_replace(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(path) || fs::is_empty(path)) return;
+  const auto holds = [&](const char* file) { return fs::exists(fs::path(path) / file); };
+  if (!holds(transmute::kWeightsFile) && !holds(transmute::kNeutralWeightsFile))
+    throw std::invalid_argument(path + ": exists and is no model folder; name another --output");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Writes a model in another form. 'safetensors' is a folder with model.safetensors, as other programs call it, "
+      "config.yaml and the tokenizer; 'folder' is a model folder. Weights become float32.",
+      "convert");
+  std::string model;
+  std::string output;
+  std::string form;
+  const std::map<std::string, const char*> weights_files{{"folder", transmute::kWeightsFile},
+                                                         {"safetensors", transmute::kNeutralWeightsFile}};
+  app.add_option("--model", model, "a folder of either form, or a file that export_torchscript made")->required();
+  app.add_option("--to", form, "the form to write")->required()->check(CLI::IsMember({"folder", "safetensors"}));
+  app.add_option("--output", output, "the folder to write")->required();
+  return transmute::run_program(app, argc, argv, [&] {
+    check_may_replace(output);
+    const transmute::LoadedModel loaded = transmute::load_model(model, torch::kCPU);
+    transmute::write_folder_atomically(output, [&](const std::string& folder) {
+      transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_files.at(form));
+    });
+    std::cerr << "convert: wrote " << output << '\n';
+    return 0;
+  });
+}

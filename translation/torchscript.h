@@ -1,0 +1,44 @@
+#pragma once
+
+#include <transmute/translation/model_folder.h>
+
+#include <string>
+
+namespace transmute {
+
+enum class TorchScriptPrecision {
+  float32,
+  bfloat16,  ///< half the size; computes in bfloat16, softmax and log-probabilities aside
+  half       ///< for GPUs: LibTorch before 2.1 cannot multiply half matrices on a CPU
+};
+
+struct TorchScriptOptions {
+  TorchScriptPrecision precision = TorchScriptPrecision::float32;  ///< of the stored weights
+};
+
+/// Writes a model as one TorchScript file, atomically. Any program with LibTorch or PyTorch of at least this build's
+/// version runs it, with nothing of transmute: torch::jit::load(path), torch.jit.load(path). Types are named tuples.
+///
+///   translate(sources: List[List[int]], beam_size, num_hypotheses, length_alpha, max_extra_length, batch_size,
+///             batch_tokens) -> List[List[Hypothesis(ids, score, log_probability, alignment)]]
+///   greedy(sources: List[List[int]], max_extra_length, batch_size, batch_tokens) -> List[List[int]]
+///   encode(source: Tensor) -> EncodedSource(memory, mask)
+///   start_decoding(EncodedSource) -> DecoderCache
+///   decode_step(ids: Tensor, DecoderCache) -> DecoderStep(log_probabilities, alignment, cache)
+///   select(DecoderCache, sentences: Tensor, parents: Tensor) -> DecoderCache
+///   forward(source: Tensor, target_in: Tensor) -> logits
+///
+/// Defaults are those of SearchOptions and TranslationOptions; torchscript/types.py, transformer.py and search.py say
+/// what each is. Sources are ids without begin and end. Parameters have the names of a model folder's. Extra files:
+/// `config.yaml`, `tokenizer.model` (or `tokenizer.source.model` and `tokenizer.target.model`), and `transmute.json`
+/// with format_version, special_ids, precision and a checksum.
+///
+/// `model`: anything that load_model opens.
+/// @throws std::runtime_error where the model cannot be read or the file not be written.
+void export_torchscript(const std::string& model, const std::string& output, const TorchScriptOptions& options = {});
+
+/// Opens such a file as a native model: weights as float32, config and tokenizer from the extra files.
+/// @throws std::runtime_error where the file is missing, damaged, of another version or not from export_torchscript.
+LoadedModel load_torchscript_model(const std::string& path, torch::Device device);
+
+}  // namespace transmute

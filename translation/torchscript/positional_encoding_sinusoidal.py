@@ -1,0 +1,12 @@
+class PositionalEncoding:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same), section 3.5."""
+
+    def forward(self, first: int, length: int) -> Tensor:
+        """Vectors of the positions first ... first+length-1: [length,D]; those beyond the table are computed."""
+        if first + length <= self.sinusoids.size(0):
+            return self.sinusoids[first : first + length]
+        width = self.sinusoids.size(1)
+        position = torch.arange(first, first + length, dtype=torch.float64).unsqueeze(1)  # [L,1]
+        exponent = torch.arange(0, width, 2, dtype=torch.float64) / float(width)
+        angle = position * torch.pow(10000.0, exponent).reciprocal()  # [L,D/2]
+        return torch.stack([angle.sin(), angle.cos()], -1).flatten(1).to(torch.float32).to(self.sinusoids)

@@ -1,0 +1,211 @@
+#include <transmute/translation/torchscript/script_transformer.h>
+
+#include <torch/torch.h>
+#include <transmute/tokenizer/special_ids.h>
+#include <transmute/translation/torchscript/compiler.h>
+
+#include <cmath>
+#include <unordered_map>
+
+namespace transmute::torchscript {
+
+namespace {
+
+using torch::jit::Module;
+
+std::string file_of(ScoreFunction function) {
+  switch (function) {
+    case ScoreFunction::scaled_dot_product:
+      return "attention_score_scaled_dot_product";
+    case ScoreFunction::dot_product:
+      return "attention_score_dot_product";
+    case ScoreFunction::additive:
+      return "attention_score_additive";
+    case ScoreFunction::bilinear:
+      return "attention_score_bilinear";
+    case ScoreFunction::uniform:
+      break;
+  }
+  return "attention_score_uniform";
+}
+
+std::string file_of(NormPosition position) {
+  return position == NormPosition::pre ? "residual_norm_pre" : "residual_norm_post";
+}
+
+std::string file_of(PositionalEncodingKind kind) {
+  return kind == PositionalEncodingKind::learned ? "positional_encoding_learned" : "positional_encoding_sinusoidal";
+}
+
+std::string file_of(EmbeddingTying tying) {
+  switch (tying) {
+    case EmbeddingTying::all:
+      return "embedding_tying_all";
+    case EmbeddingTying::target_output:
+      return "embedding_tying_target_output";
+    case EmbeddingTying::none:
+      break;
+  }
+  return "embedding_tying_none";
+}
+
+void set(Module& module, const char* name, double value) {
+  module.register_attribute(name, c10::FloatType::get(), value);
+}
+
+void set(Module& module, const char* name, int64_t value) {
+  module.register_attribute(name, c10::IntType::get(), value);
+}
+
+// Walks the tree of modules; `path` is where in the C++ module the parameters are.
+class Converter {
+ public:
+  Converter(const Transformer& transformer, torch::Dtype dtype) : options_(transformer->options) {
+    for (const auto& item : transformer->named_parameters())
+      tensors_[item.key()] = item.value().detach().to(torch::kCPU, dtype);
+    for (const auto& item : transformer->named_buffers())
+      tensors_[item.key()] = item.value().detach().to(torch::kCPU, dtype);
+  }
+
+  Module transformer() {
+    return compiler_.make("Transformer", {file_of(options_.embedding_tying), "transformer", "search"},
+                          [&](Module& module) {
+                            if (options_.embedding_tying == EmbeddingTying::all) {
+                              module.register_module("embedding", with_weight("Embedding", "embedding"));
+                            } else {
+                              module.register_module("source_embedding", with_weight("Embedding", "source_embedding"));
+                              module.register_module("target_embedding", with_weight("Embedding", "target_embedding"));
+                            }
+                            if (options_.embedding_tying == EmbeddingTying::none)
+                              module.register_module("output", with_weight("Projection", "output"));
+                            module.register_module("source_positions", positions("source_positions"));
+                            module.register_module("target_positions", positions("target_positions"));
+                            module.register_module("encoder", encoder("encoder"));
+                            module.register_module("decoder", decoder("decoder"));
+                            set(module, "embedding_scale", std::sqrt(static_cast<double>(options_.d_model)));
+                            set(module, "source_vocab_size", options_.source_vocab_size);
+                            set(module, "padding_id", options_.padding_id);
+                            set(module, "unknown_id", special_ids::kUnknown);
+                            set(module, "begin_id", special_ids::kBegin);
+                            set(module, "end_id", special_ids::kEnd);
+                          });
+  }
+
+ private:
+  // Registers path.name where the C++ module has it.
+  bool add_tensor(Module& module, const std::string& path, const char* name, bool is_buffer = false) {
+    const auto found = tensors_.find(path + "." + name);
+    if (found == tensors_.end()) return false;
+    module.register_parameter(name, found->second, is_buffer);
+    return true;
+  }
+
+  Module with_weight(const char* name, const std::string& path) {
+    return compiler_.make(name, {std::string(name) == "Embedding" ? "embedding" : "projection"},
+                          [&](Module& module) { add_tensor(module, path, "weight"); });
+  }
+
+  Module linear(const std::string& path) {
+    return compiler_.make("Linear", {"linear"}, [&](Module& module) {
+      add_tensor(module, path, "weight");
+      add_tensor(module, path, "bias");
+    });
+  }
+
+  Module norm(const char* name, const std::string& file, const std::string& path) {
+    return compiler_.make(name, {file}, [&](Module& module) {
+      add_tensor(module, path, "weight");
+      add_tensor(module, path, "bias");
+      set(module, "epsilon", options_.norm_epsilon);
+    });
+  }
+
+  Module residual_norm(const std::string& path) { return norm("ResidualNorm", file_of(options_.norm_position), path); }
+
+  Module positions(const std::string& path) {
+    return compiler_.make("PositionalEncoding", {file_of(options_.positional_encoding)}, [&](Module& module) {
+      if (!add_tensor(module, path, "weight")) add_tensor(module, path, "sinusoids", /*is_buffer=*/true);
+    });
+  }
+
+  Module attention(const std::string& path) {
+    return compiler_.make("MultiHeadAttention", {"multi_head_attention"}, [&](Module& module) {
+      for (const char* projection : {"query", "key", "value", "output"})
+        module.register_module(projection, with_weight("Projection", path + "." + projection));
+      module.register_module("pooling", pooling(path + ".pooling"));
+      set(module, "num_heads", options_.num_heads);
+    });
+  }
+
+  Module pooling(const std::string& path) {
+    return compiler_.make("AttentionPooling", {"attention_pooling"}, [&](Module& module) {
+      const auto fill = [&](Module& score) {
+        for (const char* name : {"query_weight", "key_weight", "score_weight", "weight"})
+          add_tensor(score, path + ".score", name);
+        set(score, "scale", 1.0 / std::sqrt(static_cast<double>(options_.d_k)));
+      };
+      module.register_module("score", compiler_.make("AttentionScore", {file_of(options_.score_function)}, fill));
+    });
+  }
+
+  Module feed_forward(const std::string& path) {
+    return compiler_.make("FeedForward", {"feed_forward"}, [&](Module& module) {
+      module.register_module("inner", linear(path + ".inner"));
+      module.register_module("outer", linear(path + ".outer"));
+    });
+  }
+
+  Module encoder_layer(const std::string& path) {
+    return compiler_.make("EncoderLayer", {"encoder_layer"}, [&](Module& module) {
+      module.register_module("self_attention", attention(path + ".self_attention"));
+      module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
+      for (const char* name : {"self_attention_norm", "feed_forward_norm"})
+        module.register_module(name, residual_norm(path + "." + name));
+    });
+  }
+
+  Module decoder_layer(const std::string& path) {
+    return compiler_.make("DecoderLayer", {"decoder_layer"}, [&](Module& module) {
+      for (const char* name : {"self_attention", "cross_attention"})
+        module.register_module(name, attention(path + "." + name));
+      module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
+      for (const char* name : {"self_attention_norm", "cross_attention_norm", "feed_forward_norm"})
+        module.register_module(name, residual_norm(path + "." + name));
+    });
+  }
+
+  template <class MakeLayer>
+  Module stack(const char* name, const char* file, const std::string& path, int64_t num_layers,
+               const MakeLayer& make_layer) {
+    return compiler_.make(name, {file}, [&](Module& module) {
+      module.register_module("layers", compiler_.make(std::string(name) + "Layers", {}, [&](Module& list) {
+        for (int64_t i = 0; i < num_layers; ++i)
+          list.register_module(std::to_string(i), make_layer(path + ".layers." + std::to_string(i)));
+      }));
+      if (options_.norm_position == NormPosition::pre)
+        module.register_module("norm", norm("LayerNorm", "layer_norm", path + ".norm"));
+    });
+  }
+
+  Module encoder(const std::string& path) {
+    return stack("Encoder", "encoder", path, options_.num_encoder_layers,
+                 [&](const std::string& layer) { return encoder_layer(layer); });
+  }
+
+  Module decoder(const std::string& path) {
+    return stack("Decoder", "decoder", path, options_.num_decoder_layers,
+                 [&](const std::string& layer) { return decoder_layer(layer); });
+  }
+
+  const TransformerOptions options_;
+  std::unordered_map<std::string, torch::Tensor> tensors_;
+  Compiler compiler_;
+};
+
+}  // namespace
+
+Module script_transformer(const Transformer& transformer, torch::Dtype dtype) {
+  return Converter(transformer, dtype).transformer();
+}
+
+}  // namespace transmute::torchscript

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <torch/csrc/jit/api/module.h>
+#include <transmute/model/transformer.h>
+
+namespace transmute::torchscript {
+
+/// The same network as a TorchScript module, with the methods of transformer.py and search.py. Parameters have the same
+/// names; they are shared where `dtype` is theirs, else converted.
+torch::jit::Module script_transformer(const Transformer& transformer, torch::Dtype dtype);
+
+}  // namespace transmute::torchscript

@@ -1,0 +1,242 @@
+class Search:
+    """Beam search and greedy search. Sources are ids without begin and end."""
+
+    def translate(
+        self,
+        sources: List[List[int]],
+        beam_size: int = 4,
+        num_hypotheses: int = 1,
+        length_alpha: float = 0.6,
+        max_extra_length: int = 50,
+        batch_size: int = 64,
+        batch_tokens: int = 4096,
+    ) -> List[List[Hypothesis]]:
+        """The num_hypotheses best translations of each source, best first, by beam search with beam_size hypotheses.
+
+        Ranks by log P / ((5 + length) / 6)^length_alpha (Wu et al., 2016, Eq. 14), where length counts the end. A
+        translation has at most max_extra_length tokens more than its source. Padding, begin and unknown are never
+        chosen. Sources of similar length are decoded together, batch_size of them and batch_tokens padded tokens at
+        most."""
+        self.check_options(beam_size, num_hypotheses, length_alpha, max_extra_length, batch_size, batch_tokens)
+        self.check_sources(sources)
+        nothing: List[Hypothesis] = []
+        results = [nothing for _ in range(len(sources))]
+        order = self.longest_first(sources)
+        first = 0
+        while first < len(order):
+            padded_length = len(sources[order[first]]) + 1
+            rows = max(1, min(batch_size, batch_tokens // padded_length))
+            chosen = order[first : first + rows]
+            found = self.search(
+                [sources[i] for i in chosen], beam_size, num_hypotheses, length_alpha, max_extra_length
+            )
+            for i in range(len(chosen)):
+                results[chosen[i]] = found[i]
+            first += rows
+        return results
+
+    def greedy(
+        self,
+        sources: List[List[int]],
+        max_extra_length: int = 50,
+        batch_size: int = 64,
+        batch_tokens: int = 4096,
+    ) -> List[List[int]]:
+        """The ids of each source's translation, always taking the most probable token."""
+        found = self.translate(
+            sources, 1, 1, max_extra_length=max_extra_length, batch_size=batch_size, batch_tokens=batch_tokens
+        )
+        return [hypotheses[0].ids for hypotheses in found]
+
+    def check_options(
+        self,
+        beam_size: int,
+        num_hypotheses: int,
+        length_alpha: float,
+        max_extra_length: int,
+        batch_size: int,
+        batch_tokens: int,
+    ) -> None:
+        if beam_size < 1:
+            raise ValueError("beam_size must be at least 1, not {}".format(beam_size))
+        if num_hypotheses < 1 or num_hypotheses > beam_size:
+            raise ValueError(
+                "num_hypotheses must lie between 1 and beam_size ({}), not {}".format(beam_size, num_hypotheses)
+            )
+        if length_alpha < 0.0:
+            raise ValueError("length_alpha must not be negative, not {}".format(length_alpha))
+        if max_extra_length < 0:
+            raise ValueError("max_extra_length must not be negative, not {}".format(max_extra_length))
+        if batch_size < 1 or batch_tokens < 1:
+            raise ValueError("batch_size and batch_tokens must be at least 1")
+
+    def check_sources(self, sources: List[List[int]]) -> None:
+        for i in range(len(sources)):
+            if len(sources[i]) > 0:
+                low, high = min(sources[i]), max(sources[i])
+                if low < 0 or high >= self.source_vocab_size:
+                    raise ValueError(
+                        "source {} holds id {}, outside the vocabulary of {}".format(
+                            i, low if low < 0 else high, self.source_vocab_size
+                        )
+                    )
+
+    def longest_first(self, sources: List[List[int]]) -> List[int]:
+        lengths = torch.tensor([len(source) for source in sources], dtype=torch.int64)
+        order: List[int] = torch.sort(lengths, stable=True, dim=0, descending=True)[1].tolist()
+        return order
+
+    def length_penalty(self, length: int, alpha: float) -> float:
+        return ((5.0 + float(length)) / 6.0) ** alpha
+
+    def padded(self, sources: List[List[int]]) -> Tensor:
+        """Each source followed by the end, filled up to the longest: [B,S]."""
+        longest = max([len(source) for source in sources])
+        rows: List[List[int]] = []
+        for source in sources:
+            rows.append(source + [self.end_id] + [self.padding_id for _ in range(longest - len(source))])
+        return torch.tensor(rows, dtype=torch.int64)
+
+    def finish(
+        self,
+        finished: List[FinishedHypothesis],
+        hypothesis: LiveHypothesis,
+        row: int,
+        log_probability: float,
+        num_hypotheses: int,
+        length_alpha: float,
+    ) -> None:
+        """Puts an ended hypothesis into its place among the best, which stay sorted."""
+        score = log_probability / self.length_penalty(len(hypothesis.ids) + 1, length_alpha)
+        place = len(finished)
+        while place > 0 and finished[place - 1].score < score:
+            place -= 1
+        finished.insert(place, FinishedHypothesis(hypothesis.ids, hypothesis.rows + [row], log_probability, score))
+        if len(finished) > num_hypotheses:
+            finished.pop()
+
+    def search(
+        self,
+        sources: List[List[int]],
+        beam_size: int,
+        num_hypotheses: int,
+        length_alpha: float,
+        max_extra_length: int,
+    ) -> List[List[Hypothesis]]:
+        """Decodes one batch. A sentence is done when no live hypothesis can still rank among the best num_hypotheses,
+        however long it becomes (greedy search: at the first end). At the maximum length the end is forced."""
+        never = float("-inf")
+        cache = self.start_decoding(self.encode(self.padded(sources)))
+        no_ids: List[int] = []
+        live: List[List[LiveHypothesis]] = []
+        finished: List[List[FinishedHypothesis]] = []
+        for _ in sources:
+            none_yet: List[FinishedHypothesis] = []
+            live.append([LiveHypothesis(no_ids, no_ids, 0.0)])
+            finished.append(none_yet)
+
+        searching = [s for s in range(len(sources))]
+        alignments: List[Tensor] = []  # of each step, [B*N,S]
+        first_row = 0  # of the present step, among the rows of all steps
+        beam = 1
+        length = 0
+        ids = torch.full([len(sources), 1], self.begin_id, dtype=torch.int64)
+        totals = torch.zeros([len(sources), 1, 1])  # log-probabilities so far; -inf for the repeats that fill a beam
+        while len(searching) > 0:
+            step = self.decode_step(ids, cache)
+            alignments.append(step.alignment.flatten(0, 1).cpu())
+            ends: List[List[float]] = step.log_probabilities[:, :, self.end_id].cpu().tolist()
+
+            # The 2N best continuations of each sentence, best first; N of them at most can be ends.
+            vocabulary = step.log_probabilities.size(2)
+            sums = step.log_probabilities + totals.to(step.log_probabilities.device)
+            for token in [self.padding_id, self.unknown_id, self.begin_id]:
+                sums.select(2, token).fill_(never)
+            count = min(2 * beam_size, beam * vocabulary)
+            best_values, best_indices = sums.flatten(1).topk(count, 1)
+            values: List[List[float]] = best_values.cpu().tolist()
+            indices: List[List[int]] = best_indices.cpu().tolist()
+
+            kept: List[int] = []
+            remaining: List[int] = []
+            for b in range(len(searching)):
+                sentence = searching[b]
+                parents = live[sentence]
+                row = first_row + b * beam
+                next_live: List[LiveHypothesis] = []
+                max_length = len(sources[sentence]) + max_extra_length
+                if length >= max_length:
+                    for n in range(len(parents)):
+                        log_probability = parents[n].log_probability + ends[b][n]
+                        if log_probability > never:
+                            self.finish(
+                                finished[sentence], parents[n], row + n, log_probability, num_hypotheses, length_alpha
+                            )
+                else:
+                    rank = 0
+                    while rank < count and len(next_live) < beam_size:
+                        log_probability = values[b][rank]
+                        n = indices[b][rank] // vocabulary
+                        token = indices[b][rank] % vocabulary
+                        if log_probability > never:
+                            if token != self.end_id:
+                                ids_with_it = parents[n].ids + [token]
+                                next_live.append(
+                                    LiveHypothesis(ids_with_it, parents[n].rows + [row + n], log_probability)
+                                )
+                            elif rank < beam_size:
+                                # An end below the beam would not have been kept either, had it been another token.
+                                self.finish(
+                                    finished[sentence],
+                                    parents[n],
+                                    row + n,
+                                    log_probability,
+                                    num_hypotheses,
+                                    length_alpha,
+                                )
+                        rank += 1
+                live[sentence] = next_live
+
+                done = len(next_live) == 0
+                if not done and len(finished[sentence]) >= num_hypotheses:
+                    # Log-probabilities only fall, and the penalty is largest at the maximum length.
+                    best_possible = next_live[0].log_probability / self.length_penalty(max_length + 1, length_alpha)
+                    done = beam_size == 1 or best_possible <= finished[sentence][-1].score
+                if not done:
+                    kept.append(b)
+                    remaining.append(sentence)
+
+            # Sentences whose beam is not full repeat their first hypothesis.
+            last_ids: List[int] = []
+            last_totals: List[float] = []
+            last_rows: List[int] = []
+            for sentence in remaining:
+                hypotheses = live[sentence]
+                for n in range(beam_size):
+                    hypothesis = hypotheses[n if n < len(hypotheses) else 0]
+                    last_ids.append(hypothesis.ids[-1])
+                    last_rows.append(hypothesis.rows[-1] - first_row)
+                    last_totals.append(hypothesis.log_probability if n < len(hypotheses) else never)
+            first_row += len(searching) * beam
+            searching = remaining
+            beam = beam_size
+            length += 1
+            if len(searching) > 0:
+                ids = torch.tensor(last_ids, dtype=torch.int64).view([-1, beam])
+                totals = torch.tensor(last_totals, dtype=torch.float32).view([-1, beam, 1])
+                cache = self.select(
+                    step.cache, torch.tensor(kept, dtype=torch.int64), torch.tensor(last_rows, dtype=torch.int64)
+                )
+
+        rows = torch.cat(alignments)  # [all rows of all steps, S]
+        results: List[List[Hypothesis]] = []
+        for b in range(len(sources)):
+            best: List[Hypothesis] = []
+            for hypothesis in finished[b]:
+                chosen = torch.tensor(hypothesis.rows, dtype=torch.int64)
+                alignment = rows.index_select(0, chosen)[:, : len(sources[b]) + 1].contiguous()
+                best.append(
+                    Hypothesis(hypothesis.ids, hypothesis.score, hypothesis.log_probability, alignment)
+                )
+            results.append(best)
+        return results

@@ -1,0 +1,46 @@
+class Transformer:
+    """The network of the paper's section 3. Results are on the model's device; ids may be anywhere."""
+
+    def encode(self, source: Tensor) -> EncodedSource:
+        """source: [B,S] int64 ids, each row a sentence and the end, filled up with padding_id."""
+        vectors = self.embed_source(source)
+        positions = self.source_positions(0, source.size(1))
+        mask = (source != self.padding_id).unsqueeze(1).unsqueeze(1).to(vectors.device)
+        return EncodedSource(self.encoder(torch.add(positions, vectors, alpha=self.embedding_scale), mask), mask)
+
+    def forward(self, source: Tensor, target_in: Tensor) -> Tensor:
+        """Teacher forcing. source: [B,S] as for encode, target_in: [B,T] ids that begin with begin_id; result: logits
+        [B,T,V]."""
+        encoded = self.encode(source)
+        positions = self.target_positions(0, target_in.size(1))
+        x = torch.add(positions, self.embed_target(target_in), alpha=self.embedding_scale)
+        return self.project(self.decoder(x, encoded.memory, encoded.mask))
+
+    def start_decoding(self, source: EncodedSource) -> DecoderCache:
+        """A cache of one hypothesis per sentence, with no token decoded yet."""
+        return self.decoder.start(source)
+
+    def decode_step(self, ids: Tensor, cache: DecoderCache) -> DecoderStep:
+        """Extends N hypotheses per sentence by a token. ids: [B,N], the token that each ended with, at first
+        begin_id."""
+        position = self.target_positions(cache.length, 1)  # [1,D]: all hypotheses stand at the same position
+        x = torch.add(position, self.embed_target(ids), alpha=self.embedding_scale)
+        states, weights, next_cache = self.decoder.step(x, cache)
+        log_probabilities = torch.log_softmax(self.project(states), -1, dtype=torch.float32)
+        return DecoderStep(log_probabilities, weights.to(torch.float32).mean(1), next_cache)
+
+    def select(self, cache: DecoderCache, sentences: Tensor, parents: Tensor) -> DecoderCache:
+        """The cache of other hypotheses, N' per sentence: `sentences` [B'] picks those that stay, `parents` [B'*N']
+        says which old row (b*N + n) each new one continues."""
+        mask = cache.mask
+        cross_keys = cache.cross_keys
+        cross_values = cache.cross_values
+        parents = parents.to(mask.device)
+        self_keys = [key.index_select(0, parents) for key in cache.self_keys]
+        self_values = [value.index_select(0, parents) for value in cache.self_values]
+        if sentences.size(0) < mask.size(0):
+            sentences = sentences.to(mask.device)
+            mask = mask.index_select(0, sentences)
+            cross_keys = [key.index_select(0, sentences) for key in cross_keys]
+            cross_values = [value.index_select(0, sentences) for value in cross_values]
+        return DecoderCache(self_keys, self_values, cross_keys, cross_values, mask, cache.length)

@@ -1,0 +1,46 @@
+# The values that cross the methods' borders. Letters: B batch, S source length, T target length, D d_model, H heads,
+# K d_k, F d_ff, V vocabulary, N beam.
+#
+# The files of this folder are Python as TorchScript understands it, compiled into the library and from there into each
+# exported model. Each class holds the methods of one module; parameters, sub-modules and numbers such as `num_heads`
+# are registered by the exporter. Free functions are those of torch (aten).
+
+
+class EncodedSource(NamedTuple):
+    memory: Tensor  # [B,S,D]
+    mask: Tensor  # [B,1,1,S] bool, true = may attend
+
+
+class DecoderCache(NamedTuple):
+    self_keys: List[Tensor]  # of each layer, [B*N,H,t,K]: the tokens so far, one row per hypothesis
+    self_values: List[Tensor]  # [B*N,H,t,Kv]
+    cross_keys: List[Tensor]  # [B,H,S,K]: the source, one row per sentence, shared by its N hypotheses
+    cross_values: List[Tensor]  # [B,H,S,Kv]
+    mask: Tensor  # [B,1,1,S]
+    length: int  # tokens decoded so far
+
+
+class DecoderStep(NamedTuple):
+    log_probabilities: Tensor  # [B,N,V] float32, of the next token
+    alignment: Tensor  # [B,N,S] float32: attention to the source in the last layer, averaged over heads
+    cache: DecoderCache
+
+
+class Hypothesis(NamedTuple):
+    ids: List[int]  # without begin and end
+    score: float  # log_probability / length penalty: what ranks
+    log_probability: float  # natural logarithm, the end included
+    alignment: Tensor  # [len(ids)+1, source length+1] float32 on the CPU, the ends included; rows sum to 1
+
+
+class LiveHypothesis(NamedTuple):
+    ids: List[int]
+    rows: List[int]  # for each token, where its alignment is among those of all steps
+    log_probability: float
+
+
+class FinishedHypothesis(NamedTuple):
+    ids: List[int]
+    rows: List[int]  # one more, the end's
+    log_probability: float
+    score: float
