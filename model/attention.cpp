@@ -154,8 +154,8 @@ torch::Tensor MultiHeadAttentionImpl::fused_heads(const torch::Tensor& query_inp
   if (query_input.is_same(memory))
     return kernels::self_attention(kernels::packed_linear(query_input, query->weight, key->weight, value->weight), mask,
                                    layout);
-  return kernels::cross_attention(query(query_input), kernels::packed_linear(memory, key->weight, value->weight), mask,
-                                  layout);
+  return kernels::cross_attention(kernels::packed_linear(query_input, query->weight),
+                                  kernels::packed_linear(memory, key->weight, value->weight), mask, layout);
 }
 
 AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input, const torch::Tensor& memory,
@@ -165,7 +165,7 @@ AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input
   TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model, "multi-head attention needs a memory [B,S,",
                     options.d_model, "], not ", memory.sizes());
   if (return_weights == ReturnWeights::no && fuses(query_input, mask))
-    return {output(fused_heads(query_input, memory, mask)), {}};
+    return {kernels::packed_linear(fused_heads(query_input, memory, mask), output->weight), {}};
   return attend(query_input, project_memory(memory), mask, return_weights);
 }
 

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 #include <transmute/model/kernels/feed_forward.h>
+#include <transmute/model/kernels/packed_linear.h>
 
 namespace transmute {
 
@@ -23,7 +24,7 @@ torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
 SublayerOutput FeedForwardImpl::without_last_bias(const torch::Tensor& x) {
   const torch::Tensor hidden =
       kernels::linear_relu_dropout(x, inner->weight, inner->bias, is_training() ? dropout_ : 0.0);
-  return {torch::linear(hidden, outer->weight), outer->bias};
+  return {kernels::packed_linear(hidden, outer->weight), outer->bias};
 }
 
 }  // namespace transmute

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/rows.h>
+#include <transmute/model/kernels/row_products.h>
 
 #include <algorithm>
 
@@ -32,11 +33,13 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
                                const torch::Tensor& weight, const torch::Tensor& given_targets, double smoothing,
                                int64_t ignored, double factor, bool differentiate) {
-    const torch::Tensor states = given_states.contiguous();
-    const torch::Tensor targets = given_targets.contiguous();
-    const int64_t rows = states.size(0);
     const int64_t vocabulary = weight.size(0);
-    check_targets(targets, vocabulary, ignored);
+    check_targets(given_targets.contiguous(), vocabulary, ignored);
+    const torch::Tensor states = with_whole_steps(given_states.contiguous());
+    const int64_t rows = states.size(0);
+    torch::Tensor targets = given_targets.contiguous();
+    if (targets.size(0) < rows)
+      targets = torch::cat({targets, torch::full({rows - targets.size(0)}, ignored, torch::kLong)});
     const int64_t chunk_size = std::max<int64_t>(1, std::min(rows, chunk_tokens(states)));
     torch::Tensor states_gradient, weight_gradient;
     if (differentiate) states_gradient = torch::empty_like(states);
@@ -60,11 +63,14 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
       torch::mm_out(chunk_gradient, logits.t(), weight);
       if (begin == 0) {
         weight_gradient = torch::mm(logits, chunk);
+      } else if (states.scalar_type() == torch::kBFloat16) {  // see row_products.h: no addend for oneDNN
+        weight_gradient.add_(torch::mm(logits, chunk));
       } else {
         weight_gradient.addmm_(logits, chunk);
       }
     }
     if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);
+    if (differentiate) states_gradient = states_gradient.narrow(0, 0, given_states.size(0));
     context->save_for_backward({states_gradient, weight_gradient});
     return torch::scalar_tensor(loss * factor, torch::kFloat);
   }

@@ -4,6 +4,7 @@
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/rows.h>
+#include <transmute/model/kernels/row_products.h>
 
 namespace transmute::kernels {
 
@@ -13,7 +14,9 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& weight, const torch::Tensor& given_bias, double probability) {
     const torch::Tensor bias = as_float(given_bias);
-    torch::Tensor hidden = torch::linear(x, weight);  // [...,F]
+    auto sizes = x.sizes().vec();
+    sizes.back() = weight.size(0);
+    torch::Tensor hidden = rows_by_transposed(x.reshape({-1, x.size(-1)}), weight).view(sizes);  // [...,F]
     const DropoutDraw draw = DropoutDraw::next(probability, true);
     const MaskKeys mask(draw, hidden.numel());
     with_element_type(hidden, [&](auto element) {
@@ -41,8 +44,8 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
                                      rows, columns, data_of<T>(incoming), data_of<T>(gradient),
                                      data_of<float>(bias_gradient));
     });
-    const torch::Tensor weight_gradient = torch::mm(gradient.t(), x.reshape({rows, x.size(-1)}));  // [F,D]
-    return {torch::mm(gradient, weight).view(x.sizes()), weight_gradient, bias_gradient, {}};
+    const torch::Tensor weight_gradient = outer_products(gradient, x.reshape({rows, x.size(-1)}));  // [F,D]
+    return {rows_by(gradient, weight).view(x.sizes()), weight_gradient, bias_gradient, {}};
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 #include <transmute/model/kernels/kernel_tensors.h>
+#include <transmute/model/kernels/row_products.h>
 
 #include <vector>
 
@@ -26,15 +27,20 @@ torch::Tensor rows_of(const std::vector<torch::Tensor>& weights) {
 
 std::vector<torch::Tensor> defined_ones(const torch::Tensor& first, const torch::Tensor& second,
                                         const torch::Tensor& third) {
-  if (third.defined()) return {first, second, third};
-  return {first, second};
+  std::vector<torch::Tensor> defined = {first};
+  for (const auto& weight : {second, third})
+    if (weight.defined()) defined.push_back(weight);
+  return defined;
 }
 
 struct PackedLinear : torch::autograd::Function<PackedLinear> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
-                               const torch::Tensor& first, const torch::Tensor& second, const MaybeTensor& third) {
-    context->save_for_backward({x, first, second, or_undefined(third)});
-    return torch::linear(x, rows_of(defined_ones(first, second, or_undefined(third))));
+                               const torch::Tensor& first, const MaybeTensor& second, const MaybeTensor& third) {
+    context->save_for_backward({x, first, or_undefined(second), or_undefined(third)});
+    const torch::Tensor weight = rows_of(defined_ones(first, or_undefined(second), or_undefined(third)));
+    auto sizes = x.sizes().vec();
+    sizes.back() = weight.size(0);
+    return rows_by_transposed(x.reshape({-1, x.size(-1)}), weight).view(sizes);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -42,9 +48,10 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
     const auto saved = context->get_saved_variables();
     const torch::Tensor& x = saved[0];
     const auto weights = defined_ones(saved[1], saved[2], saved[3]);
-    const torch::Tensor gradient = gradients[0].reshape({-1, gradients[0].size(-1)});                     // [N,outputs]
-    const torch::Tensor to_weights = torch::mm(gradient.t(), x.reshape({gradient.size(0), x.size(-1)}));  // [outputs,D]
-    torch::autograd::variable_list result = {torch::mm(gradient, rows_of(weights)).view(x.sizes()), {}, {}, {}};
+    const torch::Tensor gradient = gradients[0].reshape({-1, gradients[0].size(-1)});  // [N,outputs]
+    const torch::Tensor to_weights =
+        outer_products(gradient, x.reshape({gradient.size(0), x.size(-1)}));  // [outputs,D]
+    torch::autograd::variable_list result = {rows_by(gradient, rows_of(weights)).view(x.sizes()), {}, {}, {}};
     int64_t row = 0;
     for (size_t i = 0; i < weights.size(); ++i) {
       result[i + 1] = to_weights.narrow(0, row, weights[i].size(0));
@@ -60,7 +67,7 @@ torch::Tensor packed_linear(const torch::Tensor& x, const torch::Tensor& first, 
                             const torch::Tensor& third) {
   // Elsewhere LibTorch may be casting (autocast), which a backward pass of our own would not see.
   if (!x.device().is_cpu()) return torch::linear(x, torch::cat(defined_ones(first, second, third)));
-  return PackedLinear::apply(x, first, second, if_defined(third));
+  return PackedLinear::apply(x, first, if_defined(second), if_defined(third));
 }
 
 void pack(const std::vector<torch::Tensor>& parameters) {

@@ -8,8 +8,8 @@ namespace transmute::kernels {
 
 /// The products of one input with several matrices, side by side: x Wᵢᵀ, [...,sum of outputs], in one product.
 /// x: [...,D], weights: [outputᵢ,D]. Matrices that lie one behind the other in memory, as pack() puts them, are
-/// used where they are; others are copied together first.
-torch::Tensor packed_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second,
+/// used where they are; others are copied together first. One matrix will do.
+torch::Tensor packed_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second = {},
                             const torch::Tensor& third = {});
 
 /// Moves the numbers of some parameters into one piece of memory, one behind the other.

@@ -291,8 +291,8 @@ TEST(FusedKernels, TakeInputThatIsNotContiguous) {
   const auto equal = [](const torch::Tensor& a, const torch::Tensor& b) { return torch::equal(a, b); };
   const torch::Tensor xc = x.contiguous();
   const torch::Tensor yc = y.contiguous();
-  EXPECT_TRUE(equal(residual_norm(x, {y}, norm), residual_norm(xc, {yc}, norm)));
-  EXPECT_TRUE(equal(residual_add(x, {y}), residual_add(xc, {yc})));
+  EXPECT_TRUE(equal(residual_norm(x, {y, {}}, norm), residual_norm(xc, {yc, {}}, norm)));
+  EXPECT_TRUE(equal(residual_add(x, {y, {}}), residual_add(xc, {yc, {}})));
   EXPECT_TRUE(equal(self_attention(x, {}, layout), self_attention(xc, {}, layout)));
 }
 

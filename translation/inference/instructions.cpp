@@ -33,6 +33,7 @@ Instructions find() {
     case kernels::Simd::avx2:
       return Instructions::avx2;
     case kernels::Simd::avx512:
+    case kernels::Simd::avx512_bf16:
       break;
   }
 #if defined(__x86_64__)

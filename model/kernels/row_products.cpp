@@ -1,0 +1,63 @@
+#include <transmute/model/kernels/row_products.h>
+
+#include <torch/torch.h>
+
+namespace transmute::kernels {
+
+namespace {
+
+bool goes_by_steps(const torch::Tensor& x) {
+  return x.device().is_cpu() && x.scalar_type() == torch::kBFloat16;
+}
+
+// Rows from `begin` on, and zeros up to one step.
+torch::Tensor last_step(const torch::Tensor& x, int64_t begin) {
+  torch::Tensor step = torch::zeros({kRowStep, x.size(1)}, x.options());
+  step.narrow(0, 0, x.size(0) - begin).copy_(x.narrow(0, begin, x.size(0) - begin));
+  return step;
+}
+
+// x · matrix; only x has a row for each token.
+torch::Tensor by_steps(const torch::Tensor& x, const torch::Tensor& matrix) {
+  const int64_t rows = x.size(0);
+  const int64_t whole = rows / kRowStep * kRowStep;
+  if (!goes_by_steps(x) || whole == rows) return torch::mm(x, matrix);
+  torch::Tensor product = torch::empty({rows, matrix.size(1)}, x.options());
+  if (whole > 0) {
+    torch::Tensor whole_steps = product.narrow(0, 0, whole);
+    torch::mm_out(whole_steps, x.narrow(0, 0, whole), matrix);
+  }
+  product.narrow(0, whole, rows - whole).copy_(torch::mm(last_step(x, whole), matrix).narrow(0, 0, rows - whole));
+  return product;
+}
+
+}  // namespace
+
+torch::Tensor rows_by_transposed(const torch::Tensor& x, const torch::Tensor& weight) {
+  return by_steps(x, weight.t());
+}
+
+torch::Tensor rows_by(const torch::Tensor& x, const torch::Tensor& weight) {
+  return by_steps(x, weight);
+}
+
+torch::Tensor outer_products(const torch::Tensor& x, const torch::Tensor& y) {
+  const int64_t rows = x.size(0);
+  const int64_t whole = rows / kRowStep * kRowStep;
+  if (!goes_by_steps(x) || whole == rows) return torch::mm(x.t(), y);
+  torch::Tensor sum = torch::mm(last_step(x, whole).t(), last_step(y, whole));
+  if (whole > 0) sum.add_(torch::mm(x.narrow(0, 0, whole).t(), y.narrow(0, 0, whole)));
+  return sum;
+}
+
+torch::Tensor with_whole_steps(const torch::Tensor& x) {
+  const int64_t rows = x.size(0);
+  const int64_t whole = (rows + kRowStep - 1) / kRowStep * kRowStep;
+  if (!goes_by_steps(x) || whole == rows) return x;
+  torch::Tensor padded = torch::empty({whole, x.size(1)}, x.options());
+  padded.narrow(0, 0, rows).copy_(x);
+  padded.narrow(0, rows, whole - rows).zero_();
+  return padded;
+}
+
+}  // namespace transmute::kernels

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <torch/types.h>
+
+namespace transmute::kernels {
+
+// Products of matrices that have a row for each token of a batch: N changes from batch to batch. oneDNN, which
+// multiplies bfloat16 on the CPU, compiles code for each new shape (milliseconds each, and in 2.7 a primitive that its
+// full cache drops while another thread takes it up is read after its end). So bfloat16 rows on the CPU are multiplied
+// kRowStep at a time, the last ones beside zeros, and a run needs few shapes.
+constexpr int64_t kRowStep = 64;
+
+/// x Wᵀ, [N,M]. x: [N,K], weight: [M,K].
+torch::Tensor rows_by_transposed(const torch::Tensor& x, const torch::Tensor& weight);
+
+/// x W, [N,K]. x: [N,M], weight: [M,K].
+torch::Tensor rows_by(const torch::Tensor& x, const torch::Tensor& weight);
+
+/// The sum over rows of their outer products, xᵀ y, [M,K]. x: [N,M], y: [N,K].
+torch::Tensor outer_products(const torch::Tensor& x, const torch::Tensor& y);
+
+/// `x`, with rows of zeros behind it up to a multiple of kRowStep where its products call for that.
+torch::Tensor with_whole_steps(const torch::Tensor& x);
+
+}  // namespace transmute::kernels
