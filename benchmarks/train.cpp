@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <torch/torch.h>
 #include <transmute/common/random.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>

@@ -4,9 +4,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <torch/torch.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/scripts/program.h>
 #include <transmute/translation/inference/inference_model.h>

@@ -11,7 +11,9 @@ file(WRITE "${OUTPUT}" "// Made by cmake/embed_sources.cmake from ${FOLDER}.
 
 #include <stdexcept>
 
-namespace transmute::torchscript {
+namespace transmute {
+inline namespace v0 {
+namespace torchscript {
 
 const std::string& source(const std::string& name) {
   static const std::map<std::string, std::string> sources{
@@ -21,5 +23,7 @@ ${cases}  };
   return found->second;
 }
 
-}  // namespace transmute::torchscript
+}  // namespace torchscript
+}  // namespace v0
+}  // namespace transmute
 ")

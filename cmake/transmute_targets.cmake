@@ -9,7 +9,9 @@ function(transmute_common_settings target)
   target_compile_features(${target} PUBLIC cxx_std_17)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   # Square roots and comparisons in loops are only vectorised where they need set neither errno nor traps.
-  target_compile_options(${target} PRIVATE -Wall -Wextra -fno-math-errno -fno-trapping-math)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -fno-math-errno -fno-trapping-math
+    # GCC 12 sees ghosts in LibTorch's optional tensors.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   if(TRANSMUTE_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${TRANSMUTE_SANITIZE} -fno-omit-frame-pointer)
     if(TRANSMUTE_SANITIZE MATCHES undefined) # vptr wants type information that LibTorch keeps to itself
@@ -48,12 +50,14 @@ function(transmute_executable name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
   transmute_common_settings(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  # What takes time at run time is in the libraries; here it is compiling.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# Parsing <torch/torch.h> costs ten seconds a file: targets that include it share one precompiled copy.
+# Parsing LibTorch's headers costs ten seconds a file: targets that include them share one precompiled copy.
 function(transmute_precompile_torch target)
   if(target STREQUAL "transmute_model")
-    target_precompile_headers(transmute_model PRIVATE <torch/torch.h>)
+    target_precompile_headers(transmute_model PRIVATE <transmute/model/libtorch.h>)
   else()
     target_precompile_headers(${target} REUSE_FROM transmute_model)
     get_target_property(type ${target} TYPE)

@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -334,4 +335,5 @@ std::string ConfigSchema::to_markdown() const {
   return text;
 }
 
+}  // namespace v0
 }  // namespace transmute

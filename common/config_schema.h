@@ -12,6 +12,7 @@ class Node;
 }
 
 namespace transmute {
+inline namespace v0 {
 
 /// The names that an enum has in YAML, in the order in which messages list them.
 template <class E>
@@ -105,4 +106,5 @@ class ConfigSchema {
 /// The candidate with the smallest edit distance to `word`, or "" where none is near.
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates);
 
+}  // namespace v0
 }  // namespace transmute

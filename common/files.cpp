@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace fs = std::filesystem;
 
@@ -137,4 +138,5 @@ void ensure_writable_folder(const std::string& path) {
   if (::access(path.c_str(), W_OK | X_OK) != 0) fail(path, "the folder cannot be written to");
 }
 
+}  // namespace v0
 }  // namespace transmute

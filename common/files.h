@@ -6,6 +6,7 @@
 #include <string_view>
 
 namespace transmute {
+inline namespace v0 {
 
 /// `folder/name`; an absolute name stays as it is.
 std::string path_in(const std::string& folder, const std::string& name);
@@ -47,4 +48,5 @@ void write_folder_atomically(const std::string& path, const std::function<void(c
 /// @throws std::runtime_error where it cannot be made or written to.
 void ensure_writable_folder(const std::string& path);
 
+}  // namespace v0
 }  // namespace transmute

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -59,4 +60,5 @@ std::string format_count(int64_t count) {
   return digits;
 }
 
+}  // namespace v0
 }  // namespace transmute

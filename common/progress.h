@@ -4,6 +4,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 /// One line at the bottom of a terminal that is drawn over and over; nothing where standard error is no
 /// terminal.
@@ -34,4 +35,5 @@ std::string format_duration(double seconds);
 /// 1234567 -> "1,234,567".
 std::string format_count(int64_t count);
 
+}  // namespace v0
 }  // namespace transmute

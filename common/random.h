@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// The SplitMix64 finaliser (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014):
 /// a bijection whose output bits each depend on every input bit.
@@ -34,4 +35,5 @@ void shuffle(std::vector<T>& items, uint64_t key) {
   }
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 constexpr size_t kBufferBytes = 1 << 18;
@@ -96,4 +97,5 @@ size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+}  // namespace v0
 }  // namespace transmute

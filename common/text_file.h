@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Reads a text file line by line; gzipped files are recognised by their content and unpacked on the way.
 ///
@@ -43,4 +44,5 @@ std::vector<std::string> read_lines(const std::string& path);
 /// Position of the first byte that is not part of well-formed UTF-8, or npos where all of `text` is.
 size_t find_invalid_utf8(std::string_view text);
 
+}  // namespace v0
 }  // namespace transmute

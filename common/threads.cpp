@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 int available_cores() {
   cpu_set_t cores;
@@ -137,4 +138,5 @@ void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& task)
   if (call.error) std::rethrow_exception(call.error);
 }
 
+}  // namespace v0
 }  // namespace transmute

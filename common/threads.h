@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Cores that this process may run on (its CPU affinity counts), at least 1.
 int available_cores();
@@ -87,4 +88,5 @@ class ThreadPool {
   bool stop_ = false;
 };
 
+}  // namespace v0
 }  // namespace transmute

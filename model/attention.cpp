@@ -1,13 +1,14 @@
 #include <transmute/model/attention.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/attention.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/packed_linear.h>
+#include <transmute/model/libtorch.h>
 
 #include <cmath>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -169,4 +170,5 @@ AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input
   return attend(query_input, project_memory(memory), mask, return_weights);
 }
 
+}  // namespace v0
 }  // namespace transmute

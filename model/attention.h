@@ -6,6 +6,7 @@
 #include <transmute/model/options.h>
 
 namespace transmute {
+inline namespace v0 {
 
 /// What attention returns: the weighted sums, and the weights where they were asked for (else undefined).
 struct AttentionResult {
@@ -112,4 +113,5 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
 };
 TORCH_MODULE(MultiHeadAttention);
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,10 +1,11 @@
 #include <transmute/model/decoder.h>
 
-#include <torch/torch.h>
 #include <transmute/model/encoder.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -122,4 +123,5 @@ DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache,
   return result;
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 struct DecoderOutput {
   torch::Tensor states;                      ///< [B,T,D]
@@ -94,4 +95,5 @@ class DecoderImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Decoder);
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,8 +1,9 @@
 #include <transmute/model/encoder.h>
 
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 
 namespace transmute {
+inline namespace v0 {
 
 MultiHeadAttentionOptions attention_options(const TransformerOptions& options) {
   return {options.d_model, options.num_heads,      options.d_k,
@@ -53,4 +54,5 @@ EncoderOutput EncoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
   return result;
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// What a stack returns: its last layer's states [B,S,D] and, where asked for, each layer's attention weights
 /// [B,H,S,S].
@@ -52,4 +53,5 @@ TORCH_MODULE(Encoder);
 MultiHeadAttentionOptions attention_options(const TransformerOptions& options);
 FeedForwardOptions feed_forward_options(const TransformerOptions& options);
 
+}  // namespace v0
 }  // namespace transmute

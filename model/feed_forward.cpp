@@ -1,10 +1,11 @@
 #include <transmute/model/feed_forward.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/feed_forward.h>
 #include <transmute/model/kernels/packed_linear.h>
+#include <transmute/model/libtorch.h>
 
 namespace transmute {
+inline namespace v0 {
 
 FeedForwardImpl::FeedForwardImpl(const FeedForwardOptions& options)
     : inner(register_module("inner", torch::nn::Linear(options.d_model, options.d_ff))),
@@ -27,4 +28,5 @@ SublayerOutput FeedForwardImpl::without_last_bias(const torch::Tensor& x) {
   return {kernels::packed_linear(hidden, outer->weight), outer->bias};
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -6,6 +6,7 @@
 #include <transmute/model/sublayer.h>
 
 namespace transmute {
+inline namespace v0 {
 
 struct FeedForwardOptions {
   int64_t d_model = 512;
@@ -32,4 +33,5 @@ class FeedForwardImpl : public torch::nn::Module {
 };
 TORCH_MODULE(FeedForward);
 
+}  // namespace v0
 }  // namespace transmute

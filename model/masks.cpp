@@ -1,8 +1,9 @@
 #include <transmute/model/masks.h>
 
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 
 namespace transmute {
+inline namespace v0 {
 
 torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id) {
   TORCH_CHECK_VALUE(ids.dim() == 2, "padding_mask: ids must be [B,S], not ", ids.sizes());
@@ -14,4 +15,5 @@ torch::Tensor causal_mask(int64_t length, const torch::Device& device) {
   return torch::ones({length, length}, options).tril_().unsqueeze(0).unsqueeze(0);  // [1,1,T,T]
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Masks are bool tensors, true = may attend, that broadcast against scores [B,H,T,S]. This file makes all of
 /// them.
@@ -14,4 +15,5 @@ torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id);
 /// [1,1,T,T].
 torch::Tensor causal_mask(int64_t length, const torch::Device& device);
 
+}  // namespace v0
 }  // namespace transmute

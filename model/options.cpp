@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -88,4 +89,5 @@ int64_t parameter_count(const TransformerOptions& options) {
          embedding_rows * o.d_model;
 }
 
+}  // namespace v0
 }  // namespace transmute

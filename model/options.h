@@ -3,6 +3,7 @@
 #include <cstdint>
 
 namespace transmute {
+inline namespace v0 {
 
 /// How a query is compared with a key (section 3.2.1 and the alternatives that it mentions).
 enum class ScoreFunction {
@@ -59,4 +60,5 @@ TransformerOptions validated(TransformerOptions options);
 /// Number of trained parameters, by formula.
 int64_t parameter_count(const TransformerOptions& options);
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,10 +1,11 @@
 #include <transmute/model/positional_encoding.h>
 
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 
 #include <cmath>
 
 namespace transmute {
+inline namespace v0 {
 
 torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model) {
   const auto exact = torch::TensorOptions().dtype(torch::kDouble);
@@ -33,4 +34,5 @@ torch::Tensor PositionalEncodingImpl::forward(int64_t first, int64_t length) {
   return table_.slice(0, first, first + length);
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -5,6 +5,7 @@
 #include <transmute/model/options.h>
 
 namespace transmute {
+inline namespace v0 {
 
 /// PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same), section 3.5; computed in double.
 /// Rows are the positions first … first+length-1. Result: [length,D] float32.
@@ -29,4 +30,5 @@ class PositionalEncodingImpl : public torch::nn::Module {
 };
 TORCH_MODULE(PositionalEncoding);
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,9 +1,10 @@
 #include <transmute/model/sublayer.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/residual.h>
+#include <transmute/model/libtorch.h>
 
 namespace transmute {
+inline namespace v0 {
 
 LayerNormImpl::LayerNormImpl(int64_t d_model, double epsilon)
     : weight(register_parameter("weight", torch::ones({d_model}))),
@@ -27,4 +28,5 @@ torch::Tensor ResidualNormImpl::forward(const torch::Tensor& x,
   return kernels::residual_norm(x, branch, {weight, bias, epsilon_});
 }
 
+}  // namespace v0
 }  // namespace transmute

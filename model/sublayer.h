@@ -9,6 +9,7 @@
 #include <utility>
 
 namespace transmute {
+inline namespace v0 {
 
 /// LayerNorm over the last dimension (Ba, Kiros, Hinton, 2016). Parameters: weight [D] = 1, bias [D] = 0.
 class LayerNormImpl : public torch::nn::Module {
@@ -47,4 +48,5 @@ class ResidualNormImpl : public LayerNormImpl {
 };
 TORCH_MODULE(ResidualNorm);
 
+}  // namespace v0
 }  // namespace transmute

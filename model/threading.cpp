@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -49,4 +50,5 @@ bool cpu_has_bfloat16() {
 #endif
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -3,6 +3,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Makes LibTorch's operations run on the calling thread alone, without changing any other thread's setting:
 /// the workers of training and translation each take whole pieces of work. (An OpenMP region that must wait
@@ -21,4 +22,5 @@ std::string slow_blas_warning();
 /// Whether the CPU multiplies bfloat16 numbers in hardware (AVX512-BF16 or AMX).
 bool cpu_has_bfloat16();
 
+}  // namespace v0
 }  // namespace transmute

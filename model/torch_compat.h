@@ -13,6 +13,7 @@
 #endif
 
 namespace transmute {
+inline namespace v0 {
 
 /// A tensor that may be missing, as torch::autograd::Function takes it.
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
@@ -71,4 +72,5 @@ class AutocastScope {
   bool outer_;
 };
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,13 +1,14 @@
 #include <transmute/model/transformer.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/model/kernels/embedding.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
 
 #include <cmath>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -103,4 +104,5 @@ DecoderStep TransformerImpl::step(const torch::Tensor& ids, const DecoderCache& 
   return decoder->step(embed(target_embedding_, ids, position), cache, return_weights);
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -10,6 +10,7 @@
 #include <transmute/model/positional_encoding.h>
 
 namespace transmute {
+inline namespace v0 {
 
 /// The encoder's output with the mask that goes with it.
 struct EncodedSource {
@@ -76,4 +77,5 @@ class TransformerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Transformer);
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,7 +1,7 @@
 // average_checkpoints: one model whose weights are the mean of several. See --help.
 
-#include <torch/torch.h>
 #include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/scripts/program.h>
 #include <transmute/training/checkpoint.h>
 

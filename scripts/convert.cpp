@@ -1,7 +1,7 @@
 // convert: a model in another form. See --help.
 
-#include <torch/torch.h>
 #include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/scripts/program.h>
 #include <transmute/translation/load_model.h>
 

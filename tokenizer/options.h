@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 enum class SubwordAlgorithm { bpe, unigram };
 enum class VocabularySharing { shared, separate };
@@ -22,4 +23,5 @@ struct TokenizerOptions {
   int64_t max_training_sentences = 5'000'000;     ///< a larger text is sampled down to so many lines
 };
 
+}  // namespace v0
 }  // namespace transmute

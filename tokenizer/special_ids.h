@@ -4,6 +4,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Token ids of one sentence.
 using Ids = std::vector<int64_t>;
@@ -17,4 +18,5 @@ constexpr int64_t kEnd = 3;      ///< ends every source and every target
 constexpr int64_t kCount = 4;
 }  // namespace special_ids
 
+}  // namespace v0
 }  // namespace transmute

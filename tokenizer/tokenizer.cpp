@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -212,4 +213,5 @@ Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& sou
   return Tokenizer(std::move(source_model), train_model(options, {target}));
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.
 class SubwordModel {
@@ -66,4 +67,5 @@ using LineSource = std::function<bool(std::string& line)>;
 /// @throws std::invalid_argument with the value to choose, where the text cannot support the options.
 Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target);
 
+}  // namespace v0
 }  // namespace transmute

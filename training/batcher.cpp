@@ -1,12 +1,13 @@
 #include <transmute/training/batcher.h>
 
-#include <torch/torch.h>
 #include <transmute/common/random.h>
+#include <transmute/model/libtorch.h>
 
 #include <algorithm>
 #include <numeric>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -107,4 +108,5 @@ int64_t count_target_tokens(const ParallelText& text, const std::vector<size_t>&
   return tokens;
 }
 
+}  // namespace v0
 }  // namespace transmute

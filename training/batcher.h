@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// A piece of training work. Rows are sentence pairs, filled up with padding.
 struct Batch {
@@ -37,4 +38,5 @@ Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs);
 /// Target tokens of some pairs, ends included.
 int64_t count_target_tokens(const ParallelText& text, const std::vector<size_t>& pairs);
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,8 +1,8 @@
 #include <transmute/training/checkpoint.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <torch/torch.h>
 #include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace fs = std::filesystem;
 
@@ -117,4 +118,5 @@ void average_parameters(const std::vector<std::string>& model_folders, Transform
   assign_parameters(transformer, sums, model_folders.front());
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Where training stands. With the weights, the moments and the config, all that going on needs: order and
 /// dropout are functions of (seed, epoch) and (seed, step).
@@ -46,4 +47,5 @@ class CheckpointStore {
 /// @throws std::runtime_error where one of them is of another shape, or damaged.
 void average_parameters(const std::vector<std::string>& model_folders, Transformer& transformer);
 
+}  // namespace v0
 }  // namespace transmute

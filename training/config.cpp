@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -83,4 +84,5 @@ void TrainingConfig::check() const {
                     training.average_checkpoints, training.keep_checkpoints));
 }
 
+}  // namespace v0
 }  // namespace transmute

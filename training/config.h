@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Which text is learned from. File names are relative to `folder`; plain or gzipped, one sentence a line,
 /// line n of a source file translated by line n of the target file at the same place in its list.
@@ -73,4 +74,5 @@ struct TrainingConfig {
   void check() const;
 };
 
+}  // namespace v0
 }  // namespace transmute

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -34,4 +35,5 @@ void MetricsLog::write(const nlohmann::ordered_json& record) {
   if (!file_) throw std::runtime_error(path_ + ": cannot be written (is the disk full?)");
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -6,6 +6,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 /// `metrics.jsonl`: one JSON object a line, flushed at once. Each has "type" and "step".
 class MetricsLog {
@@ -20,4 +21,5 @@ class MetricsLog {
   std::ofstream file_;
 };
 
+}  // namespace v0
 }  // namespace transmute

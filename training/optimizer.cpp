@@ -1,15 +1,16 @@
 #include <transmute/training/optimizer.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <torch/torch.h>
 #include <transmute/model/kernels/adam.h>
 #include <transmute/model/kernels/rounding.h>
+#include <transmute/model/libtorch.h>
 
 #include <cmath>
 #include <stdexcept>
 #include <unordered_map>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -168,4 +169,5 @@ void Adam::restore(const NamedTensors& state, int64_t steps, const std::string& 
   step_ = steps;
 }
 
+}  // namespace v0
 }  // namespace transmute

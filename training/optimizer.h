@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 struct AdamOptions {
   double beta1 = 0.9;
@@ -60,4 +61,5 @@ class Adam {
   int64_t step_ = 0;
 };
 
+}  // namespace v0
 }  // namespace transmute

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -116,4 +117,5 @@ LineSource lines_of(const std::vector<std::string>& paths) {
   };
 }
 
+}  // namespace v0
 }  // namespace transmute

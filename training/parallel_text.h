@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Tokenised sentences, packed: 4 bytes a token.
 class TokenLists {
@@ -64,4 +65,5 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
 /// Lines of several files, one after the other.
 LineSource lines_of(const std::vector<std::string>& paths);
 
+}  // namespace v0
 }  // namespace transmute

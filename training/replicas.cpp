@@ -1,14 +1,15 @@
 #include <transmute/training/replicas.h>
 
-#include <torch/torch.h>
 #include <transmute/common/random.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/rounding.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/torch_compat.h>
 
 #include <optional>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -152,4 +153,5 @@ LossSum Replicas::evaluate(const ParallelText& text, int64_t piece_tokens) {
   return total;
 }
 
+}  // namespace v0
 }  // namespace transmute

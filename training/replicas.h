@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Loss summed over tokens, in nats.
 struct LossSum {
@@ -65,4 +66,5 @@ class Replicas {
   std::vector<std::vector<torch::Tensor>> sums_;  // float32, of a worker's bfloat16 gradients where pieces are many
 };
 
+}  // namespace v0
 }  // namespace transmute

@@ -4,6 +4,7 @@
 #include <cmath>
 
 namespace transmute {
+inline namespace v0 {
 
 double learning_rate(int64_t step, const ScheduleOptions& options) {
   const auto s = static_cast<double>(step);
@@ -12,4 +13,5 @@ double learning_rate(int64_t step, const ScheduleOptions& options) {
          std::min(1.0 / std::sqrt(s), s * std::pow(warmup, -1.5));
 }
 
+}  // namespace v0
 }  // namespace transmute

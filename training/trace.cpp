@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -86,4 +87,5 @@ void Trace::write(const std::string& path) const {
   write_file_atomically(path, text);
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Where the time goes: spans of time from any number of threads, written as a trace file for chrome://tracing or
 /// Perfetto (ui.perfetto.dev). Spans on one thread may lie inside each other.
@@ -62,4 +63,5 @@ class Trace {
   uint64_t callback_ = 0;
 };
 
+}  // namespace v0
 }  // namespace transmute

@@ -2,11 +2,12 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
-#include <torch/torch.h>
+#include <torch/version.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/metrics_log.h>
@@ -24,6 +25,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace fs = std::filesystem;
 
@@ -457,4 +459,5 @@ TrainingEnd Trainer::run(const std::function<bool()>& should_stop) {
   return session_->run(should_stop);
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -7,6 +7,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 /// What is not part of the experiment, only of this run of it.
 struct TrainerOptions {
@@ -42,4 +43,5 @@ class Trainer {
   std::unique_ptr<Session> session_;
 };
 
+}  // namespace v0
 }  // namespace transmute

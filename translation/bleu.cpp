@@ -13,6 +13,7 @@
 #include <utility>
 
 namespace transmute {
+inline namespace v0 {
 namespace {
 
 // --- Counting ----------------------------------------------------------------------------------------------
@@ -270,4 +271,5 @@ BleuSmoothing bleu_smoothing_from_name(const std::string& name) {
   throw std::invalid_argument("unknown BLEU smoothing \"" + name + "\"; known are: " + known);
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Whether upper and lower case count as different.
 enum class BleuCase {
@@ -86,4 +87,5 @@ std::string format_bleu_score_only(const BleuScore& score);
 /// @throws std::invalid_argument that lists the known names.
 BleuSmoothing bleu_smoothing_from_name(const std::string& name);
 
+}  // namespace v0
 }  // namespace transmute

@@ -7,6 +7,7 @@
 #include <numeric>
 
 namespace transmute {
+inline namespace v0 {
 namespace {
 
 // Sample number `sample`: as many segments as there are, drawn with replacement.
@@ -47,4 +48,5 @@ double paired_bootstrap_p(std::size_t segments, const ScoreOfSegments& baseline,
   return static_cast<double>(larger + 1) / static_cast<double>(differences.size() + 1);
 }
 
+}  // namespace v0
 }  // namespace transmute

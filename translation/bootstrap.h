@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 struct BootstrapOptions {
   int64_t samples = 1000;
@@ -27,4 +28,5 @@ BootstrapInterval bootstrap(std::size_t segments, const ScoreOfSegments& score, 
 double paired_bootstrap_p(std::size_t segments, const ScoreOfSegments& baseline, const ScoreOfSegments& system,
                           const BootstrapOptions& options = {});
 
+}  // namespace v0
 }  // namespace transmute

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 namespace transmute {
+inline namespace v0 {
 namespace {
 
 using NgramCounts = std::unordered_map<std::string, int64_t>;
@@ -152,4 +153,5 @@ std::string chrf_signature(const ChrfOptions& options, std::size_t num_reference
          "|space:no|version:transmute-1";
 }
 
+}  // namespace v0
 }  // namespace transmute

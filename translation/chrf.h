@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// What chrF to compute. The defaults are sacreBLEU's chrF2; with word_order 2 it is chrF2++.
 struct ChrfOptions {
@@ -41,4 +42,5 @@ std::string chrf_name(const ChrfOptions& options);
 /// In sacreBLEU's notation: `nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:transmute-1`.
 std::string chrf_signature(const ChrfOptions& options, std::size_t num_references);
 
+}  // namespace v0
 }  // namespace transmute

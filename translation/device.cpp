@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 torch::Device parse_device(const std::string& name) {
   if (name == "auto") return torch::cuda::is_available() ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
@@ -35,4 +36,5 @@ int worker_count(int threads, torch::Device device) {
   return threads == 0 ? available_cores() : threads;
 }
 
+}  // namespace v0
 }  // namespace transmute

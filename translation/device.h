@@ -5,6 +5,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 /// `cpu`, `cuda`, `cuda:1`, or `auto`: CUDA where there is a usable GPU, else the CPU.
 /// @throws std::invalid_argument for any other word, and where CUDA is asked for but not to be had.
@@ -14,4 +15,5 @@ torch::Device parse_device(const std::string& name);
 /// @throws std::invalid_argument where `threads` is negative.
 int worker_count(int threads, torch::Device device);
 
+}  // namespace v0
 }  // namespace transmute

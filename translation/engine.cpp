@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -277,4 +278,5 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   return translations;
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Runs task(0) … task(count-1), each once, on whichever threads there are, and returns when all have ended.
 using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& task)>;
@@ -46,4 +47,5 @@ class TranslationEngine {
 /// else of a word. `pieces` are the ids' SentencePiece pieces.
 std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& pieces, int64_t limit);
 
+}  // namespace v0
 }  // namespace transmute

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 namespace transmute {
+inline namespace v0 {
 
 LoadedModel load_model(const std::string& path, torch::Device device) {
   // What does not exist is a folder that is missing: train makes folders.
@@ -11,4 +12,5 @@ LoadedModel load_model(const std::string& path, torch::Device device) {
                                                 : load_model_folder(path, device);
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 namespace {
 
 // The code points that Python's str.isspace() accepts, and therefore str.split() and str.rstrip() remove:
@@ -306,4 +307,5 @@ void check_segment_counts(const std::vector<std::string>& hypotheses,
   }
 }
 
+}  // namespace v0
 }  // namespace transmute

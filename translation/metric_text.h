@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// How a segment is cut into tokens before n-grams are counted. Each value is spelled on the command line and
 /// in the signature as `bleu_tokenizer_name` says, which is sacreBLEU's spelling.
@@ -42,4 +43,5 @@ std::string_view strip_right(std::string_view text);
 /// str.lower(): full mappings of the root locale, a Greek capital sigma by its context.
 std::string to_lower(const std::string& text);
 
+}  // namespace v0
 }  // namespace transmute

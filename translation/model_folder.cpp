@@ -2,14 +2,15 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <torch/torch.h>
 #include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
 
 #include <filesystem>
 #include <stdexcept>
 #include <unordered_map>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace fs = std::filesystem;
 
@@ -162,4 +163,5 @@ void save_model_folder(const std::string& folder, const std::string& config, con
   write_file_atomically(path_in(folder, kConfigFile), config);
 }
 
+}  // namespace v0
 }  // namespace transmute

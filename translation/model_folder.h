@@ -8,6 +8,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 constexpr const char* kConfigFile = "config.yaml";
 constexpr const char* kWeightsFile = "weights.safetensors";
@@ -57,4 +58,5 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
 /// `options` with the vocabulary sizes and the padding id of `tokenizer`.
 TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer);
 
+}  // namespace v0
 }  // namespace transmute

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 std::string inference_precision_name(InferencePrecision precision) {
   switch (precision) {
@@ -23,4 +24,5 @@ InferencePrecision inference_precision_from_name(const std::string& name) {
   throw std::invalid_argument("precision \"" + name + "\" is not one of float32, bfloat16 and int8");
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -3,6 +3,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 /// In which numbers translation on the CPU multiplies matrices; everything else is float32.
 enum class InferencePrecision {
@@ -17,4 +18,5 @@ std::string inference_precision_name(InferencePrecision precision);
 /// @throws std::invalid_argument naming the ones there are.
 InferencePrecision inference_precision_from_name(const std::string& name);
 
+}  // namespace v0
 }  // namespace transmute

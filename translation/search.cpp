@@ -1,7 +1,7 @@
 #include <transmute/translation/search.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/translation/top_candidates.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -343,4 +344,5 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
   return results;
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// A translation as ids, without begin and end.
 struct IdHypothesis {
@@ -73,4 +74,5 @@ double length_penalty(int64_t length, double alpha);
 std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
                                                    const SearchOptions& options, const SearchHooks& hooks = {});
 
+}  // namespace v0
 }  // namespace transmute

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 /// How the best translation is looked for. Defaults: section 6.1 of the paper.
 struct SearchOptions {
@@ -20,4 +21,5 @@ class Cancelled : public std::runtime_error {
   Cancelled() : std::runtime_error("cancelled") {}
 };
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,8 +1,8 @@
 #include <transmute/translation/tensor_file.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <torch/torch.h>
 #include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -199,4 +200,5 @@ NamedTensors read_tensor_file(const std::string& path) {
   return tensors;
 }
 
+}  // namespace v0
 }  // namespace transmute

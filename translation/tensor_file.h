@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// Named tensors in a file's order.
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
@@ -22,4 +23,5 @@ void write_tensor_file(const std::string& path, const NamedTensors& tensors);
 /// type.
 NamedTensors read_tensor_file(const std::string& path);
 
+}  // namespace v0
 }  // namespace transmute

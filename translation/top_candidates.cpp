@@ -17,6 +17,7 @@
 #endif
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -245,4 +246,5 @@ double CandidateFinder::log_probability(const float* logits, int64_t token) {
   return static_cast<double>(logits[token]) - log_sum_exp(logits);
 }
 
+}  // namespace v0
 }  // namespace transmute

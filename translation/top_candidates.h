@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// A hypothesis that could be: hypothesis `parent` of a sentence followed by `token`.
 struct Candidate {
@@ -44,4 +45,5 @@ class CandidateFinder {
   inference::AlignedBuffer<float> chunk_tops_;
 };
 
+}  // namespace v0
 }  // namespace transmute

@@ -2,9 +2,9 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <torch/csrc/jit/serialization/import.h>
-#include <torch/torch.h>
 #include <torch/version.h>
 #include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/translation/load_model.h>
 #include <transmute/translation/torchscript/script_transformer.h>
 #include <zlib.h>
@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -173,4 +174,5 @@ LoadedModel load_torchscript_model(const std::string& path, torch::Device device
                         path, device);
 }
 
+}  // namespace v0
 }  // namespace transmute

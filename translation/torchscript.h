@@ -5,6 +5,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 enum class TorchScriptPrecision {
   float32,
@@ -41,4 +42,5 @@ void export_torchscript(const std::string& model, const std::string& output, con
 /// @throws std::runtime_error where the file is missing, damaged, of another version or not from export_torchscript.
 LoadedModel load_torchscript_model(const std::string& path, torch::Device device);
 
+}  // namespace v0
 }  // namespace transmute

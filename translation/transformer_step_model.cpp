@@ -1,10 +1,11 @@
 #include <transmute/translation/transformer_step_model.h>
 
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 
 #include <algorithm>
 
 namespace transmute {
+inline namespace v0 {
 
 namespace {
 
@@ -65,4 +66,5 @@ std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids
   return std::make_unique<TransformerBatch>(transformer_, device_, sources, return_attention);
 }
 
+}  // namespace v0
 }  // namespace transmute

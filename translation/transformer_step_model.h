@@ -4,6 +4,7 @@
 #include <transmute/translation/search.h>
 
 namespace transmute {
+inline namespace v0 {
 
 /// A Transformer as search sees it: encodes once, then decodes on cached keys and values. The module must be
 /// in eval mode; it is only read.
@@ -17,4 +18,5 @@ class TransformerStepModel : public StepModel {
   torch::Device device_;
 };
 
+}  // namespace v0
 }  // namespace transmute

@@ -1,13 +1,14 @@
 #include <transmute/translation/translator.h>
 
-#include <torch/torch.h>
 #include <transmute/common/threads.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/translation/device.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/load_model.h>
 
 namespace transmute {
+inline namespace v0 {
 
 struct Translator::State {
   State(LoadedModel model, torch::Device device, InferencePrecision precision, int threads)
@@ -44,4 +45,5 @@ std::vector<Translation> Translator::translate_batch(const std::vector<std::stri
   return state_->engine.translate(texts, options, hooks);
 }
 
+}  // namespace v0
 }  // namespace transmute

@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 /// How a model is opened.
 struct TranslatorOptions {
@@ -89,4 +90,5 @@ class Translator {
   std::unique_ptr<State> state_;
 };
 
+}  // namespace v0
 }  // namespace transmute

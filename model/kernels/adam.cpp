@@ -3,7 +3,9 @@
 
 #include <cmath>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -98,4 +100,6 @@ double sum_of_squares(const float* values, int64_t count) {
   return squares(values, count);
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// One update of Adam (Kingma and Ba, 2015, Algorithm 1), the same numbers for every element.
 struct AdamStep {
@@ -24,4 +26,6 @@ void add_to(float* total, const float* addend, int64_t count);
 /// Sum of squares, accumulated in double.
 double sum_of_squares(const float* values, int64_t count);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

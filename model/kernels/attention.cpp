@@ -1,13 +1,15 @@
 #include <transmute/model/kernels/attention.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/attention_heads.h>
+#include <transmute/model/libtorch.h>
 
 #include <vector>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -236,4 +238,6 @@ torch::Tensor cross_attention(const torch::Tensor& query, const torch::Tensor& m
   return fused(query, memory, mask, layout);
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -2,7 +2,9 @@
 
 #include <torch/types.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// How heads lie side by side in the last dimension of a product: each head's queries (width key_width), then each
 /// head's keys, then each head's values (width value_width).
@@ -35,4 +37,6 @@ torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Ten
 torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
                                     const HeadLayout& layout);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

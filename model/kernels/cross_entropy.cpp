@@ -1,13 +1,15 @@
 #include <transmute/model/kernels/cross_entropy.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/rows.h>
 #include <transmute/model/kernels/row_products.h>
+#include <transmute/model/libtorch.h>
 
 #include <algorithm>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -110,4 +112,6 @@ torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::
                                   differentiate);
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

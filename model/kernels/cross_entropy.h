@@ -2,7 +2,9 @@
 
 #include <torch/types.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 struct CrossEntropyOptions {
   double smoothing = 0;
@@ -23,4 +25,6 @@ torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::
 torch::Tensor projected_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
                                             const torch::Tensor& targets, const CrossEntropyOptions& options);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

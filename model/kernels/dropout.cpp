@@ -1,13 +1,15 @@
 #include <transmute/model/kernels/dropout.h>
 
-#include <torch/torch.h>
 #include <transmute/common/random.h>
 #include <transmute/model/kernels/vector_math.h>
+#include <transmute/model/libtorch.h>
 
 #include <cmath>
 #include <type_traits>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -174,4 +176,6 @@ torch::Tensor dropout_mask_reference(uint64_t key, int64_t elements, double prob
   return mask;
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

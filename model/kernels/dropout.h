@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// Makes the dropout masks of the calling thread a function of `key` and of how many masks were drawn before
 /// in this scope, for as long as the object lives. Without a scope the masks come from LibTorch's default
@@ -59,4 +61,6 @@ class MaskKeys {
 /// bool.
 torch::Tensor dropout_mask_reference(uint64_t key, int64_t elements, double probability);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

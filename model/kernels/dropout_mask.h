@@ -5,7 +5,9 @@
 #include <cstdint>
 
 // How an element's number becomes kept or dropped, for every kernel that drops.
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// Elements that share one 64-bit key; within a block a 32-bit hash of the position decides.
 constexpr int64_t kMaskBlock = 1 << 16;
@@ -30,4 +32,6 @@ struct MaskView {
   float scale = 1;  ///< of what is kept
 };
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

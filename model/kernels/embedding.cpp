@@ -1,13 +1,15 @@
 #include <transmute/model/kernels/embedding.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/rows.h>
+#include <transmute/model/libtorch.h>
 
 #include <unordered_map>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -98,4 +100,6 @@ torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const 
   return FusedEmbed::apply(table, ids, positions, options.scale, options.dropout, options.sparse_gradient);
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

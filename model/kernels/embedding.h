@@ -2,7 +2,9 @@
 
 #include <torch/types.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// How `embed` combines a token's vector with its position's.
 struct EmbedOptions {
@@ -21,4 +23,6 @@ torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const 
 torch::Tensor embed_plain(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,
                           const EmbedOptions& options);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

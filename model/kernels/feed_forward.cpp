@@ -1,12 +1,14 @@
 #include <transmute/model/kernels/feed_forward.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/rows.h>
 #include <transmute/model/kernels/row_products.h>
+#include <transmute/model/libtorch.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -63,4 +65,6 @@ torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& w
   return FusedInner::apply(x, weight, bias, probability);
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -2,7 +2,9 @@
 
 #include <torch/types.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// Dropout(max(0, x Wᵀ + bias)), the inner half of Eq. 2. x: [...,D], weight: [F,D], bias: [F]; result: [...,F].
 /// `dropout`: probability; 0 outside training. In float32 and bfloat16 on the CPU all but the product is one pass
@@ -14,4 +16,6 @@ torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& w
 torch::Tensor linear_relu_dropout_plain(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                                         double dropout);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -7,7 +7,9 @@
 #include <type_traits>
 
 // Between tensors and the plain arrays that the kernels of lanes/ take.
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// Whether the fused kernels take `x`: float32 or bfloat16 on the CPU.
 inline bool has_kernels(const torch::Tensor& x) {
@@ -39,4 +41,6 @@ inline torch::Tensor as_float(const torch::Tensor& x) {
   return x.defined() ? x.to(torch::kFloat).contiguous() : x;
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

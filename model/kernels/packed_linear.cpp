@@ -1,12 +1,14 @@
 #include <transmute/model/kernels/packed_linear.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/row_products.h>
+#include <transmute/model/libtorch.h>
 
 #include <vector>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -82,4 +84,6 @@ void pack(const std::vector<torch::Tensor>& parameters) {
   }
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -4,7 +4,9 @@
 
 #include <vector>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// The products of one input with several matrices, side by side: x Wᵢᵀ, [...,sum of outputs], in one product.
 /// x: [...,D], weights: [outputᵢ,D]. Matrices that lie one behind the other in memory, as pack() puts them, are
@@ -15,4 +17,6 @@ torch::Tensor packed_linear(const torch::Tensor& x, const torch::Tensor& first, 
 /// Moves the numbers of some parameters into one piece of memory, one behind the other.
 void pack(const std::vector<torch::Tensor>& parameters);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

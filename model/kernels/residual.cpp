@@ -1,11 +1,13 @@
 #include <transmute/model/kernels/residual.h>
 
-#include <torch/torch.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/rows.h>
+#include <transmute/model/libtorch.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -191,4 +193,6 @@ torch::Tensor layer_norm(const torch::Tensor& x, const NormParameters& norm) {
   return FusedNorm::apply(MaybeTensor(), x, MaybeTensor(), norm.weight, norm.shift, norm.epsilon, 0.0);
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -2,7 +2,9 @@
 
 #include <torch/types.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// weight · (x - mean) / sqrt(variance + epsilon) + shift, over the last dimension (Ba, Kiros, Hinton, 2016).
 struct NormParameters {
@@ -34,4 +36,6 @@ torch::Tensor residual_add_plain(const torch::Tensor& residual, const Branch& br
 torch::Tensor residual_norm_plain(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm);
 torch::Tensor layer_norm_plain(const torch::Tensor& x, const NormParameters& norm);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -1,7 +1,9 @@
 #include <transmute/model/kernels/lanes/rows.h>
 #include <transmute/model/kernels/rounding.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 void add_bfloat16_to(float* total, const void* addend, int64_t count) {
   row_kernels<uint16_t>().add_to(total, static_cast<const uint16_t*>(addend), count);
@@ -15,4 +17,6 @@ void round_to_bfloat16(void* to, const float* from, int64_t count) {
   row_kernels<uint16_t>().copy_rounded(static_cast<uint16_t*>(to), from, count);
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// Passes between float32 arrays and bfloat16 ones (`void*`: LibTorch has a type of its own for the 16 bits).
 void add_bfloat16_to(float* total, const void* addend, int64_t count);
@@ -11,4 +13,6 @@ void widen_bfloat16(float* to, const void* from, int64_t count);
 /// To nearest, ties to even.
 void round_to_bfloat16(void* to, const float* from, int64_t count);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

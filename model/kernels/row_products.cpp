@@ -1,8 +1,10 @@
 #include <transmute/model/kernels/row_products.h>
 
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -60,4 +62,6 @@ torch::Tensor with_whole_steps(const torch::Tensor& x) {
   return padded;
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

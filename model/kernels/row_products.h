@@ -2,7 +2,9 @@
 
 #include <torch/types.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 // Products of matrices that have a row for each token of a batch: N changes from batch to batch. oneDNN, which
 // multiplies bfloat16 on the CPU, compiles code for each new shape (milliseconds each, and in 2.7 a primitive that its
@@ -22,4 +24,6 @@ torch::Tensor outer_products(const torch::Tensor& x, const torch::Tensor& y);
 /// `x`, with rows of zeros behind it up to a multiple of kRowStep where its products call for that.
 torch::Tensor with_whole_steps(const torch::Tensor& x);
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

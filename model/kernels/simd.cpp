@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 namespace {
 
@@ -26,4 +28,6 @@ SimdLimit::~SimdLimit() {
   level() = outer_;
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

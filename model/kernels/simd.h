@@ -1,6 +1,8 @@
 #pragma once
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// Instruction sets that the CPU kernels are compiled for; the best one that the machine has is chosen at run
 /// time.
@@ -32,7 +34,9 @@ class SimdLimit {
   Simd outer_;
 };
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute
 
 /// Before a function that only calls inlined loops: has the compiler vectorise them for that instruction set.
 #if defined(__x86_64__)

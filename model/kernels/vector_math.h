@@ -6,7 +6,9 @@
 #include <cstring>
 
 // Scalar pieces that compilers vectorise when they are inlined into a loop.
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 TRANSMUTE_INLINE float bfloat16_to_float(uint16_t bits) {
   const uint32_t wide = static_cast<uint32_t>(bits) << 16;
@@ -64,4 +66,6 @@ TRANSMUTE_INLINE float exp_of_negative(float x) {
   return x > kLowest ? result : 0.0F;
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

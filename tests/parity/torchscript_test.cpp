@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/script.h>
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 
 #include <filesystem>
 #include <memory>

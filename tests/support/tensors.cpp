@@ -1,7 +1,7 @@
 #include <transmute/tests/support/tensors.h>
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 
 #include <algorithm>
 #include <cmath>

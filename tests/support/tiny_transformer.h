@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/translation/model_folder.h>
 
 #include <cstdint>

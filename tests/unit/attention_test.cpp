@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 #include <transmute/model/attention.h>
 #include <transmute/model/kernels/dropout.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
 #include <transmute/tests/support/tensors.h>
 

@@ -1,13 +1,15 @@
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 #include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/model/kernels/vector_math.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <cmath>
 #include <limits>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 namespace {
 
 using test::expect_near;
@@ -155,4 +157,6 @@ TEST(ExpOfNegative, IsGoodToTwoUnitsInTheLastPlace) {
 }
 
 }  // namespace
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

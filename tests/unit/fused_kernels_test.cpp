@@ -3,7 +3,6 @@
 // differences where the modules are (layers_test, attention_test, transformer_test).
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 #include <transmute/model/kernels/attention.h>
 #include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/model/kernels/dropout.h>
@@ -12,13 +11,16 @@
 #include <transmute/model/kernels/packed_linear.h>
 #include <transmute/model/kernels/residual.h>
 #include <transmute/model/kernels/simd.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 namespace {
 
 using test::random_tensor;
@@ -344,4 +346,6 @@ TEST(FusedCrossEntropy, EqualsItsPlainTwinOverManyChunks) {
 }
 
 }  // namespace
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -1,7 +1,8 @@
 // The same numbers on a GPU as on the CPU. Skipped where LibTorch sees no CUDA device.
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/translation/transformer_step_model.h>
 

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/transformer_step_model.h>

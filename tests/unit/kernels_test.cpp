@@ -1,14 +1,16 @@
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 #include <transmute/model/kernels/adam.h>
 #include <transmute/model/kernels/dropout.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <cmath>
 #include <thread>
 #include <vector>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 namespace {
 
 using test::random_tensor;
@@ -248,4 +250,6 @@ TEST(AdamUpdate, AddsEpsilonAfterTheBiasCorrection) {
 }
 
 }  // namespace
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

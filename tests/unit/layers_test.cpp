@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 #include <transmute/model/decoder.h>
 #include <transmute/model/encoder.h>
 #include <transmute/model/feed_forward.h>
 #include <transmute/model/kernels/dropout.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
 #include <transmute/model/positional_encoding.h>
 #include <transmute/model/sublayer.h>

@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/tests/support/tensors.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 
 #include <cstring>
 #include <filesystem>

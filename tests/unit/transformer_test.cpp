@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 #include <transmute/model/kernels/dropout.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tests/support/tensors.h>
 

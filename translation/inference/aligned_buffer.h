@@ -6,7 +6,9 @@
 #include <memory>
 #include <new>
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 /// Memory on cache lines that grows and never shrinks. Growing loses what stood in it.
 template <class T>
@@ -40,4 +42,6 @@ class AlignedBuffer {
   int64_t count_ = 0;
 };
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -1,5 +1,5 @@
 #include <spdlog/fmt/fmt.h>
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/translation/inference/aligned_buffer.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/inference/packed_linear.h>
@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace transmute {
+inline namespace v0 {
 
 using inference::AlignedBuffer;
 using inference::AttendArguments;
@@ -662,4 +663,5 @@ InferenceModel::Phases InferenceModel::phases() const {
   return phases;
 }
 
+}  // namespace v0
 }  // namespace transmute

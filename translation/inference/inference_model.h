@@ -9,6 +9,7 @@
 #include <string>
 
 namespace transmute {
+inline namespace v0 {
 
 /// A Transformer made ready for translation on the CPU: weights packed for their products in one precision, no tensors
 /// between them, no padding, keys and values that hypotheses share. May be used by many threads at once, each of whose
@@ -52,4 +53,5 @@ class InferenceModel : public StepModel {
   std::shared_ptr<Workspaces> workspaces_;
 };
 
+}  // namespace v0
 }  // namespace transmute

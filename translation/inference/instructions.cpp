@@ -7,7 +7,9 @@
 #include <unistd.h>
 #endif
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 namespace {
 
@@ -52,4 +54,6 @@ Instructions best_instructions() {
   return best;
 }
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

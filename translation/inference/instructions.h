@@ -1,6 +1,8 @@
 #pragma once
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 /// Instruction sets that the kernels are written for; each has all that stands before it.
 enum class Instructions {
@@ -15,4 +17,6 @@ enum class Instructions {
 /// The best that this machine and its kernel offer.
 Instructions best_instructions();
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

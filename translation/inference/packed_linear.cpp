@@ -16,7 +16,9 @@
 #include <immintrin.h>
 #endif
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 namespace {
 
@@ -331,4 +333,6 @@ void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Ep
   }
 }
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 /// What is done to a product before it is written: y = relu(x W^T + bias + residual), each part where it is wanted.
 struct Epilogue {
@@ -62,4 +64,6 @@ class PackedLinear {
   AlignedBuffer<int32_t> column_sums_;  // int8: 128 times the sum of a column's weights
 };
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -13,7 +13,9 @@
 // [outputs/16][steps][16 groups of 4 bytes][16 outputs][4 bytes]; activations in blocks of 16 rows,
 // [rows/16][steps][16 rows][64 bytes]. Both are what a tile of AMX holds; inputs and outputs are filled up with zeros,
 // outputs to a multiple of kPanel.
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 constexpr int64_t kPanel = 32;
 constexpr int64_t kRowBlock = 12;
@@ -66,4 +68,6 @@ void int8_product_avx512(const int8_t* x, int64_t rows, const int8_t* weight, in
 void int8_product_loops(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
                         const Int8Scales& scales, Instructions instructions);
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -12,7 +12,9 @@
 
 #define TRANSMUTE_AMX __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-int8,amx-bf16")))
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 namespace {
 
@@ -152,6 +154,8 @@ void int8_product_amx(const int8_t* x, int64_t rows, const int8_t* weight, int64
                           out, &scales);
 }
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute
 
 #endif

@@ -16,7 +16,9 @@
 #define TRANSMUTE_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define TRANSMUTE_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 namespace {
 
@@ -192,6 +194,8 @@ void bfloat16_product_avx512(const uint16_t* x, int64_t rows, const uint16_t* we
     });
 }
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute
 
 #endif

@@ -10,7 +10,9 @@
 #include <immintrin.h>
 #endif
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 namespace {
 
@@ -199,4 +201,6 @@ void int8_product_loops(const int8_t* x, int64_t rows, const int8_t* weight, int
   int8_rows(x, rows, weight, steps, out, scales);
 }
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -15,7 +15,9 @@
 #include <immintrin.h>
 #endif
 
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 namespace {
 
@@ -468,4 +470,6 @@ template void attend(const HeadShape&, const AttendArguments<uint16_t>&, float*,
 template void attend_scattered(const HeadShape&, const AttendScatteredArguments<float>&, float*, Instructions);
 template void attend_scattered(const HeadShape&, const AttendScatteredArguments<uint16_t>&, float*, Instructions);
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -5,7 +5,9 @@
 #include <cstdint>
 
 // What surrounds the products of an inference step. Each row's result depends on that row alone, bit for bit.
-namespace transmute::inference {
+namespace transmute {
+inline namespace v0 {
+namespace inference {
 
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each row of x [rows,width]; y may be x.
 void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
@@ -75,4 +77,6 @@ template <class T>
 void attend_scattered(const HeadShape& shape, const AttendScatteredArguments<T>& arguments, float* weights,
                       Instructions instructions);
 
-}  // namespace transmute::inference
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -9,7 +9,9 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/types.h>
 
-namespace transmute::torchscript {
+namespace transmute {
+inline namespace v0 {
+namespace torchscript {
 
 namespace jit = torch::jit;
 
@@ -157,4 +159,6 @@ jit::Module Compiler::make(const std::string& name, const std::vector<std::strin
   return module;
 }
 
-}  // namespace transmute::torchscript
+}  // namespace torchscript
+}  // namespace v0
+}  // namespace transmute

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace transmute::torchscript {
+namespace transmute {
+inline namespace v0 {
+namespace torchscript {
 
 /// Content of a file of this folder, `name` without ".py"; compiled in.
 /// @throws std::logic_error where there is none.
@@ -34,4 +36,6 @@ class Compiler {
   std::map<std::string, c10::ClassTypePtr> classes_;
 };
 
-}  // namespace transmute::torchscript
+}  // namespace torchscript
+}  // namespace v0
+}  // namespace transmute

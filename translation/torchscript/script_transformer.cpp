@@ -1,13 +1,15 @@
 #include <transmute/translation/torchscript/script_transformer.h>
 
-#include <torch/torch.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/torchscript/compiler.h>
 
 #include <cmath>
 #include <unordered_map>
 
-namespace transmute::torchscript {
+namespace transmute {
+inline namespace v0 {
+namespace torchscript {
 
 namespace {
 
@@ -208,4 +210,6 @@ Module script_transformer(const Transformer& transformer, torch::Dtype dtype) {
   return Converter(transformer, dtype).transformer();
 }
 
-}  // namespace transmute::torchscript
+}  // namespace torchscript
+}  // namespace v0
+}  // namespace transmute

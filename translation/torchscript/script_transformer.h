@@ -3,10 +3,14 @@
 #include <torch/csrc/jit/api/module.h>
 #include <transmute/model/transformer.h>
 
-namespace transmute::torchscript {
+namespace transmute {
+inline namespace v0 {
+namespace torchscript {
 
 /// The same network as a TorchScript module, with the methods of transformer.py and search.py. Parameters have the same
 /// names; they are shared where `dtype` is theirs, else converted.
 torch::jit::Module script_transformer(const Transformer& transformer, torch::Dtype dtype);
 
-}  // namespace transmute::torchscript
+}  // namespace torchscript
+}  // namespace v0
+}  // namespace transmute

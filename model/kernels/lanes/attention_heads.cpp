@@ -6,7 +6,9 @@
 
 #include <cmath>
 
-namespace transmute::kernels::TRANSMUTE_SIMD {
+namespace transmute {
+inline namespace v0 {
+namespace kernels::TRANSMUTE_SIMD {
 namespace {
 
 // Queries that are worked on together.
@@ -377,4 +379,6 @@ extern const AttentionKernels<uint16_t> bfloat16_attention;
 const AttentionKernels<float> float_attention = kTable<float>;
 const AttentionKernels<uint16_t> bfloat16_attention = kTable<uint16_t>;
 
-}  // namespace transmute::kernels::TRANSMUTE_SIMD
+}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace v0
+}  // namespace transmute

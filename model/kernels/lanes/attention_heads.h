@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 /// One head of one sentence inside a tensor [B,L,…]: rows of `width` numbers, `stride` apart.
 template <class T>
@@ -46,4 +48,6 @@ struct AttentionKernels {
 template <class T>
 const AttentionKernels<T>& attention_kernels();
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

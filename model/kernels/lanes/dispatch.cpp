@@ -1,7 +1,9 @@
 #include <transmute/model/kernels/lanes/attention_heads.h>
 #include <transmute/model/kernels/lanes/rows.h>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 #define TRANSMUTE_DECLARE_TABLES(simd)                        \
   namespace simd {                                            \
@@ -63,4 +65,6 @@ const AttentionKernels<uint16_t>& attention_kernels() {
                         baseline::bfloat16_attention);
 }
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

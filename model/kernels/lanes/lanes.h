@@ -22,7 +22,9 @@
 #define TRANSMUTE_SIMD baseline
 #endif
 
-namespace transmute::kernels::TRANSMUTE_SIMD {
+namespace transmute {
+inline namespace v0 {
+namespace kernels::TRANSMUTE_SIMD {
 namespace {
 
 #if defined(__AVX512F__)
@@ -185,4 +187,6 @@ TRANSMUTE_INLINE Floats exp_of_negative(Floats x) {
 }
 
 }  // namespace
-}  // namespace transmute::kernels::TRANSMUTE_SIMD
+}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace v0
+}  // namespace transmute

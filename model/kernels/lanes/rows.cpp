@@ -5,7 +5,9 @@
 
 #include <cmath>
 
-namespace transmute::kernels::TRANSMUTE_SIMD {
+namespace transmute {
+inline namespace v0 {
+namespace kernels::TRANSMUTE_SIMD {
 namespace {
 
 // Calls body(i, part, keep) for each vector of row `row`, with a mask of ones where an element is kept. A row may lie
@@ -344,4 +346,6 @@ extern const RowKernels<uint16_t> bfloat16_rows;
 const RowKernels<float> float_rows = kTable<float>;
 const RowKernels<uint16_t> bfloat16_rows = kTable<uint16_t>;
 
-}  // namespace transmute::kernels::TRANSMUTE_SIMD
+}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace v0
+}  // namespace transmute

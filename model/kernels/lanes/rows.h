@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-namespace transmute::kernels {
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
 
 struct Loss {
   double smoothing;
@@ -69,4 +71,6 @@ struct RowKernels {
 template <class T>
 const RowKernels<T>& row_kernels();
 
-}  // namespace transmute::kernels
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,12 @@
+#pragma once
+
+// What this project uses of LibTorch's C++ interface: to a compiler a fraction of <torch/torch.h>.
+
+#include <torch/autograd.h>
+#include <torch/nn/init.h>
+#include <torch/nn/module.h>
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/types.h>
+#include <torch/utils.h>
