@@ -30,7 +30,9 @@ std::string to_json(const TrainState& state) {
             {"batch", state.batch},
             {"target_tokens", state.target_tokens},
             {"seconds", state.seconds}};
-  if (state.best_bleu) json["best_bleu"] = *state.best_bleu;
+  if (state.best_score)
+    json["best"] = {
+        {"metric", state.metric}, {"score", *state.best_score}, {"validations_since", state.validations_since_best}};
   return json.dump(2) + "\n";
 }
 
@@ -42,9 +44,14 @@ TrainState from_json(const std::string& path) {
       throw std::runtime_error(
           fmt::format("{}: has version {}, this build reads version {}; go on with the transmute that wrote it", path,
                       version, kStateVersion));
-    TrainState state{json.at("step"),          json.at("epoch"),   json.at("batch"),
-                     json.at("target_tokens"), json.at("seconds"), {}};
-    if (json.contains("best_bleu")) state.best_bleu = json["best_bleu"].get<double>();
+    TrainState state{
+        json.at("step"), json.at("epoch"), json.at("batch"), json.at("target_tokens"), json.at("seconds"), {}, {}, 0};
+    if (json.contains("best")) {
+      const Json& best = json["best"];
+      state.metric = best.at("metric");
+      state.best_score = best.at("score").get<double>();
+      state.validations_since_best = best.at("validations_since");
+    }
     return state;
   } catch (const Json::exception& error) {
     throw std::runtime_error(fmt::format("{}: damaged ({})", path, error.what()));

@@ -14,12 +14,14 @@ inline namespace v0 {
 /// Where training stands. With the weights, the moments and the config, all that going on needs: order and
 /// dropout are functions of (seed, epoch) and (seed, step).
 struct TrainState {
-  int64_t step = 0;           ///< updates done
-  int64_t epoch = 0;          ///< counts from 0
-  int64_t batch = 0;          ///< the next one of that epoch
-  int64_t target_tokens = 0;  ///< trained on so far
-  double seconds = 0;         ///< spent training so far
-  std::optional<double> best_bleu;
+  int64_t step = 0;                  ///< updates done
+  int64_t epoch = 0;                 ///< counts from 0
+  int64_t batch = 0;                 ///< the next one of that epoch
+  int64_t target_tokens = 0;         ///< trained on so far
+  double seconds = 0;                ///< spent training so far
+  std::string metric;                ///< of best_score
+  std::optional<double> best_score;  ///< the higher the better
+  int64_t validations_since_best = 0;
 };
 
 /// The checkpoints of a run: model folders that also hold the optimizer and the TrainState, named by step.

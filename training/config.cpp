@@ -11,6 +11,15 @@ namespace {
 
 const EnumNames<Precision> kPrecisions{
     {Precision::float32, "float32"}, {Precision::bfloat16, "bfloat16"}, {Precision::automatic, "auto"}};
+const EnumNames<Schedule> kSchedules{{Schedule::noam, "noam"},
+                                     {Schedule::inverse_sqrt, "inverse_sqrt"},
+                                     {Schedule::cosine, "cosine"},
+                                     {Schedule::linear, "linear"},
+                                     {Schedule::constant, "constant"}};
+const EnumNames<ValidationMetric> kMetrics{{ValidationMetric::bleu, "bleu"},
+                                           {ValidationMetric::chrf, "chrf"},
+                                           {ValidationMetric::chrf_plus_plus, "chrf++"},
+                                           {ValidationMetric::loss, "loss"}};
 constexpr Bounds<int64_t> kAtLeastZero{0};
 constexpr Bounds<int64_t> kAtLeastOne{1};
 constexpr Bounds<double> kNotNegative{0.0};
@@ -23,6 +32,12 @@ void check_pairs(const std::vector<std::string>& source, const std::vector<std::
 }
 
 }  // namespace
+
+std::string name_of(ValidationMetric metric) {
+  for (const auto& [value, name] : kMetrics)
+    if (value == metric) return name;
+  return {};
+}
 
 void TrainingConfig::declare(ConfigSchema& schema) {
   model.declare(schema);
@@ -48,11 +63,20 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("max_epochs", &training.max_epochs, "passes over the text; 0: no limit", kAtLeastZero);
   schema.add("max_minutes", &training.max_minutes, "time for training, over all resumed runs; 0: no limit",
              kNotNegative);
-  schema.add("warmup_steps", &training.warmup_steps, "steps in which the learning rate rises (Eq. 3)", kAtLeastOne);
-  schema.add("learning_rate_scale", &training.learning_rate_scale, "factor before Eq. 3", kNotNegative);
+  schema.add("schedule", &training.schedule, kSchedules,
+             "of the learning rate: noam is Eq. 3; the others rise to training.learning_rate");
+  schema.add("warmup_steps", &training.warmup_steps, "steps in which the learning rate rises", kAtLeastOne);
+  schema.add("learning_rate_scale", &training.learning_rate_scale, "factor before Eq. 3, for noam", kNotNegative);
+  schema.add("learning_rate", &training.learning_rate, "the peak, for schedules other than noam", kNotNegative);
+  schema.add("min_learning_rate", &training.min_learning_rate, "where cosine and linear arrive with max_steps",
+             kNotNegative);
   schema.add("adam_beta1", &training.adam_beta1, "decay of the gradient's mean", Bounds<double>{0.0, 0.999999});
   schema.add("adam_beta2", &training.adam_beta2, "decay of the squared gradient's mean", Bounds<double>{0.0, 0.999999});
   schema.add("adam_epsilon", &training.adam_epsilon, "added to the root of the squared mean", kNotNegative);
+  schema.add("weight_decay", &training.weight_decay, "AdamW's, of matrices", kNotNegative);
+  schema.add("max_skipped_steps", &training.max_skipped_steps,
+             "steps in a row without a finite loss and gradient that are passed over before the run ends",
+             kAtLeastZero);
   schema.add("clip_norm", &training.clip_norm, "largest L2 norm of the gradient; 0: no clipping", kNotNegative);
   schema.add("label_smoothing", &training.label_smoothing,
              "probability that is spread evenly over the whole vocabulary", Bounds<double>{0.0, 0.99});
@@ -66,9 +90,13 @@ void TrainingConfig::declare(ConfigSchema& schema) {
 
   schema.section("validation", "measured on the validation text while training");
   schema.add("every", &validation.every, "steps between two validations", kAtLeastOne);
-  schema.add("beam_size", &validation.beam_size, "of the search for BLEU; 1 is greedy", kAtLeastOne);
+  schema.add("metric", &validation.metric, kMetrics, "chooses the best weights");
+  schema.add("patience", &validation.patience,
+             "validations in a row without better weights after which training ends; 0: no end", kAtLeastZero);
+  schema.add("beam_size", &validation.beam_size, "of the search for BLEU and chrF; 1 is greedy", kAtLeastOne);
   schema.add("length_alpha", &validation.length_alpha, "length penalty of that search", kNotNegative);
-  schema.add("max_sentences", &validation.max_sentences, "that are translated for BLEU; 0: none", kAtLeastZero);
+  schema.add("max_sentences", &validation.max_sentences, "that are translated for BLEU and chrF; 0: none",
+             kAtLeastZero);
 }
 
 void TrainingConfig::check() const {
@@ -78,6 +106,13 @@ void TrainingConfig::check() const {
     throw std::invalid_argument(
         "data.train_source is empty; name the files to learn from in the config, or with "
         "--set data.train_source=FILE --set data.train_target=FILE");
+  if (training.min_learning_rate > training.learning_rate)
+    throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",
+                                            training.min_learning_rate, training.learning_rate));
+  if (validation.patience > 0 && data.valid_source.empty())
+    throw std::invalid_argument("validation.patience needs a validation text: data.valid_source and data.valid_target");
+  if (validation.metric != ValidationMetric::loss && validation.max_sentences == 0 && validation.patience > 0)
+    throw std::invalid_argument("validation.max_sentences is 0, so nothing is translated: set validation.metric: loss");
   if (training.average_checkpoints > training.keep_checkpoints)
     throw std::invalid_argument(
         fmt::format("training.average_checkpoints ({}) cannot be more than training.keep_checkpoints ({})",

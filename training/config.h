@@ -1,6 +1,7 @@
 #pragma once
 
 #include <transmute/common/config_schema.h>
+#include <transmute/training/schedule.h>
 #include <transmute/translation/model_folder.h>
 
 #include <cstdint>
@@ -34,12 +35,19 @@ struct TrainingOptions {
   int64_t max_epochs = 0;          ///< passes over the text; 0: no limit
   double max_minutes = 0;          ///< time for training, over all resumed runs; 0: no limit
 
-  int64_t warmup_steps = 4000;       ///< Eq. 3
-  double learning_rate_scale = 1.0;  ///< factor before Eq. 3
+  Schedule schedule = Schedule::noam;
+  int64_t warmup_steps = 4000;       ///< in which the learning rate rises
+  double learning_rate_scale = 1.0;  ///< factor before Eq. 3, noam's
+  double learning_rate = 5e-4;       ///< the peak of the other schedules
+  double min_learning_rate = 0;      ///< where cosine and linear arrive with max_steps
   double adam_beta1 = 0.9;
   double adam_beta2 = 0.98;
   double adam_epsilon = 1e-9;
-  double clip_norm = 0;  ///< the gradient's global L2 norm is scaled down to this; 0: no clipping
+  double weight_decay = 0;  ///< AdamW's (Loshchilov and Hutter, 2019), of matrices
+  double clip_norm = 0;     ///< the gradient's global L2 norm is scaled down to this; 0: no clipping
+  /// Steps in a row whose loss or gradient is not finite that are passed over, the weights untouched, before the run
+  /// ends; 0: it ends at the first.
+  int64_t max_skipped_steps = 0;
   /// The target gets 1 - label_smoothing of the probability, and every piece of the vocabulary, the target
   /// included, label_smoothing / V (Szegedy et al., 2016; section 5.4).
   double label_smoothing = 0.1;
@@ -52,11 +60,19 @@ struct TrainingOptions {
   int64_t average_checkpoints = 5;  ///< the newest ones whose mean weights are the finished model (section 6.1)
 };
 
+/// What tells good weights from better ones.
+enum class ValidationMetric { bleu, chrf, chrf_plus_plus, loss };
+
+/// Its name in the config.
+std::string name_of(ValidationMetric metric);
+
 struct ValidationOptions {
-  int64_t every = 1000;   ///< steps between two validations
-  int64_t beam_size = 1;  ///< for BLEU; greedy search is four times as quick and ranks checkpoints as well
+  int64_t every = 1000;                              ///< steps between two validations
+  ValidationMetric metric = ValidationMetric::bleu;  ///< chooses the best weights; loss where nothing is translated
+  int64_t patience = 0;   ///< validations in a row without a better one after which training ends; 0: no end
+  int64_t beam_size = 1;  ///< for the translations; greedy search is four times as quick and ranks weights as well
   double length_alpha = 0.6;
-  int64_t max_sentences = 2000;  ///< of the validation text that are translated for BLEU; 0: none
+  int64_t max_sentences = 2000;  ///< of the validation text that are translated for BLEU and chrF; 0: none
 };
 
 /// One experiment: everything that its YAML file says.

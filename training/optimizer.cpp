@@ -114,14 +114,22 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
   const double norm = std::sqrt(sum);
   if (!std::isfinite(norm)) return norm;
 
-  const kernels::AdamStep step{learning_rate,    options_.beta1, options_.beta2,
-                               options_.epsilon, ++step_,        clip_scale(norm)};
+  kernels::AdamStep step;
+  step.learning_rate = learning_rate;
+  step.beta1 = options_.beta1;
+  step.beta2 = options_.beta2;
+  step.epsilon = options_.epsilon;
+  step.step = ++step_;
+  step.gradient_scale = clip_scale(norm);
+  kernels::AdamStep matrix_step = step;
+  matrix_step.weight_decay = options_.weight_decay;
   workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
     const size_t p = chunk.parameter;
     kernels::adam_update(parameters_[p].second.data_ptr<float>() + chunk.begin,
                          means_[p].data_ptr<float>() + chunk.begin, variances_[p].data_ptr<float>() + chunk.begin,
-                         sums[p].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin, step);
+                         sums[p].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin,
+                         parameters_[p].second.dim() > 1 ? matrix_step : step);
     write_rounded(chunk);
   });
   return norm;
@@ -145,6 +153,8 @@ double Adam::update_on_device(const std::vector<torch::Tensor>& gradients, doubl
         gradients[p].defined() ? gradients[p] * scale : torch::zeros_like(parameters_[p].second);
     means_[p].mul_(options_.beta1).add_(gradient, 1 - options_.beta1);
     variances_[p].mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+    if (options_.weight_decay > 0 && parameters_[p].second.dim() > 1)
+      parameters_[p].second.mul_(1 - learning_rate * options_.weight_decay);
     parameters_[p].second.addcdiv_(means_[p], variances_[p].sqrt().mul_(root_correction).add_(options_.epsilon), -rate);
   }
   return norm;

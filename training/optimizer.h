@@ -14,7 +14,8 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-9;
-  double clip_norm = 0;  ///< 0: no clipping
+  double clip_norm = 0;     ///< 0: no clipping
+  double weight_decay = 0;  ///< AdamW (Loshchilov and Hutter, 2019), of matrices; biases and norms keep their size
 };
 
 /// Adam (Kingma and Ba, 2015) over float32 parameters, with the sum of several workers' gradients and

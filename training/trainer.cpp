@@ -14,12 +14,15 @@
 #include <transmute/training/replicas.h>
 #include <transmute/training/schedule.h>
 #include <transmute/translation/bleu.h>
+#include <transmute/translation/chrf.h>
 #include <transmute/translation/device.h>
 #include <transmute/translation/engine.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -57,6 +60,19 @@ std::vector<std::string> first_lines(const std::vector<std::string>& paths, int6
   for (std::string line; static_cast<int64_t>(lines.size()) < count && source(line);) lines.push_back(line);
   return lines;
 }
+
+// The validation text by the present weights, beside what it should be.
+struct TranslatedText {
+  std::vector<std::string> hypotheses;
+  std::vector<std::vector<std::string>> references;
+
+  double bleu() const { return corpus_bleu(hypotheses, references).score; }
+  double chrf(int64_t word_order) const {
+    ChrfOptions options;
+    options.word_order = word_order;
+    return corpus_chrf(hypotheses, references, options);
+  }
+};
 
 Precision resolve(Precision precision, torch::Device device) {
   if (precision != Precision::automatic) return precision;
@@ -112,13 +128,17 @@ class Trainer::Session {
   void report_start() const;
 
   bool reached_end() const;
-  void train_step();
+  bool out_of_patience() const;
+  double learning_rate_of(int64_t step) const;
+  void pass_over(int64_t step, double loss, const std::vector<std::vector<torch::Tensor>>& gradients);
+  bool train_step();
   double seconds() const { return state_.seconds + seconds_since(started_); }
   void next_batch(std::vector<std::vector<size_t>>& batches);
   void report_progress();
   void write_metrics();
   void validate();
-  double validation_bleu();
+  TranslatedText translate_validation_text();
+  bool is_best(ValidationMetric metric, double score);
   void save_checkpoint();
   void finish();
   void profile_step();
@@ -147,7 +167,7 @@ class Trainer::Session {
   Clock::time_point started_ = Clock::now();
   Window window_;
   double last_gradient_norm_ = 0;
-  double recent_loss_ = 0;
+  int64_t skipped_steps_ = 0;  // in a row
   int64_t saved_step_ = -1;
 
   std::unique_ptr<Trace> trace_;  // while profiling
@@ -164,8 +184,9 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       tokenizer_((prepare_run_folder(), prepare_tokenizer())),
       train_text_(load_text(train_files(config.data), "training").text),
       replicas_(make_transformer(), device_, workers_, precision_),
-      optimizer_(parameters_of(replicas_.transformer()), {config.training.adam_beta1, config.training.adam_beta2,
-                                                          config.training.adam_epsilon, config.training.clip_norm}),
+      optimizer_(parameters_of(replicas_.transformer()),
+                 {config.training.adam_beta1, config.training.adam_beta2, config.training.adam_epsilon,
+                  config.training.clip_norm, config.training.weight_decay}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
   if (!config_.data.valid_source.empty()) valid_text_ = load_text(valid_files(config_.data), "validation").text;
   state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
@@ -238,7 +259,18 @@ void Trainer::Session::say(const std::string& text) {
 bool Trainer::Session::reached_end() const {
   const TrainingOptions& training = config_.training;
   return state_.step >= training.max_steps || (training.max_epochs > 0 && state_.epoch >= training.max_epochs) ||
-         (training.max_minutes > 0 && seconds() >= training.max_minutes * 60);
+         (training.max_minutes > 0 && seconds() >= training.max_minutes * 60) || out_of_patience();
+}
+
+bool Trainer::Session::out_of_patience() const {
+  return config_.validation.patience > 0 && state_.validations_since_best >= config_.validation.patience;
+}
+
+double Trainer::Session::learning_rate_of(int64_t step) const {
+  const TrainingOptions& training = config_.training;
+  return learning_rate(
+      step, {config_.model.model.d_model, training.warmup_steps, training.learning_rate_scale, training.schedule,
+             training.learning_rate, training.min_learning_rate, training.max_steps});
 }
 
 TrainingEnd Trainer::Session::run(const std::function<bool()>& should_stop) {
@@ -246,12 +278,12 @@ TrainingEnd Trainer::Session::run(const std::function<bool()>& should_stop) {
   window_ = {};
   while (!reached_end()) {
     if (!options_.profile.empty()) profile_step();
-    train_step();
+    const bool trained = train_step();
     report_progress();
     const bool stop = should_stop && should_stop();
-    if (state_.step % config_.training.log_every == 0) write_metrics();
-    if (state_.step % config_.validation.every == 0 && !stop) validate();
-    if (state_.step % config_.training.checkpoint_every == 0 || stop) save_checkpoint();
+    if (trained && state_.step % config_.training.log_every == 0) write_metrics();
+    if (trained && state_.step % config_.validation.every == 0 && !stop) validate();
+    if ((trained && state_.step % config_.training.checkpoint_every == 0) || stop) save_checkpoint();
     if (stop) {
       write_profile();
       say(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
@@ -294,7 +326,8 @@ void Trainer::Session::next_batch(std::vector<std::vector<size_t>>& batches) {
   }
 }
 
-void Trainer::Session::train_step() {
+// False where the step was passed over: the cursor in the text moved, nothing else.
+bool Trainer::Session::train_step() {
   const Trace::Span span(trace_.get(), "step");
   std::vector<std::vector<size_t>> batches;
   while (static_cast<int64_t>(batches.size()) < config_.training.accumulate_batches) next_batch(batches);
@@ -314,23 +347,57 @@ void Trainer::Session::train_step() {
     for (const size_t pair : batches[b])
       window_.source_tokens += static_cast<int64_t>(train_text_.source.length(pair)) + 1;
   }
-  const double rate = learning_rate(
-      step, {config_.model.model.d_model, config_.training.warmup_steps, config_.training.learning_rate_scale});
   {
     const Trace::Span update_span(trace_.get(), "optimizer");
-    last_gradient_norm_ = optimizer_.update(replicas_.gradients(), rate, workers_);
+    const auto gradients = replicas_.gradients();
+    // A loss that is not finite must not touch the weights, though the gradient may look sound.
+    last_gradient_norm_ = std::isfinite(loss.sum) ? optimizer_.update(gradients, learning_rate_of(step), workers_)
+                                                  : std::numeric_limits<double>::quiet_NaN();
+    if (!std::isfinite(last_gradient_norm_)) {
+      pass_over(step, loss.sum / static_cast<double>(loss.tokens), gradients);
+      replicas_.clear_gradients();
+      return false;
+    }
     replicas_.clear_gradients();
   }
-  if (!std::isfinite(last_gradient_norm_) || !std::isfinite(loss.sum))
-    throw std::runtime_error(fmt::format(
-        "training diverged in step {}: loss {}, gradient norm {}, learning rate {:.3g}. The weights are as they were "
-        "before it. Go on from the last checkpoint with a lower training.learning_rate_scale, more "
-        "training.warmup_steps, or training.clip_norm: 1",
-        step, loss.sum / static_cast<double>(loss.tokens), last_gradient_norm_, rate));
+  skipped_steps_ = 0;
   state_.step = step;
   state_.target_tokens += loss.tokens;
   window_.loss.sum += loss.sum;
   window_.loss.tokens += loss.tokens;
+  return true;
+}
+
+// The step has no finite loss or gradient, and the weights are as they were before it. Goes on with the next batch, or
+// ends the run where that happens too often.
+void Trainer::Session::pass_over(int64_t step, double loss, const std::vector<std::vector<torch::Tensor>>& gradients) {
+  const auto is_sound = [](const torch::Tensor& x) { return !x.defined() || x.isfinite().all().item<bool>(); };
+  const NamedTensors parameters = parameters_of(replicas_.transformer());
+  std::string first_weight, first_gradient;
+  int64_t unsound = 0;
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    if (first_weight.empty() && !is_sound(parameters[p].second)) first_weight = parameters[p].first;
+    const bool sound =
+        std::all_of(gradients.begin(), gradients.end(), [&](const auto& share) { return is_sound(share[p]); });
+    if (sound) continue;
+    if (unsound++ == 0) first_gradient = parameters[p].first;
+  }
+  std::string where = "all gradients are finite";
+  if (unsound > 0)
+    where = fmt::format("gradients of {} of {} parameters are not finite, the first {}", unsound, parameters.size(),
+                        first_gradient);
+  if (!first_weight.empty()) where = fmt::format("the weights of {} are not finite", first_weight);
+  const std::string what =
+      fmt::format("step {} (epoch {}, before batch {}) diverged: loss {}, learning rate {:.3g}; {}", step,
+                  state_.epoch + 1, state_.batch + 1, loss, learning_rate_of(step), where);
+  if (++skipped_steps_ > config_.training.max_skipped_steps)
+    throw std::runtime_error(
+        what +
+        ". The weights are as they were before it. Go on from the last checkpoint with a lower "
+        "training.learning_rate_scale (or learning_rate), more training.warmup_steps, or training.clip_norm: 1; "
+        "training.max_skipped_steps passes over single bad batches");
+  progress_.clear();
+  spdlog::warn("{}; passed over ({} of at most {} in a row)", what, skipped_steps_, config_.training.max_skipped_steps);
 }
 
 void Trainer::Session::report_progress() {
@@ -354,8 +421,7 @@ void Trainer::Session::report_progress() {
 void Trainer::Session::write_metrics() {
   const double elapsed = seconds_since(window_.start);
   const double loss = window_.loss.sum / static_cast<double>(window_.loss.tokens);
-  const double rate = learning_rate(
-      state_.step, {config_.model.model.d_model, config_.training.warmup_steps, config_.training.learning_rate_scale});
+  const double rate = learning_rate_of(state_.step);
   const double target_rate = static_cast<double>(window_.loss.tokens) / elapsed;
   metrics_->write({{"type", "train"},
                    {"step", state_.step},
@@ -374,7 +440,7 @@ void Trainer::Session::write_metrics() {
   window_ = {};
 }
 
-double Trainer::Session::validation_bleu() {
+TranslatedText Trainer::Session::translate_validation_text() {
   Transformer& transformer = replicas_.transformer();
   transformer->eval();
   const TranslationEngine engine(transformer, tokenizer_, device_, InferencePrecision::float32,
@@ -385,10 +451,11 @@ double Trainer::Session::validation_bleu() {
   options.search.beam_size = config_.validation.beam_size;
   options.search.length_alpha = config_.validation.length_alpha;
   const TextFiles files = valid_files(config_.data);
-  const auto translations = engine.translate(first_lines(files.source, config_.validation.max_sentences), options);
-  std::vector<std::string> texts;
-  for (const auto& translation : translations) texts.push_back(translation.hypotheses.front().text);
-  return corpus_bleu(texts, {first_lines(files.target, config_.validation.max_sentences)}, {}).score;
+  TranslatedText text;
+  for (const auto& translation : engine.translate(first_lines(files.source, config_.validation.max_sentences), options))
+    text.hypotheses.push_back(translation.hypotheses.front().text);
+  text.references = {first_lines(files.target, config_.validation.max_sentences)};
+  return text;
 }
 
 void Trainer::Session::validate() {
@@ -400,22 +467,42 @@ void Trainer::Session::validate() {
       {"type", "validation"}, {"step", state_.step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
   std::string text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", state_.step, per_token,
                                  std::exp(per_token));
+  ValidationMetric metric = ValidationMetric::loss;
+  double score = -per_token;
   if (config_.validation.max_sentences > 0) {
-    const double bleu = validation_bleu();
+    metric = config_.validation.metric;
+    const TranslatedText translated = translate_validation_text();
+    const double bleu = translated.bleu(), chrf = translated.chrf(0), chrf_plus_plus = translated.chrf(2);
     record["bleu"] = bleu;
-    text += fmt::format(", BLEU {:.2f}", bleu);
-    if (!state_.best_bleu || bleu > *state_.best_bleu) {
-      state_.best_bleu = bleu;
-      write_folder_atomically(path_in(options_.run_folder, "best"), [&](const std::string& folder) {
-        save_model_folder(folder, config_yaml_, tokenizer_, replicas_.transformer());
-      });
-      text += " (the best so far)";
-    }
+    record["chrf"] = chrf;
+    record["chrf++"] = chrf_plus_plus;
+    text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
+    if (metric == ValidationMetric::bleu) score = bleu;
+    if (metric == ValidationMetric::chrf) score = chrf;
+    if (metric == ValidationMetric::chrf_plus_plus) score = chrf_plus_plus;
+  }
+  if (is_best(metric, score)) {
+    write_folder_atomically(path_in(options_.run_folder, "best"), [&](const std::string& folder) {
+      save_model_folder(folder, config_yaml_, tokenizer_, replicas_.transformer());
+    });
+    text += " (the best so far)";
   }
   record["seconds"] = seconds();
   metrics_->write(record);
   say(text);
+  if (out_of_patience())
+    say(fmt::format("no better {} in {} validations: training ends", name_of(metric), config_.validation.patience));
   window_.start += Clock::now() - start;  // tokens/s is of training
+}
+
+// Notes a validation's score, the higher the better. One by another metric than before begins anew.
+bool Trainer::Session::is_best(ValidationMetric metric, double score) {
+  if (state_.metric != name_of(metric)) state_.best_score.reset();
+  state_.metric = name_of(metric);
+  const bool better = !state_.best_score || score > *state_.best_score;
+  if (better) state_.best_score = score;
+  state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
+  return better;
 }
 
 void Trainer::Session::save_checkpoint() {
@@ -443,7 +530,8 @@ void Trainer::Session::finish() {
   std::string text = fmt::format("finished after step {} ({} target tokens, {} of training)", format_count(state_.step),
                                  format_count(state_.target_tokens), format_duration(seconds()));
   if (valid_text_ && config_.validation.max_sentences > 0)
-    text += fmt::format("; mean of the last {} checkpoints: validation BLEU {:.2f}", newest.size(), validation_bleu());
+    text += fmt::format("; mean of the last {} checkpoints: validation BLEU {:.2f}", newest.size(),
+                        translate_validation_text().bleu());
   say(text);
   say(fmt::format("the model is in {0}; translate with: translate --model {0}", folder));
 }

@@ -131,15 +131,18 @@ double chrf_from_counts(const std::vector<ChrfCounts>& counts, const ChrfOptions
   return 100 * score;
 }
 
+void add_counts(std::vector<ChrfCounts>& sum, const std::vector<ChrfCounts>& counts) {
+  for (std::size_t order = 0; order < sum.size(); ++order) {
+    sum[order].hypothesis += counts[order].hypothesis;
+    sum[order].reference += counts[order].reference;
+    sum[order].matches += counts[order].matches;
+  }
+}
+
 double corpus_chrf(const std::vector<std::string>& hypotheses, const std::vector<std::vector<std::string>>& references,
                    const ChrfOptions& options) {
   std::vector<ChrfCounts> sum(static_cast<std::size_t>(options.char_order + options.word_order));
-  for (const auto& segment : chrf_segment_counts(hypotheses, references, options))
-    for (std::size_t order = 0; order < sum.size(); ++order) {
-      sum[order].hypothesis += segment[order].hypothesis;
-      sum[order].reference += segment[order].reference;
-      sum[order].matches += segment[order].matches;
-    }
+  for (const auto& segment : chrf_segment_counts(hypotheses, references, options)) add_counts(sum, segment);
   return chrf_from_counts(sum, options);
 }
 

@@ -34,6 +34,7 @@ double corpus_chrf(const std::vector<std::string>& hypotheses, const std::vector
 std::vector<std::vector<ChrfCounts>> chrf_segment_counts(const std::vector<std::string>& hypotheses,
                                                          const std::vector<std::vector<std::string>>& references,
                                                          const ChrfOptions& options = {});
+void add_counts(std::vector<ChrfCounts>& sum, const std::vector<ChrfCounts>& counts);
 double chrf_from_counts(const std::vector<ChrfCounts>& counts, const ChrfOptions& options = {});
 
 /// "chrF2" or "chrF2++".

@@ -10,7 +10,7 @@ namespace kernels {
 namespace {
 
 struct Factors {
-  float scale, beta1, one_minus_beta1, beta2, one_minus_beta2, rate, root_correction, epsilon;
+  float scale, beta1, one_minus_beta1, beta2, one_minus_beta2, rate, root_correction, epsilon, kept;
 };
 
 Factors factors_of(const AdamStep& s) {
@@ -22,7 +22,8 @@ Factors factors_of(const AdamStep& s) {
           static_cast<float>(1 - s.beta2),
           static_cast<float>(s.learning_rate / (1 - std::pow(s.beta1, t))),
           static_cast<float>(1 / std::sqrt(1 - std::pow(s.beta2, t))),
-          static_cast<float>(s.epsilon)};
+          static_cast<float>(s.epsilon),
+          static_cast<float>(1 - s.learning_rate * s.weight_decay)};
 }
 
 TRANSMUTE_INLINE void update(float* __restrict parameter, float* __restrict mean, float* __restrict variance,
@@ -31,7 +32,7 @@ TRANSMUTE_INLINE void update(float* __restrict parameter, float* __restrict mean
     const float g = gradient[i] * f.scale;
     mean[i] = f.beta1 * mean[i] + f.one_minus_beta1 * g;
     variance[i] = f.beta2 * variance[i] + f.one_minus_beta2 * g * g;
-    parameter[i] -= f.rate * mean[i] / (std::sqrt(variance[i]) * f.root_correction + f.epsilon);
+    parameter[i] = f.kept * parameter[i] - f.rate * mean[i] / (std::sqrt(variance[i]) * f.root_correction + f.epsilon);
   }
 }
 

@@ -14,6 +14,7 @@ struct AdamStep {
   double epsilon = 1e-9;
   int64_t step = 1;           ///< counts from 1, for the bias corrections
   double gradient_scale = 1;  ///< the gradient is multiplied by this first (clipping)
+  double weight_decay = 0;    ///< decoupled (Loshchilov and Hutter, 2019): learning_rate · weight_decay of it goes
 };
 
 /// Updates `count` parameters and their moments in one pass.

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <transmute/tests/e2e/programs.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <random>
 #include <thread>
 
 namespace transmute::testing {
@@ -39,20 +42,24 @@ class Training : public ::testing::Test {
     return read_text(checkpoint + "/weights.safetensors") + read_text(checkpoint + "/optimizer.safetensors");
   }
 
-  // A training process in the background, stopped by `signal` once `path` exists.
-  int train_until(const std::string& path, const std::string& run, int signal) const {
-    std::vector<std::string> words = train_command(config_, folder_ / run, {"training.max_steps=100000"});
+  // A training process in the background.
+  pid_t start(const std::string& run, const std::vector<std::string>& assignments) const {
+    std::vector<std::string> words = train_command(config_, folder_ / run, assignments);
     const pid_t child = fork();
-    if (child == 0) {
-      std::vector<char*> arguments;
-      for (auto& word : words) arguments.push_back(word.data());
-      arguments.push_back(nullptr);
-      execv(arguments.front(), arguments.data());
-      _exit(127);
-    }
+    if (child != 0) return child;
+    std::vector<char*> arguments;
+    for (auto& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(arguments.front(), arguments.data());
+    _exit(127);
+  }
+
+  // Sends `signal` once `path` exists and `delay` has passed; the exit code as a shell gives it.
+  static int stop(pid_t child, const std::string& path, std::chrono::microseconds delay, int signal) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     while (!std::filesystem::exists(path) && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(delay);
     kill(child, signal);
     int status = 0;
     waitpid(child, &status, 0);
@@ -99,22 +106,62 @@ TEST_F(Training, WritesAProfileThatATraceViewerOpens) {
   EXPECT_EQ(run_program_with(words).exit_code, 1);
 }
 
-TEST_F(Training, AKilledRunEndsWithTheWeightsOfOneThatWasNot) {
-  ASSERT_EQ(train("whole").exit_code, 0);
-  const int code = train_until(folder_ / "run/checkpoints/step-000000010", "run", SIGKILL);
-  ASSERT_EQ(code, 128 + SIGKILL);
-  // Back to before the kill: what came after step 10 is trained again.
-  for (const auto& name : names_in(folder_ / "run/checkpoints"))
-    if (name > "step-000000010") std::filesystem::remove_all(folder_ / ("run/checkpoints/" + name));
-  const Outcome resumed = train("run");
+// A checkpoint after each step, so that many of the kills fall into the writing of one.
+TEST_F(Training, ARunKilledTwentyTimesEndsWithTheWeightsOfOneThatWasNot) {
+  const std::vector<std::string> assignments = {"training.max_steps=210", "training.checkpoint_every=1",
+                                                "validation.every=50"};
+  ASSERT_EQ(train("whole", assignments).exit_code, 0);
+  std::mt19937 random(7);
+  int unfinished = 0;
+  for (int kills = 1; kills <= 20; ++kills) {
+    char reached[64];
+    std::snprintf(reached, sizeof(reached), "run/checkpoints/step-%09d", 10 * kills);
+    const int code =
+        stop(start("run", assignments), folder_ / reached, std::chrono::microseconds(random() % 12000), SIGKILL);
+    ASSERT_EQ(code, 128 + SIGKILL) << reached;
+    for (const auto& name : names_in(folder_ / "run/checkpoints")) unfinished += name.size() > 14 ? 1 : 0;
+  }
+  RecordProperty("kills_during_checkpoint_writing", unfinished);
+  const Outcome resumed = train("run", assignments);
   ASSERT_EQ(resumed.exit_code, 0) << resumed.errors;
-  EXPECT_EQ(checkpoint_bytes("run", "000000030"), checkpoint_bytes("whole", "000000030"));
+  EXPECT_EQ(checkpoint_bytes("run", "000000210"), checkpoint_bytes("whole", "000000210"));
+  EXPECT_EQ(read_text(folder_ / "run/model/weights.safetensors"),
+            read_text(folder_ / "whole/model/weights.safetensors"));
+  EXPECT_EQ(names_in(folder_ / "run/checkpoints").size(), 5U) << "nothing unfinished stays";
 }
 
 TEST_F(Training, ASignalSavesACheckpointAndIsTheExitCode) {
-  const int code = train_until(folder_ / "run/checkpoints/step-000000010", "run", SIGTERM);
-  EXPECT_EQ(code, 128 + SIGTERM);
+  const pid_t child = start("run", {"training.max_steps=100000"});
+  EXPECT_EQ(stop(child, folder_ / "run/checkpoints/step-000000010", {}, SIGTERM), 128 + SIGTERM);
   EXPECT_THAT(read_text(folder_ / "run/train.log"), HasSubstr("stopped after step"));
+}
+
+TEST_F(Training, AFullDiskIsAnErrorAndTheLastCheckpointServes) {
+  const std::string disk = folder_ / "disk";
+  std::filesystem::create_directory(disk);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "only root can make a small disk";
+  const Outcome full = train("disk/run", {"training.max_steps=100000"});
+  const bool kept = std::filesystem::exists(disk + "/run/checkpoints/step-000000010");
+  EXPECT_EQ(mount("tmpfs", disk.c_str(), "tmpfs", MS_REMOUNT, "size=100m"), 0);
+  const Outcome resumed = train("disk/run", {"training.max_steps=60", "training.checkpoint_every=30"});
+  EXPECT_EQ(umount(disk.c_str()), 0);
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(full.errors, AllOf(HasSubstr("disk/run/checkpoints/"), HasSubstr("No space left on device")));
+  EXPECT_TRUE(kept);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("resuming after step"));
+}
+
+TEST_F(Training, EndsWhereValidationBringsNothingBetterAnyMore) {
+  // A learning rate of nothing: the first validation stays the best one.
+  const std::vector<std::string> assignments = {"training.schedule=constant", "training.learning_rate=0",
+                                                "validation.every=2", "validation.patience=3",
+                                                "validation.metric=loss"};
+  const Outcome ended = train("run", assignments);
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_THAT(ended.errors, AllOf(HasSubstr("no better loss in 3 validations"), HasSubstr("finished after step 8")));
+  EXPECT_THAT(train("run", assignments).errors, HasSubstr("finished after step 8")) << "patience is kept";
+  EXPECT_THAT(read_text(folder_ / "run/metrics.jsonl"), HasSubstr("\"chrf++\":"));
 }
 
 TEST_F(Training, SeparateVocabulariesPreNormAndLearnedPositionsTrain) {
@@ -244,7 +291,16 @@ TEST_F(Training, RefusesAnotherNetworkInTheSameRunFolder) {
 TEST_F(Training, ADivergingLossStopsWithTheRemedy) {
   const Outcome outcome = train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("training diverged in step"), HasSubstr("learning_rate_scale")));
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("diverged: loss"), HasSubstr("not finite"), HasSubstr("training.learning_rate_scale")));
+}
+
+TEST_F(Training, PassesOverAsManyDivergingStepsAsItIsTold) {
+  const Outcome outcome =
+      train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200", "training.max_skipped_steps=2"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("passed over (1 of at most 2 in a row)"),
+                                    HasSubstr("passed over (2 of at most 2 in a row)")));
 }
 
 TEST(TrainUsage, AnUnknownFlagIsBadUsage) {

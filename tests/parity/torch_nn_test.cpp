@@ -188,10 +188,11 @@ struct Trajectory {
 
 // 50 steps of both with the same gradients, whose size changes from step to step so that clipping matters, and
 // which are as small as epsilon in a third of the elements.
-Trajectory adam_trajectory(size_t workers, double clip_norm, double twins_clip_norm) {
+Trajectory adam_trajectory(size_t workers, double clip_norm, double twins_clip_norm, double weight_decay = 0) {
   const std::vector<std::vector<int64_t>> shapes = {{7, 9}, {17}, {70000}};
   AdamOptions options;
   options.clip_norm = clip_norm;
+  options.weight_decay = weight_decay;
   NamedTensors parameters;
   std::vector<torch::Tensor> twins;
   std::vector<torch::Tensor> start;
@@ -220,6 +221,8 @@ Trajectory adam_trajectory(size_t workers, double clip_norm, double twins_clip_n
     }
     if (twins_clip_norm > 0) torch::nn::utils::clip_grad_norm_(twins, twins_clip_norm);
     static_cast<torch::optim::AdamOptions&>(twin.param_groups()[0].options()).lr(rate);
+    for (auto& matrix : twins)  // AdamW, before the step
+      if (matrix.dim() > 1) matrix.data().mul_(1 - rate * weight_decay);
     twin.step();
     adam.update(gradients, rate, crew);
     for (size_t p = 0; p < shapes.size(); ++p)
@@ -244,6 +247,12 @@ TEST(TorchParity, AdamsTrajectoryWithClipping) {
   const double clip_norm = 800;  // of gradients whose norms go from 200 to 1500
   EXPECT_LT(adam_trajectory(1, clip_norm, clip_norm).largest_difference, kAdamTolerance);
   EXPECT_GT(adam_trajectory(1, clip_norm, 0).largest_difference, 100 * kAdamTolerance) << "clipping shows";
+}
+
+TEST(TorchParity, AdamsTrajectoryWithWeightDecay) {
+  const Trajectory decayed = adam_trajectory(1, 0, 0, 0.5);
+  EXPECT_LT(decayed.largest_difference, kAdamTolerance);
+  EXPECT_GT(std::abs(decayed.distance - adam_trajectory(1, 0, 0).distance), 100 * kAdamTolerance) << "decay shows";
 }
 
 TEST(TorchParity, AdamsTrajectoryWithThreeWorkersGradients) {

@@ -421,7 +421,9 @@ class Checkpoints : public ::testing::Test {
 TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   Training saved(tokenizer, 1, 3);
   TrainState state = state_at(123);
-  state.best_bleu = 12.345678901234567;
+  state.metric = "bleu";
+  state.best_score = 12.345678901234567;
+  state.validations_since_best = 3;
   store.save(state, tiny_config(), tokenizer, saved.transformer, saved.optimizer, 5);
 
   Training restored(tokenizer, 2);
@@ -431,8 +433,10 @@ TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   EXPECT_EQ(found.batch, 17);
   EXPECT_EQ(found.target_tokens, 5'000'000'000);
   EXPECT_EQ(found.seconds, 0.1 + 0.2);
-  ASSERT_TRUE(found.best_bleu.has_value());
-  EXPECT_EQ(*found.best_bleu, 12.345678901234567);
+  ASSERT_TRUE(found.best_score.has_value());
+  EXPECT_EQ(*found.best_score, 12.345678901234567);
+  EXPECT_EQ(found.metric, "bleu");
+  EXPECT_EQ(found.validations_since_best, 3);
   expect_equal(parameters_of(restored.transformer), parameters_of(saved.transformer));
   expect_equal(restored.optimizer.state(), saved.optimizer.state());
   EXPECT_EQ(restored.optimizer.steps(), 123);
@@ -457,7 +461,7 @@ TEST_F(Checkpoints, GoOnAsIfNothingHadHappened) {
 TEST_F(Checkpoints, WithoutABestBleuHaveNone) {
   Training training(tokenizer, 1);
   save(training, 5);
-  EXPECT_FALSE(store.restore(training.transformer, training.optimizer).best_bleu.has_value());
+  EXPECT_FALSE(store.restore(training.transformer, training.optimizer).best_score.has_value());
 }
 
 TEST_F(Checkpoints, AreModelFolders) {
@@ -478,7 +482,7 @@ TEST_F(Checkpoints, AreAFreshStartWhereThereAreNone) {
     EXPECT_EQ(state.step, 0);
     EXPECT_EQ(state.epoch, 0);
     EXPECT_EQ(state.batch, 0);
-    EXPECT_FALSE(state.best_bleu.has_value());
+    EXPECT_FALSE(state.best_score.has_value());
     expect_equal(parameters_of(training.transformer), parameters_of(untouched.transformer));
   }
 }

@@ -1,0 +1,243 @@
+// Metrics beside the default BLEU, which bleu_test has, against what sacreBLEU 2.6.0 returned for the same text; and
+// bootstrap resampling.
+
+#include <gtest/gtest.h>
+#include <transmute/translation/bleu.h>
+#include <transmute/translation/bootstrap.h>
+#include <transmute/translation/chrf.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+// The numbers are the same formulas on the same counts; only the last bits of exp and log may differ.
+constexpr double kTolerance = 1e-9;
+
+const std::vector<std::string> kHypotheses = {
+    "The train leaves at 9:45, doesn't it?",
+    "He paid 1,250.50 euros for it.",
+    "A well-known rule (see page 3-4) applies.",
+    "Tom &amp; Anna said: &quot;No!&quot;",
+    "ΟΔΟΣ 5 is closed today .",
+    "Straße\u00a0zwei,\u3000bitte.",
+    "",
+    "The old bridge was built in 1887 .",
+    "他在2008年买了 NBA 的门票，花了$30！",
+};
+const std::vector<std::vector<std::string>> kReferences = {
+    {
+        "The train leaves at 9:45, does it not?",
+        "He paid 1,250.50 euros for this.",
+        "A well known rule (see pages 3-4) applies.",
+        "Tom & Anna said: \"No!\"",
+        "οδος 5 is closed today.",
+        "STRASSE zwei, bitte.",
+        "This line has no translation.",
+        "The old bridge was built in 1887.",
+        "他在2008年购买了NBA门票，花费30美元！",
+    },
+    {
+        "At 9:45 the train leaves, doesn't it?",
+        "He has paid 1250.50 euros for it.",
+        "A famous rule applies (page 3-4).",
+        "Tom and Anna: \"No!\"",
+        "Οδός 5 is closed.",
+        "Straße zwei bitte!",
+        "No translation here.",
+        "They built the old bridge in 1887.",
+        "2008年他花30美元买了NBA票。",
+    },
+};
+
+std::vector<std::vector<std::string>> references(std::size_t count) {
+  return {kReferences.begin(), kReferences.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+TEST(BleuTokenizers, ScoreAsSacreBleuDoes) {
+  struct Recorded {
+    BleuTokenizer tokenizer;
+    BleuCase letter_case;
+    std::size_t num_references;
+    double score;
+    const char* line;
+    const char* signature;
+  };
+  const Recorded recorded[] = {
+      {BleuTokenizer::international, BleuCase::mixed, 1, 43.409797449691744,
+       "BLEU = 43.41 66.2/50.8/38.2/27.7 (BP = 1.000 ratio = 1.092 hyp_len = 71 ref_len = 65)",
+       "nrefs:1|case:mixed|eff:no|tok:intl|smooth:exp"},
+      {BleuTokenizer::international, BleuCase::mixed, 2, 54.689229951491505,
+       "BLEU = 54.69 74.6/65.1/50.9/36.2 (BP = 1.000 ratio = 1.109 hyp_len = 71 ref_len = 64)",
+       "nrefs:2|case:mixed|eff:no|tok:intl|smooth:exp"},
+      {BleuTokenizer::international, BleuCase::lower, 1, 45.32226565198782,
+       "BLEU = 45.32 67.6/52.4/40.0/29.8 (BP = 1.000 ratio = 1.092 hyp_len = 71 ref_len = 65)",
+       "nrefs:1|case:lc|eff:no|tok:intl|smooth:exp"},
+      {BleuTokenizer::international, BleuCase::lower, 2, 56.56704951143072,
+       "BLEU = 56.57 76.1/66.7/52.7/38.3 (BP = 1.000 ratio = 1.109 hyp_len = 71 ref_len = 64)",
+       "nrefs:2|case:lc|eff:no|tok:intl|smooth:exp"},
+      {BleuTokenizer::character, BleuCase::mixed, 1, 70.047188537435,
+       "BLEU = 70.05 85.6/77.5/71.9/67.4 (BP = 0.930 ratio = 0.933 hyp_len = 208 ref_len = 223)",
+       "nrefs:1|case:mixed|eff:no|tok:char|smooth:exp"},
+      {BleuTokenizer::character, BleuCase::mixed, 2, 80.3690431667895,
+       "BLEU = 80.37 88.9/84.5/80.7/77.2 (BP = 0.972 ratio = 0.972 hyp_len = 208 ref_len = 214)",
+       "nrefs:2|case:mixed|eff:no|tok:char|smooth:exp"},
+      {BleuTokenizer::character, BleuCase::lower, 1, 73.85379672871647,
+       "BLEU = 73.85 89.4/82.0/76.0/71.2 (BP = 0.930 ratio = 0.933 hyp_len = 208 ref_len = 223)",
+       "nrefs:1|case:lc|eff:no|tok:char|smooth:exp"},
+      {BleuTokenizer::character, BleuCase::lower, 2, 82.64284942453108,
+       "BLEU = 82.64 90.4/87.0/83.3/79.9 (BP = 0.972 ratio = 0.972 hyp_len = 208 ref_len = 214)",
+       "nrefs:2|case:lc|eff:no|tok:char|smooth:exp"},
+      {BleuTokenizer::chinese, BleuCase::mixed, 1, 49.204794681533286,
+       "BLEU = 49.20 76.2/58.3/45.3/32.1 (BP = 0.975 ratio = 0.976 hyp_len = 80 ref_len = 82)",
+       "nrefs:1|case:mixed|eff:no|tok:zh|smooth:exp"},
+      {BleuTokenizer::chinese, BleuCase::mixed, 2, 57.61085107213778,
+       "BLEU = 57.61 81.2/68.1/53.1/37.5 (BP = 1.000 ratio = 1.039 hyp_len = 80 ref_len = 77)",
+       "nrefs:2|case:mixed|eff:no|tok:zh|smooth:exp"},
+      {BleuTokenizer::chinese, BleuCase::lower, 1, 50.801761004865654,
+       "BLEU = 50.80 77.5/59.7/46.9/33.9 (BP = 0.975 ratio = 0.976 hyp_len = 80 ref_len = 82)",
+       "nrefs:1|case:lc|eff:no|tok:zh|smooth:exp"},
+      {BleuTokenizer::chinese, BleuCase::lower, 2, 59.2316110381426,
+       "BLEU = 59.23 82.5/69.4/54.7/39.3 (BP = 1.000 ratio = 1.039 hyp_len = 80 ref_len = 77)",
+       "nrefs:2|case:lc|eff:no|tok:zh|smooth:exp"},
+  };
+  for (const Recorded& r : recorded) {
+    SCOPED_TRACE(r.signature);
+    BleuOptions options;
+    options.tokenizer = r.tokenizer;
+    options.letter_case = r.letter_case;
+    const BleuScore score = corpus_bleu(kHypotheses, references(r.num_references), options);
+    EXPECT_NEAR(score.score, r.score, kTolerance);
+    EXPECT_EQ(format_bleu(score), r.line);
+    EXPECT_EQ(bleu_signature(options, r.num_references), std::string(r.signature) + "|version:transmute-1");
+  }
+}
+
+// Three words of which two match: only the first two lengths have matches, and there is no fourth.
+TEST(BleuSmoothing, ScoresAsSacreBleuDoes) {
+  struct Recorded {
+    const char* smoothing;
+    std::optional<double> value;
+    bool effective_order;
+    double corpus;
+    double short_sentence;
+    const char* signature;
+  };
+  const Recorded recorded[] = {
+      {"floor", std::nullopt, false, 65.94685818903551, 0.0, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:floor[0.10]"},
+      {"floor", std::nullopt, true, 65.94685818903551, 32.182979486854336,
+       "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:floor[0.10]"},
+      {"floor", 0.5, false, 65.94685818903551, 0.0, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:floor[0.50]"},
+      {"floor", 0.5, true, 65.94685818903551, 55.03212081491043,
+       "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:floor[0.50]"},
+      {"add-k", std::nullopt, false, 67.59680356576693, 68.65890479690394,
+       "nrefs:1|case:mixed|eff:no|tok:13a|smooth:add-k[1.00]"},
+      {"add-k", std::nullopt, true, 67.59680356576693, 68.65890479690394,
+       "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:add-k[1.00]"},
+      {"add-k", 2, false, 69.04543001844112, 75.9835685651592, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:add-k[2.00]"},
+      {"add-k", 2, true, 69.04543001844112, 75.9835685651592, "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:add-k[2.00]"},
+      {"none", std::nullopt, false, 65.94685818903551, 0.0, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:none"},
+      {"none", std::nullopt, true, 65.94685818903551, 0.0, "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:none"},
+      {"exp", std::nullopt, false, 65.94685818903551, 0.0, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp"},
+      {"exp", std::nullopt, true, 65.94685818903551, 55.03212081491043,
+       "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp"},
+  };
+  const std::vector<std::string> corpus = {kHypotheses[0], kHypotheses[1], kHypotheses[5]};
+  const std::vector<std::vector<std::string>> reference = {{kReferences[0][0], kReferences[0][1], kReferences[0][5]}};
+  for (const Recorded& r : recorded) {
+    SCOPED_TRACE(r.signature);
+    BleuOptions options;
+    options.smoothing = bleu_smoothing_from_name(r.smoothing);
+    options.smoothing_value = r.value;
+    options.effective_order = r.effective_order;
+    EXPECT_NEAR(corpus_bleu(corpus, reference, options).score, r.corpus, kTolerance);
+    EXPECT_NEAR(corpus_bleu({"a b c"}, {{"a b d"}}, options).score, r.short_sentence, kTolerance);
+    EXPECT_EQ(bleu_signature(options, 1), std::string(r.signature) + "|version:transmute-1");
+  }
+  EXPECT_THROW(bleu_smoothing_from_name("laplace"), std::invalid_argument);
+}
+
+TEST(Chrf, EqualsSacreBleu) {
+  struct Recorded {
+    int64_t word_order;
+    bool lowercase;
+    std::size_t num_references;
+    double score;
+    const char* signature;
+  };
+  const Recorded recorded[] = {
+      {0, false, 1, 67.23579359071307, "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no"},
+      {0, false, 2, 68.4065736106185, "nrefs:2|case:mixed|eff:yes|nc:6|nw:0|space:no"},
+      {0, true, 1, 70.82807878273653, "nrefs:1|case:lc|eff:yes|nc:6|nw:0|space:no"},
+      {0, true, 2, 70.82807878273653, "nrefs:2|case:lc|eff:yes|nc:6|nw:0|space:no"},
+      {2, false, 1, 66.77060528034762, "nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no"},
+      {2, false, 2, 67.17550067734628, "nrefs:2|case:mixed|eff:yes|nc:6|nw:2|space:no"},
+      {2, true, 1, 69.91934525169304, "nrefs:1|case:lc|eff:yes|nc:6|nw:2|space:no"},
+      {2, true, 2, 70.50366781872857, "nrefs:2|case:lc|eff:yes|nc:6|nw:2|space:no"},
+  };
+  for (const Recorded& r : recorded) {
+    SCOPED_TRACE(r.signature);
+    ChrfOptions options;
+    options.word_order = r.word_order;
+    options.lowercase = r.lowercase;
+    EXPECT_NEAR(corpus_chrf(kHypotheses, references(r.num_references), options), r.score, kTolerance);
+    EXPECT_EQ(chrf_signature(options, r.num_references), std::string(r.signature) + "|version:transmute-1");
+  }
+}
+
+TEST(Chrf, NamesItself) {
+  EXPECT_EQ(chrf_name({}), "chrF2");
+  ChrfOptions options;
+  options.word_order = 2;
+  EXPECT_EQ(chrf_name(options), "chrF2++");
+}
+
+TEST(Chrf, OfTheReferenceIsAHundredAndOfNothingZero) {
+  EXPECT_DOUBLE_EQ(corpus_chrf(kReferences[0], references(1)), 100);
+  EXPECT_DOUBLE_EQ(corpus_chrf({"xyz"}, {{"abc"}}), 0);
+  EXPECT_DOUBLE_EQ(corpus_chrf({""}, {{"abc"}}), 0);
+  EXPECT_THROW(corpus_chrf({"a", "b"}, {{"a"}}), std::invalid_argument);
+}
+
+double mean_of(const std::vector<double>& values, const std::vector<std::size_t>& segments) {
+  double sum = 0;
+  for (const std::size_t segment : segments) sum += values[segment];
+  return sum / static_cast<double>(segments.size());
+}
+
+// Of the mean of 400 values the standard error is known: 1.96 of it on either side are the 95% interval.
+TEST(Bootstrap, FindsTheIntervalOfAMean) {
+  std::vector<double> values;
+  double variance = 0;
+  for (int i = 0; i < 400; ++i) {
+    values.push_back(i % 20);
+    variance += std::pow(values.back() - 9.5, 2) / 400;
+  }
+  const auto interval =
+      bootstrap(values.size(), [&](const auto& segments) { return mean_of(values, segments); }, {2000, 1});
+  EXPECT_NEAR(interval.mean, 9.5, 0.05);
+  EXPECT_NEAR(interval.half_width, 1.96 * std::sqrt(variance / 400), 0.05);
+}
+
+TEST(Bootstrap, ADifferenceInEverySegmentIsNotChanceAndNoDifferenceIs) {
+  std::vector<double> values, better, shuffled;
+  for (int i = 0; i < 200; ++i) {
+    values.push_back(i % 17);
+    better.push_back(i % 17 + 1 + i % 3);
+    shuffled.push_back((i + 5) % 17);
+  }
+  const auto score = [](const std::vector<double>& of) -> ScoreOfSegments {
+    return [&of](const auto& segments) { return mean_of(of, segments); };
+  };
+  EXPECT_DOUBLE_EQ(paired_bootstrap_p(200, score(values), score(better)), 1.0 / 1001);
+  EXPECT_GT(paired_bootstrap_p(200, score(values), score(shuffled)), 0.05);
+  EXPECT_EQ(paired_bootstrap_p(200, score(values), score(shuffled)),
+            paired_bootstrap_p(200, score(values), score(shuffled)));
+}
+
+}  // namespace
+}  // namespace transmute
