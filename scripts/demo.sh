@@ -16,7 +16,7 @@ echo "all there"
 
 step "Building (a few minutes the first time)"
 cmake --preset release -DCMAKE_MESSAGE_LOG_LEVEL=WARNING
-cmake --build build/release --target train translate make_demo_corpus
+cmake --build build/release --target programs
 
 step "Making the demo text: numbers, dates and times in English and German"
 "$programs/make_demo_corpus" --output "$data" --max-number 999
