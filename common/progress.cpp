@@ -31,7 +31,8 @@ ProgressLine::~ProgressLine() {
 void ProgressLine::show(double done, const std::string& text) {
   if (!visible_) return;
   const int cells = static_cast<int>(std::clamp(done, 0.0, 1.0) * kBarCells);
-  std::string line = fmt::format("[{:-<{}}] {}", std::string(static_cast<size_t>(cells), '#'), kBarCells, text);
+  std::string line = text;
+  if (done >= 0) line = fmt::format("[{:-<{}}] {}", std::string(static_cast<size_t>(cells), '#'), kBarCells, text);
   // The last column stays free: a terminal that wraps would leave the rest behind.
   line.resize(std::min(line.size(), static_cast<size_t>(std::max(terminal_columns() - 1, 1))));
   fmt::print(stderr, "\r\033[K{}", line);

@@ -18,7 +18,8 @@ class ProgressLine {
   /// Whether there is a terminal to draw on.
   bool visible() const { return visible_; }
 
-  /// Draws `text` behind a bar of `done` (0 to 1), cut to the terminal's width.
+  /// Draws `text` behind a bar of `done` (0 to 1; no bar where that is negative, as unknown), cut to the terminal's
+  /// width.
   void show(double done, const std::string& text);
 
   /// Takes the line away, so that other text can be printed.

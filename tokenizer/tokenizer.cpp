@@ -119,6 +119,12 @@ bool is_control(int64_t id) {
   return id < special_ids::kCount && id != special_ids::kUnknown;
 }
 
+std::vector<std::pair<size_t, size_t>> spans_of(const sentencepiece::ImmutableSentencePieceText& text) {
+  std::vector<std::pair<size_t, size_t>> spans;
+  for (const auto& piece : text.pieces()) spans.emplace_back(piece.begin(), piece.end());
+  return spans;
+}
+
 }  // namespace
 
 struct SubwordModel::Processor : sentencepiece::SentencePieceProcessor {};
@@ -158,6 +164,14 @@ std::vector<std::string> SubwordModel::encode_as_pieces(std::string_view text) c
   const auto status = processor_->Encode({text.data(), text.size()}, &pieces);
   if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
   return pieces;
+}
+
+std::vector<std::pair<size_t, size_t>> SubwordModel::spans_in_text(std::string_view text) const {
+  return spans_of(processor_->EncodeAsImmutableProto({text.data(), text.size()}));
+}
+
+std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces) const {
+  return spans_of(processor_->DecodePiecesAsImmutableProto(pieces));
 }
 
 std::string SubwordModel::decode(const Ids& ids) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -28,6 +29,11 @@ class SubwordModel {
   /// Without reserved ids at either end; empty for a text without content.
   Ids encode(std::string_view text) const;
   std::vector<std::string> encode_as_pieces(std::string_view text) const;
+  /// Where the pieces of encode_as_pieces(text) stand in `text`: bytes from `first` to before `second`, spaces
+  /// included.
+  std::vector<std::pair<size_t, size_t>> spans_in_text(std::string_view text) const;
+  /// Where the pieces stand in the text that they decode to.
+  std::vector<std::pair<size_t, size_t>> spans_of_pieces(const std::vector<std::string>& pieces) const;
   /// Reserved ids other than unknown are passed over.
   std::string decode(const Ids& ids) const;
   std::string piece(int64_t id) const;

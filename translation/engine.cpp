@@ -2,7 +2,11 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/translation/ensemble.h>
+#include <transmute/translation/glossary.h>
 #include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/inline_tags.h>
+#include <transmute/translation/sentences.h>
 #include <transmute/translation/transformer_step_model.h>
 
 #include <algorithm>
@@ -20,6 +24,8 @@ namespace {
 struct Part {
   size_t line;
   Ids ids;
+  Ids prefix{};              // that its translation must begin with
+  std::vector<Ids> terms{};  // that it must contain
 };
 
 // Parts stand in the order of their lines.
@@ -37,13 +43,41 @@ void check(const TranslationOptions& options) {
   at_least_one(options.max_source_tokens, "max_source_tokens");
 }
 
-std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, int64_t limit) {
+void check_utf8(const std::string& text) {
   if (const size_t bad = find_invalid_utf8(text); bad != std::string::npos)
     throw std::invalid_argument(fmt::format("text to translate is not valid UTF-8 (byte {})", bad + 1));
+}
+
+// Its parts: the whole, or what is too long cut up.
+std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options) {
   Ids ids = tokenizer.encode(text);
   if (ids.empty()) return {};
+  const int64_t limit = options.max_source_tokens;
   if (static_cast<int64_t>(ids.size()) <= limit) return {std::move(ids)};
+  if (options.long_texts == LongTexts::refused)
+    throw std::invalid_argument(
+        fmt::format("a text has {} tokens, more than {}: \"{}…\"", ids.size(), limit,
+                    tokenizer.decode({ids.begin(), ids.begin() + std::min<int64_t>(limit, 8)})));
   return split_ids(ids, tokenizer.encode_as_pieces(text), limit);
+}
+
+// What a translation has to contain; unknown characters could not be written.
+Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const char* what) {
+  check_utf8(text);
+  Ids ids = tokenizer.encode(text);
+  if (std::find(ids.begin(), ids.end(), special_ids::kUnknown) != ids.end())
+    throw std::invalid_argument(
+        fmt::format("{} \"{}\" has characters that the model's tokenizer does not know", what, text));
+  return ids;
+}
+
+std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options) {
+  check_utf8(text);
+  if (!options.split_sentences) return cut_up(tokenizer, text, options);
+  std::vector<Ids> parts;
+  for (const std::string& sentence : split_sentences(text))
+    for (Ids& ids : cut_up(tokenizer, sentence, options)) parts.push_back(std::move(ids));
+  return parts;
 }
 
 // Parts of similar length together, the longest first: little padding, and the last batches are the short
@@ -213,30 +247,43 @@ std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& piece
 
 TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device,
                                      InferencePrecision precision, ParallelFor parallel_for)
+    : TranslationEngine(std::vector<Transformer>{std::move(transformer)}, std::move(tokenizer), device, precision,
+                        std::move(parallel_for)) {}
+
+TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer,
+                                     torch::Device device, InferencePrecision precision, ParallelFor parallel_for)
     : tokenizer_(std::move(tokenizer)), parallel_for_(std::move(parallel_for)) {
-  if (device.is_cpu()) plain_reason_ = InferenceModel::why_not(transformer->options);
-  if (device.is_cpu() && plain_reason_.empty()) {
-    model_ = std::make_shared<InferenceModel>(transformer, precision);
-    return;
-  }
+  std::vector<std::shared_ptr<const StepModel>> models;
+  for (const Transformer& transformer : transformers) models.push_back(step_model(transformer, device, precision));
+  model_ = models.size() == 1 ? models.front() : std::make_shared<EnsembleStepModel>(std::move(models));
+}
+
+std::shared_ptr<const StepModel> TranslationEngine::step_model(const Transformer& transformer, torch::Device device,
+                                                               InferencePrecision precision) {
+  const std::string reason = device.is_cpu() ? InferenceModel::why_not(transformer->options) : "";
+  if (device.is_cpu() && reason.empty()) return std::make_shared<InferenceModel>(transformer, precision);
+  plain_reason_ = reason;
   if (precision != InferencePrecision::float32)
     throw std::invalid_argument(device.is_cpu()
-                                    ? "this model can only be translated with in float32: " + plain_reason_
+                                    ? "this model can only be translated with in float32: " + reason
                                     : "precisions other than float32 are for the CPU; leave the precision at float32");
-  model_ = std::make_shared<TransformerStepModel>(std::move(transformer), device);
+  return std::make_shared<TransformerStepModel>(transformer, device);
 }
 
 std::vector<Translation> TranslationEngine::translate(const std::vector<std::string>& texts,
                                                       const TranslationOptions& options,
                                                       const TranslationHooks& hooks) const {
   check(options);
+  if (options.inline_tags) return translate_tagged(texts, options, hooks);
+  if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
+    throw std::invalid_argument(
+        fmt::format("{} target prefixes were given for {} texts", options.target_prefixes.size(), texts.size()));
   std::vector<std::vector<Ids>> encoded(texts.size());
   constexpr size_t kTextsPerPiece = 64;
   constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
   const auto encode_piece = [&](size_t piece) {
     const size_t end = std::min(texts.size(), (piece + 1) * kTextsPerPiece);
-    for (size_t i = piece * kTextsPerPiece; i < end; ++i)
-      encoded[i] = encode(tokenizer_.source(), texts[i], options.max_source_tokens);
+    for (size_t i = piece * kTextsPerPiece; i < end; ++i) encoded[i] = encode(tokenizer_.source(), texts[i], options);
   };
   if (texts.size() <= kFewTexts) {
     encode_piece(0);
@@ -246,6 +293,21 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   std::vector<Part> parts;
   for (size_t line = 0; line < encoded.size(); ++line)
     for (auto& ids : encoded[line]) parts.push_back({line, std::move(ids)});
+  if (!options.target_prefixes.empty())
+    for (size_t line = 0; line < texts.size(); ++line)
+      if (!encoded[line].empty())
+        parts[first_part(parts, line)].prefix =
+            encode_demand(tokenizer_.target(), options.target_prefixes[line], "the target prefix");
+
+  if (!options.glossary.empty()) {
+    const Glossary glossary(options.glossary);
+    for (Part& part : parts) {
+      const bool whole = encoded[part.line].size() == 1;
+      const std::string text = whole ? texts[part.line] : tokenizer_.source().decode(part.ids);
+      for (const std::string& term : glossary.terms_for(text))
+        part.terms.push_back(encode_demand(tokenizer_.target(), term, "the glossary's term"));
+    }
+  }
 
   Watcher watcher(hooks, tokenizer_, encoded);
   const std::vector<std::vector<size_t>> batches = make_batches(parts, options);
@@ -253,8 +315,13 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   parallel_for_(batches.size(), [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
     std::vector<Ids> sources;
-    for (const size_t part : batch) sources.push_back(parts[part].ids);
-    auto found = beam_search(*model_, sources, options.search, watcher.search_hooks(parts, batch));
+    TargetDemands demands;
+    for (const size_t part : batch) {
+      sources.push_back(parts[part].ids);
+      if (!options.target_prefixes.empty()) demands.prefixes.push_back(parts[part].prefix);
+      if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
+    }
+    auto found = beam_search(*model_, sources, options.search, watcher.search_hooks(parts, batch), demands);
     for (size_t i = 0; i < found.size(); ++i) {
       Translation& translation = decoded[batch[i]];
       for (auto& hypothesis : found[i])
@@ -276,6 +343,68 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   for (auto& translation : translations)
     if (translation.hypotheses.empty()) translation.hypotheses.emplace_back();
   return translations;
+}
+
+std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<std::string>& texts,
+                                                             const TranslationOptions& options,
+                                                             const TranslationHooks& hooks) const {
+  if (options.split_sentences || hooks.on_text)
+    throw std::invalid_argument("inline_tags goes neither with split_sentences nor with on_text");
+  std::vector<TaggedText> tagged;
+  std::vector<std::string> plain;
+  for (const std::string& text : texts) {
+    check_utf8(text);
+    plain.push_back(tagged.emplace_back(text).plain());
+  }
+  TranslationOptions with_alignments = options;
+  with_alignments.inline_tags = false;
+  with_alignments.search.alignments = true;
+  std::vector<Translation> translations = translate(plain, with_alignments, hooks);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::vector<ByteSpan> source = tokenizer_.source().spans_in_text(plain[i]);
+    for (Hypothesis& hypothesis : translations[i].hypotheses) {
+      if (tagged[i].has_tags())
+        hypothesis.text = tagged[i].restore(
+            hypothesis.text, source, tokenizer_.target().spans_of_pieces(hypothesis.tokens), hypothesis.alignment);
+      if (!options.search.alignments) hypothesis.alignment.clear();
+    }
+  }
+  return translations;
+}
+
+std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>& sources,
+                                                 const std::vector<std::string>& targets,
+                                                 const TranslationOptions& options) const {
+  check(options);
+  if (sources.size() != targets.size())
+    throw std::invalid_argument(fmt::format("{} targets were given for {} sources", targets.size(), sources.size()));
+  SearchOptions search;
+  search.beam_size = 1;
+  search.length_alpha = options.search.length_alpha;
+  search.length_penalty = options.search.length_penalty;
+  search.alignments = options.search.alignments;
+  std::vector<Part> parts(sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    check_utf8(sources[i]);
+    check_utf8(targets[i]);
+    parts[i] = {i, tokenizer_.source().encode(sources[i]), tokenizer_.target().encode(targets[i])};
+  }
+  std::vector<Hypothesis> scored(sources.size());
+  const std::vector<std::vector<size_t>> batches = make_batches(parts, options);
+  parallel_for_(batches.size(), [&](size_t b) {
+    std::vector<Ids> batch_sources;
+    TargetDemands demands;
+    demands.prefixes_are_complete = true;
+    for (const size_t part : batches[b]) {
+      batch_sources.push_back(parts[part].ids);
+      demands.prefixes.push_back(parts[part].prefix);
+    }
+    auto found = beam_search(*model_, batch_sources, search, {}, demands);
+    for (size_t i = 0; i < found.size(); ++i)
+      scored[batches[b][i]] = to_hypothesis(std::move(found[i].front()), tokenizer_.target());
+  });
+  for (size_t i = 0; i < scored.size(); ++i) scored[i].text = targets[i];
+  return scored;
 }
 
 }  // namespace v0

@@ -29,14 +29,27 @@ class TranslationEngine {
   TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, InferencePrecision precision,
                     ParallelFor parallel_for);
 
+  /// Several models of that tokenizer, whose probabilities are averaged.
+  TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer, torch::Device device,
+                    InferencePrecision precision, ParallelFor parallel_for);
+
   /// One result per text, in order. As many calls at once as `parallel_for` allows.
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
                                      const TranslationHooks& hooks = {}) const;
+
+  /// The probability of each target given the source of the same number: a hypothesis with the target's text.
+  std::vector<Hypothesis> score(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
+                                const TranslationOptions& options) const;
 
   /// Why LibTorch's operations run the model on the CPU, several times slower; empty where they do not.
   const std::string& plain_reason() const { return plain_reason_; }
 
  private:
+  std::vector<Translation> translate_tagged(const std::vector<std::string>& texts, const TranslationOptions& options,
+                                            const TranslationHooks& hooks) const;
+  std::shared_ptr<const StepModel> step_model(const Transformer& transformer, torch::Device device,
+                                              InferencePrecision precision);
+
   std::shared_ptr<const StepModel> model_;
   std::string plain_reason_;
   Tokenizer tokenizer_;

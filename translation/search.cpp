@@ -1,6 +1,7 @@
 #include <transmute/translation/search.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/top_candidates.h>
 
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -23,12 +25,38 @@ void check(const SearchOptions& options) {
     if (!holds) throw std::invalid_argument(message);
   };
   require(options.beam_size >= 1, fmt::format("beam_size must be at least 1, not {}", options.beam_size));
-  require(options.num_hypotheses >= 1 && options.num_hypotheses <= options.beam_size,
+  require(options.num_hypotheses >= 1,
+          fmt::format("num_hypotheses must be at least 1, not {}", options.num_hypotheses));
+  require(options.num_hypotheses <= options.beam_size || options.sampling,
           fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
                       options.num_hypotheses));
   require(options.length_alpha >= 0, fmt::format("length_alpha must not be negative, not {}", options.length_alpha));
   require(options.max_extra_length >= 0,
           fmt::format("max_extra_length must not be negative, not {}", options.max_extra_length));
+  require(options.min_length >= 0, fmt::format("min_length must not be negative, not {}", options.min_length));
+  require(options.no_repeat_ngram >= 0,
+          fmt::format("no_repeat_ngram must not be negative, not {}", options.no_repeat_ngram));
+  if (!options.sampling) return;
+  const SamplingOptions& sampling = *options.sampling;
+  require(sampling.temperature >= 0, fmt::format("temperature must not be negative, not {}", sampling.temperature));
+  require(sampling.top_k >= 0, fmt::format("top_k must not be negative, not {}", sampling.top_k));
+  require(sampling.top_p > 0 && sampling.top_p <= 1,
+          fmt::format("top_p must be more than 0 and at most 1, not {}", sampling.top_p));
+}
+
+void check(const TargetDemands& demands, size_t sentences, bool sampling) {
+  const auto matches = [&](size_t count, const char* what) {
+    if (count != 0 && count != sentences)
+      throw std::invalid_argument(
+          fmt::format("{} {} were given for {} sentence{}", count, what, sentences, sentences == 1 ? "" : "s"));
+  };
+  matches(demands.prefixes.size(), "prefixes");
+  matches(demands.terms.size(), "terms");
+  for (const auto& terms : demands.terms) {
+    if (sampling && !terms.empty()) throw std::invalid_argument("sampling cannot be made to use given terms; search");
+    for (const Ids& term : terms)
+      if (term.empty()) throw std::invalid_argument("a term that a translation must contain has no tokens");
+  }
 }
 
 // The last token of a hypothesis and, shared with its siblings, those before it.
@@ -39,10 +67,54 @@ struct TokenNode {
   std::shared_ptr<const TokenNode> before;
 };
 
+// How far a hypothesis is with the terms that it must contain.
+class TermsSoFar {
+ public:
+  TermsSoFar() = default;
+  explicit TermsSoFar(const std::vector<Ids>& terms) : terms_(&terms), has_(terms.size()) {}
+
+  /// Tokens of the terms that it has.
+  size_t tokens() const { return tokens_ + position_; }
+  bool complete() const { return terms_ == nullptr || std::find(has_.begin(), has_.end(), false) == has_.end(); }
+
+  /// What would bring it further: the next token of the term that it is in the middle of, or the first of the others.
+  std::vector<int64_t> wanted() const {
+    if (terms_ == nullptr) return {};
+    if (position_ > 0) return {(*terms_)[term_][position_]};
+    std::vector<int64_t> tokens;
+    for (size_t t = 0; t < terms_->size(); ++t)
+      if (!has_[t] && std::find(tokens.begin(), tokens.end(), (*terms_)[t].front()) == tokens.end())
+        tokens.push_back((*terms_)[t].front());
+    return tokens;
+  }
+
+  void add(int64_t token) {
+    if (terms_ == nullptr) return;
+    if (position_ > 0 && (*terms_)[term_][position_] != token) position_ = 0;
+    if (position_ == 0) {
+      term_ = 0;
+      while (term_ < terms_->size() && (has_[term_] || (*terms_)[term_].front() != token)) ++term_;
+      if (term_ == terms_->size()) return;
+    }
+    if (++position_ < (*terms_)[term_].size()) return;
+    has_[term_] = true;
+    tokens_ += position_;
+    position_ = 0;
+  }
+
+ private:
+  const std::vector<Ids>* terms_ = nullptr;  // null: none
+  std::vector<bool> has_;
+  size_t tokens_ = 0;    // of the terms that it has whole
+  size_t term_ = 0;      // that it is in the middle of,
+  size_t position_ = 0;  // with so many tokens
+};
+
 struct LiveHypothesis {
   std::shared_ptr<const TokenNode> last;  // null: nothing but begin
   double log_probability = 0;
   int64_t row = 0;  // of the last step, which this one continues
+  TermsSoFar terms{};
 };
 
 Ids ids_of(const TokenNode* last) {
@@ -67,15 +139,53 @@ IdHypothesis hypothesis_of(const TokenNode* last, double log_probability, double
 // One sentence's part of the search.
 class SentenceSearch {
  public:
-  SentenceSearch(size_t index, int64_t source_length, const SearchOptions& options)
-      : index_(index),
-        source_length_(source_length),
-        max_length_(source_length + options.max_extra_length),
-        options_(options),
-        live_(1) {}
+  /// `demands` outlive it.
+  SentenceSearch(size_t index, const Ids& source, const SearchOptions& options, const TargetDemands& demands)
+      : index_(index), source_length_(static_cast<int64_t>(source.size())), options_(options), live_(1) {
+    if (!demands.prefixes.empty()) prefix_ = demands.prefixes[index];
+    max_length_ = std::max(source_length_ + options.max_extra_length, prefix_length());
+    if (demands.prefixes_are_complete) max_length_ = prefix_length();
+    if (!demands.terms.empty() && !demands.terms[index].empty()) {
+      live_.front().terms = TermsSoFar(demands.terms[index]);
+      for (const Ids& term : demands.terms[index]) term_tokens_ += term.size();
+      options_.beam_size += static_cast<int64_t>(term_tokens_);
+    }
+    if (options.sampling) {
+      key_ = options.sampling->seed;
+      for (const int64_t id : source) key_ = combine_keys(key_, static_cast<uint64_t>(id));
+    }
+  }
 
   size_t index() const { return index_; }
+  int64_t beam() const { return options_.beam_size; }
+  /// Candidates that a step needs: N of them at most can be ends.
+  size_t candidates() const { return static_cast<size_t>(2 * beam()); }
+  bool has_terms() const { return term_tokens_ > 0; }
   const std::vector<LiveHypothesis>& live() const { return live_; }
+  int64_t prefix_length() const { return static_cast<int64_t>(prefix_.size()); }
+  int64_t prefix_token(int64_t position) const { return prefix_[static_cast<size_t>(position)]; }
+  /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
+  double random(int64_t length, size_t n) const {
+    return static_cast<double>(combine_keys(key_, static_cast<uint64_t>(length), n) >> 11) * 0x1p-53;
+  }
+
+  /// Before each step: which tokens each hypothesis may not go on with.
+  void find_banned(int64_t length) {
+    banned_.assign(live_.size(), {});
+    most_banned_ = 0;
+    for (size_t n = 0; n < live_.size(); ++n) {
+      if (length < options_.min_length) banned_[n].push_back(special_ids::kEnd);
+      if (options_.no_repeat_ngram > 0) ban_repetition(ids_of(live_[n].last.get()), banned_[n]);
+      most_banned_ += banned_[n].size();
+    }
+  }
+  size_t most_banned() const { return most_banned_; }
+  const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
+  bool is_banned(const Candidate& candidate) const {
+    const auto& tokens = banned_[static_cast<size_t>(candidate.parent)];
+    return std::find(tokens.begin(), tokens.end(), candidate.token) != tokens.end();
+  }
+
   /// The next token has to be the end.
   bool at_limit(int64_t length) const { return length >= max_length_; }
 
@@ -98,10 +208,42 @@ class SentenceSearch {
       if (is_end) {
         finish(*last, candidate.log_probability);
       } else {
-        next.push_back({std::move(last), candidate.log_probability, row});
+        next.push_back({std::move(last), candidate.log_probability, row, parent.terms});
+        next.back().terms.add(candidate.token);
       }
     }
     live_ = std::move(next);
+  }
+
+  /// Of candidates in any order, those that a beam with terms goes on with, best first: the best of each bank in turn,
+  /// banks with more of the terms' tokens first. A bank is what has the same number of those tokens.
+  std::vector<Candidate> share_out(std::vector<Candidate> candidates) const {
+    const auto better = [](const Candidate& a, const Candidate& b) {
+      if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
+      return a.parent != b.parent ? a.parent < b.parent : a.token < b.token;
+    };
+    const auto same = [](const Candidate& a, const Candidate& b) { return a.parent == b.parent && a.token == b.token; };
+    std::sort(candidates.begin(), candidates.end(), better);
+    candidates.erase(std::unique(candidates.begin(), candidates.end(), same), candidates.end());
+    std::vector<std::vector<Candidate>> banks(term_tokens_ + 1);
+    for (const Candidate& candidate : candidates) {
+      TermsSoFar terms = live_[static_cast<size_t>(candidate.parent)].terms;
+      if (candidate.token == special_ids::kEnd && !terms.complete()) continue;
+      terms.add(candidate.token);
+      banks[terms.tokens()].push_back(candidate);
+    }
+    std::vector<Candidate> chosen;
+    bool more = true;
+    for (size_t round = 0; more && static_cast<int64_t>(chosen.size()) < beam(); ++round) {
+      more = false;
+      for (auto bank = banks.rbegin(); bank != banks.rend() && static_cast<int64_t>(chosen.size()) < beam(); ++bank)
+        if (round < bank->size()) {
+          chosen.push_back((*bank)[round]);
+          more = true;
+        }
+    }
+    std::sort(chosen.begin(), chosen.end(), better);
+    return chosen;
   }
 
   /// Whether the certain tokens have become more since the last call. All hypotheses have the same length but the
@@ -126,6 +268,7 @@ class SentenceSearch {
 
   bool done() const {
     if (live_.empty()) return true;
+    if (options_.sampling) return false;
     if (static_cast<int64_t>(finished_.size()) < options_.num_hypotheses) return false;
     // Greedy search takes the first end. A beam goes on while a live hypothesis can still win: where the model is
     // sure of itself, improbable ends fill the lower ranks of a beam long before the right hypothesis is complete.
@@ -139,7 +282,7 @@ class SentenceSearch {
   void finish(const TokenNode& end, double log_probability) {
     int64_t length = 0;
     for (const TokenNode* token = &end; token != nullptr; token = token->before.get()) ++length;
-    const double score = log_probability / length_penalty(length, options_.length_alpha);
+    const double score = log_probability / length_penalty(length, options_.length_alpha, options_.length_penalty);
     if (static_cast<int64_t>(finished_.size()) == options_.num_hypotheses && score <= worst_kept()) return;
     IdHypothesis hypothesis = hypothesis_of(&end, log_probability, score);
     const auto worse = [](const IdHypothesis& a, const IdHypothesis& b) { return a.score > b.score; };
@@ -149,10 +292,20 @@ class SentenceSearch {
 
   // Log-probabilities only fall, and the penalty is largest at the maximum length.
   double best_possible() const {
-    return live_.front().log_probability / length_penalty(max_length_ + 1, options_.length_alpha);
+    return live_.front().log_probability /
+           length_penalty(max_length_ + 1, options_.length_alpha, options_.length_penalty);
   }
 
   double worst_kept() const { return finished_.back().score; }
+
+  // What followed the last n - 1 tokens where they stood before.
+  void ban_repetition(const Ids& ids, std::vector<int64_t>& tokens) const {
+    const auto n = static_cast<size_t>(options_.no_repeat_ngram);
+    if (ids.size() < n) return;
+    const auto last = ids.end() - static_cast<int64_t>(n - 1);
+    for (auto begin = ids.begin(); begin + static_cast<int64_t>(n) <= ids.end(); ++begin)
+      if (std::equal(last, ids.end(), begin)) tokens.push_back(begin[static_cast<int64_t>(n - 1)]);
+  }
 
   // The row's weights over this sentence's source and its end.
   std::vector<float> attention_of(int64_t row, const torch::Tensor& attention) const {
@@ -163,8 +316,13 @@ class SentenceSearch {
 
   size_t index_;
   int64_t source_length_;
-  int64_t max_length_;
-  SearchOptions options_;
+  Ids prefix_;
+  int64_t max_length_ = 0;
+  SearchOptions options_;   // with this sentence's beam size
+  size_t term_tokens_ = 0;  // that the translation must contain
+  uint64_t key_ = 0;        // of what is drawn
+  std::vector<std::vector<int64_t>> banned_;
+  size_t most_banned_ = 0;
   std::vector<LiveHypothesis> live_;
   std::vector<IdHypothesis> finished_;  // best first
   Ids certain_;
@@ -201,8 +359,12 @@ class NextScores {
   virtual ~NextScores() = default;
   /// The `count` best continuations of sentence b, best first.
   virtual std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) = 0;
+  /// The `count` best continuations of hypothesis n alone.
+  virtual std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) = 0;
   /// Natural logarithm of the probability of `token` after hypothesis n of sentence b.
   virtual double log_probability(int64_t b, int64_t n, int64_t token) = 0;
+  /// Log-probabilities up to a constant of every token after hypothesis n of sentence b.
+  virtual std::vector<float> all(int64_t b, int64_t n) = 0;
 };
 
 // In memory: a fused pass over each hypothesis' logits.
@@ -210,17 +372,21 @@ class ScoresOnCpu : public NextScores {
  public:
   ScoresOnCpu(const torch::Tensor& logits, CandidateFinder& finder) : logits_(logits.contiguous()), finder_(finder) {}
 
-  // Whatever is to change a hypothesis' scores (sampling, constraints, several models) does so between here and there,
-  // row by row.
   std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) override {
     std::vector<CandidateRow> rows;
     for (size_t n = 0; n < sentence.live().size(); ++n)
       rows.push_back({row(b, static_cast<int64_t>(n)), sentence.live()[n].log_probability});
     return finder_.best(rows, count);
   }
+  std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) override {
+    auto candidates = finder_.best({{row(b, n), sentence.live()[static_cast<size_t>(n)].log_probability}}, count);
+    for (Candidate& candidate : candidates) candidate.parent = n;
+    return candidates;
+  }
   double log_probability(int64_t b, int64_t n, int64_t token) override {
     return finder_.log_probability(row(b, n), token);
   }
+  std::vector<float> all(int64_t b, int64_t n) override { return {row(b, n), row(b, n) + logits_.size(2)}; }
 
  private:
   const float* row(int64_t b, int64_t n) const {
@@ -236,11 +402,11 @@ class ScoresOnDevice : public NextScores {
  public:
   ScoresOnDevice(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences, size_t count)
       : log_probs_(torch::log_softmax(logits, -1, torch::kFloat)) {  // [B,N,V]
-    const torch::Tensor totals = log_probs_ + totals_so_far(sentences).to(log_probs_.device());
+    totals_ = log_probs_ + totals_so_far(sentences).to(log_probs_.device());
     for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
-      totals.select(2, never).fill_(kNever);
-    const auto most = std::min(static_cast<int64_t>(count), totals.size(1) * totals.size(2));
-    const auto [values, indices] = totals.flatten(1).topk(most, 1);  // [B,2N]
+      totals_.select(2, never).fill_(kNever);
+    const auto most = std::min(static_cast<int64_t>(count), totals_.size(1) * totals_.size(2));
+    const auto [values, indices] = totals_.flatten(1).topk(most, 1);  // [B,2N]
     values_ = values.to(torch::kCPU).contiguous();
     indices_ = indices.to(torch::kCPU).contiguous();
   }
@@ -255,8 +421,19 @@ class ScoresOnDevice : public NextScores {
       candidates.push_back({index[i] / vocabulary, index[i] % vocabulary, static_cast<double>(value[i])});
     return candidates;
   }
+  std::vector<Candidate> best_of(const SentenceSearch&, int64_t b, int64_t n, size_t count) override {
+    const auto [values, tokens] = totals_[b][n].topk(std::min(static_cast<int64_t>(count), totals_.size(2)));
+    std::vector<Candidate> candidates;
+    for (int64_t i = 0; i < values.size(0); ++i)
+      candidates.push_back({n, tokens[i].item<int64_t>(), values[i].item<double>()});
+    return candidates;
+  }
   double log_probability(int64_t b, int64_t n, int64_t token) override {
     return log_probs_[b][n][token].item<double>();
+  }
+  std::vector<float> all(int64_t b, int64_t n) override {
+    const torch::Tensor row = log_probs_[b][n].to(torch::kCPU).contiguous();
+    return {row.data_ptr<float>(), row.data_ptr<float>() + row.numel()};
   }
 
  private:
@@ -273,16 +450,112 @@ class ScoresOnDevice : public NextScores {
     return totals;
   }
 
-  torch::Tensor log_probs_, values_, indices_;
+  torch::Tensor log_probs_, totals_;  // [B,N,V]
+  torch::Tensor values_, indices_;
 };
 
-// At the maximum length, the end of each live hypothesis instead.
+// At the maximum length, the end of each live hypothesis instead; of those with most of the terms' tokens.
 std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+  size_t most = 0;
+  for (const auto& hypothesis : sentence.live()) most = std::max(most, hypothesis.terms.tokens());
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < sentence.live().size(); ++n) {
+    if (sentence.live()[n].terms.tokens() < most) continue;
     const auto parent = static_cast<int64_t>(n);
     const double end = scores.log_probability(b, parent, special_ids::kEnd);
     candidates.push_back({parent, special_ids::kEnd, sentence.live()[n].log_probability + end});
+  }
+  return candidates;
+}
+
+// The next token of a prefix.
+std::vector<Candidate> forced_token(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
+  return {{0, token, sentence.live().front().log_probability + scores.log_probability(b, 0, token)}};
+}
+
+void take_out_banned(const SentenceSearch& sentence, std::vector<Candidate>& candidates) {
+  const auto is_banned = [&](const Candidate& candidate) { return sentence.is_banned(candidate); };
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(), is_banned), candidates.end());
+}
+
+std::vector<Candidate> best_allowed(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+  const size_t count = sentence.candidates();
+  std::vector<Candidate> candidates = scores.best(sentence, b, count + sentence.most_banned());
+  if (sentence.most_banned() > 0) take_out_banned(sentence, candidates);
+  if (candidates.size() > count) candidates.resize(count);
+  return candidates;
+}
+
+// The best of all, the best of each hypothesis (it may end, or go on), and what brings each further with the terms that
+// it must contain.
+std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+  std::vector<Candidate> candidates = best_allowed(sentence, scores, b);
+  for (size_t n = 0; n < sentence.live().size(); ++n) {
+    const LiveHypothesis& hypothesis = sentence.live()[n];
+    const auto parent = static_cast<int64_t>(n);
+    std::vector<Candidate> own = scores.best_of(sentence, b, parent, 2 + sentence.banned(n).size());
+    take_out_banned(sentence, own);
+    candidates.insert(candidates.end(), own.begin(), own.end());
+    for (const int64_t token : hypothesis.terms.wanted())
+      candidates.push_back({parent, token, hypothesis.log_probability + scores.log_probability(b, parent, token)});
+  }
+  return sentence.share_out(std::move(candidates));
+}
+
+// A token by its log-probability (up to a constant), `random` from [0, 1).
+int64_t draw(std::vector<float> scores, const std::vector<int64_t>& banned, const SamplingOptions& options,
+             double random) {
+  for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
+    scores[static_cast<size_t>(never)] = static_cast<float>(kNever);
+  for (const int64_t token : banned) scores[static_cast<size_t>(token)] = static_cast<float>(kNever);
+  std::vector<int64_t> tokens(scores.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  const auto better = [&](int64_t a, int64_t b) {
+    const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  };
+  size_t most = options.top_k > 0 ? std::min(tokens.size(), static_cast<size_t>(options.top_k)) : tokens.size();
+  if (options.temperature == 0) most = 1;
+  std::partial_sort(tokens.begin(), tokens.begin() + static_cast<int64_t>(options.top_p < 1 ? most : 1), tokens.end(),
+                    better);
+  if (most < tokens.size() && options.top_p == 1)
+    std::nth_element(tokens.begin() + 1, tokens.begin() + static_cast<int64_t>(most), tokens.end(), better);
+  tokens.resize(most);
+  if (most == 1) return tokens.front();
+
+  std::vector<double> weights;
+  double total = 0;
+  for (const int64_t token : tokens) {
+    const double above = scores[static_cast<size_t>(token)] - scores[static_cast<size_t>(tokens.front())];
+    total += weights.emplace_back(std::exp(above / options.temperature));
+  }
+  if (options.top_p < 1) {
+    double kept = 0;
+    size_t count = 0;
+    while (count < weights.size() && kept < options.top_p * total) kept += weights[count++];
+    weights.resize(count);
+    total = kept;
+  }
+  double left = random * total;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    left -= weights[i];
+    if (left < 0) return tokens[i];
+  }
+  return tokens.front();  // rounding
+}
+
+// One token for each live hypothesis; for the first free one, as many as there are to be hypotheses.
+std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
+                             const SearchOptions& options) {
+  const auto& live = sentence.live();
+  const bool begins = length == sentence.prefix_length();
+  std::vector<Candidate> candidates;
+  for (size_t n = 0; n < (begins ? static_cast<size_t>(options.num_hypotheses) : live.size()); ++n) {
+    const size_t parent = begins ? 0 : n;
+    const auto row = static_cast<int64_t>(parent);
+    const int64_t token =
+        draw(scores.all(b, row), sentence.banned(parent), *options.sampling, sentence.random(length, n));
+    candidates.push_back({row, token, live[parent].log_probability + scores.log_probability(b, row, token)});
   }
   return candidates;
 }
@@ -295,29 +568,37 @@ std::unique_ptr<NextScores> score(const torch::Tensor& logits, const std::vector
 
 }  // namespace
 
-double length_penalty(int64_t length, double alpha) {
+double length_penalty(int64_t length, double alpha, LengthPenalty penalty) {
+  if (penalty == LengthPenalty::power) return std::pow(static_cast<double>(length), alpha);
   return std::pow((5.0 + static_cast<double>(length)) / 6.0, alpha);
 }
 
 std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
-                                                   const SearchOptions& options, const SearchHooks& hooks) {
-  check(options);
+                                                   const SearchOptions& given, const SearchHooks& hooks,
+                                                   const TargetDemands& demands) {
+  check(given);
+  SearchOptions options = given;
+  if (options.sampling) options.beam_size = options.num_hypotheses;
+  check(demands, sources.size(), options.sampling.has_value());
   std::vector<std::vector<IdHypothesis>> results(sources.size());
   if (sources.empty()) return results;
 
   std::vector<SentenceSearch> searching;
-  for (size_t i = 0; i < sources.size(); ++i)
-    searching.emplace_back(i, static_cast<int64_t>(sources[i].size()), options);
+  for (size_t i = 0; i < sources.size(); ++i) searching.emplace_back(i, sources[i], options, demands);
   const std::unique_ptr<DecodingBatch> batch =
       model.start(sources, options.alignments ? ReturnWeights::yes : ReturnWeights::no);
 
-  const auto count = static_cast<size_t>(2 * options.beam_size);  // N of them at most can be ends
   std::optional<CandidateFinder> finder;
   int64_t beam = 1;
   for (int64_t length = 0; !searching.empty(); ++length) {
     const NextToken next = batch->step(last_tokens(searching, beam));
     if (!finder && next.logits.is_cpu()) finder.emplace(next.logits.size(2));
-    const auto scores = score(next.logits, searching, count, finder);
+    size_t most_candidates = 0;
+    for (auto& sentence : searching) {
+      sentence.find_banned(length);
+      most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
+    }
+    const auto scores = score(next.logits, searching, most_candidates, finder);
     if (hooks.should_stop && hooks.should_stop()) throw Cancelled();
 
     std::vector<SentenceSearch> remaining;
@@ -325,9 +606,15 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
     for (size_t b = 0; b < searching.size(); ++b) {
       SentenceSearch& sentence = searching[b];
       const auto row = static_cast<int64_t>(b);
-      sentence.advance(
-          sentence.at_limit(length) ? forced_ends(sentence, *scores, row) : scores->best(sentence, row, count),
-          row * beam, next.attention);
+      const auto candidates = [&] {
+        if (length < sentence.prefix_length())
+          return forced_token(sentence, *scores, row, sentence.prefix_token(length));
+        if (sentence.at_limit(length)) return forced_ends(sentence, *scores, row);
+        if (options.sampling) return drawn(sentence, *scores, row, length, options);
+        if (sentence.has_terms()) return towards_terms(sentence, *scores, row);
+        return best_allowed(sentence, *scores, row);
+      };
+      sentence.advance(candidates(), row * beam, next.attention);
       if (hooks.on_tokens && sentence.update_certain()) hooks.on_tokens(sentence.index(), sentence.certain());
       if (sentence.done()) {
         results[sentence.index()] = sentence.best();
@@ -338,7 +625,8 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
     }
     searching = std::move(remaining);
     if (searching.empty()) break;
-    beam = options.beam_size;
+    beam = 0;
+    for (const auto& sentence : searching) beam = std::max(beam, sentence.beam());
     batch->select(torch::tensor(kept, torch::kLong), parent_rows(searching, beam));
   }
   return results;

@@ -61,18 +61,29 @@ struct SearchHooks {
   std::function<bool()> should_stop{};
 };
 
-/// ((5 + length) / 6)^alpha (Wu et al., 2016, Eq. 14); length counts the end.
-double length_penalty(int64_t length, double alpha);
+/// What translations must have in them; each list has one entry for each sentence, or none at all.
+struct TargetDemands {
+  std::vector<Ids> prefixes{};            ///< how the translation begins
+  std::vector<std::vector<Ids>> terms{};  ///< what it contains, in any order; none is empty
+  bool prefixes_are_complete = false;     ///< the end follows: nothing is left to search, and the scores are theirs
+};
+
+/// See LengthPenalty; length counts the end.
+double length_penalty(int64_t length, double alpha, LengthPenalty penalty = LengthPenalty::paper);
 
 /// Beam search for a batch of sentences; beam_size 1 is greedy search. Returns, for each sentence in the
 /// given order, its best hypotheses, best first.
 ///
 /// A sentence is done when no live hypothesis can still rank among the best num_hypotheses, however long it becomes
 /// (greedy search: at the first end). At the maximum length the end is forced. Padding, begin and unknown are never
-/// chosen.
+/// chosen, but taken where a prefix has them. With SearchOptions::sampling, draws instead.
+///
+/// Where terms are demanded, the beam is wider by their tokens, is shared out evenly among hypotheses that have as many
+/// of those tokens (Post and Vilar, 2018), and only what has all of them may end.
 /// @throws std::invalid_argument where an option is out of range; Cancelled.
 std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
-                                                   const SearchOptions& options, const SearchHooks& hooks = {});
+                                                   const SearchOptions& options, const SearchHooks& hooks = {},
+                                                   const TargetDemands& demands = {});
 
 }  // namespace v0
 }  // namespace transmute

@@ -1,18 +1,38 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
 
+/// What log P is divided by to rank hypotheses of different lengths; the end counts.
+enum class LengthPenalty {
+  paper,  ///< ((5 + length) / 6)^alpha (Wu et al., 2016, Eq. 14)
+  power,  ///< length^alpha: with alpha 1 the mean log-probability of a token
+};
+
+/// Draws each next token from the model's distribution instead of looking for the best translation.
+struct SamplingOptions {
+  double temperature = 1;  ///< below 1 sharpens the distribution, 0 takes the best token, above 1 flattens it
+  int64_t top_k = 0;       ///< only among the k best tokens; 0: all
+  double top_p = 1;        ///< only among the fewest best tokens that have this probability together
+  uint64_t seed = 1;       ///< the same seed and source give the same translations, whatever is translated beside it
+};
+
 /// How the best translation is looked for. Defaults: section 6.1 of the paper.
 struct SearchOptions {
-  int64_t beam_size = 4;          ///< hypotheses kept per sentence; 1 is greedy search
-  int64_t num_hypotheses = 1;     ///< best ones returned, at most beam_size
-  double length_alpha = 0.6;      ///< log P / ((5 + length) / 6)^alpha ranks the hypotheses; 0 ranks by log P
+  int64_t beam_size = 4;       ///< hypotheses kept per sentence; 1 is greedy search
+  int64_t num_hypotheses = 1;  ///< best ones returned, at most beam_size
+  double length_alpha = 0.6;   ///< log P / penalty(length, alpha) ranks the hypotheses; 0 ranks by log P
+  LengthPenalty length_penalty = LengthPenalty::paper;
+  int64_t min_length = 0;         ///< tokens that a translation has at least, unless the maximum is less
+  int64_t no_repeat_ngram = 0;    ///< no n tokens in a row come twice in a translation; 0: they may
   int64_t max_extra_length = 50;  ///< a translation has at most so many tokens more than its source
   bool alignments = false;        ///< also return where the cross-attention looked
+  /// num_hypotheses draws instead of a search, best first; beam_size counts for nothing.
+  std::optional<SamplingOptions> sampling{};
 };
 
 /// Thrown where a caller's hook asked for the work to stop.

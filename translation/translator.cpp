@@ -1,5 +1,6 @@
 #include <transmute/translation/translator.h>
 
+#include <spdlog/fmt/fmt.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
@@ -10,10 +11,39 @@
 namespace transmute {
 inline namespace v0 {
 
+namespace {
+
+bool same(const SubwordModel& a, const SubwordModel& b) {
+  return a.serialized() == b.serialized();
+}
+
+// The models of an ensemble, and the tokenizer that they share.
+struct Models {
+  std::vector<Transformer> transformers;
+  Tokenizer tokenizer;
+};
+
+Models load_models(const std::string& first, const std::vector<std::string>& others, torch::Device device) {
+  LoadedModel loaded = load_model(first, device);
+  Models models{{std::move(loaded.transformer)}, std::move(loaded.tokenizer)};
+  for (const std::string& path : others) {
+    LoadedModel other = load_model(path, device);
+    if (!same(models.tokenizer.source(), other.tokenizer.source()) ||
+        !same(models.tokenizer.target(), other.tokenizer.target()))
+      throw std::invalid_argument(
+          fmt::format("{} has another tokenizer than {}; models of an ensemble are trained with one (tokenizer.model)",
+                      path, first));
+    models.transformers.push_back(std::move(other.transformer));
+  }
+  return models;
+}
+
+}  // namespace
+
 struct Translator::State {
-  State(LoadedModel model, torch::Device device, InferencePrecision precision, int threads)
+  State(Models models, torch::Device device, InferencePrecision precision, int threads)
       : threads(threads, run_operations_on_this_thread_only),
-        engine(std::move(model.transformer), std::move(model.tokenizer), device, precision,
+        engine(models.transformers, std::move(models.tokenizer), device, precision,
                [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
   }
 
@@ -24,7 +54,7 @@ struct Translator::State {
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(load_model(model, device), device, options.precision, threads);
+  state_ = std::make_unique<State>(load_models(model, options.ensemble, device), device, options.precision, threads);
 }
 
 Translator::~Translator() = default;
@@ -43,6 +73,12 @@ std::vector<Translation> Translator::translate_batch(const std::vector<std::stri
                                                      const TranslationOptions& options,
                                                      const TranslationHooks& hooks) const {
   return state_->engine.translate(texts, options, hooks);
+}
+
+std::vector<Hypothesis> Translator::score_batch(const std::vector<std::string>& sources,
+                                                const std::vector<std::string>& targets,
+                                                const TranslationOptions& options) const {
+  return state_->engine.score(sources, targets, options);
 }
 
 }  // namespace v0

@@ -18,13 +18,36 @@ struct TranslatorOptions {
   /// On the CPU, of the matrix products. In each, a text's translation is the same bytes whatever is translated beside
   /// it. Other devices know float32 only.
   InferencePrecision precision = InferencePrecision::float32;
+  /// Further models with the same tokenizer: the probabilities of all are averaged.
+  std::vector<std::string> ensemble{};
+};
+
+/// What becomes of a text of more than TranslationOptions::max_source_tokens.
+enum class LongTexts {
+  split,    ///< translated in parts, cut at sentence, clause or word ends, and rejoined
+  refused,  ///< std::invalid_argument
+};
+
+/// How a term of the source language has to be translated.
+struct GlossaryEntry {
+  std::string source;
+  std::string target;
 };
 
 struct TranslationOptions {
   SearchOptions search;
   int64_t batch_size = 64;          ///< sentences that a thread decodes together
   int64_t batch_tokens = 4096;      ///< and their padded source tokens at most
-  int64_t max_source_tokens = 256;  ///< longer input is split at sentence, clause or word ends and rejoined
+  int64_t max_source_tokens = 256;  ///< more make a text over-long
+  LongTexts long_texts = LongTexts::split;
+  bool split_sentences = false;  ///< translate each sentence of a text by itself (Unicode's rules) and rejoin them
+  /// Beginnings that the translations must have, one for each text of a call (empty: any), or none at all.
+  std::vector<std::string> target_prefixes{};
+  /// A translation contains `target` where its text contains the words of `source`, in the same letters.
+  std::vector<GlossaryEntry> glossary{};
+  /// Takes tags such as <b>, </b>, <br/> and {name} out of the text, and puts them back where the attention says that
+  /// they belong. Not together with split_sentences, nor with TranslationHooks::on_text.
+  bool inline_tags = false;
 };
 
 struct Hypothesis {
@@ -42,7 +65,7 @@ struct Hypothesis {
 struct Translation {
   std::vector<Hypothesis> hypotheses;
   std::vector<std::string> source_tokens;
-  int parts = 1;  ///< into how many an over-long input was split; then there is one hypothesis
+  int parts = 1;  ///< into how many the input was split (too long, or sentences); from 2 on there is one hypothesis
 };
 
 /// What a caller can watch and stop while its texts are translated. The functions are called from the translator's
@@ -81,6 +104,12 @@ class Translator {
   std::vector<Translation> translate_batch(const std::vector<std::string>& texts,
                                            const TranslationOptions& options = {},
                                            const TranslationHooks& hooks = {}) const;
+
+  /// How probable each target is, given the source of the same number: one hypothesis each, with the target's text,
+  /// tokens, token scores and alignment. Nothing is split.
+  /// @throws std::invalid_argument where there are not as many targets as sources, or one is not UTF-8.
+  std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
+                                      const TranslationOptions& options = {}) const;
 
   /// Why this model runs several times slower on the CPU than others do; empty where it does not.
   std::string slow_reason() const;

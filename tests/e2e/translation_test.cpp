@@ -6,6 +6,8 @@
 #include <transmute/tests/e2e/programs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <sstream>
 
 namespace transmute::testing {
@@ -169,6 +171,102 @@ TEST_F(TrainedModel, AnswersALineBeforeTheNextOneIsWritten) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   close(from_child[0]);
+}
+
+TEST_F(TrainedModel, ScoresItsOwnTranslationsAsTheSearchDid) {
+  const std::string input = read_text(*folder_ / "data/test.en");
+  const auto lists = lines_of_text(translate(input, {"--n-best", "1"}).output);
+  write_text(*folder_ / "own.de", translate(input).output);
+  const Outcome outcome = run_program_with({program("score"), "--model", *folder_ / "run/model", "--source",
+                                            *folder_ / "data/test.en", "--target", *folder_ / "own.de"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("perplexity 1."));
+  const auto scores = lines_of_text(outcome.output);
+  ASSERT_EQ(scores.size(), lists.size());
+  size_t equal = 0;  // a text may have other pieces than those that the search chose for it
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const size_t at = lists[i].find("logprob= ") + 9;
+    equal += std::abs(std::stod(scores[i]) - std::stod(lists[i].substr(at))) < 1e-3 ? 1 : 0;
+  }
+  EXPECT_GE(equal, scores.size() * 95 / 100);
+
+  const Outcome per_token =
+      run_program_with({program("score"), "--model", *folder_ / "run/model", "--source", *folder_ / "data/test.en",
+                        "--target", *folder_ / "own.de", "--per-token"});
+  const auto tokens = lines_of_text(per_token.output);
+  double sum = 0;
+  std::istringstream fields(tokens.at(0));
+  std::string field;
+  std::getline(fields, field, '\t');
+  while (std::getline(fields, field, '\t')) sum += std::stod(field.substr(field.rfind(' ')));
+  EXPECT_NEAR(sum, std::stod(tokens[0]), 1e-4);
+
+  write_text(*folder_ / "short.de", "eins\n");
+  const Outcome unequal = run_program_with({program("score"), "--model", *folder_ / "run/model", "--source",
+                                            *folder_ / "data/test.en", "--target", *folder_ / "short.de"});
+  EXPECT_EQ(unequal.exit_code, 1);
+  EXPECT_THAT(unequal.errors, HasSubstr("short.de has 1"));
+}
+
+TEST_F(TrainedModel, AnEnsembleTranslatesAtLeastAsWellAsItsCheckpoints) {
+  const std::string input = read_text(*folder_ / "data/test.en");
+  const auto wanted = lines_of_text(read_text(*folder_ / "data/test.de"));
+  const auto right = [&](const std::vector<std::string>& models) {
+    std::vector<std::string> words{program("translate")};
+    for (const auto& model : models) words.insert(words.end(), {"--model", *folder_ / model});
+    const Outcome outcome = run_program_with(words, input);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    const auto got = lines_of_text(outcome.output);
+    size_t count = 0;
+    for (size_t i = 0; i < got.size(); ++i) count += got[i] == wanted.at(i) ? 1 : 0;
+    return count;
+  };
+  const std::string first = "run/checkpoints/step-000001200", second = "run/checkpoints/step-000001100";
+  EXPECT_GE(right({first, second}) + wanted.size() / 20, std::max(right({first}), right({second})));
+}
+
+TEST_F(TrainedModel, OptionsOfTheSearchDoWhatTheySay) {
+  const auto best = [&](const std::string& line, const std::vector<std::string>& flags) {
+    const Outcome outcome = translate(line + "\n", flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    return lines_of_text(outcome.output).at(0);
+  };
+  const std::string date = "Monday, March 3, 1980";
+  EXPECT_THAT(best(date, {"--alignment"}), MatchesRegex(".* \\|\\|\\| 0-0( [0-9]+-[0-9]+)+"));
+  EXPECT_THAT(best(date, {"--format", "json", "--alignment", "--n-best", "2"}),
+              AllOf(HasSubstr("\"source_tokens\":["), HasSubstr("\"alignment\":[[")));
+  EXPECT_EQ(best(date, {"--sample", "--temperature", "0"}), best(date, {"--beam-size", "1"}));
+  EXPECT_EQ(best(date, {"--sample", "--seed", "5"}), best(date, {"--sample", "--seed", "5"}));
+  EXPECT_NE(best(date, {"--sample", "--temperature", "3"}),
+            best(date, {"--sample", "--temperature", "3", "--seed", "2"}));
+  EXPECT_NE(best("seven", {"--min-length", "12"}), best("seven", {}));
+  EXPECT_EQ(best("seven", {"--length-alpha", "0", "--length-penalty", "power"}),
+            best("seven", {"--length-alpha", "0"}));
+  write_text(*folder_ / "prefix.txt", "Freitag\n");
+  EXPECT_EQ(best(date, {"--target-prefix", *folder_ / "prefix.txt"}).rfind("Freitag", 0), 0U);
+  write_text(*folder_ / "glossary.tsv", "March\tMittwoch\n");
+  EXPECT_THAT(best(date, {"--glossary", *folder_ / "glossary.tsv"}), HasSubstr("Mittwoch"));
+  EXPECT_THAT(best("<b>" + date + "</b>", {"--inline-tags"}), AllOf(HasSubstr("<b>"), EndsWith("</b>")));
+}
+
+TEST_F(TrainedModel, MistakesInItsOptionsAreNamed) {
+  const auto refusal = [&](const std::vector<std::string>& flags, int exit_code) {
+    const Outcome outcome = translate("seven\neight\n", flags);
+    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.errors;
+    EXPECT_EQ(outcome.output, "");
+    return outcome.errors;
+  };
+  EXPECT_THAT(refusal({"--sample", "--top-p", "2"}, 2), HasSubstr("top_p"));
+  EXPECT_THAT(refusal({"--top-k", "3"}, 2), HasSubstr("--sample"));
+  EXPECT_THAT(refusal({"--length-penalty", "cubic"}, 2), HasSubstr("paper"));
+  EXPECT_THAT(refusal({"--max-source-tokens", "1", "--long-lines", "fail"}, 2), HasSubstr("more than 1"));
+  write_text(*folder_ / "prefixes.txt", "a\n");
+  EXPECT_THAT(refusal({"--target-prefix", *folder_ / "prefixes.txt"}, 1), HasSubstr("has 1 lines, the input more"));
+  write_text(*folder_ / "bad.tsv", "March Lenz\n");
+  EXPECT_THAT(refusal({"--glossary", *folder_ / "bad.tsv"}, 1), HasSubstr("bad.tsv:1"));
+  write_text(*folder_ / "unknown.tsv", "seven\t七\n");
+  EXPECT_THAT(refusal({"--glossary", *folder_ / "unknown.tsv"}, 2), HasSubstr("does not know"));
+  EXPECT_THAT(refusal({"--inline-tags", "--split-sentences"}, 2), HasSubstr("split_sentences"));
 }
 
 TEST_F(TrainedModel, ACheckpointIsAModelFolder) {

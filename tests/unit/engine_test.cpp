@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -289,6 +290,136 @@ TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
                 TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::int8, inline_for);
               }),
               HasSubstr("only be translated with in float32"));
+}
+
+// log P of a given translation, the end included, by the modules themselves: one sentence, no cache, no padding.
+double log_probability_by_modules(Transformer transformer, const Ids& source, Ids target) {
+  const torch::NoGradGuard no_grad;
+  Ids source_ids = source, target_in = target, target_out = target;
+  source_ids.push_back(special_ids::kEnd);
+  target_in.insert(target_in.begin(), special_ids::kBegin);
+  target_out.push_back(special_ids::kEnd);
+  const torch::Tensor logits =
+      transformer(torch::tensor(source_ids).unsqueeze(0), torch::tensor(target_in).unsqueeze(0));
+  const torch::Tensor log_probs = torch::log_softmax(logits.to(torch::kDouble), -1).squeeze(0);
+  return log_probs.gather(1, torch::tensor(target_out).unsqueeze(1)).sum().item<double>();
+}
+
+TEST_F(Engine, ScoresGivenTranslationsAsThePlainModulesDo) {
+  ThreadPool pool(2, run_operations_on_this_thread_only);
+  const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
+  std::vector<std::string> sources = tiny_english(), targets = testing::tiny_german();
+  std::rotate(targets.begin(), targets.begin() + 7, targets.end());
+  sources.insert(sources.end(), {"the red house", "", "the"});
+  targets.insert(targets.end(),
+                 {"", "das Haus", "das alte Haus ist weg. das alte Haus ist weg. das alte Haus ist weg."});
+  TranslationOptions options;
+  options.batch_size = 10;
+  options.search.alignments = true;
+  const auto scored = TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for)
+                          .score(sources, targets, options);
+  ASSERT_EQ(scored.size(), sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Ids source = tokenizer.source().encode(sources[i]), target = tokenizer.target().encode(targets[i]);
+    EXPECT_NEAR(scored[i].log_probability, log_probability_by_modules(transformer, source, target), 2e-4)
+        << "float32 sums of " << target.size() << " tokens";
+    EXPECT_EQ(scored[i].text, targets[i]);
+    EXPECT_EQ(scored[i].tokens, tokenizer.target().encode_as_pieces(targets[i]));
+    EXPECT_EQ(scored[i].token_scores.size(), target.size());
+    EXPECT_EQ(scored[i].alignment.size(), target.size());
+  }
+}
+
+TEST_F(Engine, TranslatesWithTheMeanOfSeveralModelsProbabilities) {
+  Transformer other = tiny_transformer(tokenizer, 6);
+  const auto parallel_for = [](size_t count, const auto& task) {
+    for (size_t i = 0; i < count; ++i) task(i);
+  };
+  const TranslationEngine both({transformer, other}, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for);
+  // By hand: the modules' probabilities after each prefix, averaged.
+  const torch::NoGradGuard no_grad;
+  const std::string text = "the red house is near.", translation = "das rote Haus ist nah.";
+  Ids source = tokenizer.source().encode(text);
+  source.push_back(special_ids::kEnd);
+  Ids target = tokenizer.target().encode(translation), target_in = target;
+  target_in.insert(target_in.begin(), special_ids::kBegin);
+  target.push_back(special_ids::kEnd);
+  const auto probabilities = [&](Transformer& model) {
+    const torch::Tensor logits = model(torch::tensor(source).unsqueeze(0), torch::tensor(target_in).unsqueeze(0));
+    return torch::softmax(logits.to(torch::kDouble), -1).squeeze(0);
+  };
+  const torch::Tensor mean = (probabilities(transformer) + probabilities(other)) / 2;
+  const double expected = mean.gather(1, torch::tensor(target).unsqueeze(1)).log().sum().item<double>();
+  EXPECT_NEAR(both.score({text}, {translation}, {}).at(0).log_probability, expected, 1e-4);
+  EXPECT_NE(both.translate({text}, few_tokens()).at(0).hypotheses.at(0).log_probability,
+            translate({text}, few_tokens()).at(0).hypotheses.at(0).log_probability);
+}
+
+TEST_F(Engine, BeginsTranslationsWithTheirPrefix) {
+  TranslationOptions options = few_tokens();
+  options.target_prefixes = {"das rote", "", "das"};
+  const auto found = translate({"the red house is near.", "the old train is far.", ""}, options);
+  EXPECT_EQ(found[0].hypotheses.at(0).text.rfind("das rote", 0), 0U) << found[0].hypotheses[0].text;
+  EXPECT_EQ(found[1].hypotheses.at(0).text, translate({"the old train is far."}, few_tokens())[0].hypotheses[0].text);
+  EXPECT_EQ(found[2].hypotheses.at(0).text, "") << "nothing to translate";
+  options.target_prefixes.pop_back();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                translate({"a", "b", "c"}, options);
+              }),
+              HasSubstr("2 target prefixes were given for 3 texts"));
+}
+
+TEST_F(Engine, ObeysAGlossary) {
+  TranslationOptions options = few_tokens();
+  options.search.max_extra_length = 20;
+  options.glossary = {{"house", "Brücke"}, {"red house", "alte"}};
+  const auto found = translate({"the house is near.", "the red house is near.", "the houses"}, options);
+  EXPECT_THAT(found[0].hypotheses.at(0).text, HasSubstr("Brücke"));
+  EXPECT_THAT(found[1].hypotheses.at(0).text, HasSubstr("alte"));
+  TranslationOptions without = options;
+  without.glossary.clear();
+  EXPECT_EQ(found[2].hypotheses.at(0).text, translate({"the houses"}, without).at(0).hypotheses.at(0).text);
+}
+
+TEST_F(Engine, TranslatesSentencesByThemselvesWhereAskedTo) {
+  const std::string first = "the red house is near.", second = "the old train is far.";
+  TranslationOptions options = few_tokens();
+  options.split_sentences = true;
+  const auto apart = translate({first, second}, options);
+  EXPECT_EQ(apart[0].parts, 1);
+  const auto found = translate({first + " The old train is far."}, options).at(0);
+  EXPECT_EQ(found.parts, 2);
+  EXPECT_EQ(found.hypotheses.at(0).text.rfind(apart[0].hypotheses[0].text, 0), 0U);
+}
+
+TEST_F(Engine, RefusesOverlongTextWhereAskedTo) {
+  TranslationOptions options = few_tokens();
+  options.max_source_tokens = 3;
+  options.long_texts = LongTexts::refused;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the red house is near."}, options); }),
+              HasSubstr("more than 3: \"the red"));
+}
+
+TEST_F(Engine, KeepsEveryTagOnceAndNested) {
+  TranslationOptions options = few_tokens();
+  options.inline_tags = true;
+  const auto found =
+      translate({"the <b>red <i>house</i></b> is <br/> near.", "<x/>", "the {thing} train", "3 < 4", ""}, options);
+  for (const char* tag : {"<b>", "</b>", "<i>", "</i>", "<br/>"}) {
+    const std::string& text = found[0].hypotheses[0].text;
+    EXPECT_NE(text.find(tag), std::string::npos) << text;
+    EXPECT_EQ(text.find(tag), text.rfind(tag)) << text;
+  }
+  const std::string& text = found[0].hypotheses[0].text;
+  EXPECT_LT(text.find("<b>"), text.find("<i>"));
+  EXPECT_LT(text.find("<i>"), text.find("</i>"));
+  EXPECT_LT(text.find("</i>"), text.find("</b>"));
+  EXPECT_EQ(found[1].hypotheses.at(0).text, "<x/>");
+  EXPECT_THAT(found[2].hypotheses.at(0).text, HasSubstr("{thing}"));
+  EXPECT_EQ(found[3].hypotheses.at(0).text, translate({"3 < 4"}, few_tokens()).at(0).hypotheses.at(0).text);
+  EXPECT_THAT(found[0].hypotheses[0].alignment, IsEmpty()) << "not asked for";
+  options.split_sentences = true;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"a"}, options); }), HasSubstr("split_sentences"));
 }
 
 TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {

@@ -15,6 +15,7 @@
 
 #include <transmute/common/random.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/translation/ensemble.h>
 #include <transmute/translation/search.h>
 
 namespace transmute {
@@ -185,6 +186,13 @@ SearchOptions options_of(int64_t beam_size, double alpha = 0, int64_t num_hypoth
   return options;
 }
 
+SearchOptions sampling_of(const SamplingOptions& sampling, int64_t draws = 1) {
+  SearchOptions options;
+  options.num_hypotheses = draws;
+  options.sampling = sampling;
+  return options;
+}
+
 std::vector<IdHypothesis> search_one(const Table& table, const Ids& source, const SearchOptions& options) {
   auto results = beam_search(TableModel(table), {source}, options);
   EXPECT_EQ(results.size(), 1u);
@@ -196,6 +204,17 @@ TEST(LengthPenalty, IsTheFormulaOfWuAndOthers) {
   EXPECT_DOUBLE_EQ(length_penalty(7, 1.0), 2.0);
   EXPECT_DOUBLE_EQ(length_penalty(19, 0.5), 2.0);
   EXPECT_DOUBLE_EQ(length_penalty(19, 0.0), 1.0);
+}
+
+TEST(LengthPenalty, MayBeAPowerOfTheLength) {
+  EXPECT_DOUBLE_EQ(length_penalty(1, 0.6, LengthPenalty::power), 1.0);
+  EXPECT_DOUBLE_EQ(length_penalty(7, 1.0, LengthPenalty::power), 7.0);
+  EXPECT_DOUBLE_EQ(length_penalty(16, 0.5, LengthPenalty::power), 4.0);
+  SearchOptions options;
+  options.length_alpha = 1;
+  options.length_penalty = LengthPenalty::power;
+  const auto best = search_one(random_table(3, 5), {kA, kB}, options).at(0);
+  EXPECT_NEAR(best.score, best.log_probability / (static_cast<double>(best.ids.size()) + 1), kTolerance);
 }
 
 // Greedy takes `a` (0.6) and is left with 0.6 x 0.35 = 0.21; `b` leads to 0.4 x 0.9 = 0.36.
@@ -521,6 +540,22 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refusal([](auto& o) { o.length_alpha = -0.1; }), HasSubstr("length_alpha"));
   EXPECT_THAT(refusal([](auto& o) { o.length_alpha = std::nan(""); }), HasSubstr("length_alpha"));
   EXPECT_THAT(refusal([](auto& o) { o.max_extra_length = -1; }), HasSubstr("max_extra_length"));
+  EXPECT_THAT(refusal([](auto& o) { o.min_length = -1; }), HasSubstr("min_length"));
+  EXPECT_THAT(refusal([](auto& o) { o.no_repeat_ngram = -1; }), HasSubstr("no_repeat_ngram"));
+  const auto refused_sampling = [&](double SamplingOptions::*member, double value) {
+    return refusal([&](auto& o) { o.sampling.emplace().*member = value; });
+  };
+  EXPECT_THAT(refused_sampling(&SamplingOptions::temperature, -1), HasSubstr("temperature"));
+  EXPECT_THAT(refused_sampling(&SamplingOptions::top_p, 0), HasSubstr("top_p"));
+  EXPECT_THAT(refused_sampling(&SamplingOptions::top_p, 1.5), HasSubstr("top_p"));
+  EXPECT_THAT(refusal([](auto& o) { o.sampling.emplace().top_k = -1; }), HasSubstr("top_k"));
+  const auto refused_demands = [](const TargetDemands& demands, const SearchOptions& options = {}) {
+    return message_of<std::invalid_argument>(
+        [&] { beam_search(TableModel(written({})), {{kA}}, options, {}, demands); });
+  };
+  EXPECT_THAT(refused_demands({{{kA}, {kA}}}), HasSubstr("2 prefixes were given for 1 sentence"));
+  EXPECT_THAT(refused_demands({{}, {{{}}}}), HasSubstr("no tokens"));
+  EXPECT_THAT(refused_demands({{}, {{{kA}}}}, sampling_of({})), HasSubstr("sampling"));
 }
 
 TEST(SearchOptions, AreThePapersByDefault) {
@@ -569,6 +604,223 @@ TEST(TokenScores, SumToTheLogProbability) {
     EXPECT_NEAR(sum, hypothesis.log_probability, kTolerance);
     EXPECT_NEAR(hypothesis.token_scores.front(), std::log(hypothesis.ids.front() == kA ? 0.25 : 0.75), kTolerance);
   }
+}
+
+bool contains(const Ids& ids, const Ids& part) {
+  return std::search(ids.begin(), ids.end(), part.begin(), part.end()) != ids.end();
+}
+
+bool repeats_a_pair(const Ids& ids) {
+  std::set<std::pair<int64_t, int64_t>> seen;
+  for (size_t i = 1; i < ids.size(); ++i)
+    if (!seen.insert({ids[i - 1], ids[i]}).second) return true;
+  return false;
+}
+
+// The best of all sequences of three words and at most four tokens that `allowed` lets pass.
+IdHypothesis best_of_all(const Table& table, const Ids& source, double alpha,
+                         const std::function<bool(const Ids&)>& allowed) {
+  for (auto& hypothesis : all_hypotheses(table, source, 3, source.size() + 2, alpha))
+    if (allowed(hypothesis.ids)) return hypothesis;
+  return {};
+}
+
+// Wide enough for every sequence of three words and four tokens.
+SearchOptions whole_space(double alpha) {
+  SearchOptions options = options_of(200, alpha);
+  options.max_extra_length = 2;
+  return options;
+}
+
+void expect_equal(const IdHypothesis& found, const IdHypothesis& expected) {
+  EXPECT_EQ(found.ids, expected.ids);
+  EXPECT_NEAR(found.log_probability, expected.log_probability, kTolerance);
+  EXPECT_NEAR(found.score, expected.score, kTolerance);
+}
+
+TEST(MinLength, GivesTheBestOfThoseThatAreLongEnough) {
+  int changed = 0;
+  for (uint64_t key = 0; key < 30; ++key) {
+    const Table table = random_table(4000 + key, 3);
+    SearchOptions options = whole_space(0.6);
+    const Ids without = beam_search(TableModel(table, 3), {{kA, kB}}, options).at(0).at(0).ids;
+    options.min_length = 3;
+    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, options).at(0).at(0);
+    expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [](const Ids& ids) { return ids.size() >= 3; }));
+    changed += found.ids != without ? 1 : 0;
+  }
+  EXPECT_GT(changed, 5) << "or this tests nothing";
+}
+
+TEST(NoRepeatNgram, GivesTheBestOfThoseWithoutRepetition) {
+  int changed = 0;
+  for (uint64_t key = 0; key < 60; ++key) {
+    const Table table = random_table(5000 + key, 3);
+    SearchOptions options = whole_space(2);  // longer ones win
+    const Ids without = beam_search(TableModel(table, 3), {{kA, kB}}, options).at(0).at(0).ids;
+    options.no_repeat_ngram = static_cast<int64_t>(1 + key % 2);
+    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, options).at(0).at(0);
+    expect_equal(found, best_of_all(table, {kA, kB}, 2, [&](const Ids& ids) {
+                   return key % 2 == 0 ? std::set<int64_t>(ids.begin(), ids.end()).size() == ids.size()
+                                       : !repeats_a_pair(ids);
+                 }));
+    changed += found.ids != without ? 1 : 0;
+  }
+  EXPECT_GT(changed, 3) << "or this tests nothing";
+}
+
+TEST(NoRepeatNgram, BreaksALoop) {
+  const Table loop = [](const Ids&, const Ids& prefix) {
+    return Distribution{{prefix.size() % 2 == 0 ? kA : kB, 0.9}, {kC, 0.05}, {kEnd, 0.05}};
+  };
+  SearchOptions options = options_of(1);
+  options.max_extra_length = 9;
+  EXPECT_THAT(search_one(loop, {kA}, options).at(0).ids, SizeIs(10));
+  options.no_repeat_ngram = 2;
+  const Ids ids = search_one(loop, {kA}, options).at(0).ids;
+  EXPECT_FALSE(repeats_a_pair(ids));
+  EXPECT_THAT(std::vector<int64_t>(ids.begin(), ids.begin() + 3), ElementsAre(kA, kB, kA));
+}
+
+TEST(TargetPrefix, IsWhatTheTranslationBeginsWithAndItsProbabilityCounts) {
+  for (uint64_t key = 0; key < 20; ++key) {
+    const Table table = random_table(6000 + key, 3);
+    const Ids prefix{kC, kA};
+    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6), {}, {{prefix}}).at(0).at(0);
+    expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [&](const Ids& ids) {
+                   return ids.size() >= 2 && Ids(ids.begin(), ids.begin() + 2) == prefix;
+                 }));
+  }
+}
+
+TEST(TargetPrefix, MayBeTheWholeTranslationWhoseProbabilityIsThenKnown) {
+  const Table table = random_table(7, 5);
+  const std::vector<Ids> sources{{kA}, {kA, kB, kC}, {}}, targets{{kB, kC, kD, kE, kA, kA}, {}, {kA}};
+  TargetDemands demands;
+  demands.prefixes = targets;
+  demands.prefixes_are_complete = true;
+  const auto found = beam_search(TableModel(table, 5), sources, options_of(1), {}, demands);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    EXPECT_EQ(found.at(i).at(0).ids, targets[i]);
+    EXPECT_NEAR(found[i][0].log_probability, log_probability(table, sources[i], targets[i]), kTolerance);
+  }
+}
+
+TEST(Terms, AreInTheBestTranslationThatHasThem) {
+  const std::vector<Ids> terms{{kB, kC}, {kA}};
+  int changed = 0;
+  for (uint64_t key = 0; key < 40; ++key) {
+    const Table table = random_table(8000 + key, 3);
+    const Ids without = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6)).at(0).at(0).ids;
+    TargetDemands demands;
+    demands.terms = {terms};
+    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6), {}, demands).at(0).at(0);
+    expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [&](const Ids& ids) {
+                   return contains(ids, terms[0]) && contains(ids, terms[1]);
+                 }));
+    changed += found.ids != without ? 1 : 0;
+  }
+  EXPECT_GT(changed, 5) << "or this tests nothing";
+}
+
+TEST(Terms, AreMetWithNarrowBeamsAndWithoutAnEffectOnOtherSentences) {
+  const std::vector<Ids> sources{{kA, kB}, {kB, kB, kC}, {kC}};
+  for (uint64_t key = 0; key < 40; ++key) {
+    const TableModel model(random_table(9000 + key, 5), 5);
+    SearchOptions options = options_of(static_cast<int64_t>(1 + key % 4), 0.6);
+    options.max_extra_length = 8;
+    const auto free = beam_search(model, sources, options);
+    TargetDemands demands;
+    demands.terms = {{}, {{kE, kD, kE}, {kA, kB}}, {}};
+    const auto bound = beam_search(model, sources, options, {}, demands);
+    EXPECT_EQ(bound[0][0].ids, free[0][0].ids);
+    EXPECT_EQ(bound[2][0].ids, free[2][0].ids);
+    EXPECT_EQ(bound[2][0].log_probability, free[2][0].log_probability);
+    EXPECT_TRUE(contains(bound[1][0].ids, demands.terms[1][0]));
+    EXPECT_TRUE(contains(bound[1][0].ids, demands.terms[1][1]));
+    EXPECT_NEAR(bound[1][0].log_probability, log_probability(random_table(9000 + key, 5), sources[1], bound[1][0].ids),
+                kTolerance);
+  }
+}
+
+// How often each first token comes in draws for `count` different sources, which the table does not look at.
+std::map<int64_t, double> first_tokens(const Distribution& distribution, const SamplingOptions& sampling, int count) {
+  const Table table = [=](const Ids&, const Ids& prefix) {
+    return prefix.empty() ? distribution : Distribution{{kEnd, 1.0}};
+  };
+  std::map<int64_t, double> frequency;
+  std::vector<Ids> sources;
+  for (int i = 0; i < count; ++i) sources.push_back({i});
+  for (const auto& found : beam_search(TableModel(table, 5), sources, sampling_of(sampling)))
+    frequency[found.at(0).ids.empty() ? kEnd : found[0].ids[0]] += 1.0 / count;
+  return frequency;
+}
+
+TEST(Sampling, DrawsFromTheDistribution) {
+  const Distribution distribution{{kEnd, 0.1}, {kA, 0.2}, {kB, 0.3}, {kC, 0.4}};
+  constexpr int kDraws = 4000;
+  const auto expect_near = [](const std::map<int64_t, double>& found, const Distribution& expected) {
+    constexpr double kRounding = 1e-9;
+    for (const auto& [token, frequency] : found) EXPECT_GT(probability_of(expected, token), 0) << token;
+    for (const auto& [token, probability] : expected)  // four standard deviations
+      EXPECT_NEAR(probability_of(found, token), probability,
+                  kRounding + 4 * std::sqrt(probability * (1 - probability) / kDraws));
+  };
+  SamplingOptions sampling;
+  expect_near(first_tokens(distribution, sampling, kDraws), distribution);
+  sampling.seed = 2;
+  expect_near(first_tokens(distribution, sampling, kDraws), distribution);
+  sampling.top_k = 2;
+  expect_near(first_tokens(distribution, sampling, kDraws), {{kB, 3.0 / 7}, {kC, 4.0 / 7}});
+  sampling.top_k = 0;
+  sampling.top_p = 0.75;  // 0.4 + 0.3 is too little
+  expect_near(first_tokens(distribution, sampling, kDraws), {{kA, 2.0 / 9}, {kB, 3.0 / 9}, {kC, 4.0 / 9}});
+  sampling.top_p = 1;
+  sampling.temperature = 0.5;  // squares
+  expect_near(first_tokens(distribution, sampling, kDraws),
+              {{kEnd, 0.01 / 0.3}, {kA, 0.04 / 0.3}, {kB, 0.09 / 0.3}, {kC, 0.16 / 0.3}});
+  sampling.temperature = 0;
+  expect_near(first_tokens(distribution, sampling, kDraws), {{kC, 1.0}});
+}
+
+TEST(Sampling, DependsOnTheSeedAndTheSentenceAndNothingElse) {
+  const Table table = random_table(11, 5);
+  const TableModel model(table, 5);
+  const std::vector<Ids> sources{{kA}, {kB, kC}, {kD, kA, kA}, {kE}};
+  const SearchOptions options = sampling_of({}, 3);
+  const auto together = beam_search(model, sources, options);
+  bool differs = false;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const auto alone = beam_search(model, {sources[i]}, options).at(0);
+    ASSERT_THAT(alone, SizeIs(3));
+    for (size_t n = 0; n < 3; ++n) {
+      EXPECT_EQ(alone[n].ids, together[i][n].ids);
+      EXPECT_NEAR(alone[n].log_probability, log_probability(table, sources[i], alone[n].ids), kTolerance);
+      EXPECT_GE(alone[0].score, alone[n].score);
+    }
+    SamplingOptions other;
+    other.seed = 2;
+    differs = differs || beam_search(model, {sources[i]}, sampling_of(other, 3)).at(0)[0].ids != alone[0].ids;
+  }
+  EXPECT_TRUE(differs);
+}
+
+TEST(Ensemble, AveragesTheProbabilitiesOfItsModels) {
+  const Table first = random_table(21, 3), second = random_table(22, 3);
+  const Table average = [=](const Ids& source, const Ids& prefix) {
+    Distribution mean = first(source, prefix);
+    for (const auto& [token, probability] : second(source, prefix)) mean[token] += probability;
+    for (auto& entry : mean) entry.second /= 2;
+    return mean;
+  };
+  const EnsembleStepModel both({std::make_shared<TableModel>(first, 3), std::make_shared<TableModel>(second, 3)});
+  SearchOptions options = whole_space(0.6);
+  options.num_hypotheses = 5;
+  const auto found = beam_search(both, {{kA, kB}, {kC}}, options);
+  const auto expected = beam_search(TableModel(average, 3), {{kA, kB}, {kC}}, options);
+  for (size_t b = 0; b < 2; ++b)
+    for (size_t n = 0; n < 5; ++n) expect_equal(found[b].at(n), expected[b].at(n));
+  EXPECT_THROW(EnsembleStepModel({}), std::invalid_argument);
 }
 
 }  // namespace

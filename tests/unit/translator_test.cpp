@@ -123,6 +123,25 @@ TEST_F(ATranslator, KnowsThreePrecisions) {
   transmute_string_free(error);
 }
 
+TEST_F(ATranslator, AveragesTheModelsOfAnEnsemble) {
+  TranslatorOptions options;
+  options.ensemble = {model()};
+  const Translator alone(model()), with_itself(model(), options);
+  const auto expected = alone.score_batch({"the red house is near."}, {"das Haus"}).at(0);
+  const auto found = with_itself.score_batch({"the red house is near."}, {"das Haus"}).at(0);
+  EXPECT_NEAR(found.log_probability, expected.log_probability, 1e-4);
+  EXPECT_EQ(with_itself.translate("the old train", few_tokens()), alone.translate("the old train", few_tokens()));
+
+  const TemporaryFolder other;
+  TokenizerOptions smaller = testing::tiny_tokenizer_options();
+  smaller.vocab_size = 70;
+  const Tokenizer tokenizer = testing::tiny_tokenizer(smaller);
+  save_model_folder(other.path(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+  options.ensemble = {other.path()};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { Translator(model(), options); }),
+              HasSubstr("has another tokenizer"));
+}
+
 TEST_F(ATranslator, IsTheSameThroughTheCInterface) {
   const Translator translator(model());
   TranslationOptions options = few_tokens();

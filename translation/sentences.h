@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Cuts UTF-8 text at sentence ends by Unicode's rules (UAX 29), which know no abbreviations: "Dr. Who" is cut only
+/// where they see a new sentence. White space around sentences goes; a text without any is none.
+std::vector<std::string> split_sentences(const std::string& text);
+
+}  // namespace v0
+}  // namespace transmute
