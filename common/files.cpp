@@ -43,14 +43,28 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
+std::string aside(const std::string& path) {
+  return path + ".replaced";
+}
+
+// A crash between the two renames of replace_folder has left the older folder under the other name.
+void bring_back_older(const std::string& path) {
+  if (!fs::exists(path) && fs::exists(aside(path))) ::rename(aside(path).c_str(), path.c_str());
+}
+
 // Gives `fresh` the name `path` in one instant. An older folder of that name becomes `fresh`: rename() alone does not
-// replace a folder that has content, so the two exchange their names.
+// replace a folder that has content, so the two exchange their names. Where the file system cannot (NFS), the older one
+// steps aside first.
 void replace_folder(const std::string& fresh, const std::string& path) {
-  if (!fs::exists(path)) {
-    if (::rename(fresh.c_str(), path.c_str()) != 0) fail(path, "cannot be made");
-  } else if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
-    fail(path, "cannot be replaced");
-  }
+  const auto rename = [&](const std::string& from, const std::string& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0) fail(path, "cannot be replaced");
+  };
+  if (!fs::exists(path)) return rename(fresh, path);
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail(path, "cannot be replaced");
+  rename(path, aside(path));
+  rename(fresh, path);
+  rename(aside(path), fresh);
 }
 
 }  // namespace
@@ -114,6 +128,8 @@ void write_folder_atomically(const std::string& name, const std::function<void(c
   // "model/" is the folder "model": what stands beside it gets no slash in its name.
   const std::string path = fs::path(name).has_filename() ? name : fs::path(name).parent_path().string();
   const std::string partial = path + ".partial";
+  bring_back_older(path);
+  if (fs::exists(path) && !fs::is_directory(path)) throw std::runtime_error(path + ": exists and is not a folder");
   std::error_code ignored;
   fs::remove_all(partial, ignored);
   try {

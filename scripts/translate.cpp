@@ -232,6 +232,10 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"paper", "power"}))
       ->capture_default_str()
       ->group("Search");
+  app.add_option("--coverage-beta", translation.search.coverage_beta,
+                 "weight of the coverage penalty, which prefers translations that attended to all of the source")
+      ->capture_default_str()
+      ->group("Search");
   app.add_option("--min-length", translation.search.min_length, "tokens that a translation has at least")
       ->capture_default_str()
       ->group("Search");

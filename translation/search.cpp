@@ -31,6 +31,7 @@ void check(const SearchOptions& options) {
           fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
                       options.num_hypotheses));
   require(options.length_alpha >= 0, fmt::format("length_alpha must not be negative, not {}", options.length_alpha));
+  require(options.coverage_beta >= 0, fmt::format("coverage_beta must not be negative, not {}", options.coverage_beta));
   require(options.max_extra_length >= 0,
           fmt::format("max_extra_length must not be negative, not {}", options.max_extra_length));
   require(options.min_length >= 0, fmt::format("min_length must not be negative, not {}", options.min_length));
@@ -124,12 +125,24 @@ Ids ids_of(const TokenNode* last) {
   return ids;
 }
 
+// Wu et al. (2016), Eq. 14: the logarithms of how much attention each source token has had, where that is less than 1.
+// `last` is the end, whose attention counts too; the source's end does not.
+double coverage_penalty(const TokenNode* last) {
+  constexpr double kLeast = 1e-6;  // not -inf for a token that has had none
+  std::vector<double> had(last->attention.size() - 1);
+  for (; last != nullptr; last = last->before.get())
+    for (size_t s = 0; s < had.size(); ++s) had[s] += static_cast<double>(last->attention[s]);
+  double sum = 0;
+  for (const double attention : had) sum += std::log(std::clamp(attention, kLeast, 1.0));
+  return sum;
+}
+
 // `last` is the end.
-IdHypothesis hypothesis_of(const TokenNode* last, double log_probability, double score) {
+IdHypothesis hypothesis_of(const TokenNode* last, double log_probability, double score, bool with_alignment) {
   IdHypothesis hypothesis{ids_of(last->before.get()), log_probability, score};
   for (; last != nullptr; last = last->before.get()) {
     hypothesis.token_scores.push_back(last->score);
-    if (!last->attention.empty()) hypothesis.alignment.push_back(last->attention);
+    if (with_alignment) hypothesis.alignment.push_back(last->attention);
   }
   std::reverse(hypothesis.token_scores.begin(), hypothesis.token_scores.end());
   std::reverse(hypothesis.alignment.begin(), hypothesis.alignment.end());
@@ -282,15 +295,16 @@ class SentenceSearch {
   void finish(const TokenNode& end, double log_probability) {
     int64_t length = 0;
     for (const TokenNode* token = &end; token != nullptr; token = token->before.get()) ++length;
-    const double score = log_probability / length_penalty(length, options_.length_alpha, options_.length_penalty);
+    double score = log_probability / length_penalty(length, options_.length_alpha, options_.length_penalty);
+    if (options_.coverage_beta > 0) score += options_.coverage_beta * coverage_penalty(&end);
     if (static_cast<int64_t>(finished_.size()) == options_.num_hypotheses && score <= worst_kept()) return;
-    IdHypothesis hypothesis = hypothesis_of(&end, log_probability, score);
+    IdHypothesis hypothesis = hypothesis_of(&end, log_probability, score, options_.alignments);
     const auto worse = [](const IdHypothesis& a, const IdHypothesis& b) { return a.score > b.score; };
     finished_.insert(std::upper_bound(finished_.begin(), finished_.end(), hypothesis, worse), hypothesis);
     if (static_cast<int64_t>(finished_.size()) > options_.num_hypotheses) finished_.pop_back();
   }
 
-  // Log-probabilities only fall, and the penalty is largest at the maximum length.
+  // Log-probabilities only fall, the length penalty is largest at the maximum length, and coverage only takes away.
   double best_possible() const {
     return live_.front().log_probability /
            length_penalty(max_length_ + 1, options_.length_alpha, options_.length_penalty);
@@ -586,7 +600,7 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
   std::vector<SentenceSearch> searching;
   for (size_t i = 0; i < sources.size(); ++i) searching.emplace_back(i, sources[i], options, demands);
   const std::unique_ptr<DecodingBatch> batch =
-      model.start(sources, options.alignments ? ReturnWeights::yes : ReturnWeights::no);
+      model.start(sources, options.alignments || options.coverage_beta > 0 ? ReturnWeights::yes : ReturnWeights::no);
 
   std::optional<CandidateFinder> finder;
   int64_t beam = 1;

@@ -16,7 +16,7 @@ inline namespace v0 {
 struct IdHypothesis {
   Ids ids;                             ///< T tokens
   double log_probability = 0;          ///< natural logarithm, the end included
-  double score = 0;                    ///< log_probability / length penalty: what ranks
+  double score = 0;                    ///< log_probability / length penalty + coverage penalty: what ranks
   std::vector<double> token_scores{};  ///< T+1 natural log-probabilities, one for each token and the end
   /// Where asked for, T+1 rows, one for each token and the end, of S+1 weights, one for each source token and the end:
   /// the cross-attention of the last layer, averaged over the heads. Rows sum to 1.

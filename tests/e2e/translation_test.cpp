@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <transmute/tests/e2e/programs.h>
+#include <transmute/translation/output.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
+
+#include <nlohmann/json.hpp>
 
 namespace transmute::testing {
 namespace {
@@ -247,6 +251,48 @@ TEST_F(TrainedModel, OptionsOfTheSearchDoWhatTheySay) {
   write_text(*folder_ / "glossary.tsv", "March\tMittwoch\n");
   EXPECT_THAT(best(date, {"--glossary", *folder_ / "glossary.tsv"}), HasSubstr("Mittwoch"));
   EXPECT_THAT(best("<b>" + date + "</b>", {"--inline-tags"}), AllOf(HasSubstr("<b>"), EndsWith("</b>")));
+}
+
+// The word that each token belongs to.
+std::vector<size_t> words_of(const std::vector<std::string>& tokens) {
+  std::vector<size_t> words;
+  size_t word = 0;
+  for (const auto& token : tokens) {
+    if (!words.empty() && token.rfind("\u2581", 0) == 0) ++word;
+    words.push_back(word);
+  }
+  return words;
+}
+
+TEST_F(TrainedModel, ItsAttentionAlignsTheWordsOfDates) {
+  // Monday, March 3, 1980 is Montag, 3. März 1980: which word is which is known.
+  const std::set<std::pair<size_t, size_t>> sure{{0, 0}, {1, 2}, {2, 1}, {3, 3}};
+  const std::vector<std::string> days{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+  const std::vector<std::string> months{"January", "February", "March",     "April",   "May",      "June",
+                                        "July",    "August",   "September", "October", "November", "December"};
+  std::string input;
+  for (int i = 0; i < 150; ++i)
+    input += days[i % 7] + ", " + months[i % 12] + " " + std::to_string(1 + i % 28) + ", " +
+             std::to_string(1950 + i % 90) + "\n";
+  size_t pairs = 0, given = 0, right = 0;
+  for (const auto& line : lines_of_text(translate(input, {"--format", "json", "--alignment"}).output)) {
+    const auto object = nlohmann::json::parse(line);
+    const auto& best = object["hypotheses"][0];
+    const auto source = words_of(object["source_tokens"]), target = words_of(best["tokens"]);
+    if (source.empty() || source.back() != 3 || target.empty() || target.back() != 3) continue;  // not this pattern
+    Hypothesis hypothesis;
+    hypothesis.alignment = best["alignment"].get<std::vector<std::vector<float>>>();
+    std::set<std::pair<size_t, size_t>> links;
+    for (const auto& [s, t] : hard_alignment(hypothesis)) links.emplace(source[s], target[t]);
+    ++pairs;
+    given += links.size();
+    right +=
+        static_cast<size_t>(std::count_if(links.begin(), links.end(), [&](const auto& l) { return sure.count(l); }));
+  }
+  ASSERT_GE(pairs, 100U);
+  const double error_rate = 1 - 2 * static_cast<double>(right) / static_cast<double>(given + pairs * sure.size());
+  std::cout << "alignment error rate " << error_rate << " on " << pairs << " dates\n";
+  EXPECT_LE(error_rate, 0.25);
 }
 
 TEST_F(TrainedModel, MistakesInItsOptionsAreNamed) {

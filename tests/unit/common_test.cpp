@@ -131,6 +131,24 @@ TEST(LineReader, ReadsCharactersThatStraddleItsBuffer) {
   }
 }
 
+TEST(AFolderWrittenAtomically, ReplacesNoFile) {
+  const TemporaryFolder folder;
+  write_text(folder / "mine", "precious");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_folder_atomically(folder / "mine", [](const auto&) {}); }),
+              HasSubstr("exists and is not a folder"));
+  EXPECT_EQ(read_file(folder / "mine"), "precious");
+}
+
+TEST(AFolderWrittenAtomically, ComesBackWhereACrashLeftItAside) {
+  const TemporaryFolder folder;
+  ensure_writable_folder(folder / "model.replaced");
+  write_text(folder / "model.replaced/weights", "old");
+  EXPECT_THROW(
+      write_folder_atomically(folder / "model", [](const auto&) { throw std::runtime_error("the disk is full"); }),
+      std::runtime_error);
+  EXPECT_EQ(read_file(folder / "model/weights"), "old");
+}
+
 TEST(LineReader, ReadsGzipMembersOneAfterTheOther) {
   const TemporaryFolder folder;
   write_text(folder / "text.gz", gzipped("one\ntw") + gzipped("o\nthree\n"));

@@ -540,6 +540,7 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refusal([](auto& o) { o.length_alpha = -0.1; }), HasSubstr("length_alpha"));
   EXPECT_THAT(refusal([](auto& o) { o.length_alpha = std::nan(""); }), HasSubstr("length_alpha"));
   EXPECT_THAT(refusal([](auto& o) { o.max_extra_length = -1; }), HasSubstr("max_extra_length"));
+  EXPECT_THAT(refusal([](auto& o) { o.coverage_beta = -1; }), HasSubstr("coverage_beta"));
   EXPECT_THAT(refusal([](auto& o) { o.min_length = -1; }), HasSubstr("min_length"));
   EXPECT_THAT(refusal([](auto& o) { o.no_repeat_ngram = -1; }), HasSubstr("no_repeat_ngram"));
   const auto refused_sampling = [&](double SamplingOptions::*member, double value) {
@@ -604,6 +605,54 @@ TEST(TokenScores, SumToTheLogProbability) {
     EXPECT_NEAR(sum, hypothesis.log_probability, kTolerance);
     EXPECT_NEAR(hypothesis.token_scores.front(), std::log(hypothesis.ids.front() == kA ? 0.25 : 0.75), kTolerance);
   }
+}
+
+// A table whose attention at step t is given.
+class AttendingModel : public StepModel {
+ public:
+  AttendingModel(Table table, std::vector<std::vector<float>> attention)
+      : inner_(std::move(table)), attention_(std::move(attention)) {}
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, ReturnWeights weights) const override {
+    EXPECT_EQ(weights, ReturnWeights::yes);
+    return std::make_unique<Batch>(inner_.start(sources, weights), attention_);
+  }
+
+ private:
+  class Batch : public DecodingBatch {
+   public:
+    Batch(std::unique_ptr<DecodingBatch> inner, const std::vector<std::vector<float>>& attention)
+        : inner_(std::move(inner)), attention_(attention) {}
+    NextToken step(const torch::Tensor& ids) override {
+      NextToken next = inner_->step(ids);
+      next.attention = torch::tensor(attention_.at(step_++)).expand({ids.size(0), ids.size(1), -1}).contiguous();
+      return next;
+    }
+    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+      inner_->select(sentences, parents);
+    }
+
+   private:
+    std::unique_ptr<DecodingBatch> inner_;
+    std::vector<std::vector<float>> attention_;
+    size_t step_ = 0;
+  };
+  TableModel inner_;
+  std::vector<std::vector<float>> attention_;
+};
+
+TEST(CoveragePenalty, PrefersWhatAttendedToTheWholeSource) {
+  // `a` ends after two steps that looked at the first source token alone; `b c` goes on to look at the second.
+  const Table table = written({{{}, {{kA, 0.6}, {kB, 0.4}}}, {{kB}, {{kC, 1.0}}}});
+  const AttendingModel model(table, {{0.9F, 0.1F, 0.0F}, {0.5F, 0.2F, 0.3F}, {0.1F, 0.6F, 0.3F}});
+  SearchOptions options = options_of(4, 0, 2);
+  options.coverage_beta = 0.5;
+  const auto found = beam_search(model, {{kA, kB}}, options).at(0);
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0].ids, ElementsAre(kB, kC));
+  EXPECT_NEAR(found[0].score, std::log(0.4) + 0.5 * std::log(0.9), kTolerance);
+  EXPECT_THAT(found[1].ids, ElementsAre(kA));
+  EXPECT_NEAR(found[1].score, std::log(0.6) + 0.5 * std::log(0.3), kTolerance);
+  EXPECT_THAT(found[0].alignment, IsEmpty()) << "not asked for";
 }
 
 bool contains(const Ids& ids, const Ids& part) {
