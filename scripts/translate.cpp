@@ -37,6 +37,7 @@ struct Arguments {
   transmute::SamplingOptions sampling;
   int64_t buffer_lines = 4096;
   int64_t num_best = 0;
+  int64_t alternatives = 0;
 };
 
 using BlockSource = std::function<std::vector<std::string>(size_t)>;
@@ -135,12 +136,21 @@ class Prefixes {
 transmute::TranslationOptions options_from(const Arguments& arguments) {
   transmute::TranslationOptions options = arguments.translation;
   if (arguments.num_best > 0) options.search.num_hypotheses = arguments.num_best;
+  if (arguments.alternatives > 0) {
+    options.search.alternatives = true;
+    options.search.num_hypotheses = arguments.alternatives;
+  }
   if (arguments.length_penalty == "power") options.search.length_penalty = transmute::LengthPenalty::power;
   if (arguments.long_lines == "fail") options.long_texts = transmute::LongTexts::refused;
   if (arguments.sample) options.search.sampling = arguments.sampling;
   if (!arguments.glossary.empty()) options.glossary = transmute::read_glossary(arguments.glossary);
   if (arguments.buffer_lines < 1) throw std::invalid_argument("--buffer-lines must be at least 1");
   return options;
+}
+
+Format format_of(const Arguments& arguments) {
+  if (arguments.format == "json") return Format::json;
+  return arguments.num_best > 0 || arguments.alternatives > 0 ? Format::n_best : Format::text;
 }
 
 std::string format(const transmute::Translation& translation, int64_t line, Format format, bool alignment) {
@@ -152,7 +162,7 @@ std::string format(const transmute::Translation& translation, int64_t line, Form
 
 int translate(const Arguments& arguments) {
   transmute::TranslationOptions options = options_from(arguments);
-  const Format as = arguments.format == "json" ? Format::json : arguments.num_best > 0 ? Format::n_best : Format::text;
+  const Format as = format_of(arguments);
   const BlockSource next_block = open_input(arguments.input);
   Prefixes prefixes(arguments.prefixes);
   transmute::TranslatorOptions opening = arguments.translator;
@@ -216,6 +226,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   app.add_option("--n-best", arguments.num_best, "the N best (in Moses' format, unless json) instead of the best one")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--alternatives", arguments.alternatives,
+                 "instead of searching, the N best next tokens after the --target-prefix, each completed greedily")
       ->check(CLI::PositiveNumber);
   app.add_flag(
       "--alignment", translation.search.alignments,

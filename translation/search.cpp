@@ -20,6 +20,11 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
+// Or draws, or lists alternatives.
+bool searches(const SearchOptions& options) {
+  return !options.sampling && !options.alternatives;
+}
+
 void check(const SearchOptions& options) {
   const auto require = [](bool holds, const std::string& message) {
     if (!holds) throw std::invalid_argument(message);
@@ -27,7 +32,7 @@ void check(const SearchOptions& options) {
   require(options.beam_size >= 1, fmt::format("beam_size must be at least 1, not {}", options.beam_size));
   require(options.num_hypotheses >= 1,
           fmt::format("num_hypotheses must be at least 1, not {}", options.num_hypotheses));
-  require(options.num_hypotheses <= options.beam_size || options.sampling,
+  require(options.num_hypotheses <= options.beam_size || !searches(options),
           fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
                       options.num_hypotheses));
   require(options.length_alpha >= 0, fmt::format("length_alpha must not be negative, not {}", options.length_alpha));
@@ -38,6 +43,7 @@ void check(const SearchOptions& options) {
   require(options.no_repeat_ngram >= 0,
           fmt::format("no_repeat_ngram must not be negative, not {}", options.no_repeat_ngram));
   if (!options.sampling) return;
+  require(!options.alternatives, "sampling and alternatives exclude each other");
   const SamplingOptions& sampling = *options.sampling;
   require(sampling.temperature >= 0, fmt::format("temperature must not be negative, not {}", sampling.temperature));
   require(sampling.top_k >= 0, fmt::format("top_k must not be negative, not {}", sampling.top_k));
@@ -45,7 +51,7 @@ void check(const SearchOptions& options) {
           fmt::format("top_p must be more than 0 and at most 1, not {}", sampling.top_p));
 }
 
-void check(const TargetDemands& demands, size_t sentences, bool sampling) {
+void check(const TargetDemands& demands, size_t sentences, bool is_search) {
   const auto matches = [&](size_t count, const char* what) {
     if (count != 0 && count != sentences)
       throw std::invalid_argument(
@@ -54,7 +60,9 @@ void check(const TargetDemands& demands, size_t sentences, bool sampling) {
   matches(demands.prefixes.size(), "prefixes");
   matches(demands.terms.size(), "terms");
   for (const auto& terms : demands.terms) {
-    if (sampling && !terms.empty()) throw std::invalid_argument("sampling cannot be made to use given terms; search");
+    if (!is_search && !terms.empty())
+      throw std::invalid_argument(
+          "only a search can be made to use given terms; neither sampling nor alternatives can");
     for (const Ids& term : terms)
       if (term.empty()) throw std::invalid_argument("a term that a translation must contain has no tokens");
   }
@@ -281,7 +289,7 @@ class SentenceSearch {
 
   bool done() const {
     if (live_.empty()) return true;
-    if (options_.sampling) return false;
+    if (!searches(options_)) return false;
     if (static_cast<int64_t>(finished_.size()) < options_.num_hypotheses) return false;
     // Greedy search takes the first end. A beam goes on while a live hypothesis can still win: where the model is
     // sure of itself, improbable ends fill the lower ranks of a beam long before the right hypothesis is complete.
@@ -574,6 +582,19 @@ std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores,
   return candidates;
 }
 
+// The best token of each live hypothesis; for the first free one, as many as there are to be hypotheses.
+std::vector<Candidate> alternatives(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length) {
+  const bool begins = length == sentence.prefix_length();
+  std::vector<Candidate> candidates;
+  for (size_t n = 0; n < sentence.live().size(); ++n) {
+    const auto most = static_cast<size_t>(begins ? sentence.beam() : 1);
+    std::vector<Candidate> own = scores.best_of(sentence, b, static_cast<int64_t>(n), most + sentence.banned(n).size());
+    take_out_banned(sentence, own);
+    candidates.insert(candidates.end(), own.begin(), own.begin() + static_cast<int64_t>(std::min(most, own.size())));
+  }
+  return candidates;
+}
+
 std::unique_ptr<NextScores> score(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences,
                                   size_t count, std::optional<CandidateFinder>& finder) {
   if (finder) return std::make_unique<ScoresOnCpu>(logits, *finder);
@@ -592,8 +613,8 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
                                                    const TargetDemands& demands) {
   check(given);
   SearchOptions options = given;
-  if (options.sampling) options.beam_size = options.num_hypotheses;
-  check(demands, sources.size(), options.sampling.has_value());
+  if (!searches(options)) options.beam_size = options.num_hypotheses;
+  check(demands, sources.size(), searches(options));
   std::vector<std::vector<IdHypothesis>> results(sources.size());
   if (sources.empty()) return results;
 
@@ -625,6 +646,7 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
           return forced_token(sentence, *scores, row, sentence.prefix_token(length));
         if (sentence.at_limit(length)) return forced_ends(sentence, *scores, row);
         if (options.sampling) return drawn(sentence, *scores, row, length, options);
+        if (options.alternatives) return alternatives(sentence, *scores, row, length);
         if (sentence.has_terms()) return towards_terms(sentence, *scores, row);
         return best_allowed(sentence, *scores, row);
       };

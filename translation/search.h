@@ -76,7 +76,8 @@ double length_penalty(int64_t length, double alpha, LengthPenalty penalty = Leng
 ///
 /// A sentence is done when no live hypothesis can still rank among the best num_hypotheses, however long it becomes
 /// (greedy search: at the first end). At the maximum length the end is forced. Padding, begin and unknown are never
-/// chosen, but taken where a prefix has them. With SearchOptions::sampling, draws instead.
+/// chosen, but taken where a prefix has them. SearchOptions::sampling and ::alternatives do something
+/// else than search.
 ///
 /// Where terms are demanded, the beam is wider by their tokens, is shared out evenly among hypotheses that have as many
 /// of those tokens (Post and Vilar, 2018), and only what has all of them may end.

@@ -34,6 +34,9 @@ struct SearchOptions {
   bool alignments = false;        ///< also return where the cross-attention looked
   /// num_hypotheses draws instead of a search, best first; beam_size counts for nothing.
   std::optional<SamplingOptions> sampling{};
+  /// num_hypotheses ways to go on from the prefix instead of a search: the best next tokens, all different, and each
+  /// completed greedily. Best first; beam_size counts for nothing.
+  bool alternatives = false;
 };
 
 /// Thrown where a caller's hook asked for the work to stop.

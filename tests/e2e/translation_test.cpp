@@ -246,6 +246,7 @@ TEST_F(TrainedModel, OptionsOfTheSearchDoWhatTheySay) {
   EXPECT_NE(best("seven", {"--min-length", "12"}), best("seven", {}));
   EXPECT_EQ(best("seven", {"--length-alpha", "0", "--length-penalty", "power"}),
             best("seven", {"--length-alpha", "0"}));
+  EXPECT_EQ(lines_of_text(translate(date + "\n", {"--alternatives", "3"}).output).size(), 3U);
   write_text(*folder_ / "prefix.txt", "Freitag\n");
   EXPECT_EQ(best(date, {"--target-prefix", *folder_ / "prefix.txt"}).rfind("Freitag", 0), 0U);
   write_text(*folder_ / "glossary.tsv", "March\tMittwoch\n");

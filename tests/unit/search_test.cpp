@@ -550,6 +550,11 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refused_sampling(&SamplingOptions::top_p, 0), HasSubstr("top_p"));
   EXPECT_THAT(refused_sampling(&SamplingOptions::top_p, 1.5), HasSubstr("top_p"));
   EXPECT_THAT(refusal([](auto& o) { o.sampling.emplace().top_k = -1; }), HasSubstr("top_k"));
+  EXPECT_THAT(refusal([](auto& o) {
+                o.sampling.emplace();
+                o.alternatives = true;
+              }),
+              HasSubstr("exclude each other"));
   const auto refused_demands = [](const TargetDemands& demands, const SearchOptions& options = {}) {
     return message_of<std::invalid_argument>(
         [&] { beam_search(TableModel(written({})), {{kA}}, options, {}, demands); });
@@ -852,6 +857,38 @@ TEST(Sampling, DependsOnTheSeedAndTheSentenceAndNothingElse) {
     differs = differs || beam_search(model, {sources[i]}, sampling_of(other, 3)).at(0)[0].ids != alone[0].ids;
   }
   EXPECT_TRUE(differs);
+}
+
+TEST(Alternatives, GoOnFromThePrefixInDifferentWays) {
+  const Table table = random_table(31, 5);
+  const Ids source{kA, kB}, prefix{kC};
+  SearchOptions options;
+  options.alternatives = true;
+  options.num_hypotheses = 3;
+  options.max_extra_length = 4;
+  const auto found = beam_search(TableModel(table, 5), {source, {kD}}, options, {}, {{prefix, {}}}).at(0);
+  ASSERT_THAT(found, SizeIs(3));
+  std::vector<std::pair<double, int64_t>> next;  // after the prefix, by hand
+  for (const auto& [token, probability] : table(source, prefix)) next.emplace_back(-probability, token);
+  std::sort(next.begin(), next.end());
+  std::set<Ids> expected;
+  for (size_t n = 0; n < 3; ++n) {
+    Ids ids = prefix;
+    for (int64_t token = next[n].second; token != kEnd;) {
+      ids.push_back(token);
+      if (ids.size() == source.size() + 4) break;
+      const Distribution after = table(source, ids);
+      token = std::max_element(after.begin(), after.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
+    }
+    expected.insert(ids);
+  }
+  std::set<Ids> ids;
+  for (const auto& hypothesis : found) {
+    ids.insert(hypothesis.ids);
+    EXPECT_NEAR(hypothesis.log_probability, log_probability(table, source, hypothesis.ids), kTolerance);
+  }
+  EXPECT_EQ(ids, expected);
+  EXPECT_GE(found[0].score, found[1].score);
 }
 
 TEST(Ensemble, AveragesTheProbabilitiesOfItsModels) {
