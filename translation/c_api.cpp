@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -57,6 +58,40 @@ void write_options(const Options& defaults, Options* options, size_t struct_size
   options->struct_size = size;
 }
 
+std::vector<std::string> read_strings(const char* const* strings, size_t count, const std::string& what) {
+  if (strings == nullptr && count > 0) throw std::invalid_argument("the array of each " + what + " is NULL");
+  std::vector<std::string> read;
+  for (size_t i = 0; i < count; ++i) {
+    if (strings[i] == nullptr) throw std::invalid_argument(what + " " + std::to_string(i) + " is NULL");
+    read.emplace_back(strings[i]);
+  }
+  return read;
+}
+
+// All but the target prefixes, whose number the texts have.
+transmute::TranslationOptions translation_options(const transmute_translation_options& given) {
+  transmute::TranslationOptions ours;
+  ours.search.beam_size = given.beam_size;
+  ours.search.num_hypotheses = given.num_hypotheses;
+  ours.search.length_alpha = given.length_alpha;
+  ours.search.max_extra_length = given.max_extra_length;
+  ours.search.alignments = given.alignments != 0;
+  ours.search.coverage_beta = given.coverage_beta;
+  ours.search.min_length = given.min_length;
+  ours.search.no_repeat_ngram = given.no_repeat_ngram;
+  if (given.power_length_penalty != 0) ours.search.length_penalty = transmute::LengthPenalty::power;
+  if (given.sample != 0) ours.search.sampling = {given.temperature, given.top_k, given.top_p, given.seed};
+  ours.search.alternatives = given.alternatives != 0;
+  ours.batch_size = given.batch_size;
+  ours.batch_tokens = given.batch_tokens;
+  ours.max_source_tokens = given.max_source_tokens;
+  ours.inline_tags = given.inline_tags != 0;
+  ours.split_sentences = given.split_sentences != 0;
+  const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
+  for (size_t i = 0; i < terms.size(); i += 2) ours.glossary.push_back({terms[i], terms[i + 1]});
+  return ours;
+}
+
 const transmute::Translation* find_text(const transmute_result* result, size_t text) {
   return result != nullptr && text < result->translations.size() ? &result->translations[text] : nullptr;
 }
@@ -92,6 +127,14 @@ void transmute_translation_options_init(transmute_translation_options* options, 
   defaults.batch_size = ours.batch_size;
   defaults.batch_tokens = ours.batch_tokens;
   defaults.max_source_tokens = ours.max_source_tokens;
+  defaults.coverage_beta = ours.search.coverage_beta;
+  defaults.min_length = ours.search.min_length;
+  defaults.no_repeat_ngram = ours.search.no_repeat_ngram;
+  const transmute::SamplingOptions sampling;
+  defaults.temperature = sampling.temperature;
+  defaults.top_k = sampling.top_k;
+  defaults.top_p = sampling.top_p;
+  defaults.seed = sampling.seed;
   write_options(defaults, options, struct_size);
 }
 
@@ -107,6 +150,7 @@ transmute_translator* transmute_open(const char* model, const transmute_translat
     if (given.device != nullptr) ours.device = given.device;
     ours.threads = given.threads;
     if (given.precision != nullptr) ours.precision = transmute::inference_precision_from_name(given.precision);
+    ours.ensemble = read_strings(given.ensemble, given.ensemble_size, "model of the ensemble");
     return new transmute_translator{transmute::Translator(model, ours)};
   });
 }
@@ -119,31 +163,31 @@ transmute_result* transmute_translate(const transmute_translator* translator, co
                                       const transmute_translation_options* options, char** error) {
   return guarded(error, [&] {
     if (translator == nullptr) throw std::invalid_argument("transmute_translate: the translator is NULL");
-    if (texts == nullptr && count > 0) throw std::invalid_argument("transmute_translate: the texts are NULL");
     const auto given = read_options(options, transmute_translation_options_init);
-    transmute::TranslationOptions ours;
-    ours.search.beam_size = given.beam_size;
-    ours.search.num_hypotheses = given.num_hypotheses;
-    ours.search.length_alpha = given.length_alpha;
-    ours.search.max_extra_length = given.max_extra_length;
-    ours.search.alignments = given.alignments != 0;
-    ours.batch_size = given.batch_size;
-    ours.batch_tokens = given.batch_tokens;
-    ours.max_source_tokens = given.max_source_tokens;
+    transmute::TranslationOptions ours = translation_options(given);
+    if (given.target_prefixes != nullptr) ours.target_prefixes = read_strings(given.target_prefixes, count, "prefix");
     transmute::TranslationHooks hooks;
     if (given.on_text != nullptr)
       hooks.on_text = [&](size_t text, const std::string& so_far) { given.on_text(given.user, text, so_far.c_str()); };
     if (given.on_progress != nullptr)
       hooks.on_progress = [&](size_t done, size_t total) { given.on_progress(given.user, done, total); };
     if (given.should_stop != nullptr) hooks.should_stop = [&] { return given.should_stop(given.user) != 0; };
+    return new transmute_result{
+        translator->translator.translate_batch(read_strings(texts, count, "text"), ours, hooks)};
+  });
+}
 
-    std::vector<std::string> strings;
-    for (size_t i = 0; i < count; ++i) {
-      if (texts[i] == nullptr)
-        throw std::invalid_argument("transmute_translate: text " + std::to_string(i) + " is NULL");
-      strings.emplace_back(texts[i]);
-    }
-    return new transmute_result{translator->translator.translate_batch(strings, ours, hooks)};
+transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,
+                                  const char* const* targets, size_t count,
+                                  const transmute_translation_options* options, char** error) {
+  return guarded(error, [&] {
+    if (translator == nullptr) throw std::invalid_argument("transmute_score: the translator is NULL");
+    const auto ours = translation_options(read_options(options, transmute_translation_options_init));
+    auto result = std::make_unique<transmute_result>();
+    for (auto& hypothesis : translator->translator.score_batch(read_strings(sources, count, "source"),
+                                                               read_strings(targets, count, "target"), ours))
+      result->translations.emplace_back().hypotheses.push_back(std::move(hypothesis));
+    return result.release();
   });
 }
 

@@ -33,6 +33,9 @@ typedef struct transmute_translator_options {
   const char* device;    /* "cpu", "cuda", "cuda:N" or "auto" */
   int threads;           /* on the CPU, each with a batch of its own; 0: one per core */
   const char* precision; /* on the CPU, of matrix products: "float32", "bfloat16" or "int8" */
+
+  const char* const* ensemble; /* further models with the same tokenizer, whose probabilities are averaged */
+  size_t ensemble_size;
 } transmute_translator_options;
 
 /* How texts are translated. Fill it by transmute_translation_options_default(), then change what you like. */
@@ -52,6 +55,25 @@ typedef struct transmute_translation_options {
   void (*on_progress)(void* user, size_t done, size_t total);   /* texts */
   int (*should_stop)(void* user);                               /* not 0 ends the call with the error "cancelled" */
   void* user;
+
+  double coverage_beta;     /* weight of the coverage penalty; 0: none */
+  int64_t min_length;       /* tokens that a translation has at least */
+  int64_t no_repeat_ngram;  /* no n tokens in a row come twice; 0: they may */
+  int power_length_penalty; /* not 0: length^length_alpha is the length penalty */
+
+  /* Instead of a search, with num_hypotheses results each. */
+  int sample;         /* not 0: draws from the model's distribution */
+  double temperature; /* below 1 sharpens it, 0 takes the best token */
+  int64_t top_k;      /* only among the k best tokens; 0: all */
+  double top_p;       /* only among the fewest best tokens that have this probability together */
+  uint64_t seed;
+  int alternatives; /* not 0: the best next tokens after the prefix, each completed greedily */
+
+  const char* const* target_prefixes; /* one for each text, or NULL: how the translations begin */
+  const char* const* glossary;        /* source term, target term, source term, target term, … */
+  size_t glossary_size;               /* pairs */
+  int inline_tags;                    /* not 0: carries <b>, </b>, <br/>, {name} and the like over */
+  int split_sentences;                /* not 0: each sentence of a text by itself */
 } transmute_translation_options;
 
 void transmute_translator_options_init(transmute_translator_options* options, size_t struct_size);
@@ -81,6 +103,12 @@ void transmute_close(transmute_translator* translator);
 /* Translates `count` texts. `options` may be NULL for the defaults. */
 transmute_result* transmute_translate(const transmute_translator* translator, const char* const* texts, size_t count,
                                       const transmute_translation_options* options, char** error);
+
+/* How probable each target is, given the source of the same number: one hypothesis each, with its tokens and, where the
+ * options ask for it, alignment. */
+transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,
+                                  const char* const* targets, size_t count,
+                                  const transmute_translation_options* options, char** error);
 void transmute_result_free(transmute_result* result);
 
 /* What was found: `text` counts the texts given, `hypothesis` its translations, the best is 0. Numbers out of range

@@ -204,6 +204,91 @@ TEST_F(ATranslator, IsTheSameThroughTheCInterface) {
   transmute_close(in_c);
 }
 
+TEST_F(ATranslator, HasItsOptionsInTheCInterfaceToo) {
+  TranslatorOptions opening;
+  opening.ensemble = {model()};
+  const Translator translator(model(), opening);
+  const std::string first = model();
+  const char* others[] = {first.c_str()};
+  transmute_translator_options c_opening = transmute_translator_options_default();
+  c_opening.ensemble = others;
+  c_opening.ensemble_size = 1;
+  transmute_translator* in_c = transmute_open(first.c_str(), &c_opening, nullptr);
+  ASSERT_NE(in_c, nullptr);
+  const char* texts[] = {"the <b>red house</b> is near.", "the old train"};
+  const std::vector<std::string> strings(texts, texts + 2);
+
+  const auto expect_same = [&](const TranslationOptions& options, const transmute_translation_options& c_options) {
+    const auto expected = translator.translate_batch(strings, options);
+    EXPECT_NE(expected[0].hypotheses[0].text, translator.translate(strings[0], few_tokens()))
+        << "an option without effect";
+    char* error = nullptr;
+    transmute_result* result = transmute_translate(in_c, texts, 2, &c_options, &error);
+    ASSERT_NE(result, nullptr) << error;
+    for (size_t t = 0; t < 2; ++t) {
+      ASSERT_EQ(transmute_result_hypotheses(result, t), expected[t].hypotheses.size());
+      for (size_t h = 0; h < expected[t].hypotheses.size(); ++h) {
+        EXPECT_EQ(transmute_result_text(result, t, h), expected[t].hypotheses[h].text);
+        EXPECT_EQ(transmute_result_score(result, t, h), expected[t].hypotheses[h].score);
+      }
+    }
+    transmute_result_free(result);
+  };
+  transmute_translation_options plain = transmute_translation_options_default();
+  plain.max_extra_length = 5;
+
+  TranslationOptions options = few_tokens();
+  transmute_translation_options c_options = plain;
+  options.search.sampling = SamplingOptions{2, 30, 0.9, 7};
+  options.search.num_hypotheses = c_options.num_hypotheses = 3;
+  c_options.sample = 1;
+  c_options.temperature = 2;
+  c_options.top_k = 30;
+  c_options.top_p = 0.9;
+  c_options.seed = 7;
+  expect_same(options, c_options);
+
+  options = few_tokens();
+  c_options = plain;
+  const char* prefixes[] = {"das rote", ""};
+  options.target_prefixes = {"das rote", ""};
+  c_options.target_prefixes = prefixes;
+  options.search.alternatives = true;
+  c_options.alternatives = 1;
+  expect_same(options, c_options);
+
+  options = few_tokens();
+  c_options = plain;
+  const char* glossary[] = {"house", "Brücke"};
+  options.glossary = {{"house", "Brücke"}};
+  c_options.glossary = glossary;
+  c_options.glossary_size = 1;
+  options.inline_tags = true;
+  c_options.inline_tags = 1;
+  expect_same(options, c_options);
+
+  options = few_tokens();
+  c_options = plain;
+  options.search.coverage_beta = c_options.coverage_beta = 2;
+  options.search.min_length = c_options.min_length = 8;
+  options.search.no_repeat_ngram = c_options.no_repeat_ngram = 1;
+  options.search.length_penalty = LengthPenalty::power;
+  c_options.power_length_penalty = 1;
+  expect_same(options, c_options);
+
+  const char* targets[] = {"das Haus", "der Zug"};
+  transmute_result* scored = transmute_score(in_c, texts, targets, 2, nullptr, nullptr);
+  ASSERT_NE(scored, nullptr);
+  const auto expected = translator.score_batch(strings, {targets[0], targets[1]});
+  for (size_t t = 0; t < 2; ++t) EXPECT_EQ(transmute_result_log_probability(scored, t, 0), expected[t].log_probability);
+  transmute_result_free(scored);
+  char* error = nullptr;
+  EXPECT_EQ(transmute_score(in_c, texts, nullptr, 2, nullptr, &error), nullptr);
+  EXPECT_THAT(std::string(error), HasSubstr("target"));
+  transmute_string_free(error);
+  transmute_close(in_c);
+}
+
 TEST_F(ATranslator, TellsMistakesThroughTheCInterface) {
   char* error = nullptr;
   const auto told = [&](const void* result) {
