@@ -142,7 +142,7 @@ class FixedLength : public transmute::StepModel {
  public:
   FixedLength(const transmute::StepModel& model, int64_t length) : model_(model), length_(length) {}
   std::unique_ptr<transmute::DecodingBatch> start(const std::vector<Ids>& sources,
-                                                  transmute::ReturnWeights attention) const override {
+                                                  transmute::AttentionChoice attention) const override {
     return std::make_unique<Batch>(model_.start(sources, attention), length_);
   }
 

@@ -234,6 +234,11 @@ int main(int argc, char** argv) {
       "--alignment", translation.search.alignments,
       "add \" ||| 0-0 1-2\": for each target token the source token that it attended to most; in json all weights");
 
+  app.add_option("--alignment-layer", translation.search.alignment_layer, "of the decoder, from 1; 0: the last")
+      ->capture_default_str();
+  app.add_option("--alignment-head", translation.search.alignment_head, "from 1; 0: the mean of the layer's heads")
+      ->capture_default_str();
+
   app.add_option("--beam-size", translation.search.beam_size, "hypotheses kept; 1 is greedy search")
       ->capture_default_str()
       ->group("Search");

@@ -76,6 +76,8 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   ours.search.length_alpha = given.length_alpha;
   ours.search.max_extra_length = given.max_extra_length;
   ours.search.alignments = given.alignments != 0;
+  ours.search.alignment_layer = given.alignment_layer;
+  ours.search.alignment_head = given.alignment_head;
   ours.search.coverage_beta = given.coverage_beta;
   ours.search.min_length = given.min_length;
   ours.search.no_repeat_ngram = given.no_repeat_ngram;

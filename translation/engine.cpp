@@ -383,6 +383,8 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   search.length_alpha = options.search.length_alpha;
   search.length_penalty = options.search.length_penalty;
   search.alignments = options.search.alignments;
+  search.alignment_layer = options.search.alignment_layer;
+  search.alignment_head = options.search.alignment_head;
   std::vector<Part> parts(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
     check_utf8(sources[i]);

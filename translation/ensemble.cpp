@@ -45,9 +45,9 @@ EnsembleStepModel::EnsembleStepModel(std::vector<std::shared_ptr<const StepModel
 }
 
 std::unique_ptr<DecodingBatch> EnsembleStepModel::start(const std::vector<Ids>& sources,
-                                                        ReturnWeights return_attention) const {
+                                                        AttentionChoice attention) const {
   std::vector<std::unique_ptr<DecodingBatch>> members;
-  for (const auto& model : models_) members.push_back(model->start(sources, return_attention));
+  for (const auto& model : models_) members.push_back(model->start(sources, attention));
   return std::make_unique<EnsembleBatch>(std::move(members));
 }
 

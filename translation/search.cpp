@@ -603,6 +603,15 @@ std::unique_ptr<NextScores> score(const torch::Tensor& logits, const std::vector
 
 }  // namespace
 
+void check(const AttentionChoice& choice, const TransformerOptions& options) {
+  const auto exists = [](int64_t number, int64_t count, const char* what) {
+    if (number < 0 || number > count)
+      throw std::invalid_argument(fmt::format("there is no {} {}: the model has {}", what, number, count));
+  };
+  exists(choice.layer, options.num_decoder_layers, "decoder layer");
+  exists(choice.head, options.num_heads, "attention head");
+}
+
 double length_penalty(int64_t length, double alpha, LengthPenalty penalty) {
   if (penalty == LengthPenalty::power) return std::pow(static_cast<double>(length), alpha);
   return std::pow((5.0 + static_cast<double>(length)) / 6.0, alpha);
@@ -620,8 +629,8 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
 
   std::vector<SentenceSearch> searching;
   for (size_t i = 0; i < sources.size(); ++i) searching.emplace_back(i, sources[i], options, demands);
-  const std::unique_ptr<DecodingBatch> batch =
-      model.start(sources, options.alignments || options.coverage_beta > 0 ? ReturnWeights::yes : ReturnWeights::no);
+  const std::unique_ptr<DecodingBatch> batch = model.start(
+      sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head});
 
   std::optional<CandidateFinder> finder;
   int64_t beam = 1;

@@ -19,9 +19,19 @@ struct IdHypothesis {
   double score = 0;                    ///< log_probability / length penalty + coverage penalty: what ranks
   std::vector<double> token_scores{};  ///< T+1 natural log-probabilities, one for each token and the end
   /// Where asked for, T+1 rows, one for each token and the end, of S+1 weights, one for each source token and the end:
-  /// the cross-attention of the last layer, averaged over the heads. Rows sum to 1.
+  /// the cross-attention of the last layer, averaged over the heads, or as chosen. Rows sum to 1.
   std::vector<std::vector<float>> alignment{};
 };
+
+/// Whose cross-attention to return.
+struct AttentionChoice {
+  bool wanted = false;
+  int64_t layer = 0;  ///< of the decoder, from 1; 0: the last
+  int64_t head = 0;   ///< from 1; 0: the mean of all
+};
+
+/// @throws std::invalid_argument where a model of these options has no such layer or head.
+void check(const AttentionChoice& choice, const TransformerOptions& options);
 
 /// What a model says of the next token of every hypothesis.
 struct NextToken {
@@ -48,8 +58,8 @@ class StepModel {
   virtual ~StepModel() = default;
 
   /// Begins with one hypothesis (N = 1) per sentence. Sources are ids without reserved ones at the ends.
-  virtual std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources,
-                                               ReturnWeights return_attention) const = 0;
+  /// @throws std::invalid_argument where there is no such layer or head.
+  virtual std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention) const = 0;
 };
 
 /// What a caller can watch and stop while a search goes on; both are called after every step, from its thread.

@@ -32,6 +32,8 @@ struct SearchOptions {
   int64_t no_repeat_ngram = 0;    ///< no n tokens in a row come twice in a translation; 0: they may
   int64_t max_extra_length = 50;  ///< a translation has at most so many tokens more than its source
   bool alignments = false;        ///< also return where the cross-attention looked
+  int64_t alignment_layer = 0;    ///< of the decoder, from 1; 0: the last
+  int64_t alignment_head = 0;     ///< from 1; 0: the mean of all
   /// num_hypotheses draws instead of a search, best first; beam_size counts for nothing.
   std::optional<SamplingOptions> sampling{};
   /// num_hypotheses ways to go on from the prefix instead of a search: the best next tokens, all different, and each

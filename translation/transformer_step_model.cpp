@@ -27,19 +27,26 @@ torch::Tensor padded_sources(const std::vector<Ids>& sources) {
 class TransformerBatch : public DecodingBatch {
  public:
   TransformerBatch(Transformer transformer, torch::Device device, const std::vector<Ids>& sources,
-                   ReturnWeights return_attention)
-      : transformer_(std::move(transformer)), device_(device), return_attention_(return_attention) {
+                   AttentionChoice attention)
+      : transformer_(std::move(transformer)), device_(device), attention_(attention) {
     const torch::NoGradGuard no_grad;
     cache_ = transformer_->start_decoding(transformer_->encode(padded_sources(sources).to(device_)));
   }
 
   NextToken step(const torch::Tensor& ids) override {
     const torch::NoGradGuard no_grad;
-    DecoderStep result = transformer_->step(ids.to(device_), cache_, return_attention_);
+    DecoderStep result =
+        transformer_->step(ids.to(device_), cache_, attention_.wanted ? ReturnWeights::yes : ReturnWeights::no);
     cache_ = std::move(result.cache);
     NextToken next{transformer_->project(result.states).to(torch::kFloat), {}};
-    if (return_attention_ == ReturnWeights::yes)
-      next.attention = result.cross_weights.back().mean(1).to(torch::kCPU, torch::kFloat).contiguous();  // [B,H,N,S]
+    if (attention_.wanted) {
+      const auto layer =
+          attention_.layer > 0 ? static_cast<size_t>(attention_.layer) - 1 : result.cross_weights.size() - 1;
+      const torch::Tensor weights = result.cross_weights[layer];  // [B,H,N,S]
+      next.attention = (attention_.head > 0 ? weights.select(1, attention_.head - 1) : weights.mean(1))
+                           .to(torch::kCPU, torch::kFloat)
+                           .contiguous();
+    }
     return next;
   }
 
@@ -52,7 +59,7 @@ class TransformerBatch : public DecodingBatch {
  private:
   Transformer transformer_;
   torch::Device device_;
-  ReturnWeights return_attention_;
+  AttentionChoice attention_;
   DecoderCache cache_;
 };
 
@@ -62,8 +69,9 @@ TransformerStepModel::TransformerStepModel(Transformer transformer, torch::Devic
     : transformer_(std::move(transformer)), device_(device) {}
 
 std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids>& sources,
-                                                           ReturnWeights return_attention) const {
-  return std::make_unique<TransformerBatch>(transformer_, device_, sources, return_attention);
+                                                           AttentionChoice attention) const {
+  check(attention, transformer_->options);
+  return std::make_unique<TransformerBatch>(transformer_, device_, sources, attention);
 }
 
 }  // namespace v0

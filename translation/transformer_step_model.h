@@ -11,7 +11,7 @@ inline namespace v0 {
 class TransformerStepModel : public StepModel {
  public:
   TransformerStepModel(Transformer transformer, torch::Device device);
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, ReturnWeights return_attention) const override;
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention) const override;
 
  private:
   Transformer transformer_;

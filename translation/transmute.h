@@ -56,6 +56,8 @@ typedef struct transmute_translation_options {
   int (*should_stop)(void* user);                               /* not 0 ends the call with the error "cancelled" */
   void* user;
 
+  int64_t alignment_layer;  /* of the decoder, from 1; 0: the last */
+  int64_t alignment_head;   /* from 1; 0: the mean of all */
   double coverage_beta;     /* weight of the coverage penalty; 0: none */
   int64_t min_length;       /* tokens that a translation has at least */
   int64_t no_repeat_ngram;  /* no n tokens in a row come twice; 0: they may */

@@ -53,8 +53,7 @@ std::vector<Ids> some_sources(int64_t vocabulary, size_t count) {
 struct Road {
   std::vector<torch::Tensor> logits, attention;
 };
-Road walk(const StepModel& model, const std::vector<Ids>& sources, int64_t vocabulary,
-          ReturnWeights attention = ReturnWeights::no) {
+Road walk(const StepModel& model, const std::vector<Ids>& sources, int64_t vocabulary, AttentionChoice attention = {}) {
   const auto batch = model.start(sources, attention);
   std::vector<int64_t> kept;
   auto sentences = static_cast<int64_t>(sources.size());
@@ -132,8 +131,35 @@ TEST(InferenceModel, SaysWhatThePlainPathSaysForEveryOption) {
     const auto sources = some_sources(options.source_vocab_size, 6);
     const TransformerStepModel plain(transformer, torch::kCPU);
     const InferenceModel model(transformer, InferencePrecision::float32);
-    expect_close(walk(model, sources, options.target_vocab_size, ReturnWeights::yes),
-                 walk(plain, sources, options.target_vocab_size, ReturnWeights::yes), 2e-3, name);
+    expect_close(walk(model, sources, options.target_vocab_size, {true}),
+                 walk(plain, sources, options.target_vocab_size, {true}), 2e-3, name);
+  }
+}
+
+TEST(InferenceModel, ReturnsTheAttentionOfAnyLayerAndHead) {
+  TransformerOptions options = small_options();
+  options.num_decoder_layers = 3;
+  const Transformer transformer = random_transformer(options, 4);
+  const auto sources = some_sources(options.source_vocab_size, 3);
+  const TransformerStepModel plain(transformer, torch::kCPU);
+  const InferenceModel model(transformer, InferencePrecision::float32);
+  const auto attention = [&](const StepModel& of, AttentionChoice choice) {
+    return of.start(sources, choice)->step(torch::full({3, 1}, special_ids::kBegin, torch::kLong)).attention;
+  };
+  for (int64_t layer = 0; layer <= 3; ++layer) {
+    torch::Tensor sum;
+    for (int64_t head = 1; head <= options.num_heads; ++head) {
+      const torch::Tensor found = attention(model, {true, layer, head});
+      EXPECT_TRUE(torch::allclose(found, attention(plain, {true, layer, head}), 0, 1e-5)) << layer << ", " << head;
+      sum = sum.defined() ? sum + found : found;
+    }
+    const torch::Tensor mean = attention(model, {true, layer, 0});
+    EXPECT_TRUE(torch::allclose(mean * options.num_heads, sum, 0, 1e-5));
+    EXPECT_EQ(torch::equal(mean, attention(model, {true})), layer == 0 || layer == 3) << "the last by default";
+  }
+  for (const AttentionChoice& none : {AttentionChoice{true, 4, 0}, {true, 0, options.num_heads + 1}, {true, -1, 0}}) {
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { model.start(sources, none); }), HasSubstr("the model has"));
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { plain.start(sources, none); }), HasSubstr("the model has"));
   }
 }
 
@@ -204,10 +230,10 @@ TEST(InferenceModel, NamesAPositionBeyondTheLearnedOnes) {
   options.max_positions = 4;
   const InferenceModel model(random_transformer(options, 6), InferencePrecision::float32);
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                model.start({{4, 5, 6, 7}}, ReturnWeights::no);
+                model.start({{4, 5, 6, 7}}, {});
               }),
               HasSubstr("beyond the 4 learned positions"));
-  EXPECT_NO_THROW(model.start({{4, 5, 6}}, ReturnWeights::no));
+  EXPECT_NO_THROW(model.start({{4, 5, 6}}, {}));
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ class TableModel : public StepModel {
  public:
   explicit TableModel(Table table, int64_t words = 5)
       : table_(std::move(table)), vocabulary_(special_ids::kCount + words) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, ReturnWeights) const override {
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice) const override {
     return std::make_unique<TableBatch>(table_, vocabulary_, sources);
   }
 
@@ -617,9 +617,9 @@ class AttendingModel : public StepModel {
  public:
   AttendingModel(Table table, std::vector<std::vector<float>> attention)
       : inner_(std::move(table)), attention_(std::move(attention)) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, ReturnWeights weights) const override {
-    EXPECT_EQ(weights, ReturnWeights::yes);
-    return std::make_unique<Batch>(inner_.start(sources, weights), attention_);
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice) const override {
+    EXPECT_TRUE(choice.wanted);
+    return std::make_unique<Batch>(inner_.start(sources, choice), attention_);
   }
 
  private:

@@ -317,11 +317,11 @@ template <class Number>
 class InferenceModel::Batch : public DecodingBatch {
  public:
   Batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace, const std::vector<Ids>& sources,
-        ReturnWeights return_attention)
+        AttentionChoice attention)
       : network_(std::move(network)),
         workspace_(std::move(workspace)),
         cache_(std::get<CacheMemory<Number>>(workspace_->caches)),
-        return_attention_(return_attention) {
+        attention_(attention) {
     workspace_->clock.start();
     encode(sources);
     workspace_->clock.end(Phase::encoder);
@@ -348,11 +348,10 @@ class InferenceModel::Batch : public DecodingBatch {
                              n.embedding_scale, x + row * o.d_model);
     take_slots();
     NextToken next;
-    if (return_attention_ == ReturnWeights::yes)
-      next.attention = torch::zeros({batch, beam_, longest_source_}, torch::kFloat);
+    if (attention_.wanted) next.attention = torch::zeros({batch, beam_, longest_source_}, torch::kFloat);
     for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
-      const bool is_last = layer + 1 == n.decoder.size();
-      float* attention = is_last && next.attention.defined() ? next.attention.data_ptr<float>() : nullptr;
+      const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
+      float* attention = layer + 1 == chosen && next.attention.defined() ? next.attention.data_ptr<float>() : nullptr;
       decode_layer(static_cast<int64_t>(layer), x, attention);
     }
     if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
@@ -531,7 +530,7 @@ class InferenceModel::Batch : public DecodingBatch {
     capacity_ = capacity;
   }
 
-  // x: [rows,D], in place. attention: [B,N,S] gets the mean of the heads' weights, where not null.
+  // x: [rows,D], in place. attention: [B,N,S] gets the chosen weights, where not null.
   void decode_layer(int64_t index, float* x, float* attention) {
     Workspace& w = *workspace_;
     const Network& n = *network_;
@@ -610,11 +609,11 @@ class InferenceModel::Batch : public DecodingBatch {
         a.outputs = context + row * n.values_width() + head * o.d_v;
         a.output_stride = n.values_width();
         inference::attend(n.shape, a, weights, n.instructions);
-        if (attention == nullptr) continue;
+        if (attention == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
+        const float share = attention_.head > 0 ? 1.0F : 1.0F / static_cast<float>(o.num_heads);
         for (int64_t hypothesis = 0; hypothesis < beam_; ++hypothesis)
           for (int64_t s = 0; s < sentence.source_length; ++s)
-            attention[(row + hypothesis) * longest_source_ + s] +=
-                weights[hypothesis * padded + s] / static_cast<float>(o.num_heads);
+            attention[(row + hypothesis) * longest_source_ + s] += weights[hypothesis * padded + s] * share;
       }
     }
   }
@@ -622,7 +621,7 @@ class InferenceModel::Batch : public DecodingBatch {
   std::shared_ptr<const Network> network_;
   std::shared_ptr<Workspace> workspace_;
   CacheMemory<Number>& cache_;
-  ReturnWeights return_attention_;
+  AttentionChoice attention_;
   std::vector<Sentence> sentences_;
   int64_t longest_source_ = 0;
   int64_t rows_ = 0;  // hypotheses, sentence by sentence
@@ -646,11 +645,11 @@ std::string InferenceModel::why_not(const TransformerOptions& options) {
   return "only dot products are written for inference, not model.score_function additive, bilinear or uniform";
 }
 
-std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources,
-                                                     ReturnWeights return_attention) const {
+std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources, AttentionChoice attention) const {
+  check(attention, network_->options);
   if (network_->precision == InferencePrecision::float32)
-    return std::make_unique<Batch<float>>(network_, workspaces_->take(), sources, return_attention);
-  return std::make_unique<Batch<uint16_t>>(network_, workspaces_->take(), sources, return_attention);
+    return std::make_unique<Batch<float>>(network_, workspaces_->take(), sources, attention);
+  return std::make_unique<Batch<uint16_t>>(network_, workspaces_->take(), sources, attention);
 }
 
 InferenceModel::Phases InferenceModel::phases() const {

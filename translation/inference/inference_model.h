@@ -32,7 +32,7 @@ class InferenceModel : public StepModel {
 
   /// The logits of a step stay valid until the next one.
   /// @throws std::invalid_argument where a source is longer than the learned positions.
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, ReturnWeights return_attention) const override;
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention) const override;
 
   /// Seconds spent so far, all threads together; for benchmarks.
   struct Phases {
