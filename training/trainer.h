@@ -23,7 +23,7 @@ enum class TrainingEnd { finished, stopped };
 ///
 ///     config.yaml  tokenizer.model     the experiment, resolved; what was learned of the text's subwords
 ///     checkpoints/step-000001000/ …    model folders with the optimizer's state, to resume from
-///     best/                            the model folder with the best validation BLEU
+///     best/                            the model folder that validated best
 ///     model/                           the finished model folder: the mean of the last checkpoints
 ///     metrics.jsonl                    a JSON object per line: `"type": "train"` or `"validation"`
 class Trainer {

@@ -40,6 +40,9 @@ for program in thread_pool static_thread_pool; do
   "$work/build/$program" "$model" 4 <"$work/lines.en" | cmp - "$work/lines.de" || fail "$program: other translations"
 done
 "$work/build/modules" "$model" "$(head -n 1 "$work/lines.en")" || fail "modules"
+"$work/build/train" "$work/tiny.yaml" "$work/own" "$(head -n 1 "$work/lines.en")" >/dev/null 2>"$work/train.log" ||
+  fail "train: $(tail "$work/train.log")"
+[ -d "$work/own/model" ] || fail "train left no model"
 
 # pkg-config, in C.
 if command -v pkg-config >/dev/null; then
