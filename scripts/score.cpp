@@ -23,13 +23,6 @@ struct Arguments {
   transmute::TranslationOptions translation;
 };
 
-int64_t count_lines(const std::string& path) {
-  transmute::LineReader reader(path);
-  int64_t lines = 0;
-  for (std::string line; reader.next(line);) ++lines;
-  return lines;
-}
-
 std::vector<std::string> next_block(transmute::LineReader& reader) {
   std::vector<std::string> lines;
   for (std::string line; lines.size() < kBlockLines && reader.next(line);) lines.push_back(line);
@@ -50,11 +43,6 @@ std::string format(const transmute::Hypothesis& hypothesis, bool per_token) {
 }
 
 int score(const Arguments& arguments) {
-  const int64_t lines = count_lines(arguments.source);
-  if (const int64_t others = count_lines(arguments.target); others != lines)
-    throw std::runtime_error(
-        fmt::format("{} has {} lines but {} has {}; line n of the one must translate line n of the other",
-                    arguments.source, lines, arguments.target, others));
   transmute::TranslatorOptions opening = arguments.translator;
   opening.precision = transmute::inference_precision_from_name(arguments.precision);
   opening.ensemble.assign(arguments.models.begin() + 1, arguments.models.end());
@@ -64,6 +52,13 @@ int score(const Arguments& arguments) {
   int64_t tokens = 0;
   while (true) {
     const std::vector<std::string> sources = next_block(source), targets = next_block(target);
+    if (sources.size() != targets.size()) {
+      for (std::string line; source.next(line);) continue;  // to their ends, for the count
+      for (std::string line; target.next(line);) continue;
+      throw std::runtime_error(
+          fmt::format("{} has {} lines but {} has {}; line n of the one must translate line n of the other",
+                      arguments.source, source.line_number(), arguments.target, target.line_number()));
+    }
     if (sources.empty()) break;
     std::string text;
     for (const auto& hypothesis : translator.score_batch(sources, targets, arguments.translation)) {
@@ -76,7 +71,8 @@ int score(const Arguments& arguments) {
   }
   if (tokens > 0)
     std::cerr << fmt::format("score: {} lines, {} tokens with the ends, log-probability {:.4f}, perplexity {:.4f}\n",
-                             lines, tokens, log_probability, std::exp(-log_probability / static_cast<double>(tokens)));
+                             source.line_number(), tokens, log_probability,
+                             std::exp(-log_probability / static_cast<double>(tokens)));
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -82,7 +83,7 @@ class Progress {
  public:
   explicit Progress(const Arguments& arguments) : shown_(!arguments.output.empty() || isatty(STDOUT_FILENO) == 0) {
     shown_ = shown_ && line_.visible();
-    if (!shown_ || arguments.input.empty()) return;
+    if (!shown_ || !std::filesystem::is_regular_file(arguments.input)) return;  // a pipe can be read once only
     transmute::LineReader reader(arguments.input);
     for (std::string line; reader.next(line);) ++lines_;
   }
