@@ -46,7 +46,11 @@ class FolderLock {
         failed = ::flock(fd_, LOCK_EX);
       } while (failed != 0 && errno == EINTR);
     }
-    if (failed != 0) throw std::runtime_error(fmt::format("{}: cannot be locked: {}", path, std::strerror(errno)));
+    if (failed == 0) return;
+    const std::string reason = std::strerror(errno);
+    if (fd_ >= 0) ::close(fd_);
+    throw std::runtime_error(fmt::format(
+        "{}: cannot be locked: {}; set data.cache_folder to a folder whose file system has locks", path, reason));
   }
   ~FolderLock() { ::close(fd_); }
   FolderLock(const FolderLock&) = delete;

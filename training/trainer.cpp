@@ -223,6 +223,7 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
   const TextFiles files = train_files(config_.data);
   Tokenizer tokenizer = train_tokenizer(config_.model.tokenizer, lines_of(files.source), lines_of(files.target));
   tokenizer.save(options_.run_folder);
+  release_freed_memory();  // learning takes far more than what follows
   return tokenizer;
 }
 
