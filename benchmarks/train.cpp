@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <torch/version.h>
 #include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
