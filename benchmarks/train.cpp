@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <torch/version.h>
 #include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
@@ -198,11 +199,12 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
     StepInput input;
     {
       const Trace::Span span(spans, "data");
-      input = {cut_into_pieces(text, batch, a.piece_tokens, workers.size()), count_target_tokens(text, batch),
-               static_cast<uint64_t>(step)};
+      input = {{}, count_target_tokens(text, batch), static_cast<uint64_t>(step)};
+      for (const auto& piece : cut_into_pieces(text, batch, a.piece_tokens, workers.size()))
+        input.pieces.push_back(make_batch(text, piece));
     }
     ++step;
-    replicas.accumulate_gradients(text, input, 0.1, spans);
+    replicas.accumulate_gradients(input, 0.1, spans);
     const Trace::Span span(spans, "optimizer");
     adam.update(replicas.gradients(), 1e-4, workers);
     replicas.clear_gradients();
@@ -221,8 +223,7 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
     const Measured whole = measured([&] { input = take_step(&trace); });
     std::vector<std::vector<Product>> pieces;
     int64_t step_source_tokens = 0;
-    for (const auto& pairs : input.pieces) {
-      const Batch batch = make_batch(text, pairs);
+    for (const Batch& batch : input.pieces) {
       pieces.push_back(products_of(shape, batch.source.numel(), batch.target_in.numel()));
       step_source_tokens += batch.source_tokens;
     }

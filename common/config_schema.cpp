@@ -189,6 +189,21 @@ void ConfigSchema::add(const std::string& key, std::vector<std::string>* value, 
       });
 }
 
+void ConfigSchema::add(const std::string& key, std::vector<double>* value, const std::string& description) {
+  add_field(
+      key, description,
+      [=](const YAML::Node& node) {
+        std::vector<double> items;
+        if (node.IsSequence()) {
+          for (const auto& item : node) items.push_back(parse_number<double>(item, "a list of numbers", {}));
+        } else {
+          items.push_back(parse_number<double>(node, "a list of numbers", {}));
+        }
+        *value = items;
+      },
+      [=] { return fmt::format("[{}]", fmt::join(*value, ", ")); });
+}
+
 void ConfigSchema::add_choice(const std::string& key, const std::vector<std::string>& words,
                               const std::string& description, std::function<void(size_t)> assign,
                               std::function<std::string()> name) {

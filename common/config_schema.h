@@ -40,6 +40,7 @@ class ConfigSchema {
   void add(const std::string& key, bool* value, const std::string& description);
   void add(const std::string& key, std::string* value, const std::string& description);
   void add(const std::string& key, std::vector<std::string>* value, const std::string& description);
+  void add(const std::string& key, std::vector<double>* value, const std::string& description);
 
   template <class E>
   void add(const std::string& key, E* value, const EnumNames<E>& names, const std::string& description) {

@@ -34,6 +34,12 @@ void configure_process_for_workers() {
 #endif
 }
 
+void release_freed_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 std::string slow_blas_warning() {
   for (const char* known : {"openblas_get_corename", "bli_info_get_version_str", "ATL_buildinfo"})
     if (dlsym(RTLD_DEFAULT, known) != nullptr) return "";

@@ -15,6 +15,9 @@ void run_operations_on_this_thread_only();
 /// the system after each operation, whose page faults cost more than the operation.
 void configure_process_for_workers();
 
+/// Hands all freed memory back to the system, once, for after a task that took far more than what follows.
+void release_freed_memory();
+
 /// What to tell the user where LibTorch multiplies matrices with the reference BLAS, which is many times slower than
 /// the machine; empty where it does not.
 std::string slow_blas_warning();

@@ -11,9 +11,6 @@ inline namespace v0 {
 
 namespace {
 
-// Keys of the two shuffles of an epoch.
-enum Purpose : uint64_t { kShufflePairs = 1, kShuffleBatches = 2 };
-
 // Pairs are sorted by length within pools of so many batches: little padding, and in each epoch other neighbours.
 // (Sorted as a whole, a small text falls into nearly the same batches every time.)
 constexpr int64_t kPoolBatches = 32;
@@ -29,34 +26,49 @@ torch::Tensor padding(size_t rows, size_t columns) {
 
 }  // namespace
 
-std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
-                                               int64_t epoch) {
-  std::vector<size_t> order(text.size());
+uint64_t epoch_key(EpochDraw draw, uint64_t seed, int64_t epoch, int64_t window) {
+  const auto purpose = static_cast<uint64_t>(draw);
+  // Without a window's number: the order that texts of one window have always had.
+  return window == 0 ? combine_keys(seed, purpose, epoch) : combine_keys(seed, purpose, epoch, window);
+}
+
+std::vector<std::vector<size_t>> shuffled_batches(const std::vector<PairLengths>& lengths, int64_t batch_tokens,
+                                                  uint64_t pairs_key, uint64_t batches_key) {
+  const auto padded = [&](size_t pair) { return std::max(lengths[pair].source, lengths[pair].target) + 1; };
+  std::vector<size_t> order(lengths.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  shuffle(order, combine_keys(seed, kShufflePairs, epoch));
+  shuffle(order, pairs_key);
 
   std::vector<std::vector<size_t>> batches;
   for (auto begin = order.begin(); begin != order.end();) {
     auto end = begin;
-    for (int64_t tokens = 0; end != order.end() && tokens < kPoolBatches * batch_tokens; ++end)
-      tokens += padded_length(text, *end);
+    for (int64_t tokens = 0; end != order.end() && tokens < kPoolBatches * batch_tokens; ++end) tokens += padded(*end);
     // By target, then by source: the target side costs more, its padding is what to avoid first.
     std::stable_sort(begin, end, [&](size_t a, size_t b) {
-      return std::make_pair(text.target.length(a), text.source.length(a)) <
-             std::make_pair(text.target.length(b), text.source.length(b));
+      return std::make_pair(lengths[a].target, lengths[a].source) <
+             std::make_pair(lengths[b].target, lengths[b].source);
     });
     int64_t longest = 0;
     for (bool first = true; begin != end; ++begin, first = false) {
-      longest = std::max(longest, padded_length(text, *begin));
+      longest = std::max(longest, padded(*begin));
       if (first || longest * static_cast<int64_t>(batches.back().size() + 1) > batch_tokens) {
         batches.emplace_back();
-        longest = padded_length(text, *begin);
+        longest = padded(*begin);
       }
       batches.back().push_back(*begin);
     }
   }
-  shuffle(batches, combine_keys(seed, kShuffleBatches, epoch));
+  shuffle(batches, batches_key);
   return batches;
+}
+
+std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
+                                               int64_t epoch) {
+  std::vector<PairLengths> lengths;
+  for (size_t pair = 0; pair < text.size(); ++pair)
+    lengths.push_back({static_cast<int64_t>(text.source.length(pair)), static_cast<int64_t>(text.target.length(pair))});
+  return shuffled_batches(lengths, batch_tokens, epoch_key(EpochDraw::pairs, seed, epoch),
+                          epoch_key(EpochDraw::batches, seed, epoch));
 }
 
 std::vector<std::vector<size_t>> cut_into_pieces(const ParallelText& text, const std::vector<size_t>& pairs,

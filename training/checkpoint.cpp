@@ -21,14 +21,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "state.json";
-constexpr int kStateVersion = 1;
+// Version 1 had one window an epoch, and its batches in the same order where a text is of one window.
+constexpr int kStateVersion = 2;
 
 std::string to_json(const TrainState& state) {
-  Json json{{"version", kStateVersion},
-            {"step", state.step},
-            {"epoch", state.epoch},
-            {"batch", state.batch},
-            {"target_tokens", state.target_tokens},
+  Json json{{"version", kStateVersion}, {"step", state.step},   {"epoch", state.epoch},
+            {"window", state.window},   {"batch", state.batch}, {"target_tokens", state.target_tokens},
             {"seconds", state.seconds}};
   if (state.best_score)
     json["best"] = {
@@ -40,12 +38,17 @@ TrainState from_json(const std::string& path) {
   try {
     const Json json = Json::parse(read_file(path));
     const int version = json.at("version").get<int>();
-    if (version != kStateVersion)
+    if (version < 1 || version > kStateVersion)
       throw std::runtime_error(
           fmt::format("{}: has version {}, this build reads version {}; go on with the transmute that wrote it", path,
                       version, kStateVersion));
-    TrainState state{
-        json.at("step"), json.at("epoch"), json.at("batch"), json.at("target_tokens"), json.at("seconds"), {}, {}, 0};
+    TrainState state;
+    state.step = json.at("step");
+    state.epoch = json.at("epoch");
+    state.window = version == 1 ? -1 : json.at("window").get<int64_t>();
+    state.batch = json.at("batch");
+    state.target_tokens = json.at("target_tokens");
+    state.seconds = json.at("seconds");
     if (json.contains("best")) {
       const Json& best = json["best"];
       state.metric = best.at("metric");

@@ -16,7 +16,8 @@ inline namespace v0 {
 struct TrainState {
   int64_t step = 0;                  ///< updates done
   int64_t epoch = 0;                 ///< counts from 0
-  int64_t batch = 0;                 ///< the next one of that epoch
+  int64_t window = 0;                ///< of that epoch, see Epoch; -1: by an older transmute, which had one
+  int64_t batch = 0;                 ///< the next one of that window
   int64_t target_tokens = 0;         ///< trained on so far
   double seconds = 0;                ///< spent training so far
   std::string metric;                ///< of best_score

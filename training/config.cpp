@@ -23,12 +23,30 @@ const EnumNames<ValidationMetric> kMetrics{{ValidationMetric::bleu, "bleu"},
 constexpr Bounds<int64_t> kAtLeastZero{0};
 constexpr Bounds<int64_t> kAtLeastOne{1};
 constexpr Bounds<double> kNotNegative{0.0};
+constexpr Bounds<int64_t> kPrefetchThreads{0, 64};
 
 void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
   if (source.size() != target.size())
     throw std::invalid_argument(
         fmt::format("data.{0}_source names {1} files and data.{0}_target {2}; each needs its partner", part,
                     source.size(), target.size()));
+}
+
+void check_weights(const DataOptions& data) {
+  if (data.train_weights.empty()) return;
+  if (data.train_weights.size() != data.train_source.size())
+    throw std::invalid_argument(
+        fmt::format("data.train_weights has {} numbers for {} pairs of files; give one for each",
+                    data.train_weights.size(), data.train_source.size()));
+  constexpr double kMost = 1000;
+  double sum = 0;
+  for (const double weight : data.train_weights) {
+    if (!(weight >= 0 && weight <= kMost))
+      throw std::invalid_argument(
+          fmt::format("data.train_weights has {}; give numbers between 0 and {}", weight, kMost));
+    sum += weight;
+  }
+  if (sum == 0) throw std::invalid_argument("data.train_weights are all 0; one at least must be more");
 }
 
 }  // namespace
@@ -46,12 +64,23 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("folder", &data.folder, "where the files are, relative to the current folder");
   schema.add("train_source", &data.train_source, "source files to learn from");
   schema.add("train_target", &data.train_target, "their translations, file by file and line by line");
+  schema.add("train_weights", &data.train_weights,
+             "of each pair of files: how many times an epoch goes through it, fractions by chance; empty: once");
   schema.add("valid_source", &data.valid_source, "source files for validation; empty: none");
   schema.add("valid_target", &data.valid_target, "their translations");
   schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out, and counted",
              kAtLeastOne);
   schema.add("max_target_tokens", &data.max_target_tokens, "pairs with a longer target are left out, and counted",
              kAtLeastOne);
+  schema.add("source_sampling", &data.source_sampling,
+             "other segmentations of the source in each epoch: BPE-dropout's probability, or unigram sampling's alpha; "
+             "0: none",
+             Bounds<double>{0.0, 1.0});
+  schema.add("target_sampling", &data.target_sampling, "likewise of the target", Bounds<double>{0.0, 1.0});
+  schema.add("cache_folder", &data.cache_folder,
+             "gets the tokenised text, may be shared by runs; empty: cache in the run folder");
+  schema.add("prefetch_threads", &data.prefetch_threads,
+             "threads that prepare batches ahead; the batches are the same for any number", kPrefetchThreads);
 
   schema.section("training", "the optimisation, section 5 of the paper");
   schema.add("seed", &training.seed, "of initialisation, order and dropout", kAtLeastZero);
@@ -106,6 +135,7 @@ void TrainingConfig::check() const {
     throw std::invalid_argument(
         "data.train_source is empty; name the files to learn from in the config, or with "
         "--set data.train_source=FILE --set data.train_target=FILE");
+  check_weights(data);
   if (training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",
                                             training.min_learning_rate, training.learning_rate));

@@ -16,9 +16,16 @@ inline namespace v0 {
 struct DataOptions {
   std::string folder;  ///< relative to the current folder; empty: the current folder
   std::vector<std::string> train_source, train_target;
+  std::vector<double> train_weights;  ///< of each pair of files: how often an epoch goes through it; empty: once
   std::vector<std::string> valid_source, valid_target;
   int64_t max_source_tokens = 256;  ///< training pairs with a longer source are left out, and counted
   int64_t max_target_tokens = 256;  ///< and those with a longer target
+  /// Segmentations drawn afresh in each epoch, see SubwordSampler: BPE-dropout's probability, or the exponent for
+  /// unigram models. 0: none.
+  double source_sampling = 0;
+  double target_sampling = 0;
+  std::string cache_folder;      ///< of the tokenised text; empty: `cache` in the run folder
+  int64_t prefetch_threads = 1;  ///< that prepare batches ahead
 };
 
 /// What matrix products are computed in while training; weights, their updates and sums stay float32. `automatic` is

@@ -3,7 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 
 namespace transmute {
@@ -11,8 +13,7 @@ inline namespace v0 {
 
 namespace {
 
-constexpr size_t kLinesPerBlock = 1 << 15;
-constexpr size_t kLinesPerPiece = 256;
+constexpr size_t kLinesPerChunk = 1024;
 
 struct Pair {
   std::string source_text, target_text;
@@ -48,24 +49,95 @@ class PairReader {
   LineReader source_, target_;
 };
 
-void keep_or_count(const Pair& pair, const LengthLimits& limits, LoadedText& loaded) {
-  if (pair.source.empty() || pair.target.empty()) {
-    ++loaded.left_out.empty;
-  } else if (static_cast<int64_t>(pair.source.size()) > limits.source_tokens) {
-    ++loaded.left_out.long_source;
-  } else if (static_cast<int64_t>(pair.target.size()) > limits.target_tokens) {
-    ++loaded.left_out.long_target;
-  } else {
-    loaded.text.source.add(pair.source);
-    loaded.text.target.add(pair.target);
-  }
+// Where a pair is counted that is left out; null for one that is kept.
+int64_t* reason_against(const Pair& pair, const LengthLimits& limits, LeftOut& left_out) {
+  if (pair.source.empty() || pair.target.empty()) return &left_out.empty;
+  if (static_cast<int64_t>(pair.source.size()) > limits.source_tokens) return &left_out.long_source;
+  if (static_cast<int64_t>(pair.target.size()) > limits.target_tokens) return &left_out.long_target;
+  return nullptr;
 }
+
+// Lets workers hand in numbered pieces of work in order. After a failure nobody waits.
+class Turns {
+ public:
+  // Calls `task` when all with lower numbers have ended; false after a failure.
+  bool take(size_t number, const std::function<void()>& task) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return failed_ || next_ == number; });
+    if (failed_) return false;
+    task();
+    ++next_;
+    changed_.notify_all();
+    return true;
+  }
+
+  void fail() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    failed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t next_ = 0;
+  bool failed_ = false;
+};
 
 }  // namespace
 
-void TokenLists::add(const Ids& ids) {
-  tokens_.insert(tokens_.end(), ids.begin(), ids.end());
-  ends_.push_back(tokens_.size());
+void LeftOut::add(const LeftOut& other) {
+  empty += other.empty;
+  long_source += other.long_source;
+  long_target += other.long_target;
+}
+
+LeftOut tokenize_files(const std::string& source, const std::string& target, const Tokenizer& tokenizer,
+                       const LengthLimits& limits, WorkerCrew& workers,
+                       const std::function<void(const Ids& source, const Ids& target)>& take) {
+  PairReader reader(source, target);
+  std::mutex reading;
+  size_t chunks = 0;
+  bool ended = false;
+  Turns turns;
+  LeftOut left_out;
+  workers.run([&](int) {
+    std::vector<Pair> chunk(kLinesPerChunk);
+    const auto read_chunk = [&](size_t& number) {
+      const std::lock_guard<std::mutex> lock(reading);
+      size_t count = 0;
+      number = chunks++;
+      while (!ended && count < chunk.size()) {
+        ended = true;  // and stays so where the reader throws
+        ended = !reader.next(chunk[count]);
+        if (!ended) ++count;
+      }
+      return count;
+    };
+    try {
+      size_t number = 0;
+      while (const size_t count = read_chunk(number)) {
+        for (size_t i = 0; i < count; ++i) {
+          chunk[i].source = tokenizer.source().encode(chunk[i].source_text);
+          chunk[i].target = tokenizer.target().encode(chunk[i].target_text);
+        }
+        const bool taken = turns.take(number, [&] {
+          for (size_t i = 0; i < count; ++i) {
+            if (int64_t* reason = reason_against(chunk[i], limits, left_out)) {
+              ++*reason;
+            } else {
+              take(chunk[i].source, chunk[i].target);
+            }
+          }
+        });
+        if (!taken) return;
+      }
+    } catch (...) {
+      turns.fail();
+      throw;
+    }
+  });
+  return left_out;
 }
 
 LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
@@ -74,30 +146,22 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
     throw std::invalid_argument(fmt::format("parallel text of {} source files and {} target files; name both in pairs",
                                             files.source.size(), files.target.size()));
   LoadedText loaded;
-  std::vector<Pair> block(kLinesPerBlock);
-  for (size_t file = 0; file < files.source.size(); ++file) {
-    PairReader reader(files.source[file], files.target[file]);
-    for (bool more = true; more;) {
-      size_t count = 0;
-      while (count < block.size() && (more = reader.next(block[count]))) ++count;
-      workers.for_each_piece(count, kLinesPerPiece, [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; ++i) {
-          block[i].source = tokenizer.source().encode(block[i].source_text);
-          block[i].target = tokenizer.target().encode(block[i].target_text);
-        }
-      });
-      for (size_t i = 0; i < count; ++i) keep_or_count(block[i], limits, loaded);
-    }
-  }
-  if (loaded.text.size() == 0) {
-    const LeftOut& out = loaded.left_out;
-    throw std::runtime_error(
-        fmt::format("{} and {}: no usable sentence pair ({} empty, {} with a source over {} tokens, {} with "
-                    "a target over {})",
-                    files.source.front(), files.target.front(), out.empty, out.long_source, limits.source_tokens,
-                    out.long_target, limits.target_tokens));
-  }
+  for (size_t file = 0; file < files.source.size(); ++file)
+    loaded.left_out.add(tokenize_files(files.source[file], files.target[file], tokenizer, limits, workers,
+                                       [&](const Ids& source, const Ids& target) {
+                                         loaded.text.source.add(source);
+                                         loaded.text.target.add(target);
+                                       }));
+  if (loaded.text.size() == 0) refuse_empty_text(files, loaded.left_out, limits);
   return loaded;
+}
+
+void refuse_empty_text(const TextFiles& files, const LeftOut& left_out, const LengthLimits& limits) {
+  throw std::runtime_error(
+      fmt::format("{} and {}: no usable sentence pair ({} empty, {} with a source over {} tokens, {} with "
+                  "a target over {})",
+                  files.source.front(), files.target.front(), left_out.empty, left_out.long_source,
+                  limits.source_tokens, left_out.long_target, limits.target_tokens));
 }
 
 LineSource lines_of(const std::vector<std::string>& paths) {

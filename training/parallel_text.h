@@ -4,6 +4,7 @@
 #include <transmute/tokenizer/tokenizer.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,12 @@ inline namespace v0 {
 /// Tokenised sentences, packed: 4 bytes a token.
 class TokenLists {
  public:
-  void add(const Ids& ids);
+  void add(const Ids& ids) { add(ids.data(), ids.size()); }
+  template <class T>
+  void add(const T* tokens, size_t count) {
+    tokens_.insert(tokens_.end(), tokens, tokens + count);
+    ends_.push_back(tokens_.size());
+  }
   size_t size() const { return ends_.size(); }
   size_t length(size_t i) const { return ends_[i] - begin(i); }
   const int32_t* data(size_t i) const { return tokens_.data() + begin(i); }
@@ -38,6 +44,7 @@ struct LeftOut {
   int64_t long_source = 0;
   int64_t long_target = 0;
   int64_t total() const { return empty + long_source + long_target; }
+  void add(const LeftOut& other);
 };
 
 struct LengthLimits {
@@ -56,11 +63,22 @@ struct TextFiles {
   std::vector<std::string> target;
 };
 
-/// Reads and tokenises, with all workers. The order is that of the files, whatever the number of workers.
-/// @throws std::runtime_error naming files, lines or counts: unreadable, not UTF-8, unequal numbers of lines,
-/// or nothing left to use; std::invalid_argument where the files do not come in pairs.
+/// Reads and tokenises two aligned files with all workers, a few thousand lines at a time in memory, and hands over
+/// each pair that is not left out, one after the other in the files' order, whatever the number of workers.
+/// @param take is called on any of the workers
+/// @throws std::runtime_error naming files, lines or counts: unreadable, not UTF-8, unequal numbers of lines.
+LeftOut tokenize_files(const std::string& source, const std::string& target, const Tokenizer& tokenizer,
+                       const LengthLimits& limits, WorkerCrew& workers,
+                       const std::function<void(const Ids& source, const Ids& target)>& take);
+
+/// A text that fits into memory, from all its files.
+/// @throws as tokenize_files, and std::runtime_error where nothing is left to use; std::invalid_argument where the
+/// files do not come in pairs.
 LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
                               WorkerCrew& workers);
+
+/// @throws std::runtime_error that says why nothing of these files can be used.
+[[noreturn]] void refuse_empty_text(const TextFiles& files, const LeftOut& left_out, const LengthLimits& limits);
 
 /// Lines of several files, one after the other.
 LineSource lines_of(const std::vector<std::string>& paths);

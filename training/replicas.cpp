@@ -67,8 +67,7 @@ torch::Tensor Replicas::batch_loss(Transformer& replica, const Batch& batch, con
   return replica->loss(batch.source.to(device_), batch.target_in.to(device_), batch.target_out.to(device_), options);
 }
 
-LossSum Replicas::accumulate_gradients(const ParallelText& text, const StepInput& input, double label_smoothing,
-                                       Trace* trace) {
+LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace) {
   const double factor = 1.0 / static_cast<double>(input.step_target_tokens);
   std::vector<LossSum> losses(replicas_.size());
   workers_.run([&](int worker) {
@@ -76,10 +75,7 @@ LossSum Replicas::accumulate_gradients(const ParallelText& text, const StepInput
     Transformer& replica = trained_[w];
     replica->train();
     for (size_t i = w; i < input.pieces.size(); i += replicas_.size()) {
-      const Batch batch = [&] {
-        const Trace::Span span(trace, "data");
-        return make_batch(text, input.pieces[i]);
-      }();
+      const Batch& batch = input.pieces[i];
       const torch::Tensor loss = [&] {
         const Trace::Span span(trace, "forward");
         const kernels::DropoutScope scope(combine_keys(input.dropout_key, i));

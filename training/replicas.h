@@ -19,9 +19,9 @@ struct LossSum {
 
 /// One batch's share of a step's work.
 struct StepInput {
-  std::vector<std::vector<size_t>> pieces;  ///< sentence pairs, as cut_into_pieces deals them out
-  int64_t step_target_tokens = 0;           ///< of the whole step: the gradient is of the loss per target token
-  uint64_t dropout_key = 0;                 ///< of this batch
+  std::vector<Batch> pieces;       ///< as cut_into_pieces deals them out
+  int64_t step_target_tokens = 0;  ///< of the whole step: the gradient is of the loss per target token
+  uint64_t dropout_key = 0;        ///< of this batch
 };
 
 /// The network once per worker: all share the first one's parameters, each has gradients of its own. Piece i is
@@ -36,9 +36,8 @@ class Replicas {
   Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision);
 
   /// Adds the batch's gradients to the workers' own. Returns the smoothed loss. `trace`, where not null, gets each
-  /// worker's spans "data", "forward" and "backward".
-  LossSum accumulate_gradients(const ParallelText& text, const StepInput& input, double label_smoothing,
-                               Trace* trace = nullptr);
+  /// worker's spans "forward" and "backward".
+  LossSum accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace = nullptr);
 
   /// gradients[w][p], as Adam takes them.
   std::vector<std::vector<torch::Tensor>> gradients();

@@ -9,7 +9,9 @@
 #include <transmute/common/text_file.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
+#include <transmute/training/batch_stream.h>
 #include <transmute/training/checkpoint.h>
+#include <transmute/training/corpus_cache.h>
 #include <transmute/training/metrics_log.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/schedule.h>
@@ -81,6 +83,7 @@ Precision resolve(Precision precision, torch::Device device) {
 
 // What a resumed run may not change: the network, and where in the text the checkpoint stands.
 bool is_fixed_for_a_run(const std::string& key) {
+  if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
   for (const char* prefix : {"model.", "tokenizer.", "data."})
     if (key.rfind(prefix, 0) == 0) return true;
   return key == "training.seed" || key == "training.batch_tokens" || key == "training.accumulate_batches";
@@ -123,7 +126,10 @@ class Trainer::Session {
 
   void prepare_run_folder();
   Tokenizer prepare_tokenizer();
-  LoadedText load_text(const TextFiles& files, const char* name);
+  TrainingText prepare_training_text();
+  ParallelText load_validation_text();
+  void report_text(const char* name, size_t pairs, const TextCounts& counts) const;
+  void start_batches();
   Transformer make_transformer();
   void report_start() const;
 
@@ -133,7 +139,7 @@ class Trainer::Session {
   void pass_over(int64_t step, double loss, const std::vector<std::vector<torch::Tensor>>& gradients);
   bool train_step();
   double seconds() const { return state_.seconds + seconds_since(started_); }
-  void next_batch(std::vector<std::vector<size_t>>& batches);
+  PreparedBatch next_batch();
   void report_progress();
   void write_metrics();
   void validate();
@@ -154,7 +160,7 @@ class Trainer::Session {
   ProgressLine progress_;
 
   Tokenizer tokenizer_;
-  ParallelText train_text_;
+  TrainingText train_text_;
   std::optional<ParallelText> valid_text_;
   Replicas replicas_;
   Adam optimizer_;
@@ -162,8 +168,8 @@ class Trainer::Session {
   TrainState state_;
   std::unique_ptr<MetricsLog> metrics_;
 
-  std::vector<std::vector<size_t>> batches_;  // of the present epoch
-  int64_t batches_epoch_ = -1;
+  std::unique_ptr<BatchStream> batches_;
+  double epoch_done_ = 0;  // share of the present epoch
   Clock::time_point started_ = Clock::now();
   Window window_;
   double last_gradient_norm_ = 0;
@@ -182,16 +188,17 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       precision_(resolve(config.training.precision, device_)),
       workers_(worker_count(options.threads, device_), run_operations_on_this_thread_only),
       tokenizer_((prepare_run_folder(), prepare_tokenizer())),
-      train_text_(load_text(train_files(config.data), "training").text),
+      train_text_(prepare_training_text()),
       replicas_(make_transformer(), device_, workers_, precision_),
       optimizer_(parameters_of(replicas_.transformer()),
                  {config.training.adam_beta1, config.training.adam_beta2, config.training.adam_epsilon,
                   config.training.clip_norm, config.training.weight_decay}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
-  if (!config_.data.valid_source.empty()) valid_text_ = load_text(valid_files(config_.data), "validation").text;
+  if (!config_.data.valid_source.empty()) valid_text_ = load_validation_text();
   state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
   optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
   saved_step_ = state_.step;
+  start_batches();
   metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
   if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
   report_start();
@@ -216,22 +223,64 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
   const TextFiles files = train_files(config_.data);
   Tokenizer tokenizer = train_tokenizer(config_.model.tokenizer, lines_of(files.source), lines_of(files.target));
   tokenizer.save(options_.run_folder);
+  release_freed_memory();  // learning takes far more than what follows
   return tokenizer;
 }
 
-LoadedText Trainer::Session::load_text(const TextFiles& files, const char* name) {
+TrainingText Trainer::Session::prepare_training_text() {
+  const DataOptions& data = config_.data;
+  const TextFiles files = train_files(data);
+  const LengthLimits limits{data.max_source_tokens, data.max_target_tokens};
+  const bool own_cache = data.cache_folder.empty();
+  CorpusCache cache(own_cache ? path_in(options_.run_folder, "cache") : data.cache_folder);
+  std::vector<Corpus> corpora;
+  for (size_t i = 0; i < files.source.size(); ++i)
+    corpora.push_back({cache.open(files.source[i], files.target[i], tokenizer_, limits, workers_),
+                       data.train_weights.empty() ? 1.0 : data.train_weights[i]});
+  if (own_cache) cache.remove_others();
+  TrainingText text(std::move(corpora));
+  if (text.size() == 0) refuse_empty_text(files, text.counts().left_out, limits);
+  report_text("training", text.size(), text.counts());
+  text.sample_subwords(tokenizer_, {data.source_sampling, data.target_sampling}, limits);
+  return text;
+}
+
+ParallelText Trainer::Session::load_validation_text() {
   const LengthLimits limits{config_.data.max_source_tokens, config_.data.max_target_tokens};
-  LoadedText loaded = load_parallel_text(files, tokenizer_, limits, workers_);
+  LoadedText loaded = load_parallel_text(valid_files(config_.data), tokenizer_, limits, workers_);
+  report_text("validation", loaded.text.size(),
+              {static_cast<int64_t>(loaded.text.source.total_tokens()),
+               static_cast<int64_t>(loaded.text.target.total_tokens()), loaded.left_out});
+  return std::move(loaded.text);
+}
+
+void Trainer::Session::report_text(const char* name, size_t pairs, const TextCounts& counts) const {
   spdlog::info("{} text: {} sentence pairs, {} source and {} target tokens", name,
-               format_count(static_cast<int64_t>(loaded.text.size())),
-               format_count(static_cast<int64_t>(loaded.text.source.total_tokens())),
-               format_count(static_cast<int64_t>(loaded.text.target.total_tokens())));
-  const LeftOut& out = loaded.left_out;
+               format_count(static_cast<int64_t>(pairs)), format_count(counts.source_tokens),
+               format_count(counts.target_tokens));
+  const LeftOut& out = counts.left_out;
   if (out.total() > 0)
     spdlog::warn("{} text: {} pairs left out: {} empty, {} with a source over {} tokens, {} with a target over {}",
-                 name, format_count(out.total()), out.empty, out.long_source, limits.source_tokens, out.long_target,
-                 limits.target_tokens);
-  return loaded;
+                 name, format_count(out.total()), out.empty, out.long_source, config_.data.max_source_tokens,
+                 out.long_target, config_.data.max_target_tokens);
+}
+
+// From where the state stands.
+void Trainer::Session::start_batches() {
+  if (state_.window < 0 && state_.batch > 0 && train_text_.windows() > 1)
+    throw std::runtime_error(
+        fmt::format("the newest checkpoint in {} was written by an older transmute, which went through large texts in "
+                    "another order; go on with that one, or take another --run-folder",
+                    options_.run_folder));
+  state_.window = std::max<int64_t>(state_.window, 0);
+  BatchStreamOptions options;
+  options.batch_tokens = config_.training.batch_tokens;
+  options.piece_tokens = config_.training.piece_tokens;
+  options.workers = workers_.size();
+  options.seed = static_cast<uint64_t>(config_.training.seed);
+  options.prefetch_threads = config_.data.prefetch_threads;
+  batches_ =
+      std::make_unique<BatchStream>(train_text_, options, BatchCursor{state_.epoch, state_.window, state_.batch});
 }
 
 Transformer Trainer::Session::make_transformer() {
@@ -312,40 +361,34 @@ void Trainer::Session::write_profile() {
   say(fmt::format("profile: wrote {}; chrome://tracing and ui.perfetto.dev open it", options_.profile));
 }
 
-// Puts the next batch's sentence pairs behind `batches`, going on to the next epoch where one is done.
-void Trainer::Session::next_batch(std::vector<std::vector<size_t>>& batches) {
-  if (batches_epoch_ != state_.epoch) {
-    batches_ = epoch_batches(train_text_, config_.training.batch_tokens, static_cast<uint64_t>(config_.training.seed),
-                             state_.epoch);
-    batches_epoch_ = state_.epoch;
-  }
-  batches.push_back(batches_[static_cast<size_t>(state_.batch)]);
-  if (++state_.batch == static_cast<int64_t>(batches_.size())) {
-    state_.batch = 0;
-    ++state_.epoch;
-  }
+// The next batch; the cursor goes on behind it.
+PreparedBatch Trainer::Session::next_batch() {
+  const Trace::Span span(trace_.get(), "data");
+  PreparedBatch batch = batches_->next();
+  state_.epoch = batch.next.epoch;
+  state_.window = batch.next.window;
+  state_.batch = batch.next.batch;
+  epoch_done_ = batch.epoch_done;
+  return batch;
 }
 
 // False where the step was passed over: the cursor in the text moved, nothing else.
 bool Trainer::Session::train_step() {
   const Trace::Span span(trace_.get(), "step");
-  std::vector<std::vector<size_t>> batches;
-  while (static_cast<int64_t>(batches.size()) < config_.training.accumulate_batches) next_batch(batches);
+  std::vector<PreparedBatch> batches;
+  while (static_cast<int64_t>(batches.size()) < config_.training.accumulate_batches) batches.push_back(next_batch());
   int64_t step_tokens = 0;
-  for (const auto& batch : batches) step_tokens += count_target_tokens(train_text_, batch);
+  for (const auto& batch : batches) step_tokens += batch.target_tokens;
 
   const int64_t step = state_.step + 1;
   LossSum loss;
   for (size_t b = 0; b < batches.size(); ++b) {
-    const StepInput input{cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()),
-                          step_tokens,
+    const StepInput input{std::move(batches[b].pieces), step_tokens,
                           combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b)};
-    const LossSum part =
-        replicas_.accumulate_gradients(train_text_, input, config_.training.label_smoothing, trace_.get());
+    const LossSum part = replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace_.get());
     loss.sum += part.sum;
     loss.tokens += part.tokens;
-    for (const size_t pair : batches[b])
-      window_.source_tokens += static_cast<int64_t>(train_text_.source.length(pair)) + 1;
+    window_.source_tokens += batches[b].source_tokens;
   }
   {
     const Trace::Span update_span(trace_.get(), "optimizer");
@@ -406,8 +449,7 @@ void Trainer::Session::report_progress() {
   double done = static_cast<double>(state_.step) / static_cast<double>(training.max_steps);
   if (training.max_minutes > 0) done = std::max(done, seconds() / (training.max_minutes * 60));
   if (training.max_epochs > 0) {
-    const double epochs =
-        static_cast<double>(state_.epoch) + static_cast<double>(state_.batch) / static_cast<double>(batches_.size());
+    const double epochs = static_cast<double>(state_.epoch) + epoch_done_;
     done = std::max(done, epochs / static_cast<double>(training.max_epochs));
   }
   const double window_seconds = std::max(seconds_since(window_.start), 1e-9);

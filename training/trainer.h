@@ -22,6 +22,7 @@ enum class TrainingEnd { finished, stopped };
 /// Trains one experiment in a run folder, from the start or from its newest checkpoint:
 ///
 ///     config.yaml  tokenizer.model     the experiment, resolved; what was learned of the text's subwords
+///     cache/                           the tokenised text, see CorpusCache
 ///     checkpoints/step-000001000/ …    model folders with the optimizer's state, to resume from
 ///     best/                            the model folder that validated best
 ///     model/                           the finished model folder: the mean of the last checkpoints

@@ -7,6 +7,7 @@
 #include <transmute/tests/e2e/programs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <random>
@@ -66,6 +67,24 @@ class Training : public ::testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
+  // The folders of tokenised corpora in a cache.
+  static std::vector<std::string> corpora_in(const std::string& cache) {
+    std::vector<std::string> corpora;
+    for (const auto& name : names_in(cache))
+      if (std::filesystem::is_directory(cache + "/" + name)) corpora.push_back(cache + "/" + name);
+    return corpora;
+  }
+
+  // The training text `times` over, so that it takes a while to prepare.
+  void make_training_text_longer(int times) const {
+    for (const char* name : {"data/train.en", "data/train.de"}) {
+      const std::string text = read_text(folder_ / name);
+      std::string longer;
+      for (int i = 0; i < times; ++i) longer += text;
+      write_text(folder_ / name, longer);
+    }
+  }
+
   static std::unique_ptr<TemporaryFolder> corpus_;
   TemporaryFolder folder_;
   std::string config_;
@@ -76,8 +95,8 @@ TEST_F(Training, LeavesAModelCheckpointsMetricsAndALog) {
   const Outcome outcome = train("run");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_EQ(outcome.output, "") << "standard output is for results";
-  EXPECT_EQ(names_in(folder_ / "run"), (std::vector<std::string>{"checkpoints", "config.yaml", "metrics.jsonl", "model",
-                                                                 "tokenizer.model", "train.log"}));
+  EXPECT_EQ(names_in(folder_ / "run"), (std::vector<std::string>{"cache", "checkpoints", "config.yaml", "metrics.jsonl",
+                                                                 "model", "tokenizer.model", "train.log"}));
   EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
             (std::vector<std::string>{"step-000000010", "step-000000020", "step-000000030"}));
   EXPECT_EQ(names_in(folder_ / "run/model"),
@@ -92,6 +111,156 @@ TEST_F(Training, ResumeContinuesBitForBit) {
   ASSERT_EQ(second_half.exit_code, 0) << second_half.errors;
   EXPECT_THAT(second_half.errors, HasSubstr("resuming after step 17"));
   EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
+}
+
+TEST_F(Training, ResumesFromACheckpointOfTheFirstVersion) {
+  ASSERT_EQ(train("whole").exit_code, 0);
+  ASSERT_EQ(train("halved", {"training.max_steps=17"}).exit_code, 0);
+  const std::string state_path = folder_ / "halved/checkpoints/step-000000017/state.json";
+  std::string state = read_text(state_path);
+  const auto replace = [&](const std::string& old, const std::string& fresh) {
+    ASSERT_NE(state.find(old), std::string::npos) << state;
+    state.replace(state.find(old), old.size(), fresh);
+  };
+  replace("\"version\": 2", "\"version\": 1");
+  replace("\"window\": 0,", "");
+  write_text(state_path, state);
+  const Outcome second_half = train("halved", {"training.max_steps=30"});
+  ASSERT_EQ(second_half.exit_code, 0) << second_half.errors;
+  EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
+}
+
+TEST_F(Training, SampledSegmentationsResumeBitForBit) {
+  for (const char* algorithm : {"bpe", "unigram"}) {
+    SCOPED_TRACE(algorithm);
+    const auto run = [&](const std::string& name, int steps) {
+      return train(std::string(algorithm) + name,
+                   {std::string("tokenizer.algorithm=") + algorithm, "data.source_sampling=0.2",
+                    "data.target_sampling=0.2", "training.max_steps=" + std::to_string(steps)});
+    };
+    ASSERT_EQ(run("whole", 30).exit_code, 0);
+    ASSERT_EQ(run("halved", 17).exit_code, 0);
+    ASSERT_EQ(run("halved", 30).exit_code, 0);
+    const std::string whole = checkpoint_bytes(algorithm + std::string("whole"), "000000030");
+    EXPECT_EQ(checkpoint_bytes(algorithm + std::string("halved"), "000000030"), whole);
+    ASSERT_EQ(train(algorithm + std::string("plain"), {std::string("tokenizer.algorithm=") + algorithm}).exit_code, 0);
+    EXPECT_NE(checkpoint_bytes(algorithm + std::string("plain"), "000000030"), whole);
+  }
+}
+
+TEST_F(Training, LearnsTheSameWithAnyNumberOfPrefetchThreads) {
+  ASSERT_EQ(train("one").exit_code, 0);
+  for (const char* threads : {"0", "4"}) {
+    ASSERT_EQ(train(threads, {std::string("data.prefetch_threads=") + threads}).exit_code, 0);
+    EXPECT_EQ(checkpoint_bytes(threads, "000000030"), checkpoint_bytes("one", "000000030")) << threads;
+  }
+}
+
+TEST_F(Training, ARunKilledWhileItPreparesTheTextBeginsAgain) {
+  make_training_text_longer(300);
+  const std::vector<std::string> assignments = {"tokenizer.max_training_sentences=1000", "training.max_steps=3"};
+  ASSERT_EQ(train("whole", assignments).exit_code, 0);
+  int unfinished = 0;
+  for (int kills = 0; kills < 5; ++kills) {
+    std::filesystem::remove(folder_ / "run/cache/contents.json");  // it is written just before
+    const int code = stop(start("run", assignments), folder_ / "run/cache/contents.json",
+                          std::chrono::milliseconds(40 * kills), SIGKILL);
+    ASSERT_EQ(code, 128 + SIGKILL);
+    for (const auto& corpus : corpora_in(folder_ / "run/cache"))
+      unfinished += corpus.find(".partial") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(unfinished, 0);
+  const Outcome outcome = train("run", assignments);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(checkpoint_bytes("run", "000000003"), checkpoint_bytes("whole", "000000003"));
+  EXPECT_EQ(corpora_in(folder_ / "run/cache").size(), 1U) << "nothing unfinished stays";
+}
+
+TEST_F(Training, TokenizesAgainWithAnotherTokenizer) {
+  ASSERT_EQ(train("run", {"training.max_steps=10"}).exit_code, 0);
+  ASSERT_EQ(train("other", {"training.max_steps=1", "tokenizer.algorithm=bpe"}).exit_code, 0);
+  const auto before = corpora_in(folder_ / "run/cache");
+  EXPECT_EQ(train("run", {"training.max_steps=11"}).errors.find("tokenising"), std::string::npos);
+  EXPECT_EQ(corpora_in(folder_ / "run/cache"), before);
+  std::filesystem::copy_file(folder_ / "other/tokenizer.model", folder_ / "run/tokenizer.model",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Outcome outcome = train("run", {"training.max_steps=12"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("tokenising"));
+  EXPECT_NE(corpora_in(folder_ / "run/cache"), before);
+  EXPECT_EQ(corpora_in(folder_ / "run/cache").size(), 1U) << "what is of no use is removed";
+}
+
+TEST_F(Training, NamesADamagedShardAndMakesACutOffOneAgain) {
+  ASSERT_EQ(train("run", {"training.max_steps=10"}).exit_code, 0);
+  const std::string shard = corpora_in(folder_ / "run/cache").front() + "/00000.tokens";
+  const std::string whole = read_text(shard);
+  std::string damaged = whole;
+  damaged[whole.size() / 2] ^= 1;
+  write_text(shard, damaged);
+  const Outcome refused = train("run", {"training.max_steps=20"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr(shard + ": damaged"), HasSubstr("remove the folder")));
+  write_text(shard, whole.substr(0, whole.size() / 2));
+  const Outcome again = train("run", {"training.max_steps=20"});
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_THAT(again.errors, AllOf(HasSubstr(shard + ": damaged"), HasSubstr("tokenised again")));
+  EXPECT_EQ(read_text(shard), whole);
+}
+
+TEST_F(Training, TwoRunsShareACacheThatBothNeed) {
+  make_training_text_longer(100);
+  const std::vector<std::string> assignments = {"tokenizer.max_training_sentences=1000", "training.max_steps=2",
+                                                "data.cache_folder=" + (folder_ / "cache")};
+  const pid_t first = start("first", assignments);
+  const Outcome second = train("second", assignments);
+  int status = 0;
+  waitpid(first, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(second.exit_code, 0) << second.errors;
+  EXPECT_EQ(corpora_in(folder_ / "cache").size(), 1U);
+  EXPECT_EQ(checkpoint_bytes("first", "000000002"), checkpoint_bytes("second", "000000002"));
+}
+
+TEST_F(Training, AFullDiskWhileTheTextIsPreparedIsAnError) {
+  make_training_text_longer(300);
+  const std::string disk = folder_ / "disk";
+  std::filesystem::create_directory(disk);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "only root can make a small disk";
+  const std::vector<std::string> assignments = {"tokenizer.max_training_sentences=1000", "training.max_steps=2",
+                                                "data.cache_folder=" + disk + "/cache"};
+  const Outcome full = train("run", assignments);
+  const auto left = corpora_in(disk + "/cache");
+  EXPECT_EQ(mount("tmpfs", disk.c_str(), "tmpfs", MS_REMOUNT, "size=100m"), 0);
+  const Outcome again = train("run", assignments);
+  EXPECT_EQ(umount(disk.c_str()), 0);
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(full.errors, AllOf(HasSubstr(disk + "/cache/train.en-"), HasSubstr("No space left on device"),
+                                 HasSubstr("free some space")));
+  EXPECT_TRUE(left.empty());
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+}
+
+TEST_F(Training, WeighsCorpora) {
+  const std::vector<std::string> files = {"data.train_source=[train.en, valid.en]",
+                                          "data.train_target=[train.de, valid.de]", "training.max_epochs=1",
+                                          "training.max_steps=1000"};
+  const auto tokens_of_an_epoch = [&](const std::string& run, const std::string& weights) {
+    std::vector<std::string> assignments = files;
+    assignments.push_back("data.train_weights=" + weights);
+    const Outcome outcome = train(run, assignments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    const std::string log = outcome.errors;
+    const size_t begin = log.find('(', log.find("finished after step")) + 1;
+    std::string digits = log.substr(begin, log.find(' ', begin) - begin);
+    digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
+    return std::stol(digits);
+  };
+  const long both = tokens_of_an_epoch("both", "[]"), first = tokens_of_an_epoch("first", "[1, 0]");
+  EXPECT_EQ(tokens_of_an_epoch("thrice", "[1, 3]"), first + 3 * (both - first));
+  const Outcome refused = train("bad", {"data.train_weights=[1, 2]"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("data.train_weights has 2 numbers for 1 pairs of files"));
 }
 
 TEST_F(Training, WritesAProfileThatATraceViewerOpens) {

@@ -24,6 +24,8 @@
 #include <vector>
 
 #include <transmute/common/files.h>
+#include <transmute/common/hash.h>
+#include <transmute/common/mapped_file.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
@@ -386,6 +388,49 @@ TEST(EnsureWritableFolder, RefusesAFileInItsWay) {
   for (const char* name : {"file", "file/below"})
     EXPECT_THAT(message_of<std::runtime_error>([&] { ensure_writable_folder(folder / name); }),
                 StartsWith(folder / name));
+}
+
+// Values that the publications of XXH64 and its bindings give.
+TEST(HashBytes, IsXxh64) {
+  const auto hash = [](const std::string& text, uint64_t seed = 0) {
+    return hash_bytes(text.data(), text.size(), seed);
+  };
+  EXPECT_EQ(hash(""), 0xef46db3751d8e999u);
+  EXPECT_EQ(hash("a"), 0xd24ec4f1a98c6e5bu);
+  EXPECT_EQ(hash("abc"), 0x44bc2cf5ad770999u);
+  EXPECT_EQ(hash("xxhash"), 0x32dd38952c4bc720u);
+  EXPECT_EQ(hash("xxhash", 20141025), 0xb559b98d844e0635u);
+  EXPECT_EQ(hash("Nobody inspects the spammish repetition"), 0xfbcea83c8a378bf1u);
+}
+
+TEST(HashFile, SeesEveryByte) {
+  const TemporaryFolder folder;
+  std::string content((1 << 20) + 100, 'x');
+  write_text(folder / "file", content);
+  const uint64_t hash = hash_file(folder / "file");
+  EXPECT_EQ(hash_file(folder / "file"), hash);
+  for (const size_t place : {size_t{0}, size_t{1} << 20, content.size() - 1}) {
+    std::string other = content;
+    other[place] = 'y';
+    write_text(folder / "file", other);
+    EXPECT_NE(hash_file(folder / "file"), hash) << place;
+  }
+  EXPECT_THAT(message_of<std::runtime_error>([&] { hash_file(folder / "none"); }), StartsWith(folder / "none"));
+}
+
+TEST(MappedFile, HoldsTheContentAlsoAfterItsRelease) {
+  const TemporaryFolder folder;
+  const std::string content(10'000, 'x');
+  write_text(folder / "file", content);
+  write_text(folder / "empty", "");
+  const MappedFile file(folder / "file");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(file.data()), file.size()), content);
+    file.release();
+    file.will_need(5000, 3000);
+  }
+  EXPECT_EQ(MappedFile(folder / "empty").size(), 0u);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { MappedFile(folder / "none"); }), StartsWith(folder / "none"));
 }
 
 TEST(MixBits, IsSplitMix64) {

@@ -183,6 +183,21 @@ TEST_F(ConfigSchemaTest, RefusesValuesOfAnotherType) {
   EXPECT_THAT(settings.files, ElementsAre("a", "b"));
 }
 
+TEST_F(ConfigSchemaTest, ReadsListsOfNumbers) {
+  std::vector<double> weights;
+  schema.add("weights", &weights, "how often");
+  read("training: {weights: [1, 0.5, 2e3]}\n");
+  EXPECT_THAT(weights, ElementsAre(1, 0.5, 2000));
+  read("training: {weights: 3}\n");
+  EXPECT_THAT(weights, ElementsAre(3));
+  for (const char* value : {"[a]", "['1']", "[1, [2]]", "{a: 1}", "one"})
+    EXPECT_THAT(refusal_of(std::string("training:\n  weights: ") + value + "\n"),
+                StartsWith(":2: \"training.weights\" needs a list of numbers"))
+        << value;
+  EXPECT_THAT(refusal_of("training:\n  weights: [nan]\n"), StartsWith(":2: "));
+  EXPECT_THAT(weights, ElementsAre(3));
+}
+
 TEST_F(ConfigSchemaTest, RefusesQuotedNumbersAndSwitches) {
   for (const char* line : {"num_heads: \"4\"", "num_heads: '4'", "dropout: '0.1'", "tied: 'true'", "tied: \"false\""})
     EXPECT_THAT(refusal_of(std::string("model:\n  ") + line + "\n"), StartsWith(":2: \"model.")) << line;

@@ -394,6 +394,7 @@ class Checkpoints : public ::testing::Test {
     TrainState state;
     state.step = step;
     state.epoch = 2;
+    state.window = 4;
     state.batch = 17;
     state.target_tokens = 5'000'000'000;
     state.seconds = 0.1 + 0.2;
@@ -430,6 +431,7 @@ TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   const TrainState found = store.restore(restored.transformer, restored.optimizer);
   EXPECT_EQ(found.step, 123);
   EXPECT_EQ(found.epoch, 2);
+  EXPECT_EQ(found.window, 4);
   EXPECT_EQ(found.batch, 17);
   EXPECT_EQ(found.target_tokens, 5'000'000'000);
   EXPECT_EQ(found.seconds, 0.1 + 0.2);
@@ -526,10 +528,21 @@ TEST_F(Checkpoints, NameTheDamagedFileAndTheRemedy) {
   write_text(newest + "/state.json", R"({"version": 1, "step": "two"})");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("state.json"), HasSubstr("damaged")));
   write_text(newest + "/state.json", R"({"version": 99, "step": 2})");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("version 99"), HasSubstr("reads version 1")));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("version 99"), HasSubstr("reads version 2")));
 
   fs::remove_all(newest);  // the remedy
   EXPECT_EQ(store.restore(training.transformer, training.optimizer).step, 1);
+}
+
+TEST_F(Checkpoints, OfTheFirstVersionSayThatTheyHaveNoWindows) {
+  Training training(tokenizer, 1);
+  save(training, 7);
+  write_text(path + "/step-000000007/state.json",
+             R"({"version": 1, "step": 7, "epoch": 2, "batch": 17, "target_tokens": 5, "seconds": 1.5})");
+  const TrainState found = store.restore(training.transformer, training.optimizer);
+  EXPECT_EQ(found.step, 7);
+  EXPECT_EQ(found.window, -1);
+  EXPECT_EQ(found.batch, 17);
 }
 
 TEST_F(Checkpoints, OfAnotherModelAreRefused) {

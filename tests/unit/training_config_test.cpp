@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <regex>
 #include <set>
 #include <stdexcept>
@@ -48,6 +49,17 @@ TEST(TrainingConfig, NeedsATargetForEachSource) {
               AllOf(HasSubstr("data.valid_source names 0 files"), HasSubstr("data.valid_target 1")));
 }
 
+TEST(TrainingConfig, NeedsAWeightForEachCorpus) {
+  TrainingConfig config = sound_config();
+  config.data.train_weights = {0.5, 2};
+  EXPECT_NO_THROW(config.check());
+  for (const std::vector<double>& weights :
+       std::vector<std::vector<double>>{{1}, {1, 1, 1}, {1, -1}, {0, 0}, {1, NAN}}) {
+    config.data.train_weights = weights;
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("data.train_weights"));
+  }
+}
+
 TEST(TrainingConfig, AveragesNoMoreCheckpointsThanItKeeps) {
   TrainingConfig config = sound_config();
   config.training.keep_checkpoints = 3;
@@ -85,7 +97,7 @@ TEST(TrainingConfig, DocumentsEveryKey) {
 // Some other value that the key may have.
 std::string another_value(ConfigSchema& schema, const std::string& name, const std::string& value) {
   if (value == "true" || value == "false") return value == "true" ? "false" : "true";
-  if (value.front() == '[') return "[\"another\"]";
+  if (value.front() == '[') return name == "data.train_weights" ? "[7]" : "[\"another\"]";
   if (value.front() == '"') return "\"another\"";
   for (const char* number : {"7", "0.7"}) {
     try {
@@ -127,6 +139,7 @@ TEST(TrainingConfig, ComesBackFromItsYaml) {
   config.training.adam_epsilon = 1e-9;
   config.training.learning_rate_scale = 1.0 / 3;
   config.validation.length_alpha = 0;
+  config.data.train_weights = {0.1, 2};
   ConfigSchema schema;
   config.declare(schema);
   const TemporaryFolder folder;
@@ -138,6 +151,7 @@ TEST(TrainingConfig, ComesBackFromItsYaml) {
   EXPECT_EQ(other.to_yaml(), schema.to_yaml());
   EXPECT_EQ(again.training.learning_rate_scale, 1.0 / 3);
   EXPECT_EQ(again.data.train_source, config.data.train_source);
+  EXPECT_EQ(again.data.train_weights, config.data.train_weights);
 }
 
 // Section 5 and 6.1, and the base model of Table 3.

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// XXH64 (Collet, github.com/Cyan4973/xxHash): tells contents apart at the speed of memory. No protection against
+/// those who forge.
+uint64_t hash_bytes(const void* bytes, size_t count, uint64_t seed = 0);
+
+/// Of a file's content, read in blocks.
+/// @throws std::runtime_error naming the file that cannot be read.
+uint64_t hash_file(const std::string& path);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,168 @@
+#include <transmute/training/corpus_cache.h>
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <transmute/common/files.h>
+#include <transmute/common/hash.h>
+#include <transmute/common/progress.h>
+#include <transmute/common/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kLockFile = "lock";
+constexpr const char* kContentsFile = "contents.json";
+// Part of each corpus' key: another one where the same text would be tokenised or stored otherwise.
+constexpr uint64_t kCorpusVersion = 1;
+
+// Keeps other processes out while it lives. A process that dies leaves no lock behind.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) {
+    const std::string path = path_in(folder, kLockFile);
+    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int failed = fd_ < 0 ? -1 : ::flock(fd_, LOCK_EX | LOCK_NB);
+    if (fd_ >= 0 && failed != 0 && errno == EWOULDBLOCK) {
+      spdlog::info("waiting for another process that prepares text in {}", folder);
+      do {
+        failed = ::flock(fd_, LOCK_EX);
+      } while (failed != 0 && errno == EINTR);
+    }
+    if (failed == 0) return;
+    const std::string reason = std::strerror(errno);
+    if (fd_ >= 0) ::close(fd_);
+    throw std::runtime_error(fmt::format(
+        "{}: cannot be locked: {}; set data.cache_folder to a folder whose file system has locks", path, reason));
+  }
+  ~FolderLock() { ::close(fd_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+// What is known of the text files. Lost or damaged, it is found out again.
+Json read_contents(const std::string& folder) {
+  const std::string path = path_in(folder, kContentsFile);
+  if (!fs::exists(path)) return Json::object();
+  const Json contents = Json::parse(read_file(path), nullptr, false);
+  return contents.is_object() ? contents : Json::object();
+}
+
+uint64_t key_of(uint64_t source, uint64_t target, const Tokenizer& tokenizer, const LengthLimits& limits) {
+  const auto hash = [](const SubwordModel& model) {
+    return hash_bytes(model.serialized().data(), model.serialized().size());
+  };
+  return combine_keys(kCorpusVersion, source, target, hash(tokenizer.source()), hash(tokenizer.target()),
+                      limits.source_tokens, limits.target_tokens);
+}
+
+int token_bytes_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
+  constexpr int64_t kLimit = 1 << 16;
+  const bool small = tokenizer.source().size() <= kLimit && tokenizer.target().size() <= kLimit &&
+                     limits.source_tokens < kLimit && limits.target_tokens < kLimit;
+  return small ? 2 : 4;
+}
+
+}  // namespace
+
+CorpusCache::CorpusCache(std::string folder) : folder_(std::move(folder)) {}
+
+std::shared_ptr<const TokenShards> CorpusCache::open(const std::string& source, const std::string& target,
+                                                     const Tokenizer& tokenizer, const LengthLimits& limits,
+                                                     WorkerCrew& workers) {
+  ensure_writable_folder(folder_);
+  const FolderLock lock(folder_);
+  const uint64_t key = key_of(content_of(source), content_of(target), tokenizer, limits);
+  const std::string corpus = path_in(folder_, fmt::format("{}-{:016x}", fs::path(source).filename().string(), key));
+  opened_.insert(corpus);
+  if (fs::exists(corpus)) {
+    try {
+      return std::make_shared<TokenShards>(corpus, key);
+    } catch (const DamagedShards& error) {
+      spdlog::warn("{}: the text is tokenised again", error.what());
+    }
+  }
+  make(corpus, source, target, tokenizer, limits, workers, key);
+  return std::make_shared<TokenShards>(corpus, key);
+}
+
+void CorpusCache::make(const std::string& folder, const std::string& source, const std::string& target,
+                       const Tokenizer& tokenizer, const LengthLimits& limits, WorkerCrew& workers,
+                       uint64_t key) const {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  spdlog::info("tokenising {} and {}", source, target);
+  write_folder_atomically(folder, [&](const std::string& partial) {
+    ShardOptions options;
+    options.key = key;
+    options.token_bytes = token_bytes_of(tokenizer, limits);
+    ShardWriter writer(partial, options);
+    const LeftOut left_out =
+        tokenize_files(source, target, tokenizer, limits, workers, [&](const Ids& source_ids, const Ids& target_ids) {
+          writer.add(source_ids, target_ids);
+          if (writer.pairs() % options.pairs_per_shard == 0)
+            spdlog::info("{} pairs are tokenised", format_count(static_cast<int64_t>(writer.pairs())));
+        });
+    writer.finish(left_out);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());
+    spdlog::info("tokenised {} pairs in {:.1f} s ({} pairs/s)", format_count(static_cast<int64_t>(lines)), seconds,
+                 format_count(static_cast<int64_t>(lines / seconds)));
+  });
+}
+
+// Reads a file only where size or time have changed since its hash was taken.
+uint64_t CorpusCache::content_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  if (S_ISDIR(status.st_mode)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
+  const Json now{{"bytes", status.st_size},
+                 {"seconds", status.st_mtim.tv_sec},
+                 {"nanoseconds", status.st_mtim.tv_nsec},
+                 {"inode", status.st_ino}};
+  const std::string name = fs::absolute(path).lexically_normal().string();
+  Json contents = read_contents(folder_);
+  const Json& known = contents[name];
+  if (known.is_object() && known.value("file", Json()) == now && known.contains("hash") &&
+      known["hash"].is_number_unsigned())
+    return known["hash"];
+  const uint64_t hash = hash_file(path);
+  contents[name] = {{"file", now}, {"hash", hash}};
+  write_file_atomically(path_in(folder_, kContentsFile), contents.dump(2) + "\n");
+  return hash;
+}
+
+void CorpusCache::remove_others() {
+  const FolderLock lock(folder_);
+  static const std::regex kCorpus(".*-[0-9a-f]{16}(\\.partial)?");
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (!std::regex_match(entry.path().filename().string(), kCorpus) || opened_.count(entry.path().string()) > 0)
+      continue;
+    spdlog::info("removing {}, which was made from another text or with another tokenizer", entry.path().string());
+    fs::remove_all(entry.path());
+  }
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,152 @@
+#include <transmute/training/training_text.h>
+
+#include <transmute/common/hash.h>
+#include <transmute/common/random.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+TrainingText::TrainingText(std::vector<Corpus> corpora) : corpora_(std::move(corpora)) {}
+
+void TrainingText::sample_subwords(const Tokenizer& tokenizer, const SamplingOptions& options,
+                                   const LengthLimits& limits) {
+  sampling_ = options;
+  limits_ = limits;
+  if (options.source_alpha > 0) source_sampler_ = std::make_shared<SubwordSampler>(tokenizer.source());
+  if (options.target_alpha > 0) target_sampler_ = std::make_shared<SubwordSampler>(tokenizer.target());
+}
+
+size_t TrainingText::size() const {
+  size_t pairs = 0;
+  for (const auto& corpus : corpora_) pairs += corpus.shards->size();
+  return pairs;
+}
+
+TextCounts TrainingText::counts() const {
+  TextCounts sum;
+  for (const auto& corpus : corpora_) {
+    const TextCounts& counts = corpus.shards->counts();
+    sum.source_tokens += counts.source_tokens;
+    sum.target_tokens += counts.target_tokens;
+    sum.left_out.add(counts.left_out);
+  }
+  return sum;
+}
+
+uint64_t TrainingText::fingerprint() const {
+  const auto bits = [](double value) { return hash_bytes(&value, sizeof(value)); };
+  uint64_t hash = combine_keys(bits(sampling_.source_alpha), bits(sampling_.target_alpha));
+  for (const auto& corpus : corpora_) hash = combine_keys(hash, corpus.shards->key(), bits(corpus.weight));
+  return hash;
+}
+
+int64_t TrainingText::windows() const {
+  return Epoch(*this, 1, 0, 0).windows();
+}
+
+ParallelText TextWindow::gather(const std::vector<size_t>& pairs) const {
+  ParallelText text;
+  for (const size_t pair : pairs) {
+    if (sampled_) {
+      text.source.add(sampled_->source.data(pair), sampled_->source.length(pair));
+      text.target.add(sampled_->target.data(pair), sampled_->target.length(pair));
+    } else {
+      places_[pair].shards->copy(places_[pair].pair, text);
+    }
+  }
+  return text;
+}
+
+Epoch::Epoch(const TrainingText& text, int64_t batch_tokens, uint64_t seed, int64_t epoch)
+    : text_(text), batch_tokens_(batch_tokens), seed_(seed), epoch_(epoch) {
+  for (size_t corpus = 0; corpus < text.corpora_.size(); ++corpus) {
+    const auto& [shards, weight] = text.corpora_[corpus];
+    for (uint64_t pass = 0; static_cast<double>(pass) < weight; ++pass) {
+      passes_.push_back({shards.get(), std::min(1.0, weight - static_cast<double>(pass)), corpus, pass, blocks_});
+      blocks_ += shards->blocks();
+    }
+  }
+  windows_ = static_cast<int64_t>(std::max<size_t>(1, (blocks_ + kWindowBlocks - 1) / kWindowBlocks));
+  if (windows_ == 1) return;
+  order_.resize(blocks_);
+  std::iota(order_.begin(), order_.end(), uint32_t{0});
+  shuffle(order_, epoch_key(EpochDraw::blocks, seed, epoch));
+}
+
+const Epoch::Pass& Epoch::pass_of(size_t block) const {
+  const auto after = std::upper_bound(passes_.begin(), passes_.end(), block,
+                                      [](size_t number, const Pass& pass) { return number < pass.first_block; });
+  return *(after - 1);
+}
+
+bool Epoch::takes_part(const Pass& pass, size_t pair) const {
+  if (pass.share >= 1) return true;
+  const uint64_t drawn = combine_keys(epoch_key(EpochDraw::shares, seed_, epoch_), pass.corpus, pair);
+  return static_cast<double>(drawn >> 11) * 0x1p-53 < pass.share;
+}
+
+std::vector<size_t> Epoch::blocks_of(int64_t window) const {
+  const auto boundary = [&](int64_t number) {
+    return blocks_ * static_cast<size_t>(number) / static_cast<size_t>(windows_);
+  };
+  std::vector<size_t> blocks;
+  for (size_t i = boundary(window); i < boundary(window + 1); ++i) blocks.push_back(order_.empty() ? i : order_[i]);
+  return blocks;
+}
+
+// Adds a pair with the segmentation that it has in this epoch and pass.
+void Epoch::add_sampled(const Pass& pass, size_t number, const MappedPair& pair, TextWindow& window) const {
+  ParallelText kept;
+  pass.shards->copy(pair, kept);
+  const uint64_t key = combine_keys(epoch_key(EpochDraw::subwords, seed_, epoch_), pass.corpus, pass.pass, number);
+  const auto draw = [&](const SubwordSampler* sampler, const TokenLists& lists, double alpha, int64_t limit,
+                        uint64_t side) {
+    Ids ids(lists.data(0), lists.data(0) + lists.length(0));
+    if (sampler == nullptr) return ids;
+    Ids drawn = sampler->sample(ids, alpha, combine_keys(key, side));
+    return static_cast<int64_t>(drawn.size()) <= limit ? drawn : ids;
+  };
+  const Ids source =
+      draw(text_.source_sampler_.get(), kept.source, text_.sampling_.source_alpha, text_.limits_.source_tokens, 0);
+  const Ids target =
+      draw(text_.target_sampler_.get(), kept.target, text_.sampling_.target_alpha, text_.limits_.target_tokens, 1);
+  window.sampled_->source.add(source);
+  window.sampled_->target.add(target);
+  window.lengths_.push_back({static_cast<int64_t>(source.size()), static_cast<int64_t>(target.size())});
+}
+
+TextWindow Epoch::window(int64_t number) const {
+  const std::vector<size_t> blocks = blocks_of(number);
+  for (const auto& corpus : text_.corpora_) corpus.shards->release();  // what former windows have read
+  for (const size_t block : blocks) pass_of(block).shards->will_need(block - pass_of(block).first_block);
+
+  TextWindow window;
+  if (text_.source_sampler_ || text_.target_sampler_) window.sampled_.emplace();
+  std::vector<MappedPair> pairs;
+  for (const size_t block : blocks) {
+    const Pass& pass = pass_of(block);
+    const size_t first = (block - pass.first_block) * kBlockPairs;
+    pairs.clear();
+    pass.shards->read_block(block - pass.first_block, pairs);
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      if (!takes_part(pass, first + i)) continue;
+      if (window.sampled_) {
+        add_sampled(pass, first + i, pairs[i], window);
+      } else {
+        window.places_.push_back({pairs[i], pass.shards});
+        window.lengths_.push_back({pairs[i].source_length, pairs[i].target_length});
+      }
+    }
+  }
+  window.batches_ = shuffled_batches(window.lengths_, batch_tokens_, epoch_key(EpochDraw::pairs, seed_, epoch_, number),
+                                     epoch_key(EpochDraw::batches, seed_, epoch_, number));
+  return window;
+}
+
+}  // namespace v0
+}  // namespace transmute
