@@ -23,29 +23,37 @@ constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "state.json";
 constexpr int kStateVersion = 1;
 
+}  // namespace
+
 std::string to_json(const TrainState& state) {
   Json json{{"version", kStateVersion},
             {"step", state.step},
             {"epoch", state.epoch},
             {"batch", state.batch},
             {"target_tokens", state.target_tokens},
-            {"seconds", state.seconds}};
+            {"seconds", state.seconds},
+            {"batches_per_step", state.batches_per_step}};
   if (state.best_score)
     json["best"] = {
         {"metric", state.metric}, {"score", *state.best_score}, {"validations_since", state.validations_since_best}};
   return json.dump(2) + "\n";
 }
 
-TrainState from_json(const std::string& path) {
+TrainState state_from_json(const std::string& text, const std::string& path) {
   try {
-    const Json json = Json::parse(read_file(path));
+    const Json json = Json::parse(text);
     const int version = json.at("version").get<int>();
     if (version != kStateVersion)
       throw std::runtime_error(
           fmt::format("{}: has version {}, this build reads version {}; go on with the transmute that wrote it", path,
                       version, kStateVersion));
-    TrainState state{
-        json.at("step"), json.at("epoch"), json.at("batch"), json.at("target_tokens"), json.at("seconds"), {}, {}, 0};
+    TrainState state;
+    state.step = json.at("step");
+    state.epoch = json.at("epoch");
+    state.batch = json.at("batch");
+    state.target_tokens = json.at("target_tokens");
+    state.seconds = json.at("seconds");
+    state.batches_per_step = json.value("batches_per_step", int64_t{0});
     if (json.contains("best")) {
       const Json& best = json["best"];
       state.metric = best.at("metric");
@@ -57,8 +65,6 @@ TrainState from_json(const std::string& path) {
     throw std::runtime_error(fmt::format("{}: damaged ({})", path, error.what()));
   }
 }
-
-}  // namespace
 
 CheckpointStore::CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
 
@@ -92,7 +98,8 @@ TrainState CheckpointStore::restore(Transformer& transformer, Adam& optimizer) c
   if (paths.empty()) return {};
   const std::string& newest = paths.back();
   try {
-    const TrainState state = from_json(path_in(newest, kStateFile));
+    const std::string state_file = path_in(newest, kStateFile);
+    const TrainState state = state_from_json(read_file(state_file), state_file);
     const std::string weights = path_in(newest, kWeightsFile);
     const std::string moments = path_in(newest, kOptimizerFile);
     assign_parameters(transformer, read_tensor_file(weights), weights);

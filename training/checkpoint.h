@@ -22,7 +22,13 @@ struct TrainState {
   std::string metric;                ///< of best_score
   std::optional<double> best_score;  ///< the higher the better
   int64_t validations_since_best = 0;
+  int64_t batches_per_step = 0;  ///< of the last step: accumulated ones times processes; 0: not known
 };
+
+/// As a checkpoint keeps it.
+std::string to_json(const TrainState& state);
+/// @throws std::runtime_error naming `path`, where the text is damaged or of another version.
+TrainState state_from_json(const std::string& text, const std::string& path);
 
 /// The checkpoints of a run: model folders that also hold the optimizer and the TrainState, named by step.
 class CheckpointStore {

@@ -2,15 +2,18 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
+#include <torch/cuda.h>
 #include <torch/version.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
+#include <transmute/model/kernels/simd.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/metrics_log.h>
+#include <transmute/training/process_group.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/schedule.h>
 #include <transmute/translation/bleu.h>
@@ -26,6 +29,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 namespace transmute {
 inline namespace v0 {
@@ -83,7 +87,7 @@ Precision resolve(Precision precision, torch::Device device) {
 bool is_fixed_for_a_run(const std::string& key) {
   for (const char* prefix : {"model.", "tokenizer.", "data."})
     if (key.rfind(prefix, 0) == 0) return true;
-  return key == "training.seed" || key == "training.batch_tokens" || key == "training.accumulate_batches";
+  return key == "training.seed" || key == "training.batch_tokens";
 }
 
 void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& now) {
@@ -105,13 +109,30 @@ void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& 
   }
 }
 
+// Of this process: "cuda" and "auto" are the GPU that has this rank's number.
+torch::Device device_of(const TrainerOptions& options) {
+  const torch::Device device = parse_device(options.device);
+  if (!device.is_cuda() || options.ranks.size == 1 || options.device.find(':') != std::string::npos) return device;
+  const int index = options.ranks.local_rank % static_cast<int>(torch::cuda::device_count());
+  return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+// Ranks of one machine share its cores, unless their launcher has dealt them out.
+int workers_of(const TrainerOptions& options, torch::Device device) {
+  const int workers = worker_count(options.threads, device);
+  const bool has_all_cores = available_cores() == static_cast<int>(std::thread::hardware_concurrency());
+  if (options.threads > 0 || !has_all_cores) return workers;
+  return std::max(1, workers / options.ranks.local_size);
+}
+
 }  // namespace
 
 // Everything that lives as long as the training does.
 class Trainer::Session {
  public:
-  Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options);
-  TrainingEnd run(const std::function<bool()>& should_stop);
+  Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
+          ProcessGroup& group);
+  int run(const std::function<int()>& stop_signal);
 
  private:
   // Sums since the last line of metrics.
@@ -123,20 +144,28 @@ class Trainer::Session {
 
   void prepare_run_folder();
   Tokenizer prepare_tokenizer();
+  Tokenizer tokenizer_of_first_rank();
   LoadedText load_text(const TextFiles& files, const char* name);
   Transformer make_transformer();
+  void check_ranks_fit();
+  void restore();
+  void share_state();
+  void check_weights_equal();
   void report_start() const;
 
   bool reached_end() const;
   bool out_of_patience() const;
   double learning_rate_of(int64_t step) const;
+  int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
   void pass_over(int64_t step, double loss, const std::vector<std::vector<torch::Tensor>>& gradients);
-  bool train_step();
+  bool train_step(const std::function<int()>& stop_signal);
+  LossSum exchange(const LossSum& own, const std::function<int()>& stop_signal);
   double seconds() const { return state_.seconds + seconds_since(started_); }
   void next_batch(std::vector<std::vector<size_t>>& batches);
   void report_progress();
   void write_metrics();
   void validate();
+  void score_and_keep_best();
   TranslatedText translate_validation_text();
   bool is_best(ValidationMetric metric, double score);
   void save_checkpoint();
@@ -148,6 +177,7 @@ class Trainer::Session {
   TrainingConfig config_;
   std::string config_yaml_;
   TrainerOptions options_;
+  ProcessGroup& group_;
   torch::Device device_;
   Precision precision_;  // never automatic
   WorkerCrew workers_;
@@ -165,35 +195,47 @@ class Trainer::Session {
   std::vector<std::vector<size_t>> batches_;  // of the present epoch
   int64_t batches_epoch_ = -1;
   Clock::time_point started_ = Clock::now();
+  double agreed_seconds_ = 0;  // rank 0's seconds() after the last step
+  int stopped_by_ = 0;         // the signal that reached any rank
   Window window_;
   double last_gradient_norm_ = 0;
-  int64_t skipped_steps_ = 0;  // in a row
+  int64_t skipped_steps_ = 0;       // in a row
+  int64_t step_source_tokens_ = 0;  // of the present step, of all ranks once they are exchanged
   int64_t saved_step_ = -1;
 
   std::unique_ptr<Trace> trace_;  // while profiling
   int64_t profiled_steps_ = 0;
 };
 
-Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options)
+Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
+                          ProcessGroup& group)
     : config_(config),
       config_yaml_(config_yaml),
       options_(options),
-      device_(parse_device(options.device)),
+      group_(group),
+      device_(device_of(options)),
       precision_(resolve(config.training.precision, device_)),
-      workers_(worker_count(options.threads, device_), run_operations_on_this_thread_only),
-      tokenizer_((prepare_run_folder(), prepare_tokenizer())),
+      workers_(workers_of(options, device_), run_operations_on_this_thread_only),
+      tokenizer_(tokenizer_of_first_rank()),
       train_text_(load_text(train_files(config.data), "training").text),
       replicas_(make_transformer(), device_, workers_, precision_),
       optimizer_(parameters_of(replicas_.transformer()),
                  {config.training.adam_beta1, config.training.adam_beta2, config.training.adam_epsilon,
                   config.training.clip_norm, config.training.weight_decay}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
-  if (!config_.data.valid_source.empty()) valid_text_ = load_text(valid_files(config_.data), "validation").text;
-  state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
+  check_ranks_fit();
+  if (!config_.data.valid_source.empty() && group_.is_first())
+    valid_text_ = load_text(valid_files(config_.data), "validation").text;
+  restore();
   optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
   saved_step_ = state_.step;
-  metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
-  if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
+  agreed_seconds_ = state_.seconds;
+  if (group_.is_first()) {
+    metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
+    if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
+  } else {
+    options_.profile.clear();
+  }
   report_start();
 }
 
@@ -219,9 +261,70 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
   return tokenizer;
 }
 
+// The run folder is rank 0's: on another machine there need be none.
+Tokenizer Trainer::Session::tokenizer_of_first_rank() {
+  std::optional<Tokenizer> own;
+  if (group_.is_first()) {
+    prepare_run_folder();
+    own = prepare_tokenizer();
+  }
+  const auto model_of_first = [&](const char* name, const SubwordModel* model) {
+    return std::make_shared<const SubwordModel>(group_.broadcast(model ? model->serialized() : std::string()), name);
+  };
+  const auto source = model_of_first("rank 0's source vocabulary", own ? &own->source() : nullptr);
+  if (group_.gather(own && own->shared() ? 1 : 0).front() == 1) return {source, source};
+  return {source, model_of_first("rank 0's target vocabulary", own ? &own->target() : nullptr)};
+}
+
+// What must be the same everywhere, or the ranks would train different networks, or one on different text.
+void Trainer::Session::check_ranks_fit() {
+  group_.check_equal(fingerprint_of(config_yaml_), "the config; give all ranks the same file and the same --set");
+  std::vector<int64_t> lengths;
+  for (size_t pair = 0; pair < train_text_.size(); ++pair) {
+    lengths.push_back(static_cast<int64_t>(train_text_.source.length(pair)));
+    lengths.push_back(static_cast<int64_t>(train_text_.target.length(pair)));
+  }
+  group_.check_equal(fingerprint_of({torch::tensor(lengths)}), "the training text; give all ranks the same files");
+  group_.check_equal(static_cast<uint64_t>(precision_), "whether it has bfloat16; set training.precision");
+  group_.check_equal(static_cast<uint64_t>(kernels::active_simd()),
+                     "the CPU's instruction set, which rounds differently; use machines of one kind");
+}
+
+// Rank 0's newest checkpoint, on all ranks.
+void Trainer::Session::restore() {
+  if (group_.is_first()) state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
+  share_state();
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, parameter] : parameters_of(replicas_.transformer())) {
+    torch::Tensor values = parameter.detach();
+    group_.broadcast(values);
+  }
+  const NamedTensors moments = optimizer_.state();
+  for (const auto& [name, moment] : moments) {
+    torch::Tensor values = moment;
+    group_.broadcast(values);
+  }
+  if (!group_.is_first()) optimizer_.restore(moments, state_.step, "rank 0's optimizer");
+}
+
+void Trainer::Session::share_state() {
+  const std::string shared = group_.broadcast(group_.is_first() ? to_json(state_) : std::string());
+  if (!group_.is_first()) state_ = state_from_json(shared, "rank 0's state");
+}
+
+void Trainer::Session::check_weights_equal() {
+  if (group_.size() == 1) return;
+  group_.check_equal(
+      fingerprint_of(replicas_.transformer()->parameters()),
+      fmt::format("its weights after step {}, which should never be; go on from the last checkpoint, and "
+                  "report the machine's memory as a suspect",
+                  state_.step));
+}
+
 LoadedText Trainer::Session::load_text(const TextFiles& files, const char* name) {
   const LengthLimits limits{config_.data.max_source_tokens, config_.data.max_target_tokens};
   LoadedText loaded = load_parallel_text(files, tokenizer_, limits, workers_);
+  if (!group_.is_first()) return loaded;
   spdlog::info("{} text: {} sentence pairs, {} source and {} target tokens", name,
                format_count(static_cast<int64_t>(loaded.text.size())),
                format_count(static_cast<int64_t>(loaded.text.source.total_tokens())),
@@ -242,16 +345,23 @@ Transformer Trainer::Session::make_transformer() {
 }
 
 void Trainer::Session::report_start() const {
+  if (!group_.is_first()) return;
   spdlog::info("LibTorch {}, device {}, {} workers, {} products, {} parameters", TORCH_VERSION, device_.str(),
                workers_.size(), precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
                format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_))));
+  if (group_.size() > 1)
+    spdlog::info("{} ranks ({}); a step has {} batches", group_.size(), options_.ranks.origin, batches_per_step());
   if (const std::string warning = slow_blas_warning(); !warning.empty() && device_.is_cpu()) spdlog::warn(warning);
   if (precision_ == Precision::bfloat16 && device_.is_cpu() && !cpu_has_bfloat16())
     spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
   if (state_.step > 0) spdlog::info("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1);
+  if (state_.batches_per_step > 0 && state_.batches_per_step != batches_per_step())
+    spdlog::warn("a step had {} batches and now has {}: ranks times training.accumulate_batches",
+                 state_.batches_per_step, batches_per_step());
 }
 
 void Trainer::Session::say(const std::string& text) {
+  if (!group_.is_first()) return;
   progress_.clear();
   spdlog::info(text);
 }
@@ -259,7 +369,7 @@ void Trainer::Session::say(const std::string& text) {
 bool Trainer::Session::reached_end() const {
   const TrainingOptions& training = config_.training;
   return state_.step >= training.max_steps || (training.max_epochs > 0 && state_.epoch >= training.max_epochs) ||
-         (training.max_minutes > 0 && seconds() >= training.max_minutes * 60) || out_of_patience();
+         (training.max_minutes > 0 && agreed_seconds_ >= training.max_minutes * 60) || out_of_patience();
 }
 
 bool Trainer::Session::out_of_patience() const {
@@ -273,25 +383,27 @@ double Trainer::Session::learning_rate_of(int64_t step) const {
              training.learning_rate, training.min_learning_rate, training.max_steps});
 }
 
-TrainingEnd Trainer::Session::run(const std::function<bool()>& should_stop) {
+int Trainer::Session::run(const std::function<int()>& stop_signal) {
   started_ = Clock::now();
   window_ = {};
   while (!reached_end()) {
     if (!options_.profile.empty()) profile_step();
-    const bool trained = train_step();
+    const bool trained = train_step(stop_signal);
     report_progress();
-    const bool stop = should_stop && should_stop();
+    const bool stop = stopped_by_ != 0;
     if (trained && state_.step % config_.training.log_every == 0) write_metrics();
     if (trained && state_.step % config_.validation.every == 0 && !stop) validate();
     if ((trained && state_.step % config_.training.checkpoint_every == 0) || stop) save_checkpoint();
     if (stop) {
       write_profile();
       say(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
-      return TrainingEnd::stopped;
+      group_.wait_for_all();
+      return stopped_by_;
     }
   }
   finish();
-  return TrainingEnd::finished;
+  group_.wait_for_all();
+  return 0;
 }
 
 // Before each step: traces steps from the one on that finds caches and memory warm, to a file that stays small enough
@@ -326,33 +438,55 @@ void Trainer::Session::next_batch(std::vector<std::vector<size_t>>& batches) {
   }
 }
 
+// What all ranks know after a step: the loss of all, the time of rank 0, and whether a signal asked any of them to
+// stop.
+LossSum Trainer::Session::exchange(const LossSum& own, const std::function<int()>& stop_signal) {
+  enum : size_t { kLoss, kTokens, kSourceTokens, kSeconds, kStop };  // and from kStop on one for each rank
+  std::vector<double> values(kStop + static_cast<size_t>(group_.size()));
+  values[kLoss] = own.sum;
+  values[kTokens] = static_cast<double>(own.tokens);
+  values[kSourceTokens] = static_cast<double>(step_source_tokens_);
+  values[kSeconds] = group_.is_first() ? seconds() : 0;
+  values[kStop + static_cast<size_t>(group_.rank())] = stop_signal ? stop_signal() : 0;
+  group_.sum(values);
+  agreed_seconds_ = values[kSeconds];
+  step_source_tokens_ = static_cast<int64_t>(values[kSourceTokens]);
+  for (size_t i = kStop; i < values.size() && stopped_by_ == 0; ++i) stopped_by_ = static_cast<int>(values[i]);
+  return {values[kLoss], static_cast<int64_t>(values[kTokens])};
+}
+
 // False where the step was passed over: the cursor in the text moved, nothing else.
-bool Trainer::Session::train_step() {
+bool Trainer::Session::train_step(const std::function<int()>& stop_signal) {
   const Trace::Span span(trace_.get(), "step");
   std::vector<std::vector<size_t>> batches;
-  while (static_cast<int64_t>(batches.size()) < config_.training.accumulate_batches) next_batch(batches);
+  while (static_cast<int64_t>(batches.size()) < batches_per_step()) next_batch(batches);
   int64_t step_tokens = 0;
   for (const auto& batch : batches) step_tokens += count_target_tokens(train_text_, batch);
 
   const int64_t step = state_.step + 1;
-  LossSum loss;
-  for (size_t b = 0; b < batches.size(); ++b) {
+  LossSum own;
+  step_source_tokens_ = 0;
+  for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += static_cast<size_t>(group_.size())) {
     const StepInput input{cut_into_pieces(train_text_, batches[b], config_.training.piece_tokens, workers_.size()),
                           step_tokens,
                           combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b)};
     const LossSum part =
         replicas_.accumulate_gradients(train_text_, input, config_.training.label_smoothing, trace_.get());
-    loss.sum += part.sum;
-    loss.tokens += part.tokens;
+    own.sum += part.sum;
+    own.tokens += part.tokens;
     for (const size_t pair : batches[b])
-      window_.source_tokens += static_cast<int64_t>(train_text_.source.length(pair)) + 1;
+      step_source_tokens_ += static_cast<int64_t>(train_text_.source.length(pair)) + 1;
   }
+  const LossSum loss = exchange(own, stop_signal);
   {
     const Trace::Span update_span(trace_.get(), "optimizer");
     const auto gradients = replicas_.gradients();
+    SumOverRanks sum_over_ranks;
+    if (group_.size() > 1) sum_over_ranks = [this](torch::Tensor& values) { group_.sum(values); };
     // A loss that is not finite must not touch the weights, though the gradient may look sound.
-    last_gradient_norm_ = std::isfinite(loss.sum) ? optimizer_.update(gradients, learning_rate_of(step), workers_)
-                                                  : std::numeric_limits<double>::quiet_NaN();
+    last_gradient_norm_ = std::isfinite(loss.sum)
+                              ? optimizer_.update(gradients, learning_rate_of(step), workers_, sum_over_ranks)
+                              : std::numeric_limits<double>::quiet_NaN();
     if (!std::isfinite(last_gradient_norm_)) {
       pass_over(step, loss.sum / static_cast<double>(loss.tokens), gradients);
       replicas_.clear_gradients();
@@ -363,8 +497,10 @@ bool Trainer::Session::train_step() {
   skipped_steps_ = 0;
   state_.step = step;
   state_.target_tokens += loss.tokens;
+  state_.batches_per_step = batches_per_step();
   window_.loss.sum += loss.sum;
   window_.loss.tokens += loss.tokens;
+  window_.source_tokens += step_source_tokens_;
   return true;
 }
 
@@ -382,7 +518,12 @@ void Trainer::Session::pass_over(int64_t step, double loss, const std::vector<st
     if (sound) continue;
     if (unsound++ == 0) first_gradient = parameters[p].first;
   }
+  std::vector<size_t> elsewhere;  // ranks
+  const std::vector<int64_t> unsound_on = group_.gather(unsound);
+  for (size_t rank = 0; rank < unsound_on.size(); ++rank)
+    if (unsound_on[rank] > 0) elsewhere.push_back(rank);
   std::string where = "all gradients are finite";
+  if (!elsewhere.empty()) where = fmt::format("gradients of rank {} are not finite", fmt::join(elsewhere, ", "));
   if (unsound > 0)
     where = fmt::format("gradients of {} of {} parameters are not finite, the first {}", unsound, parameters.size(),
                         first_gradient);
@@ -396,12 +537,13 @@ void Trainer::Session::pass_over(int64_t step, double loss, const std::vector<st
         ". The weights are as they were before it. Go on from the last checkpoint with a lower "
         "training.learning_rate_scale (or learning_rate), more training.warmup_steps, or training.clip_norm: 1; "
         "training.max_skipped_steps passes over single bad batches");
+  if (!group_.is_first()) return;
   progress_.clear();
   spdlog::warn("{}; passed over ({} of at most {} in a row)", what, skipped_steps_, config_.training.max_skipped_steps);
 }
 
 void Trainer::Session::report_progress() {
-  if (!progress_.visible()) return;
+  if (!progress_.visible() || !group_.is_first()) return;
   const TrainingOptions& training = config_.training;
   double done = static_cast<double>(state_.step) / static_cast<double>(training.max_steps);
   if (training.max_minutes > 0) done = std::max(done, seconds() / (training.max_minutes * 60));
@@ -419,6 +561,7 @@ void Trainer::Session::report_progress() {
 }
 
 void Trainer::Session::write_metrics() {
+  if (!group_.is_first()) return;
   const double elapsed = seconds_since(window_.start);
   const double loss = window_.loss.sum / static_cast<double>(window_.loss.tokens);
   const double rate = learning_rate_of(state_.step);
@@ -458,9 +601,16 @@ TranslatedText Trainer::Session::translate_validation_text() {
   return text;
 }
 
+// By rank 0; the others wait to hear whether these weights are the best ones.
 void Trainer::Session::validate() {
-  if (!valid_text_) return;
+  if (config_.data.valid_source.empty()) return;
   const auto start = Clock::now();
+  if (group_.is_first()) score_and_keep_best();
+  share_state();
+  window_.start += Clock::now() - start;  // tokens/s is of training
+}
+
+void Trainer::Session::score_and_keep_best() {
   const LossSum loss = replicas_.evaluate(*valid_text_, config_.training.piece_tokens);
   const double per_token = loss.sum / static_cast<double>(loss.tokens);
   nlohmann::ordered_json record{
@@ -492,7 +642,6 @@ void Trainer::Session::validate() {
   say(text);
   if (out_of_patience())
     say(fmt::format("no better {} in {} validations: training ends", name_of(metric), config_.validation.patience));
-  window_.start += Clock::now() - start;  // tokens/s is of training
 }
 
 // Notes a validation's score, the higher the better. One by another metric than before begins anew.
@@ -508,17 +657,20 @@ bool Trainer::Session::is_best(ValidationMetric metric, double score) {
 void Trainer::Session::save_checkpoint() {
   if (saved_step_ == state_.step) return;
   const auto start = Clock::now();
+  saved_step_ = state_.step;
+  check_weights_equal();
+  if (!group_.is_first()) return;
   TrainState state = state_;
   state.seconds = seconds();
   checkpoints_.save(state, config_yaml_, tokenizer_, replicas_.transformer(), optimizer_,
                     config_.training.keep_checkpoints);
-  saved_step_ = state_.step;
   window_.start += Clock::now() - start;
 }
 
 void Trainer::Session::finish() {
   write_profile();
   save_checkpoint();
+  if (!group_.is_first()) return;
   std::vector<std::string> newest = checkpoints_.list();
   const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
   if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
@@ -538,13 +690,24 @@ void Trainer::Session::finish() {
 
 Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options) {
   config.check();
-  session_ = std::make_unique<Session>(config, config_yaml, options);
+  group_ = std::make_unique<ProcessGroup>(options.ranks, device_of(options));
+  try {
+    session_ = std::make_unique<Session>(config, config_yaml, options, *group_);
+  } catch (const std::exception& error) {
+    group_->fail(error.what());
+    throw;
+  }
 }
 
 Trainer::~Trainer() = default;
 
-TrainingEnd Trainer::run(const std::function<bool()>& should_stop) {
-  return session_->run(should_stop);
+int Trainer::run(const std::function<int()>& stop_signal) {
+  try {
+    return session_->run(stop_signal);
+  } catch (const std::exception& error) {
+    group_->fail(error.what());
+    throw;
+  }
 }
 
 }  // namespace v0
