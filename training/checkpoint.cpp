@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <stdexcept>
 
 namespace transmute {
@@ -20,6 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
+constexpr const char* kAverageFile = "ema.safetensors";
 constexpr const char* kStateFile = "state.json";
 constexpr int kStateVersion = 1;
 
@@ -36,6 +38,7 @@ std::string to_json(const TrainState& state) {
   if (state.best_score)
     json["best"] = {
         {"metric", state.metric}, {"score", *state.best_score}, {"validations_since", state.validations_since_best}};
+  if (state.score) json["validation"] = {{"metric", state.metric}, {"score", *state.score}};
   return json.dump(2) + "\n";
 }
 
@@ -60,6 +63,10 @@ TrainState state_from_json(const std::string& text, const std::string& path) {
       state.best_score = best.at("score").get<double>();
       state.validations_since_best = best.at("validations_since");
     }
+    if (json.contains("validation")) {
+      state.metric = json["validation"].at("metric");
+      state.score = json["validation"].at("score").get<double>();
+    }
     return state;
   } catch (const Json::exception& error) {
     throw std::runtime_error(fmt::format("{}: damaged ({})", path, error.what()));
@@ -79,21 +86,41 @@ std::vector<std::string> CheckpointStore::list() const {
 }
 
 void CheckpointStore::save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
-                           const Transformer& transformer, const Adam& optimizer, int64_t keep) const {
+                           const TrainedParts& parts, const KeepPolicy& policy) const {
   ensure_writable_folder(folder_);
   write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step)), [&](const std::string& folder) {
-    save_model_folder(folder, config, tokenizer, transformer);
-    write_tensor_file(path_in(folder, kOptimizerFile), optimizer.state());
+    save_model_folder(folder, config, tokenizer, parts.transformer);
+    write_tensor_file(path_in(folder, kOptimizerFile), parts.optimizer.state());
+    if (parts.average != nullptr) write_tensor_file(path_in(folder, kAverageFile), parts.average->values());
     write_file_atomically(path_in(folder, kStateFile), to_json(state));
   });
-  std::vector<std::string> paths = list();
-  while (static_cast<int64_t>(paths.size()) > keep) {
-    fs::remove_all(paths.front());
-    paths.erase(paths.begin());
-  }
+  prune(policy);
 }
 
-TrainState CheckpointStore::restore(Transformer& transformer, Adam& optimizer) const {
+void CheckpointStore::prune(const KeepPolicy& policy) const {
+  const std::vector<std::string> paths = list();
+  std::vector<std::pair<double, std::string>> scored;  // by what sorts the best first, and the older of equals
+  std::set<std::string> kept;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (static_cast<int64_t>(paths.size() - i) <= policy.newest) kept.insert(paths[i]);
+    if (policy.best == 0 && policy.every == 0) continue;
+    const std::string state_file = path_in(paths[i], kStateFile);
+    TrainState state;
+    try {
+      state = state_from_json(read_file(state_file), state_file);
+    } catch (const std::runtime_error&) {  // nothing is known of it: it is not ours to remove
+      kept.insert(paths[i]);
+    }
+    if (policy.every > 0 && state.step % policy.every == 0) kept.insert(paths[i]);
+    if (state.score && state.metric == policy.metric) scored.emplace_back(-*state.score, paths[i]);
+  }
+  std::sort(scored.begin(), scored.end());
+  for (size_t i = 0; i < scored.size() && static_cast<int64_t>(i) < policy.best; ++i) kept.insert(scored[i].second);
+  for (const auto& path : paths)
+    if (kept.count(path) == 0) fs::remove_all(path);
+}
+
+TrainState CheckpointStore::restore(const TrainedParts& parts) const {
   const std::vector<std::string> paths = list();
   if (paths.empty()) return {};
   const std::string& newest = paths.back();
@@ -102,8 +129,11 @@ TrainState CheckpointStore::restore(Transformer& transformer, Adam& optimizer) c
     const TrainState state = state_from_json(read_file(state_file), state_file);
     const std::string weights = path_in(newest, kWeightsFile);
     const std::string moments = path_in(newest, kOptimizerFile);
-    assign_parameters(transformer, read_tensor_file(weights), weights);
-    optimizer.restore(read_tensor_file(moments), state.step, moments);
+    assign_parameters(parts.transformer, read_tensor_file(weights), weights);
+    parts.optimizer.restore(read_tensor_file(moments), state.step, moments);
+    const std::string average = path_in(newest, kAverageFile);
+    if (parts.average != nullptr)
+      parts.average->restore(read_tensor_file(fs::exists(average) ? average : weights), average);
     return state;
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(fmt::format(

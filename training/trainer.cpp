@@ -83,30 +83,20 @@ Precision resolve(Precision precision, torch::Device device) {
   return !device.is_cpu() || cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32;
 }
 
-// What a resumed run may not change: the network, and where in the text the checkpoint stands.
-bool is_fixed_for_a_run(const std::string& key) {
-  for (const char* prefix : {"model.", "tokenizer.", "data."})
-    if (key.rfind(prefix, 0) == 0) return true;
-  return key == "training.seed" || key == "training.batch_tokens";
-}
-
+// Says what differs from the config that the run was begun with, all of it, before it refuses some of it.
 void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& now) {
-  TrainingConfig kept_config;
-  ConfigSchema kept;
-  kept_config.declare(kept);
-  kept.read_file(kept_path);
-  const auto old_values = kept.values();
-  const auto new_values = now.values();
-  for (size_t i = 0; i < new_values.size(); ++i) {
-    const auto& [key, value] = new_values[i];
-    if (value == old_values[i].second) continue;
-    if (is_fixed_for_a_run(key))
-      throw std::invalid_argument(
-          fmt::format("{}: this run was begun with {}: {}, which cannot become {} on the way; take another "
-                      "--run-folder, or the old value",
-                      kept_path, key, old_values[i].second, value));
-    spdlog::info("config: {} changes from {} to {}", key, old_values[i].second, value);
+  std::vector<std::string> refused;
+  for (const ConfigChange& change : changes_since(kept_path, now)) {
+    if (change.refused) {
+      refused.push_back(fmt::format("{}: {}, which cannot become {}", change.key, change.before, change.now));
+    } else {
+      spdlog::info("config: {} changes from {} to {}", change.key, change.before, change.now);
+    }
   }
+  if (!refused.empty())
+    throw std::invalid_argument(
+        fmt::format("{}: this run was begun with {} on the way; take another --run-folder, or the old value{}",
+                    kept_path, fmt::join(refused, "; "), refused.size() > 1 ? "s" : ""));
 }
 
 // Of this process: "cuda" and "auto" are the GPU that has this rank's number.
@@ -169,6 +159,7 @@ class Trainer::Session {
   TranslatedText translate_validation_text();
   bool is_best(ValidationMetric metric, double score);
   void save_checkpoint();
+  TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
   void finish();
   void profile_step();
   void write_profile();
@@ -188,6 +179,7 @@ class Trainer::Session {
   std::optional<ParallelText> valid_text_;
   Replicas replicas_;
   Adam optimizer_;
+  std::optional<WeightAverage> average_;  // rank 0's, where there is to be one
   CheckpointStore checkpoints_;
   TrainState state_;
   std::unique_ptr<MetricsLog> metrics_;
@@ -224,6 +216,8 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
                   config.training.clip_norm, config.training.weight_decay}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
   check_ranks_fit();
+  if (config_.training.ema_decay > 0 && group_.is_first())
+    average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay);
   if (!config_.data.valid_source.empty() && group_.is_first())
     valid_text_ = load_text(valid_files(config_.data), "validation").text;
   restore();
@@ -292,7 +286,7 @@ void Trainer::Session::check_ranks_fit() {
 
 // Rank 0's newest checkpoint, on all ranks.
 void Trainer::Session::restore() {
-  if (group_.is_first()) state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
+  if (group_.is_first()) state_ = checkpoints_.restore(trained_parts());
   share_state();
   const torch::NoGradGuard no_grad;
   for (auto& [name, parameter] : parameters_of(replicas_.transformer())) {
@@ -393,7 +387,9 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
     const bool stop = stopped_by_ != 0;
     if (trained && state_.step % config_.training.log_every == 0) write_metrics();
     if (trained && state_.step % config_.validation.every == 0 && !stop) validate();
-    if ((trained && state_.step % config_.training.checkpoint_every == 0) || stop) save_checkpoint();
+    const bool due = state_.step % config_.training.checkpoint_every == 0 ||
+                     (config_.training.keep_best > 0 && state_.score.has_value());
+    if ((trained && due) || stop) save_checkpoint();
     if (stop) {
       write_profile();
       say(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
@@ -496,6 +492,8 @@ bool Trainer::Session::train_step(const std::function<int()>& stop_signal) {
   }
   skipped_steps_ = 0;
   state_.step = step;
+  state_.score.reset();
+  if (average_) average_->update(step, workers_);
   state_.target_tokens += loss.tokens;
   state_.batches_per_step = batches_per_step();
   window_.loss.sum += loss.sum;
@@ -611,6 +609,7 @@ void Trainer::Session::validate() {
 }
 
 void Trainer::Session::score_and_keep_best() {
+  const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   const LossSum loss = replicas_.evaluate(*valid_text_, config_.training.piece_tokens);
   const double per_token = loss.sum / static_cast<double>(loss.tokens);
   nlohmann::ordered_json record{
@@ -648,6 +647,7 @@ void Trainer::Session::score_and_keep_best() {
 bool Trainer::Session::is_best(ValidationMetric metric, double score) {
   if (state_.metric != name_of(metric)) state_.best_score.reset();
   state_.metric = name_of(metric);
+  state_.score = score;
   const bool better = !state_.best_score || score > *state_.best_score;
   if (better) state_.best_score = score;
   state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
@@ -662,8 +662,9 @@ void Trainer::Session::save_checkpoint() {
   if (!group_.is_first()) return;
   TrainState state = state_;
   state.seconds = seconds();
-  checkpoints_.save(state, config_yaml_, tokenizer_, replicas_.transformer(), optimizer_,
-                    config_.training.keep_checkpoints);
+  const TrainingOptions& training = config_.training;
+  checkpoints_.save(state, config_yaml_, tokenizer_, trained_parts(),
+                    {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric});
   window_.start += Clock::now() - start;
 }
 
@@ -671,10 +672,15 @@ void Trainer::Session::finish() {
   write_profile();
   save_checkpoint();
   if (!group_.is_first()) return;
-  std::vector<std::string> newest = checkpoints_.list();
-  const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
-  if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
-  average_parameters(newest, replicas_.transformer());
+  const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
+  std::string mean = fmt::format("moving average with decay {}", config_.training.ema_decay);
+  if (!average_) {
+    std::vector<std::string> newest = checkpoints_.list();
+    const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
+    if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
+    average_parameters(newest, replicas_.transformer());
+    mean = fmt::format("mean of the last {} checkpoints", newest.size());
+  }
   const std::string folder = path_in(options_.run_folder, "model");
   write_folder_atomically(folder, [&](const std::string& partial) {
     save_model_folder(partial, config_yaml_, tokenizer_, replicas_.transformer());
@@ -682,8 +688,7 @@ void Trainer::Session::finish() {
   std::string text = fmt::format("finished after step {} ({} target tokens, {} of training)", format_count(state_.step),
                                  format_count(state_.target_tokens), format_duration(seconds()));
   if (valid_text_ && config_.validation.max_sentences > 0)
-    text += fmt::format("; mean of the last {} checkpoints: validation BLEU {:.2f}", newest.size(),
-                        translate_validation_text().bleu());
+    text += fmt::format("; {}: validation BLEU {:.2f}", mean, translate_validation_text().bleu());
   say(text);
   say(fmt::format("the model is in {0}; translate with: translate --model {0}", folder));
 }

@@ -94,6 +94,41 @@ TEST_F(Training, ResumeContinuesBitForBit) {
   EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
 }
 
+TEST_F(Training, TheMovingAverageIsResumedBitForBitAndBecomesTheModel) {
+  const std::vector<std::string> averaged = {"training.ema_decay=0.8", "validation.every=10"};
+  const auto with = [&](const char* more) {
+    std::vector<std::string> all = averaged;
+    all.push_back(more);
+    return all;
+  };
+  ASSERT_EQ(train("whole", averaged).exit_code, 0);
+  ASSERT_EQ(train("halved", with("training.max_steps=17")).exit_code, 0);
+  const Outcome second_half = train("halved", with("training.max_steps=30"));
+  EXPECT_THAT(second_half.errors, HasSubstr("moving average with decay 0.8: validation BLEU"));
+  const std::string last = "/checkpoints/step-000000030/";
+  EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
+  const std::string average = read_text(folder_ / ("whole" + last + "ema.safetensors"));
+  EXPECT_EQ(read_text(folder_ / ("halved" + last + "ema.safetensors")), average);
+  EXPECT_EQ(read_text(folder_ / "whole/model/weights.safetensors"), average);
+  EXPECT_NE(read_text(folder_ / ("whole" + last + "weights.safetensors")), average);
+  // What is trained is the same with and without; what is validated is not.
+  ASSERT_EQ(train("without", {"validation.every=10"}).exit_code, 0);
+  EXPECT_EQ(checkpoint_bytes("without", "000000030"), checkpoint_bytes("whole", "000000030"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ("without" + last + "ema.safetensors")));
+  EXPECT_NE(read_text(folder_ / "without/best/weights.safetensors"),
+            read_text(folder_ / "whole/best/weights.safetensors"));
+}
+
+TEST_F(Training, KeepsCheckpointsByTheStatedPolicy) {
+  const Outcome outcome = train("run", {"training.keep_checkpoints=1", "training.average_checkpoints=1",
+                                        "training.keep_best=1", "training.keep_every=20", "training.checkpoint_every=4",
+                                        "training.max_steps=28", "validation.every=6", "validation.metric=loss"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  // 28 is the newest, 20 a multiple of 20, and the loss is still falling in step 24, which only its validation saved.
+  EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
+            (std::vector<std::string>{"step-000000020", "step-000000024", "step-000000028"}));
+}
+
 TEST_F(Training, WritesAProfileThatATraceViewerOpens) {
   const std::string trace = folder_ / "trace.json";
   std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.precision=bfloat16"});
@@ -283,9 +318,12 @@ TEST_F(Training, NamesARunFolderThatCannotBeMade) {
 
 TEST_F(Training, RefusesAnotherNetworkInTheSameRunFolder) {
   ASSERT_EQ(train("run", {"training.max_steps=2"}).exit_code, 0);
-  const Outcome outcome = train("run", {"model.d_ff=128"});
+  const Outcome outcome = train("run", {"model.d_ff=128", "training.seed=2", "training.clip_norm=1"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("begun with model.d_ff: 64, which cannot become 128"));
+  EXPECT_THAT(
+      outcome.errors,
+      AllOf(HasSubstr("begun with model.d_ff: 64, which cannot become 128; training.seed: 1, which cannot become 2"),
+            HasSubstr("config: training.clip_norm changes from 0 to 1")));
 }
 
 TEST_F(Training, ADivergingLossStopsWithTheRemedy) {
