@@ -2,6 +2,7 @@
 
 #include <transmute/common/files.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -30,7 +31,15 @@ MetricsLog::MetricsLog(const std::string& path, int64_t last_step) : path_(path)
   if (!file_) throw std::runtime_error(path + ": cannot be written");
 }
 
-void MetricsLog::write(const nlohmann::ordered_json& record) {
+std::vector<nlohmann::ordered_json> MetricsLog::records() const {
+  std::vector<nlohmann::ordered_json> records;
+  std::istringstream lines(read_file(path_));
+  for (std::string line; std::getline(lines, line);) records.push_back(nlohmann::ordered_json::parse(line));
+  return records;
+}
+
+void MetricsLog::write(nlohmann::ordered_json& record) {
+  record["time"] = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   file_ << record.dump() << std::endl;
   if (!file_) throw std::runtime_error(path_ + ": cannot be written (is the disk full?)");
 }

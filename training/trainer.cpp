@@ -16,6 +16,7 @@
 #include <transmute/training/process_group.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/schedule.h>
+#include <transmute/training/tensorboard.h>
 #include <transmute/translation/bleu.h>
 #include <transmute/translation/chrf.h>
 #include <transmute/translation/device.h>
@@ -154,6 +155,7 @@ class Trainer::Session {
   void next_batch(std::vector<std::vector<size_t>>& batches);
   void report_progress();
   void write_metrics();
+  void record(nlohmann::ordered_json record);
   void validate();
   void score_and_keep_best();
   TranslatedText translate_validation_text();
@@ -182,7 +184,8 @@ class Trainer::Session {
   std::optional<WeightAverage> average_;  // rank 0's, where there is to be one
   CheckpointStore checkpoints_;
   TrainState state_;
-  std::unique_ptr<MetricsLog> metrics_;
+  std::unique_ptr<MetricsLog> metrics_;  // this and the next: rank 0's
+  std::unique_ptr<TensorBoardLog> tensorboard_;
 
   std::vector<std::vector<size_t>> batches_;  // of the present epoch
   int64_t batches_epoch_ = -1;
@@ -226,6 +229,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   agreed_seconds_ = state_.seconds;
   if (group_.is_first()) {
     metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
+    tensorboard_ = std::make_unique<TensorBoardLog>(path_in(options.run_folder, "tensorboard"), metrics_->records());
     if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
   } else {
     options_.profile.clear();
@@ -558,22 +562,27 @@ void Trainer::Session::report_progress() {
                         format_duration(seconds() * (1 - done) / std::max(done, 1e-9))));
 }
 
+void Trainer::Session::record(nlohmann::ordered_json record) {
+  metrics_->write(record);
+  tensorboard_->add(record);
+}
+
 void Trainer::Session::write_metrics() {
   if (!group_.is_first()) return;
   const double elapsed = seconds_since(window_.start);
   const double loss = window_.loss.sum / static_cast<double>(window_.loss.tokens);
   const double rate = learning_rate_of(state_.step);
   const double target_rate = static_cast<double>(window_.loss.tokens) / elapsed;
-  metrics_->write({{"type", "train"},
-                   {"step", state_.step},
-                   {"epoch", state_.epoch},
-                   {"loss", loss},
-                   {"learning_rate", rate},
-                   {"gradient_norm", last_gradient_norm_},
-                   {"target_tokens", state_.target_tokens},
-                   {"target_tokens_per_second", target_rate},
-                   {"source_tokens_per_second", static_cast<double>(window_.source_tokens) / elapsed},
-                   {"seconds", seconds()}});
+  record({{"type", "train"},
+          {"step", state_.step},
+          {"epoch", state_.epoch},
+          {"loss", loss},
+          {"learning_rate", rate},
+          {"gradient_norm", last_gradient_norm_},
+          {"target_tokens", state_.target_tokens},
+          {"target_tokens_per_second", target_rate},
+          {"source_tokens_per_second", static_cast<double>(window_.source_tokens) / elapsed},
+          {"seconds", seconds()}});
   if (!progress_.visible())
     say(fmt::format("step {} | epoch {} | loss {:.4f} | learning rate {:.3g} | gradient norm {:.3f} | {} tok/s",
                     state_.step, state_.epoch + 1, loss, rate, last_gradient_norm_,
@@ -612,7 +621,7 @@ void Trainer::Session::score_and_keep_best() {
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   const LossSum loss = replicas_.evaluate(*valid_text_, config_.training.piece_tokens);
   const double per_token = loss.sum / static_cast<double>(loss.tokens);
-  nlohmann::ordered_json record{
+  nlohmann::ordered_json measured{
       {"type", "validation"}, {"step", state_.step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
   std::string text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", state_.step, per_token,
                                  std::exp(per_token));
@@ -622,9 +631,9 @@ void Trainer::Session::score_and_keep_best() {
     metric = config_.validation.metric;
     const TranslatedText translated = translate_validation_text();
     const double bleu = translated.bleu(), chrf = translated.chrf(0), chrf_plus_plus = translated.chrf(2);
-    record["bleu"] = bleu;
-    record["chrf"] = chrf;
-    record["chrf++"] = chrf_plus_plus;
+    measured["bleu"] = bleu;
+    measured["chrf"] = chrf;
+    measured["chrf++"] = chrf_plus_plus;
     text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
     if (metric == ValidationMetric::bleu) score = bleu;
     if (metric == ValidationMetric::chrf) score = chrf;
@@ -636,8 +645,8 @@ void Trainer::Session::score_and_keep_best() {
     });
     text += " (the best so far)";
   }
-  record["seconds"] = seconds();
-  metrics_->write(record);
+  measured["seconds"] = seconds();
+  record(measured);
   say(text);
   if (out_of_patience())
     say(fmt::format("no better {} in {} validations: training ends", name_of(metric), config_.validation.patience));

@@ -28,6 +28,7 @@ class ProcessGroup;
 ///     best/                            the model folder with the best validation BLEU
 ///     model/                           the finished model folder: the mean of the last checkpoints
 ///     metrics.jsonl                    a JSON object per line: `"type": "train"` or `"validation"`
+///     tensorboard/                     the same numbers as TensorBoard reads them
 ///
 /// Several processes (TrainerOptions::ranks) each take every size-th batch of a step, which has size times
 /// `training.accumulate_batches` of them: the same training as one process with so many, but for rounding in the sums.

@@ -77,7 +77,7 @@ TEST_F(Training, LeavesAModelCheckpointsMetricsAndALog) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_EQ(outcome.output, "") << "standard output is for results";
   EXPECT_EQ(names_in(folder_ / "run"), (std::vector<std::string>{"checkpoints", "config.yaml", "metrics.jsonl", "model",
-                                                                 "tokenizer.model", "train.log"}));
+                                                                 "tensorboard", "tokenizer.model", "train.log"}));
   EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
             (std::vector<std::string>{"step-000000010", "step-000000020", "step-000000030"}));
   EXPECT_EQ(names_in(folder_ / "run/model"),
