@@ -40,7 +40,8 @@ std::vector<nlohmann::ordered_json> MetricsLog::records() const {
 
 void MetricsLog::write(nlohmann::ordered_json& record) {
   record["time"] = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  file_ << record.dump() << std::endl;
+  // A translation that spells out bytes need not be UTF-8.
+  file_ << record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
   if (!file_) throw std::runtime_error(path_ + ": cannot be written (is the disk full?)");
 }
 

@@ -11,10 +11,12 @@
 #include <transmute/model/kernels/simd.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
+#include <transmute/training/build_info.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/metrics_log.h>
 #include <transmute/training/process_group.h>
 #include <transmute/training/replicas.h>
+#include <transmute/training/report.h>
 #include <transmute/training/schedule.h>
 #include <transmute/training/tensorboard.h>
 #include <transmute/translation/bleu.h>
@@ -68,6 +70,7 @@ std::vector<std::string> first_lines(const std::vector<std::string>& paths, int6
 
 // The validation text by the present weights, beside what it should be.
 struct TranslatedText {
+  std::vector<std::string> sources;
   std::vector<std::string> hypotheses;
   std::vector<std::vector<std::string>> references;
 
@@ -77,7 +80,33 @@ struct TranslatedText {
     options.word_order = word_order;
     return corpus_chrf(hypotheses, references, options);
   }
+
+  // A few sentences from all over the text, the same ones every time.
+  nlohmann::ordered_json samples() const {
+    constexpr size_t kCount = 5;
+    nlohmann::ordered_json found = nlohmann::ordered_json::array();
+    const size_t count = std::min(kCount, sources.size());
+    for (size_t i = 0; i < count; ++i) {
+      const size_t line = i * sources.size() / count;
+      found.push_back(
+          {{"source", sources[line]}, {"reference", references.front()[line]}, {"translation", hypotheses[line]}});
+    }
+    return found;
+  }
 };
+
+const char* name_of(kernels::Simd simd) {
+  switch (simd) {
+    case kernels::Simd::avx2:
+      return "AVX2";
+    case kernels::Simd::avx512:
+      return "AVX-512";
+    case kernels::Simd::avx512_bf16:
+      return "AVX-512 with bfloat16";
+    default:
+      return "baseline";
+  }
+}
 
 Precision resolve(Precision precision, torch::Device device) {
   if (precision != Precision::automatic) return precision;
@@ -163,6 +192,7 @@ class Trainer::Session {
   void save_checkpoint();
   TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
   void finish();
+  void write_report() const;
   void profile_step();
   void write_profile();
   void say(const std::string& text);
@@ -344,8 +374,9 @@ Transformer Trainer::Session::make_transformer() {
 
 void Trainer::Session::report_start() const {
   if (!group_.is_first()) return;
-  spdlog::info("LibTorch {}, device {}, {} workers, {} products, {} parameters", TORCH_VERSION, device_.str(),
-               workers_.size(), precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
+  spdlog::info("transmute {}, LibTorch {}, device {}, {} threads, {} kernels, {} products, {} parameters",
+               build_version(), TORCH_VERSION, device_.str(), workers_.size(), name_of(kernels::active_simd()),
+               precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
                format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_))));
   if (group_.size() > 1)
     spdlog::info("{} ranks ({}); a step has {} batches", group_.size(), options_.ranks.origin, batches_per_step());
@@ -602,7 +633,8 @@ TranslatedText Trainer::Session::translate_validation_text() {
   options.search.length_alpha = config_.validation.length_alpha;
   const TextFiles files = valid_files(config_.data);
   TranslatedText text;
-  for (const auto& translation : engine.translate(first_lines(files.source, config_.validation.max_sentences), options))
+  text.sources = first_lines(files.source, config_.validation.max_sentences);
+  for (const auto& translation : engine.translate(text.sources, options))
     text.hypotheses.push_back(translation.hypotheses.front().text);
   text.references = {first_lines(files.target, config_.validation.max_sentences)};
   return text;
@@ -634,6 +666,7 @@ void Trainer::Session::score_and_keep_best() {
     measured["bleu"] = bleu;
     measured["chrf"] = chrf;
     measured["chrf++"] = chrf_plus_plus;
+    measured["samples"] = translated.samples();
     text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
     if (metric == ValidationMetric::bleu) score = bleu;
     if (metric == ValidationMetric::chrf) score = chrf;
@@ -647,6 +680,7 @@ void Trainer::Session::score_and_keep_best() {
   }
   measured["seconds"] = seconds();
   record(measured);
+  write_report();
   say(text);
   if (out_of_patience())
     say(fmt::format("no better {} in {} validations: training ends", name_of(metric), config_.validation.patience));
@@ -669,12 +703,38 @@ void Trainer::Session::save_checkpoint() {
   saved_step_ = state_.step;
   check_weights_equal();
   if (!group_.is_first()) return;
+  write_report();
   TrainState state = state_;
   state.seconds = seconds();
   const TrainingOptions& training = config_.training;
   checkpoints_.save(state, config_yaml_, tokenizer_, trained_parts(),
                     {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric});
   window_.start += Clock::now() - start;
+}
+
+void Trainer::Session::write_report() const {
+  ReportContent content;
+  const fs::path folder = fs::absolute(options_.run_folder).lexically_normal();
+  content.title = "Training of " + (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+  content.facts = {{"step", format_count(state_.step)},
+                   {"epoch", format_count(state_.epoch + 1)},
+                   {"target tokens", format_count(state_.target_tokens)},
+                   {"time", format_duration(seconds())},
+                   {"parameters", format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_)))},
+                   {"training text", format_count(static_cast<int64_t>(train_text_.size())) + " sentence pairs"},
+                   {"products", precision_ == Precision::bfloat16 ? "bfloat16" : "float32"},
+                   {"processes", std::to_string(group_.size())},
+                   {"device of each", device_.str()},
+                   {"threads of each", std::to_string(workers_.size())},
+                   {"CPU kernels", name_of(kernels::active_simd())},
+                   {"transmute", build_version()},
+                   {"LibTorch", TORCH_VERSION}};
+  if (state_.best_score)
+    content.facts.insert(content.facts.begin() + 4,
+                         {"best " + state_.metric, fmt::format("{:.4g}", std::abs(*state_.best_score))});
+  content.records = metrics_->records();
+  content.config = config_yaml_;
+  write_file_atomically(path_in(options_.run_folder, "report.html"), report_html(content));
 }
 
 void Trainer::Session::finish() {

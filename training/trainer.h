@@ -29,6 +29,7 @@ class ProcessGroup;
 ///     model/                           the finished model folder: the mean of the last checkpoints
 ///     metrics.jsonl                    a JSON object per line: `"type": "train"` or `"validation"`
 ///     tensorboard/                     the same numbers as TensorBoard reads them
+///     report.html                      curves, sample translations and the config, for a browser
 ///
 /// Several processes (TrainerOptions::ranks) each take every size-th batch of a step, which has size times
 /// `training.accumulate_batches` of them: the same training as one process with so many, but for rounding in the sums.

@@ -76,13 +76,15 @@ TEST_F(Training, LeavesAModelCheckpointsMetricsAndALog) {
   const Outcome outcome = train("run");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_EQ(outcome.output, "") << "standard output is for results";
-  EXPECT_EQ(names_in(folder_ / "run"), (std::vector<std::string>{"checkpoints", "config.yaml", "metrics.jsonl", "model",
-                                                                 "tensorboard", "tokenizer.model", "train.log"}));
+  EXPECT_EQ(names_in(folder_ / "run"),
+            (std::vector<std::string>{"checkpoints", "config.yaml", "metrics.jsonl", "model", "report.html",
+                                      "tensorboard", "tokenizer.model", "train.log"}));
   EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
             (std::vector<std::string>{"step-000000010", "step-000000020", "step-000000030"}));
   EXPECT_EQ(names_in(folder_ / "run/model"),
             (std::vector<std::string>{"config.yaml", "tokenizer.model", "weights.safetensors"}));
   EXPECT_THAT(read_text(folder_ / "run/metrics.jsonl"), HasSubstr("\"step\":30"));
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("transmute 0."), HasSubstr("device cpu, 2 threads")));
 }
 
 TEST_F(Training, ResumeContinuesBitForBit) {
@@ -127,6 +129,13 @@ TEST_F(Training, KeepsCheckpointsByTheStatedPolicy) {
   // 28 is the newest, 20 a multiple of 20, and the loss is still falling in step 24, which only its validation saved.
   EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
             (std::vector<std::string>{"step-000000020", "step-000000024", "step-000000028"}));
+}
+
+TEST_F(Training, ReportsEveryValidationInOnePage) {
+  ASSERT_EQ(train("run <1>", {"training.max_steps=20", "validation.every=10"}).exit_code, 0);
+  const std::string page = read_text(folder_ / "run <1>/report.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("Training of run &lt;1&gt;"), HasSubstr("Loss per target token"),
+                          HasSubstr("<th>step 10</th>"), HasSubstr("<th>step 20</th>"), HasSubstr("max_steps: 20")));
 }
 
 TEST_F(Training, WritesAProfileThatATraceViewerOpens) {
