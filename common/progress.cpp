@@ -30,11 +30,12 @@ ProgressLine::~ProgressLine() {
 
 void ProgressLine::show(double done, const std::string& text) {
   if (!visible_) return;
-  const int cells = static_cast<int>(std::clamp(done, 0.0, 1.0) * kBarCells);
-  std::string line = text;
-  if (done >= 0) line = fmt::format("[{:-<{}}] {}", std::string(static_cast<size_t>(cells), '#'), kBarCells, text);
-  // The last column stays free: a terminal that wraps would leave the rest behind.
-  line.resize(std::min(line.size(), static_cast<size_t>(std::max(terminal_columns() - 1, 1))));
+  // The last column stays free: a terminal that wraps would leave the rest behind. The text goes before the bar.
+  const int columns = std::max(terminal_columns() - 1, 1);
+  const int bar = std::clamp(columns - 3 - static_cast<int>(text.size()), 0, kBarCells);
+  const auto cells = static_cast<size_t>(std::clamp(done, 0.0, 1.0) * bar);
+  std::string line = done < 0 || bar < 2 ? text : fmt::format("[{:-<{}}] {}", std::string(cells, '#'), bar, text);
+  line.resize(std::min(line.size(), static_cast<size_t>(columns)));
   fmt::print(stderr, "\r\033[K{}", line);
   std::fflush(stderr);
   drawn_ = true;

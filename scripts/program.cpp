@@ -1,6 +1,7 @@
 #include <transmute/scripts/program.h>
 
 #include <csignal>
+#include <ctime>
 #include <iostream>
 #include <stdexcept>
 
@@ -9,10 +10,21 @@ namespace transmute {
 namespace {
 
 volatile std::sig_atomic_t received_signal = 0;
+volatile std::time_t received_at = 0;
 
+// Launchers of several processes may pass on a signal that the terminal sent to all: what comes within two seconds is
+// the same wish.
 void remember_signal(int signal) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (received_signal != 0 && now.tv_sec - received_at >= 2) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
+  if (received_signal != 0) return;
+  received_at = now.tv_sec;
   received_signal = signal;
-  std::signal(signal, SIG_DFL);
 }
 
 constexpr int kExitFailure = 1;

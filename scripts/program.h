@@ -10,7 +10,8 @@ namespace transmute {
 /// flag), 1 failure (everything else). The exit code of `body` is passed on.
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 
-/// Asks SIGINT and SIGTERM to set a flag instead of ending the process; a second signal ends it at once.
+/// Asks SIGINT and SIGTERM to set a flag instead of ending the process; a second signal, seconds later, ends it
+/// at once.
 void catch_stop_signals();
 
 /// The signal that arrived since catch_stop_signals(), or 0.

@@ -6,7 +6,8 @@ set -euo pipefail
 # OpenBLAS, because LibTorch's package is content with the reference BLAS, which multiplies ten times as slowly.
 packages=(
   g++ make cmake ninja-build ccache pkg-config ca-certificates
-  libtorch-dev libopenblas0-pthread libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
+  libtorch-dev libgloo-dev libopenblas0-pthread libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev
+  nlohmann-json3-dev
   zlib1g-dev libicu-dev libgtest-dev libgmock-dev
 )
 # Formatting is checked by the tests; one version, because versions disagree. Later releases no longer have it: there

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <stdexcept>
 
 namespace transmute {
@@ -20,23 +21,31 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
+constexpr const char* kAverageFile = "ema.safetensors";
 constexpr const char* kStateFile = "state.json";
 // Version 1 had one window an epoch, and its batches in the same order where a text is of one window.
 constexpr int kStateVersion = 2;
 
+}  // namespace
+
 std::string to_json(const TrainState& state) {
-  Json json{{"version", kStateVersion}, {"step", state.step},   {"epoch", state.epoch},
-            {"window", state.window},   {"batch", state.batch}, {"target_tokens", state.target_tokens},
-            {"seconds", state.seconds}};
+  Json json{{"version", kStateVersion},
+            {"step", state.step},
+            {"epoch", state.epoch},
+            {"batch", state.batch},
+            {"target_tokens", state.target_tokens},
+            {"seconds", state.seconds},
+            {"batches_per_step", state.batches_per_step}};
   if (state.best_score)
     json["best"] = {
         {"metric", state.metric}, {"score", *state.best_score}, {"validations_since", state.validations_since_best}};
+  if (state.score) json["validation"] = {{"metric", state.metric}, {"score", *state.score}};
   return json.dump(2) + "\n";
 }
 
-TrainState from_json(const std::string& path) {
+TrainState state_from_json(const std::string& text, const std::string& path) {
   try {
-    const Json json = Json::parse(read_file(path));
+    const Json json = Json::parse(text);
     const int version = json.at("version").get<int>();
     if (version < 1 || version > kStateVersion)
       throw std::runtime_error(
@@ -49,19 +58,22 @@ TrainState from_json(const std::string& path) {
     state.batch = json.at("batch");
     state.target_tokens = json.at("target_tokens");
     state.seconds = json.at("seconds");
+    state.batches_per_step = json.value("batches_per_step", int64_t{0});
     if (json.contains("best")) {
       const Json& best = json["best"];
       state.metric = best.at("metric");
       state.best_score = best.at("score").get<double>();
       state.validations_since_best = best.at("validations_since");
     }
+    if (json.contains("validation")) {
+      state.metric = json["validation"].at("metric");
+      state.score = json["validation"].at("score").get<double>();
+    }
     return state;
   } catch (const Json::exception& error) {
     throw std::runtime_error(fmt::format("{}: damaged ({})", path, error.what()));
   }
 }
-
-}  // namespace
 
 CheckpointStore::CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
 
@@ -76,30 +88,54 @@ std::vector<std::string> CheckpointStore::list() const {
 }
 
 void CheckpointStore::save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
-                           const Transformer& transformer, const Adam& optimizer, int64_t keep) const {
+                           const TrainedParts& parts, const KeepPolicy& policy) const {
   ensure_writable_folder(folder_);
   write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step)), [&](const std::string& folder) {
-    save_model_folder(folder, config, tokenizer, transformer);
-    write_tensor_file(path_in(folder, kOptimizerFile), optimizer.state());
+    save_model_folder(folder, config, tokenizer, parts.transformer);
+    write_tensor_file(path_in(folder, kOptimizerFile), parts.optimizer.state());
+    if (parts.average != nullptr) write_tensor_file(path_in(folder, kAverageFile), parts.average->values());
     write_file_atomically(path_in(folder, kStateFile), to_json(state));
   });
-  std::vector<std::string> paths = list();
-  while (static_cast<int64_t>(paths.size()) > keep) {
-    fs::remove_all(paths.front());
-    paths.erase(paths.begin());
-  }
+  prune(policy);
 }
 
-TrainState CheckpointStore::restore(Transformer& transformer, Adam& optimizer) const {
+void CheckpointStore::prune(const KeepPolicy& policy) const {
+  const std::vector<std::string> paths = list();
+  std::vector<std::pair<double, std::string>> scored;  // by what sorts the best first, and the older of equals
+  std::set<std::string> kept;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (static_cast<int64_t>(paths.size() - i) <= policy.newest) kept.insert(paths[i]);
+    if (policy.best == 0 && policy.every == 0) continue;
+    const std::string state_file = path_in(paths[i], kStateFile);
+    TrainState state;
+    try {
+      state = state_from_json(read_file(state_file), state_file);
+    } catch (const std::runtime_error&) {  // nothing is known of it: it is not ours to remove
+      kept.insert(paths[i]);
+    }
+    if (policy.every > 0 && state.step % policy.every == 0) kept.insert(paths[i]);
+    if (state.score && state.metric == policy.metric) scored.emplace_back(-*state.score, paths[i]);
+  }
+  std::sort(scored.begin(), scored.end());
+  for (size_t i = 0; i < scored.size() && static_cast<int64_t>(i) < policy.best; ++i) kept.insert(scored[i].second);
+  for (const auto& path : paths)
+    if (kept.count(path) == 0) fs::remove_all(path);
+}
+
+TrainState CheckpointStore::restore(const TrainedParts& parts) const {
   const std::vector<std::string> paths = list();
   if (paths.empty()) return {};
   const std::string& newest = paths.back();
   try {
-    const TrainState state = from_json(path_in(newest, kStateFile));
+    const std::string state_file = path_in(newest, kStateFile);
+    const TrainState state = state_from_json(read_file(state_file), state_file);
     const std::string weights = path_in(newest, kWeightsFile);
     const std::string moments = path_in(newest, kOptimizerFile);
-    assign_parameters(transformer, read_tensor_file(weights), weights);
-    optimizer.restore(read_tensor_file(moments), state.step, moments);
+    assign_parameters(parts.transformer, read_tensor_file(weights), weights);
+    parts.optimizer.restore(read_tensor_file(moments), state.step, moments);
+    const std::string average = path_in(newest, kAverageFile);
+    if (parts.average != nullptr)
+      parts.average->restore(read_tensor_file(fs::exists(average) ? average : weights), average);
     return state;
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(fmt::format(

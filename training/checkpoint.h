@@ -1,5 +1,6 @@
 #pragma once
 
+#include <transmute/training/ema.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/translation/model_folder.h>
 
@@ -20,9 +21,31 @@ struct TrainState {
   int64_t batch = 0;                 ///< the next one of that window
   int64_t target_tokens = 0;         ///< trained on so far
   double seconds = 0;                ///< spent training so far
-  std::string metric;                ///< of best_score
+  std::string metric;                ///< of best_score and score
   std::optional<double> best_score;  ///< the higher the better
   int64_t validations_since_best = 0;
+  std::optional<double> score;   ///< of the validation after this very step; the higher the better
+  int64_t batches_per_step = 0;  ///< of the last step: accumulated ones times processes; 0: not known
+};
+
+/// As a checkpoint keeps it.
+std::string to_json(const TrainState& state);
+/// @throws std::runtime_error naming `path`, where the text is damaged or of another version.
+TrainState state_from_json(const std::string& text, const std::string& path);
+
+/// Which checkpoints stay: each that any of these wants.
+struct KeepPolicy {
+  int64_t newest = 5;
+  int64_t best = 0;    ///< with the highest scores by `metric`; of equal ones the older
+  int64_t every = 0;   ///< whose step is a multiple of this; 0: none
+  std::string metric;  ///< scores by another one do not count
+};
+
+/// What is trained: written to checkpoints, and set from them.
+struct TrainedParts {
+  Transformer& transformer;
+  Adam& optimizer;
+  WeightAverage* average;  ///< null for none
 };
 
 /// The checkpoints of a run: model folders that also hold the optimizer and the TrainState, named by step.
@@ -34,15 +57,18 @@ class CheckpointStore {
   /// Paths, oldest first.
   std::vector<std::string> list() const;
 
-  /// Writes one, all or nothing, then removes all but the newest `keep`.
-  void save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
-            const Transformer& transformer, const Adam& optimizer, int64_t keep) const;
+  /// Writes one, all or nothing, then removes what `policy` does not keep.
+  void save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer, const TrainedParts& parts,
+            const KeepPolicy& policy) const;
 
-  /// Continues from the newest one; none: nothing happens and the state is that of a fresh start.
+  /// Continues from the newest one; none: nothing happens and the state is that of a fresh start. An average that the
+  /// checkpoint does not have begins with its weights.
   /// @throws std::runtime_error naming the file that is damaged and the remedy.
-  TrainState restore(Transformer& transformer, Adam& optimizer) const;
+  TrainState restore(const TrainedParts& parts) const;
 
  private:
+  void prune(const KeepPolicy& policy) const;
+
   std::string folder_;
 };
 

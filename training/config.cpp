@@ -49,7 +49,30 @@ void check_weights(const DataOptions& data) {
   if (sum == 0) throw std::invalid_argument("data.train_weights are all 0; one at least must be more");
 }
 
+// What a resumed run may not change: the network, and where in the text the checkpoint stands.
+bool is_fixed_for_a_run(const std::string& key) {
+  if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
+  for (const char* prefix : {"model.", "tokenizer.", "data."})
+    if (key.rfind(prefix, 0) == 0) return true;
+  return key == "training.seed" || key == "training.batch_tokens";
+}
+
 }  // namespace
+
+std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now) {
+  TrainingConfig kept_config;
+  ConfigSchema kept;
+  kept_config.declare(kept);
+  kept.read_file(kept_path);
+  const auto old_values = kept.values();
+  const auto new_values = now.values();
+  std::vector<ConfigChange> changes;
+  for (size_t i = 0; i < new_values.size(); ++i) {
+    const auto& [key, value] = new_values[i];
+    if (value != old_values[i].second) changes.push_back({key, old_values[i].second, value, is_fixed_for_a_run(key)});
+  }
+  return changes;
+}
 
 std::string name_of(ValidationMetric metric) {
   for (const auto& [value, name] : kMetrics)
@@ -109,13 +132,21 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("clip_norm", &training.clip_norm, "largest L2 norm of the gradient; 0: no clipping", kNotNegative);
   schema.add("label_smoothing", &training.label_smoothing,
              "probability that is spread evenly over the whole vocabulary", Bounds<double>{0.0, 0.99});
+  schema.add("ema_decay", &training.ema_decay,
+             "of an exponential moving average of the weights, which is validated and finished instead; 0: none",
+             Bounds<double>{0.0, 0.999999999});
   schema.add("precision", &training.precision, kPrecisions,
              "of the matrix products; auto: bfloat16 where the CPU (AVX512-BF16, AMX) or GPU has it");
   schema.add("log_every", &training.log_every, "steps between two lines of metrics", kAtLeastOne);
   schema.add("checkpoint_every", &training.checkpoint_every, "steps between two checkpoints", kAtLeastOne);
   schema.add("keep_checkpoints", &training.keep_checkpoints, "the newest ones that are kept", kAtLeastOne);
+  schema.add("keep_best", &training.keep_best,
+             "those with the best validation.metric that are kept as well; each validation then writes one",
+             kAtLeastZero);
+  schema.add("keep_every", &training.keep_every, "those whose step is a multiple of this are kept for good; 0: none",
+             kAtLeastZero);
   schema.add("average_checkpoints", &training.average_checkpoints,
-             "the newest ones whose mean weights are the finished model (section 6.1)", kAtLeastOne);
+             "the newest ones whose mean weights are the finished model (section 6.1), without ema_decay", kAtLeastOne);
 
   schema.section("validation", "measured on the validation text while training");
   schema.add("every", &validation.every, "steps between two validations", kAtLeastOne);
@@ -143,6 +174,8 @@ void TrainingConfig::check() const {
     throw std::invalid_argument("validation.patience needs a validation text: data.valid_source and data.valid_target");
   if (validation.metric != ValidationMetric::loss && validation.max_sentences == 0 && validation.patience > 0)
     throw std::invalid_argument("validation.max_sentences is 0, so nothing is translated: set validation.metric: loss");
+  if (training.keep_best > 0 && data.valid_source.empty())
+    throw std::invalid_argument("training.keep_best needs a validation text: data.valid_source and data.valid_target");
   if (training.average_checkpoints > training.keep_checkpoints)
     throw std::invalid_argument(
         fmt::format("training.average_checkpoints ({}) cannot be more than training.keep_checkpoints ({})",

@@ -58,13 +58,18 @@ struct TrainingOptions {
   /// The target gets 1 - label_smoothing of the probability, and every piece of the vocabulary, the target
   /// included, label_smoothing / V (Szegedy et al., 2016; section 5.4).
   double label_smoothing = 0.1;
+  /// Of the weights' exponential moving average, which is validated and becomes the finished model; 0: no average.
+  double ema_decay = 0;
 
   Precision precision = Precision::float32;
 
   int64_t log_every = 50;           ///< steps between two lines of metrics
   int64_t checkpoint_every = 1000;  ///< steps between two checkpoints
   int64_t keep_checkpoints = 5;     ///< the newest ones that are kept
-  int64_t average_checkpoints = 5;  ///< the newest ones whose mean weights are the finished model (section 6.1)
+  int64_t keep_best = 0;            ///< those with the best validation.metric that are kept as well
+  int64_t keep_every = 0;           ///< those whose step is a multiple of this are kept for good; 0: none
+  /// The newest ones whose mean weights are the finished model (section 6.1). Not where ema_decay says otherwise.
+  int64_t average_checkpoints = 5;
 };
 
 /// What tells good weights from better ones.
@@ -96,6 +101,17 @@ struct TrainingConfig {
   /// @throws std::invalid_argument with the key and the remedy.
   void check() const;
 };
+
+/// A key whose value is not what a run was begun with.
+struct ConfigChange {
+  std::string key;
+  std::string before, now;
+  bool refused = false;  ///< the network, or where in the text the checkpoint stands, would not be the same
+};
+
+/// What differs between the config that a run folder keeps and the one to go on with.
+/// @throws std::runtime_error, std::invalid_argument where the kept file cannot be read.
+std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now);
 
 }  // namespace v0
 }  // namespace transmute

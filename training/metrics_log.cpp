@@ -2,6 +2,7 @@
 
 #include <transmute/common/files.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -30,8 +31,17 @@ MetricsLog::MetricsLog(const std::string& path, int64_t last_step) : path_(path)
   if (!file_) throw std::runtime_error(path + ": cannot be written");
 }
 
-void MetricsLog::write(const nlohmann::ordered_json& record) {
-  file_ << record.dump() << std::endl;
+std::vector<nlohmann::ordered_json> MetricsLog::records() const {
+  std::vector<nlohmann::ordered_json> records;
+  std::istringstream lines(read_file(path_));
+  for (std::string line; std::getline(lines, line);) records.push_back(nlohmann::ordered_json::parse(line));
+  return records;
+}
+
+void MetricsLog::write(nlohmann::ordered_json& record) {
+  record["time"] = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  // A translation that spells out bytes need not be UTF-8.
+  file_ << record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
   if (!file_) throw std::runtime_error(path_ + ": cannot be written (is the disk full?)");
 }
 

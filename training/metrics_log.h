@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -14,7 +15,11 @@ class MetricsLog {
   /// Opens or goes on with a file. Lines of steps after `last_step` are taken out: the run is going to repeat them.
   /// @throws std::runtime_error where it cannot be written.
   MetricsLog(const std::string& path, int64_t last_step);
-  void write(const nlohmann::ordered_json& record);
+  /// Adds "time" to it, in seconds since 1970.
+  void write(nlohmann::ordered_json& record);
+
+  /// What is in the file.
+  std::vector<nlohmann::ordered_json> records() const;
 
  private:
   std::string path_;

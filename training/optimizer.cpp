@@ -6,6 +6,7 @@
 #include <transmute/model/libtorch.h>
 
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -55,12 +56,29 @@ void Adam::write_rounded(const Chunk& chunk) {
                              chunk.end - chunk.begin);
 }
 
-double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
-                    WorkerCrew& workers) {
+double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers,
+                    const SumOverRanks& sum_over_ranks) {
   const torch::NoGradGuard no_grad;
-  if (parameters_.front().second.device().is_cpu()) return update_on_cpu(gradients, learning_rate, workers);
+  if (parameters_.front().second.device().is_cpu())
+    return update_on_cpu(gradients, learning_rate, workers, sum_over_ranks);
   TORCH_CHECK_VALUE(gradients.size() == 1, "on a device there is one worker, not ", gradients.size());
-  return update_on_device(gradients.front(), learning_rate);
+  return update_on_device(gradients.front(), learning_rate, sum_over_ranks);
+}
+
+// The parameters' places in flat_.
+std::vector<torch::Tensor> Adam::flat_views(torch::Device device) {
+  if (!flat_.defined()) {
+    int64_t elements = 0;
+    for (const auto& parameter : parameters_) elements += parameter.second.numel();
+    flat_ = torch::empty({elements}, torch::TensorOptions(torch::kFloat).device(device));
+  }
+  std::vector<torch::Tensor> views;
+  int64_t begin = 0;
+  for (const auto& parameter : parameters_) {
+    views.push_back(flat_.narrow(0, begin, parameter.second.numel()).view(parameter.second.sizes()));
+    begin += parameter.second.numel();
+  }
+  return views;
 }
 
 double Adam::clip_scale(double norm) const {
@@ -68,7 +86,7 @@ double Adam::clip_scale(double norm) const {
 }
 
 double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
-                           WorkerCrew& workers) {
+                           WorkerCrew& workers, const SumOverRanks& sum_over_ranks) {
   // Contiguous and all there, so that the chunks below are plain arrays.
   std::vector<std::vector<torch::Tensor>> ready(gradients.size());
   for (size_t p = 0; p < parameters_.size(); ++p)
@@ -81,13 +99,14 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
       }
     }
 
-  // The sum of all shares: the first one's own memory, or where that is bfloat16, memory kept for it.
+  // The sum of all shares: the first one's own memory, or where that is bfloat16, memory kept for it. With other ranks,
+  // one vector for all.
   sums_.resize(parameters_.size());
-  std::vector<torch::Tensor> sums(parameters_.size());
-  for (size_t p = 0; p < parameters_.size(); ++p) {
+  std::vector<torch::Tensor> sums = sum_over_ranks ? flat_views(torch::kCPU) : std::vector<torch::Tensor>();
+  for (size_t p = sums.size(); p < parameters_.size(); ++p) {
     const bool is_float = ready[0][p].scalar_type() == torch::kFloat;
     if (!is_float && !sums_[p].defined()) sums_[p] = torch::empty(ready[0][p].sizes(), torch::kFloat);
-    sums[p] = is_float ? ready[0][p] : sums_[p];
+    sums.push_back(is_float ? ready[0][p] : sums_[p]);
   }
 
   std::vector<double> squares(chunks_.size());
@@ -99,7 +118,9 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
       const torch::Tensor& share = ready[w][chunk.parameter];
       if (!share.defined() || share.is_same(sums[chunk.parameter])) continue;
       const void* begin = static_cast<const char*>(share.data_ptr()) + chunk.begin * share.element_size();
-      if (share.scalar_type() == torch::kFloat) {
+      if (share.scalar_type() == torch::kFloat && w == 0) {
+        std::memcpy(total, begin, static_cast<size_t>(count) * sizeof(float));
+      } else if (share.scalar_type() == torch::kFloat) {
         kernels::add_to(total, static_cast<const float*>(begin), count);
       } else if (w == 0) {
         kernels::widen_bfloat16(total, begin, count);
@@ -107,8 +128,16 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
         kernels::add_bfloat16_to(total, begin, count);
       }
     }
-    squares[c] = kernels::sum_of_squares(total, count);
+    if (!sum_over_ranks) squares[c] = kernels::sum_of_squares(total, count);
   });
+  if (sum_over_ranks) {
+    sum_over_ranks(flat_);
+    workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
+      const Chunk& chunk = chunks_[c];
+      squares[c] =
+          kernels::sum_of_squares(sums[chunk.parameter].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin);
+    });
+  }
   double sum = 0;
   for (const double part : squares) sum += part;
   const double norm = std::sqrt(sum);
@@ -136,7 +165,20 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
 }
 
 // The same, with LibTorch's operations.
-double Adam::update_on_device(const std::vector<torch::Tensor>& gradients, double learning_rate) {
+double Adam::update_on_device(const std::vector<torch::Tensor>& shares, double learning_rate,
+                              const SumOverRanks& sum_over_ranks) {
+  std::vector<torch::Tensor> gradients = shares;
+  if (sum_over_ranks) {
+    gradients = flat_views(parameters_.front().second.device());
+    for (size_t p = 0; p < shares.size(); ++p) {
+      if (shares[p].defined()) {
+        gradients[p].copy_(shares[p]);
+      } else {
+        gradients[p].zero_();
+      }
+    }
+    sum_over_ranks(flat_);
+  }
   std::vector<torch::Tensor> squares;
   for (const auto& gradient : gradients)
     if (gradient.defined()) squares.push_back(gradient.square().sum());

@@ -2,19 +2,25 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
+#include <torch/cuda.h>
 #include <torch/version.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
+#include <transmute/model/kernels/simd.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/batch_stream.h>
+#include <transmute/training/build_info.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/corpus_cache.h>
 #include <transmute/training/metrics_log.h>
+#include <transmute/training/process_group.h>
 #include <transmute/training/replicas.h>
+#include <transmute/training/report.h>
 #include <transmute/training/schedule.h>
+#include <transmute/training/tensorboard.h>
 #include <transmute/translation/bleu.h>
 #include <transmute/translation/chrf.h>
 #include <transmute/translation/device.h>
@@ -28,6 +34,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 namespace transmute {
 inline namespace v0 {
@@ -65,6 +72,7 @@ std::vector<std::string> first_lines(const std::vector<std::string>& paths, int6
 
 // The validation text by the present weights, beside what it should be.
 struct TranslatedText {
+  std::vector<std::string> sources;
   std::vector<std::string> hypotheses;
   std::vector<std::vector<std::string>> references;
 
@@ -74,38 +82,69 @@ struct TranslatedText {
     options.word_order = word_order;
     return corpus_chrf(hypotheses, references, options);
   }
+
+  // A few sentences from all over the text, the same ones every time.
+  nlohmann::ordered_json samples() const {
+    constexpr size_t kCount = 5;
+    nlohmann::ordered_json found = nlohmann::ordered_json::array();
+    const size_t count = std::min(kCount, sources.size());
+    for (size_t i = 0; i < count; ++i) {
+      const size_t line = i * sources.size() / count;
+      found.push_back(
+          {{"source", sources[line]}, {"reference", references.front()[line]}, {"translation", hypotheses[line]}});
+    }
+    return found;
+  }
 };
+
+const char* name_of(kernels::Simd simd) {
+  switch (simd) {
+    case kernels::Simd::avx2:
+      return "AVX2";
+    case kernels::Simd::avx512:
+      return "AVX-512";
+    case kernels::Simd::avx512_bf16:
+      return "AVX-512 with bfloat16";
+    default:
+      return "baseline";
+  }
+}
 
 Precision resolve(Precision precision, torch::Device device) {
   if (precision != Precision::automatic) return precision;
   return !device.is_cpu() || cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32;
 }
 
-// What a resumed run may not change: the network, and where in the text the checkpoint stands.
-bool is_fixed_for_a_run(const std::string& key) {
-  if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
-  for (const char* prefix : {"model.", "tokenizer.", "data."})
-    if (key.rfind(prefix, 0) == 0) return true;
-  return key == "training.seed" || key == "training.batch_tokens" || key == "training.accumulate_batches";
+// Says what differs from the config that the run was begun with, all of it, before it refuses some of it.
+void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& now) {
+  std::vector<std::string> refused;
+  for (const ConfigChange& change : changes_since(kept_path, now)) {
+    if (change.refused) {
+      refused.push_back(fmt::format("{}: {}, which cannot become {}", change.key, change.before, change.now));
+    } else {
+      spdlog::info("config: {} changes from {} to {}", change.key, change.before, change.now);
+    }
+  }
+  if (!refused.empty())
+    throw std::invalid_argument(
+        fmt::format("{}: this run was begun with {} on the way; take another --run-folder, or the old value{}",
+                    kept_path, fmt::join(refused, "; "), refused.size() > 1 ? "s" : ""));
 }
 
-void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& now) {
-  TrainingConfig kept_config;
-  ConfigSchema kept;
-  kept_config.declare(kept);
-  kept.read_file(kept_path);
-  const auto old_values = kept.values();
-  const auto new_values = now.values();
-  for (size_t i = 0; i < new_values.size(); ++i) {
-    const auto& [key, value] = new_values[i];
-    if (value == old_values[i].second) continue;
-    if (is_fixed_for_a_run(key))
-      throw std::invalid_argument(
-          fmt::format("{}: this run was begun with {}: {}, which cannot become {} on the way; take another "
-                      "--run-folder, or the old value",
-                      kept_path, key, old_values[i].second, value));
-    spdlog::info("config: {} changes from {} to {}", key, old_values[i].second, value);
-  }
+// Of this process: "cuda" and "auto" are the GPU that has this rank's number.
+torch::Device device_of(const TrainerOptions& options) {
+  const torch::Device device = parse_device(options.device);
+  if (!device.is_cuda() || options.ranks.size == 1 || options.device.find(':') != std::string::npos) return device;
+  const int index = options.ranks.local_rank % static_cast<int>(torch::cuda::device_count());
+  return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+// Ranks of one machine share its cores, unless their launcher has dealt them out.
+int workers_of(const TrainerOptions& options, torch::Device device) {
+  const int workers = worker_count(options.threads, device);
+  const bool has_all_cores = available_cores() == static_cast<int>(std::thread::hardware_concurrency());
+  if (options.threads > 0 || !has_all_cores) return workers;
+  return std::max(1, workers / options.ranks.local_size);
 }
 
 }  // namespace
@@ -113,8 +152,9 @@ void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& 
 // Everything that lives as long as the training does.
 class Trainer::Session {
  public:
-  Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options);
-  TrainingEnd run(const std::function<bool()>& should_stop);
+  Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
+          ProcessGroup& group);
+  int run(const std::function<int()>& stop_signal);
 
  private:
   // Sums since the last line of metrics.
@@ -130,23 +170,34 @@ class Trainer::Session {
   ParallelText load_validation_text();
   void report_text(const char* name, size_t pairs, const TextCounts& counts) const;
   void start_batches();
+  Tokenizer tokenizer_of_first_rank();
   Transformer make_transformer();
+  void check_ranks_fit();
+  void restore();
+  void share_state();
+  void check_weights_equal();
   void report_start() const;
 
   bool reached_end() const;
   bool out_of_patience() const;
   double learning_rate_of(int64_t step) const;
+  int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
   void pass_over(int64_t step, double loss, const std::vector<std::vector<torch::Tensor>>& gradients);
-  bool train_step();
+  bool train_step(const std::function<int()>& stop_signal);
+  LossSum exchange(const LossSum& own, const std::function<int()>& stop_signal);
   double seconds() const { return state_.seconds + seconds_since(started_); }
   PreparedBatch next_batch();
   void report_progress();
   void write_metrics();
+  void record(nlohmann::ordered_json record);
   void validate();
+  void score_and_keep_best();
   TranslatedText translate_validation_text();
   bool is_best(ValidationMetric metric, double score);
   void save_checkpoint();
+  TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
   void finish();
+  void write_report() const;
   void profile_step();
   void write_profile();
   void say(const std::string& text);
@@ -154,6 +205,7 @@ class Trainer::Session {
   TrainingConfig config_;
   std::string config_yaml_;
   TrainerOptions options_;
+  ProcessGroup& group_;
   torch::Device device_;
   Precision precision_;  // never automatic
   WorkerCrew workers_;
@@ -164,13 +216,17 @@ class Trainer::Session {
   std::optional<ParallelText> valid_text_;
   Replicas replicas_;
   Adam optimizer_;
+  std::optional<WeightAverage> average_;  // rank 0's, where there is to be one
   CheckpointStore checkpoints_;
   TrainState state_;
-  std::unique_ptr<MetricsLog> metrics_;
+  std::unique_ptr<MetricsLog> metrics_;  // this and the next: rank 0's
+  std::unique_ptr<TensorBoardLog> tensorboard_;
 
   std::unique_ptr<BatchStream> batches_;
   double epoch_done_ = 0;  // share of the present epoch
   Clock::time_point started_ = Clock::now();
+  double agreed_seconds_ = 0;  // rank 0's seconds() after the last step
+  int stopped_by_ = 0;         // the signal that reached any rank
   Window window_;
   double last_gradient_norm_ = 0;
   int64_t skipped_steps_ = 0;  // in a row
@@ -180,27 +236,38 @@ class Trainer::Session {
   int64_t profiled_steps_ = 0;
 };
 
-Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options)
+Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
+                          ProcessGroup& group)
     : config_(config),
       config_yaml_(config_yaml),
       options_(options),
-      device_(parse_device(options.device)),
+      group_(group),
+      device_(device_of(options)),
       precision_(resolve(config.training.precision, device_)),
-      workers_(worker_count(options.threads, device_), run_operations_on_this_thread_only),
-      tokenizer_((prepare_run_folder(), prepare_tokenizer())),
+      workers_(workers_of(options, device_), run_operations_on_this_thread_only),
+      tokenizer_(tokenizer_of_first_rank()),
       train_text_(prepare_training_text()),
       replicas_(make_transformer(), device_, workers_, precision_),
       optimizer_(parameters_of(replicas_.transformer()),
                  {config.training.adam_beta1, config.training.adam_beta2, config.training.adam_epsilon,
                   config.training.clip_norm, config.training.weight_decay}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
-  if (!config_.data.valid_source.empty()) valid_text_ = load_validation_text();
-  state_ = checkpoints_.restore(replicas_.transformer(), optimizer_);
+  check_ranks_fit();
+  if (config_.training.ema_decay > 0 && group_.is_first())
+    average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay);
+  if (!config_.data.valid_source.empty() && group_.is_first()) valid_text_ = load_validation_text();
+  restore();
   optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
   saved_step_ = state_.step;
+  agreed_seconds_ = state_.seconds;
   start_batches();
-  metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
-  if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
+  if (group_.is_first()) {
+    metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
+    tensorboard_ = std::make_unique<TensorBoardLog>(path_in(options.run_folder, "tensorboard"), metrics_->records());
+    if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
+  } else {
+    options_.profile.clear();
+  }
   report_start();
 }
 
@@ -227,6 +294,61 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
   return tokenizer;
 }
 
+// The run folder is rank 0's: on another machine there need be none.
+Tokenizer Trainer::Session::tokenizer_of_first_rank() {
+  std::optional<Tokenizer> own;
+  if (group_.is_first()) {
+    prepare_run_folder();
+    own = prepare_tokenizer();
+  }
+  const auto model_of_first = [&](const char* name, const SubwordModel* model) {
+    return std::make_shared<const SubwordModel>(group_.broadcast(model ? model->serialized() : std::string()), name);
+  };
+  const auto source = model_of_first("rank 0's source vocabulary", own ? &own->source() : nullptr);
+  if (group_.gather(own && own->shared() ? 1 : 0).front() == 1) return {source, source};
+  return {source, model_of_first("rank 0's target vocabulary", own ? &own->target() : nullptr)};
+}
+
+// What must be the same everywhere, or the ranks would train different networks, or one on different text.
+void Trainer::Session::check_ranks_fit() {
+  group_.check_equal(fingerprint_of(config_yaml_), "the config; give all ranks the same file and the same --set");
+  group_.check_equal(train_text_.fingerprint(), "the training text; give all ranks the same files");
+  group_.check_equal(static_cast<uint64_t>(precision_), "whether it has bfloat16; set training.precision");
+  group_.check_equal(static_cast<uint64_t>(kernels::active_simd()),
+                     "the CPU's instruction set, which rounds differently; use machines of one kind");
+}
+
+// Rank 0's newest checkpoint, on all ranks.
+void Trainer::Session::restore() {
+  if (group_.is_first()) state_ = checkpoints_.restore(trained_parts());
+  share_state();
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, parameter] : parameters_of(replicas_.transformer())) {
+    torch::Tensor values = parameter.detach();
+    group_.broadcast(values);
+  }
+  const NamedTensors moments = optimizer_.state();
+  for (const auto& [name, moment] : moments) {
+    torch::Tensor values = moment;
+    group_.broadcast(values);
+  }
+  if (!group_.is_first()) optimizer_.restore(moments, state_.step, "rank 0's optimizer");
+}
+
+void Trainer::Session::share_state() {
+  const std::string shared = group_.broadcast(group_.is_first() ? to_json(state_) : std::string());
+  if (!group_.is_first()) state_ = state_from_json(shared, "rank 0's state");
+}
+
+void Trainer::Session::check_weights_equal() {
+  if (group_.size() == 1) return;
+  group_.check_equal(
+      fingerprint_of(replicas_.transformer()->parameters()),
+      fmt::format("its weights after step {}, which should never be; go on from the last checkpoint, and "
+                  "report the machine's memory as a suspect",
+                  state_.step));
+}
+
 TrainingText Trainer::Session::prepare_training_text() {
   const DataOptions& data = config_.data;
   const TextFiles files = train_files(data);
@@ -237,7 +359,7 @@ TrainingText Trainer::Session::prepare_training_text() {
   for (size_t i = 0; i < files.source.size(); ++i)
     corpora.push_back({cache.open(files.source[i], files.target[i], tokenizer_, limits, workers_),
                        data.train_weights.empty() ? 1.0 : data.train_weights[i]});
-  if (own_cache) cache.remove_others();
+  if (own_cache && options_.ranks.local_rank == 0) cache.remove_others();
   TrainingText text(std::move(corpora));
   if (text.size() == 0) refuse_empty_text(files, text.counts().left_out, limits);
   report_text("training", text.size(), text.counts());
@@ -255,6 +377,7 @@ ParallelText Trainer::Session::load_validation_text() {
 }
 
 void Trainer::Session::report_text(const char* name, size_t pairs, const TextCounts& counts) const {
+  if (!group_.is_first()) return;
   spdlog::info("{} text: {} sentence pairs, {} source and {} target tokens", name,
                format_count(static_cast<int64_t>(pairs)), format_count(counts.source_tokens),
                format_count(counts.target_tokens));
@@ -279,6 +402,8 @@ void Trainer::Session::start_batches() {
   options.workers = workers_.size();
   options.seed = static_cast<uint64_t>(config_.training.seed);
   options.prefetch_threads = config_.data.prefetch_threads;
+  options.rank = group_.rank();
+  options.ranks = group_.size();
   batches_ =
       std::make_unique<BatchStream>(train_text_, options, BatchCursor{state_.epoch, state_.window, state_.batch});
 }
@@ -291,16 +416,24 @@ Transformer Trainer::Session::make_transformer() {
 }
 
 void Trainer::Session::report_start() const {
-  spdlog::info("LibTorch {}, device {}, {} workers, {} products, {} parameters", TORCH_VERSION, device_.str(),
-               workers_.size(), precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
+  if (!group_.is_first()) return;
+  spdlog::info("transmute {}, LibTorch {}, device {}, {} threads, {} kernels, {} products, {} parameters",
+               build_version(), TORCH_VERSION, device_.str(), workers_.size(), name_of(kernels::active_simd()),
+               precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
                format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_))));
+  if (group_.size() > 1)
+    spdlog::info("{} ranks ({}); a step has {} batches", group_.size(), options_.ranks.origin, batches_per_step());
   if (const std::string warning = slow_blas_warning(); !warning.empty() && device_.is_cpu()) spdlog::warn(warning);
   if (precision_ == Precision::bfloat16 && device_.is_cpu() && !cpu_has_bfloat16())
     spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
   if (state_.step > 0) spdlog::info("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1);
+  if (state_.batches_per_step > 0 && state_.batches_per_step != batches_per_step())
+    spdlog::warn("a step had {} batches and now has {}: ranks times training.accumulate_batches",
+                 state_.batches_per_step, batches_per_step());
 }
 
 void Trainer::Session::say(const std::string& text) {
+  if (!group_.is_first()) return;
   progress_.clear();
   spdlog::info(text);
 }
@@ -308,7 +441,7 @@ void Trainer::Session::say(const std::string& text) {
 bool Trainer::Session::reached_end() const {
   const TrainingOptions& training = config_.training;
   return state_.step >= training.max_steps || (training.max_epochs > 0 && state_.epoch >= training.max_epochs) ||
-         (training.max_minutes > 0 && seconds() >= training.max_minutes * 60) || out_of_patience();
+         (training.max_minutes > 0 && agreed_seconds_ >= training.max_minutes * 60) || out_of_patience();
 }
 
 bool Trainer::Session::out_of_patience() const {
@@ -322,25 +455,29 @@ double Trainer::Session::learning_rate_of(int64_t step) const {
              training.learning_rate, training.min_learning_rate, training.max_steps});
 }
 
-TrainingEnd Trainer::Session::run(const std::function<bool()>& should_stop) {
+int Trainer::Session::run(const std::function<int()>& stop_signal) {
   started_ = Clock::now();
   window_ = {};
   while (!reached_end()) {
     if (!options_.profile.empty()) profile_step();
-    const bool trained = train_step();
+    const bool trained = train_step(stop_signal);
     report_progress();
-    const bool stop = should_stop && should_stop();
+    const bool stop = stopped_by_ != 0;
     if (trained && state_.step % config_.training.log_every == 0) write_metrics();
     if (trained && state_.step % config_.validation.every == 0 && !stop) validate();
-    if ((trained && state_.step % config_.training.checkpoint_every == 0) || stop) save_checkpoint();
+    const bool due = state_.step % config_.training.checkpoint_every == 0 ||
+                     (config_.training.keep_best > 0 && state_.score.has_value());
+    if ((trained && due) || stop) save_checkpoint();
     if (stop) {
       write_profile();
       say(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
-      return TrainingEnd::stopped;
+      group_.wait_for_all();
+      return stopped_by_;
     }
   }
   finish();
-  return TrainingEnd::finished;
+  group_.wait_for_all();
+  return 0;
 }
 
 // Before each step: traces steps from the one on that finds caches and memory warm, to a file that stays small enough
@@ -372,30 +509,48 @@ PreparedBatch Trainer::Session::next_batch() {
   return batch;
 }
 
+// What all ranks know after a step: the loss of all, the time of rank 0, and whether a signal asked any of them to
+// stop.
+LossSum Trainer::Session::exchange(const LossSum& own, const std::function<int()>& stop_signal) {
+  enum : size_t { kLoss, kTokens, kSeconds, kStop };  // and from kStop on one for each rank
+  std::vector<double> values(kStop + static_cast<size_t>(group_.size()));
+  values[kLoss] = own.sum;
+  values[kTokens] = static_cast<double>(own.tokens);
+  values[kSeconds] = group_.is_first() ? seconds() : 0;
+  values[kStop + static_cast<size_t>(group_.rank())] = stop_signal ? stop_signal() : 0;
+  group_.sum(values);
+  agreed_seconds_ = values[kSeconds];
+  for (size_t i = kStop; i < values.size() && stopped_by_ == 0; ++i) stopped_by_ = static_cast<int>(values[i]);
+  return {values[kLoss], static_cast<int64_t>(values[kTokens])};
+}
+
 // False where the step was passed over: the cursor in the text moved, nothing else.
-bool Trainer::Session::train_step() {
+bool Trainer::Session::train_step(const std::function<int()>& stop_signal) {
   const Trace::Span span(trace_.get(), "step");
   std::vector<PreparedBatch> batches;
-  while (static_cast<int64_t>(batches.size()) < config_.training.accumulate_batches) batches.push_back(next_batch());
+  while (static_cast<int64_t>(batches.size()) < batches_per_step()) batches.push_back(next_batch());
   int64_t step_tokens = 0;
   for (const auto& batch : batches) step_tokens += batch.target_tokens;
 
   const int64_t step = state_.step + 1;
-  LossSum loss;
-  for (size_t b = 0; b < batches.size(); ++b) {
+  LossSum own;
+  for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += static_cast<size_t>(group_.size())) {
     const StepInput input{std::move(batches[b].pieces), step_tokens,
                           combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b)};
     const LossSum part = replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace_.get());
-    loss.sum += part.sum;
-    loss.tokens += part.tokens;
-    window_.source_tokens += batches[b].source_tokens;
+    own.sum += part.sum;
+    own.tokens += part.tokens;
   }
+  const LossSum loss = exchange(own, stop_signal);
   {
     const Trace::Span update_span(trace_.get(), "optimizer");
     const auto gradients = replicas_.gradients();
+    SumOverRanks sum_over_ranks;
+    if (group_.size() > 1) sum_over_ranks = [this](torch::Tensor& values) { group_.sum(values); };
     // A loss that is not finite must not touch the weights, though the gradient may look sound.
-    last_gradient_norm_ = std::isfinite(loss.sum) ? optimizer_.update(gradients, learning_rate_of(step), workers_)
-                                                  : std::numeric_limits<double>::quiet_NaN();
+    last_gradient_norm_ = std::isfinite(loss.sum)
+                              ? optimizer_.update(gradients, learning_rate_of(step), workers_, sum_over_ranks)
+                              : std::numeric_limits<double>::quiet_NaN();
     if (!std::isfinite(last_gradient_norm_)) {
       pass_over(step, loss.sum / static_cast<double>(loss.tokens), gradients);
       replicas_.clear_gradients();
@@ -405,9 +560,13 @@ bool Trainer::Session::train_step() {
   }
   skipped_steps_ = 0;
   state_.step = step;
+  state_.score.reset();
+  if (average_) average_->update(step, workers_);
   state_.target_tokens += loss.tokens;
+  state_.batches_per_step = batches_per_step();
   window_.loss.sum += loss.sum;
   window_.loss.tokens += loss.tokens;
+  for (const auto& batch : batches) window_.source_tokens += batch.source_tokens;
   return true;
 }
 
@@ -425,7 +584,12 @@ void Trainer::Session::pass_over(int64_t step, double loss, const std::vector<st
     if (sound) continue;
     if (unsound++ == 0) first_gradient = parameters[p].first;
   }
+  std::vector<size_t> elsewhere;  // ranks
+  const std::vector<int64_t> unsound_on = group_.gather(unsound);
+  for (size_t rank = 0; rank < unsound_on.size(); ++rank)
+    if (unsound_on[rank] > 0) elsewhere.push_back(rank);
   std::string where = "all gradients are finite";
+  if (!elsewhere.empty()) where = fmt::format("gradients of rank {} are not finite", fmt::join(elsewhere, ", "));
   if (unsound > 0)
     where = fmt::format("gradients of {} of {} parameters are not finite, the first {}", unsound, parameters.size(),
                         first_gradient);
@@ -439,12 +603,13 @@ void Trainer::Session::pass_over(int64_t step, double loss, const std::vector<st
         ". The weights are as they were before it. Go on from the last checkpoint with a lower "
         "training.learning_rate_scale (or learning_rate), more training.warmup_steps, or training.clip_norm: 1; "
         "training.max_skipped_steps passes over single bad batches");
+  if (!group_.is_first()) return;
   progress_.clear();
   spdlog::warn("{}; passed over ({} of at most {} in a row)", what, skipped_steps_, config_.training.max_skipped_steps);
 }
 
 void Trainer::Session::report_progress() {
-  if (!progress_.visible()) return;
+  if (!progress_.visible() || !group_.is_first()) return;
   const TrainingOptions& training = config_.training;
   double done = static_cast<double>(state_.step) / static_cast<double>(training.max_steps);
   if (training.max_minutes > 0) done = std::max(done, seconds() / (training.max_minutes * 60));
@@ -460,21 +625,27 @@ void Trainer::Session::report_progress() {
                         format_duration(seconds() * (1 - done) / std::max(done, 1e-9))));
 }
 
+void Trainer::Session::record(nlohmann::ordered_json record) {
+  metrics_->write(record);
+  tensorboard_->add(record);
+}
+
 void Trainer::Session::write_metrics() {
+  if (!group_.is_first()) return;
   const double elapsed = seconds_since(window_.start);
   const double loss = window_.loss.sum / static_cast<double>(window_.loss.tokens);
   const double rate = learning_rate_of(state_.step);
   const double target_rate = static_cast<double>(window_.loss.tokens) / elapsed;
-  metrics_->write({{"type", "train"},
-                   {"step", state_.step},
-                   {"epoch", state_.epoch},
-                   {"loss", loss},
-                   {"learning_rate", rate},
-                   {"gradient_norm", last_gradient_norm_},
-                   {"target_tokens", state_.target_tokens},
-                   {"target_tokens_per_second", target_rate},
-                   {"source_tokens_per_second", static_cast<double>(window_.source_tokens) / elapsed},
-                   {"seconds", seconds()}});
+  record({{"type", "train"},
+          {"step", state_.step},
+          {"epoch", state_.epoch},
+          {"loss", loss},
+          {"learning_rate", rate},
+          {"gradient_norm", last_gradient_norm_},
+          {"target_tokens", state_.target_tokens},
+          {"target_tokens_per_second", target_rate},
+          {"source_tokens_per_second", static_cast<double>(window_.source_tokens) / elapsed},
+          {"seconds", seconds()}});
   if (!progress_.visible())
     say(fmt::format("step {} | epoch {} | loss {:.4f} | learning rate {:.3g} | gradient norm {:.3f} | {} tok/s",
                     state_.step, state_.epoch + 1, loss, rate, last_gradient_norm_,
@@ -494,18 +665,27 @@ TranslatedText Trainer::Session::translate_validation_text() {
   options.search.length_alpha = config_.validation.length_alpha;
   const TextFiles files = valid_files(config_.data);
   TranslatedText text;
-  for (const auto& translation : engine.translate(first_lines(files.source, config_.validation.max_sentences), options))
+  text.sources = first_lines(files.source, config_.validation.max_sentences);
+  for (const auto& translation : engine.translate(text.sources, options))
     text.hypotheses.push_back(translation.hypotheses.front().text);
   text.references = {first_lines(files.target, config_.validation.max_sentences)};
   return text;
 }
 
+// By rank 0; the others wait to hear whether these weights are the best ones.
 void Trainer::Session::validate() {
-  if (!valid_text_) return;
+  if (config_.data.valid_source.empty()) return;
   const auto start = Clock::now();
+  if (group_.is_first()) score_and_keep_best();
+  share_state();
+  window_.start += Clock::now() - start;  // tokens/s is of training
+}
+
+void Trainer::Session::score_and_keep_best() {
+  const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   const LossSum loss = replicas_.evaluate(*valid_text_, config_.training.piece_tokens);
   const double per_token = loss.sum / static_cast<double>(loss.tokens);
-  nlohmann::ordered_json record{
+  nlohmann::ordered_json measured{
       {"type", "validation"}, {"step", state_.step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
   std::string text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", state_.step, per_token,
                                  std::exp(per_token));
@@ -515,9 +695,10 @@ void Trainer::Session::validate() {
     metric = config_.validation.metric;
     const TranslatedText translated = translate_validation_text();
     const double bleu = translated.bleu(), chrf = translated.chrf(0), chrf_plus_plus = translated.chrf(2);
-    record["bleu"] = bleu;
-    record["chrf"] = chrf;
-    record["chrf++"] = chrf_plus_plus;
+    measured["bleu"] = bleu;
+    measured["chrf"] = chrf;
+    measured["chrf++"] = chrf_plus_plus;
+    measured["samples"] = translated.samples();
     text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
     if (metric == ValidationMetric::bleu) score = bleu;
     if (metric == ValidationMetric::chrf) score = chrf;
@@ -529,18 +710,19 @@ void Trainer::Session::validate() {
     });
     text += " (the best so far)";
   }
-  record["seconds"] = seconds();
-  metrics_->write(record);
+  measured["seconds"] = seconds();
+  record(measured);
+  write_report();
   say(text);
   if (out_of_patience())
     say(fmt::format("no better {} in {} validations: training ends", name_of(metric), config_.validation.patience));
-  window_.start += Clock::now() - start;  // tokens/s is of training
 }
 
 // Notes a validation's score, the higher the better. One by another metric than before begins anew.
 bool Trainer::Session::is_best(ValidationMetric metric, double score) {
   if (state_.metric != name_of(metric)) state_.best_score.reset();
   state_.metric = name_of(metric);
+  state_.score = score;
   const bool better = !state_.best_score || score > *state_.best_score;
   if (better) state_.best_score = score;
   state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
@@ -550,21 +732,56 @@ bool Trainer::Session::is_best(ValidationMetric metric, double score) {
 void Trainer::Session::save_checkpoint() {
   if (saved_step_ == state_.step) return;
   const auto start = Clock::now();
+  saved_step_ = state_.step;
+  check_weights_equal();
+  if (!group_.is_first()) return;
+  write_report();
   TrainState state = state_;
   state.seconds = seconds();
-  checkpoints_.save(state, config_yaml_, tokenizer_, replicas_.transformer(), optimizer_,
-                    config_.training.keep_checkpoints);
-  saved_step_ = state_.step;
+  const TrainingOptions& training = config_.training;
+  checkpoints_.save(state, config_yaml_, tokenizer_, trained_parts(),
+                    {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric});
   window_.start += Clock::now() - start;
+}
+
+void Trainer::Session::write_report() const {
+  ReportContent content;
+  const fs::path folder = fs::absolute(options_.run_folder).lexically_normal();
+  content.title = "Training of " + (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+  content.facts = {{"step", format_count(state_.step)},
+                   {"epoch", format_count(state_.epoch + 1)},
+                   {"target tokens", format_count(state_.target_tokens)},
+                   {"time", format_duration(seconds())},
+                   {"parameters", format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_)))},
+                   {"training text", format_count(static_cast<int64_t>(train_text_.size())) + " sentence pairs"},
+                   {"products", precision_ == Precision::bfloat16 ? "bfloat16" : "float32"},
+                   {"processes", std::to_string(group_.size())},
+                   {"device of each", device_.str()},
+                   {"threads of each", std::to_string(workers_.size())},
+                   {"CPU kernels", name_of(kernels::active_simd())},
+                   {"transmute", build_version()},
+                   {"LibTorch", TORCH_VERSION}};
+  if (state_.best_score)
+    content.facts.insert(content.facts.begin() + 4,
+                         {"best " + state_.metric, fmt::format("{:.4g}", std::abs(*state_.best_score))});
+  content.records = metrics_->records();
+  content.config = config_yaml_;
+  write_file_atomically(path_in(options_.run_folder, "report.html"), report_html(content));
 }
 
 void Trainer::Session::finish() {
   write_profile();
   save_checkpoint();
-  std::vector<std::string> newest = checkpoints_.list();
-  const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
-  if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
-  average_parameters(newest, replicas_.transformer());
+  if (!group_.is_first()) return;
+  const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
+  std::string mean = fmt::format("moving average with decay {}", config_.training.ema_decay);
+  if (!average_) {
+    std::vector<std::string> newest = checkpoints_.list();
+    const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
+    if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
+    average_parameters(newest, replicas_.transformer());
+    mean = fmt::format("mean of the last {} checkpoints", newest.size());
+  }
   const std::string folder = path_in(options_.run_folder, "model");
   write_folder_atomically(folder, [&](const std::string& partial) {
     save_model_folder(partial, config_yaml_, tokenizer_, replicas_.transformer());
@@ -572,21 +789,31 @@ void Trainer::Session::finish() {
   std::string text = fmt::format("finished after step {} ({} target tokens, {} of training)", format_count(state_.step),
                                  format_count(state_.target_tokens), format_duration(seconds()));
   if (valid_text_ && config_.validation.max_sentences > 0)
-    text += fmt::format("; mean of the last {} checkpoints: validation BLEU {:.2f}", newest.size(),
-                        translate_validation_text().bleu());
+    text += fmt::format("; {}: validation BLEU {:.2f}", mean, translate_validation_text().bleu());
   say(text);
   say(fmt::format("the model is in {0}; translate with: translate --model {0}", folder));
 }
 
 Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options) {
   config.check();
-  session_ = std::make_unique<Session>(config, config_yaml, options);
+  group_ = std::make_unique<ProcessGroup>(options.ranks, device_of(options));
+  try {
+    session_ = std::make_unique<Session>(config, config_yaml, options, *group_);
+  } catch (const std::exception& error) {
+    group_->fail(error.what());
+    throw;
+  }
 }
 
 Trainer::~Trainer() = default;
 
-TrainingEnd Trainer::run(const std::function<bool()>& should_stop) {
-  return session_->run(should_stop);
+int Trainer::run(const std::function<int()>& stop_signal) {
+  try {
+    return session_->run(stop_signal);
+  } catch (const std::exception& error) {
+    group_->fail(error.what());
+    throw;
+  }
 }
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <transmute/training/config.h>
+#include <transmute/training/ranks.h>
 
 #include <functional>
 #include <memory>
@@ -13,11 +14,12 @@ inline namespace v0 {
 struct TrainerOptions {
   std::string run_folder;      ///< gets config, tokenizer, checkpoints, metrics, log and the finished model
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
-  int threads = 0;             ///< workers on the CPU; 0 means one per core
+  int threads = 0;             ///< workers on the CPU; 0 means one per core, shared by this machine's ranks
+  RankOptions ranks;           ///< where several processes train together; rank 0's run folder counts
   std::string profile;         ///< file for a trace of this run's first steps, see Trace; empty for none
 };
 
-enum class TrainingEnd { finished, stopped };
+class ProcessGroup;
 
 /// Trains one experiment in a run folder, from the start or from its newest checkpoint:
 ///
@@ -27,6 +29,12 @@ enum class TrainingEnd { finished, stopped };
 ///     best/                            the model folder that validated best
 ///     model/                           the finished model folder: the mean of the last checkpoints
 ///     metrics.jsonl                    a JSON object per line: `"type": "train"` or `"validation"`
+///     tensorboard/                     the same numbers as TensorBoard reads them
+///     report.html                      curves, sample translations and the config, for a browser
+///
+/// Several processes (TrainerOptions::ranks) each take every size-th batch of a step, which has size times
+/// `training.accumulate_batches` of them: the same training as one process with so many, but for rounding in the sums.
+/// Rank 0 alone validates and writes.
 class Trainer {
  public:
   /// @param config_yaml the whole resolved config, which is kept with the run and with every model
@@ -34,13 +42,15 @@ class Trainer {
   Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options);
   ~Trainer();
 
-  /// Trains to the end that the config sets, or until `should_stop` (asked after every step) says so; then a
-  /// checkpoint is written and a later run goes on from there.
-  /// @throws std::runtime_error where the loss is no longer finite, or a file cannot be written.
-  TrainingEnd run(const std::function<bool()>& should_stop = {});
+  /// Trains to the end that the config sets, or until `stop_signal` (asked once in every step, on every rank) gives
+  /// another number than 0; then a checkpoint is written and a later run goes on from there.
+  /// @returns 0 where the training is finished, else the number that stopped it, on every rank.
+  /// @throws std::runtime_error where the loss is no longer finite, a file cannot be written, or another rank is lost.
+  int run(const std::function<int()>& stop_signal = {});
 
  private:
   class Session;
+  std::unique_ptr<ProcessGroup> group_;
   std::unique_ptr<Session> session_;
 };
 

@@ -13,7 +13,7 @@ inline namespace v0 {
 
 TrainingText::TrainingText(std::vector<Corpus> corpora) : corpora_(std::move(corpora)) {}
 
-void TrainingText::sample_subwords(const Tokenizer& tokenizer, const SamplingOptions& options,
+void TrainingText::sample_subwords(const Tokenizer& tokenizer, const SubwordSampling& options,
                                    const LengthLimits& limits) {
   sampling_ = options;
   limits_ = limits;

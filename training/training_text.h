@@ -19,7 +19,7 @@ struct Corpus {
 };
 
 /// How segmentations are drawn, see SubwordSampler. 0: that side keeps the one of the tokenizer.
-struct SamplingOptions {
+struct SubwordSampling {
   double source_alpha = 0;
   double target_alpha = 0;
 };
@@ -32,7 +32,7 @@ class TrainingText {
   /// From now on each epoch sees segmentations of its own. A sentence that would become longer than the limit keeps the
   /// tokenizer's segmentation.
   /// @throws std::invalid_argument where the tokenizer has no others.
-  void sample_subwords(const Tokenizer& tokenizer, const SamplingOptions& options, const LengthLimits& limits);
+  void sample_subwords(const Tokenizer& tokenizer, const SubwordSampling& options, const LengthLimits& limits);
 
   /// Pairs of all corpora, each counted once.
   size_t size() const;
@@ -46,7 +46,7 @@ class TrainingText {
   friend class Epoch;
   std::vector<Corpus> corpora_;
   std::shared_ptr<const SubwordSampler> source_sampler_, target_sampler_;  // null where nothing is drawn
-  SamplingOptions sampling_;
+  SubwordSampling sampling_;
   LengthLimits limits_;
 };
 

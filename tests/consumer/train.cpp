@@ -24,10 +24,9 @@ int main(int argc, char** argv) {
 
     // Stops in the middle, as where a user presses a button, and goes on from there.
     int steps = 0;
-    const auto after_seven = [&] { return ++steps == 7; };
-    if (transmute::Trainer(config, schema.to_yaml(), options).run(after_seven) != transmute::TrainingEnd::stopped)
-      return 1;
-    if (transmute::Trainer(config, schema.to_yaml(), options).run() != transmute::TrainingEnd::finished) return 1;
+    const auto after_seven = [&] { return ++steps == 7 ? 1 : 0; };
+    if (transmute::Trainer(config, schema.to_yaml(), options).run(after_seven) != 1) return 1;
+    if (transmute::Trainer(config, schema.to_yaml(), options).run() != 0) return 1;
 
     const transmute::Translator translator(options.run_folder + "/model");
     std::cout << translator.translate(argv[3]) << '\n';

@@ -386,6 +386,7 @@ class Checkpoints : public ::testing::Test {
         gradients.push_back(torch::randn_like(parameter.detach()));
       return gradients;
     }
+    TrainedParts parts(WeightAverage* average = nullptr) { return {transformer, optimizer, average}; }
     Transformer transformer;
     Adam optimizer;
   };
@@ -401,8 +402,10 @@ class Checkpoints : public ::testing::Test {
     return state;
   }
 
-  void save(Training& training, int64_t step, int64_t keep = 10) {
-    store.save(state_at(step), tiny_config(), tokenizer, training.transformer, training.optimizer, keep);
+  void save(Training& training, int64_t step, int64_t newest = 10) {
+    KeepPolicy policy;
+    policy.newest = newest;
+    store.save(state_at(step), tiny_config(), tokenizer, training.parts(), policy);
   }
 
   static void expect_equal(const NamedTensors& found, const NamedTensors& expected) {
@@ -425,10 +428,10 @@ TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   state.metric = "bleu";
   state.best_score = 12.345678901234567;
   state.validations_since_best = 3;
-  store.save(state, tiny_config(), tokenizer, saved.transformer, saved.optimizer, 5);
+  store.save(state, tiny_config(), tokenizer, saved.parts(), {});
 
   Training restored(tokenizer, 2);
-  const TrainState found = store.restore(restored.transformer, restored.optimizer);
+  const TrainState found = store.restore(restored.parts());
   EXPECT_EQ(found.step, 123);
   EXPECT_EQ(found.epoch, 2);
   EXPECT_EQ(found.window, 4);
@@ -448,9 +451,9 @@ TEST_F(Checkpoints, GoOnAsIfNothingHadHappened) {
   Training saved(tokenizer, 1, 3);
   TrainState state;
   state.step = 3;  // Adam's bias correction counts the updates
-  store.save(state, tiny_config(), tokenizer, saved.transformer, saved.optimizer, 5);
+  store.save(state, tiny_config(), tokenizer, saved.parts(), {});
   Training restored(tokenizer, 2);
-  store.restore(restored.transformer, restored.optimizer);
+  store.restore(restored.parts());
   const std::vector<torch::Tensor> gradients = saved.made_up_gradients();
   std::vector<torch::Tensor> same;
   for (const auto& gradient : gradients) same.push_back(gradient.clone());
@@ -463,7 +466,7 @@ TEST_F(Checkpoints, GoOnAsIfNothingHadHappened) {
 TEST_F(Checkpoints, WithoutABestBleuHaveNone) {
   Training training(tokenizer, 1);
   save(training, 5);
-  EXPECT_FALSE(store.restore(training.transformer, training.optimizer).best_score.has_value());
+  EXPECT_FALSE(store.restore(training.parts()).best_score.has_value());
 }
 
 TEST_F(Checkpoints, AreModelFolders) {
@@ -480,7 +483,7 @@ TEST_F(Checkpoints, AreAFreshStartWhereThereAreNone) {
   EXPECT_THAT(store.list(), IsEmpty());
   for (const bool folder_exists : {false, true}) {
     if (folder_exists) fs::create_directories(path);
-    const TrainState state = store.restore(training.transformer, training.optimizer);
+    const TrainState state = store.restore(training.parts());
     EXPECT_EQ(state.step, 0);
     EXPECT_EQ(state.epoch, 0);
     EXPECT_EQ(state.batch, 0);
@@ -494,7 +497,42 @@ TEST_F(Checkpoints, KeepTheNewest) {
   for (const int64_t step : {2, 10, 9, 100}) save(training, step, 2);
   EXPECT_THAT(names_in(path), ElementsAre("step-000000010", "step-000000100"));
   EXPECT_THAT(store.list(), ElementsAre(path + "/step-000000010", path + "/step-000000100"));
-  EXPECT_EQ(store.restore(training.transformer, training.optimizer).step, 100);
+  EXPECT_EQ(store.restore(training.parts()).step, 100);
+}
+
+TEST_F(Checkpoints, KeepTheNewestTheBestAndEachSoAndSoManiethForGood) {
+  Training training(tokenizer, 1);
+  KeepPolicy policy;
+  policy.newest = 1;
+  policy.best = 2;
+  policy.every = 40;
+  policy.metric = "bleu";
+  const std::map<int64_t, double> scores{{10, 3}, {20, 9}, {30, 5}, {50, 5}, {60, 4}};
+  for (const int64_t step : {10, 20, 30, 40, 50, 60, 70, 80, 90}) {
+    TrainState state = state_at(step);
+    if (scores.count(step) > 0) state.score = scores.at(step);
+    state.metric = "bleu";
+    if (step == 70) {
+      state.metric = "chrf";  // of another metric: cannot be compared
+      state.score = 99;
+    }
+    store.save(state, tiny_config(), tokenizer, training.parts(), policy);
+  }
+  EXPECT_THAT(names_in(path),
+              ElementsAre("step-000000020", "step-000000030", "step-000000040", "step-000000080", "step-000000090"));
+}
+
+TEST_F(Checkpoints, HoldTheMovingAverageOrBeginItWithTheWeights) {
+  Training saved(tokenizer, 1, 3);
+  WeightAverage average(parameters_of(Training(tokenizer, 5).transformer), 0.9);
+  store.save(state_at(4), tiny_config(), tokenizer, saved.parts(&average), {});
+  Training restored(tokenizer, 2);
+  WeightAverage found(parameters_of(restored.transformer), 0.9);
+  store.restore(restored.parts(&found));
+  expect_equal(found.values(), average.values());
+  store.save(state_at(5), tiny_config(), tokenizer, saved.parts(), {});
+  store.restore(restored.parts(&found));
+  expect_equal(found.values(), parameters_of(saved.transformer));
 }
 
 TEST_F(Checkpoints, MayBeWrittenTwice) {
@@ -504,7 +542,7 @@ TEST_F(Checkpoints, MayBeWrittenTwice) {
   save(second, 4);
   EXPECT_THAT(names_in(path), ElementsAre("step-000000004"));
   Training restored(tokenizer, 3);
-  store.restore(restored.transformer, restored.optimizer);
+  store.restore(restored.parts());
   expect_equal(parameters_of(restored.transformer), parameters_of(second.transformer));
 }
 
@@ -513,9 +551,7 @@ TEST_F(Checkpoints, NameTheDamagedFileAndTheRemedy) {
   save(training, 1);
   save(training, 2);
   const std::string newest = path + "/step-000000002";
-  const auto refusal = [&] {
-    return message_of<std::runtime_error>([&] { store.restore(training.transformer, training.optimizer); });
-  };
+  const auto refusal = [&] { return message_of<std::runtime_error>([&] { store.restore(training.parts()); }); };
   for (const char* name : {"weights.safetensors", "optimizer.safetensors", "state.json"}) {
     const std::string file = newest + "/" + name;
     const std::string whole = read_text(file);
@@ -531,7 +567,7 @@ TEST_F(Checkpoints, NameTheDamagedFileAndTheRemedy) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr("version 99"), HasSubstr("reads version 2")));
 
   fs::remove_all(newest);  // the remedy
-  EXPECT_EQ(store.restore(training.transformer, training.optimizer).step, 1);
+  EXPECT_EQ(store.restore(training.parts()).step, 1);
 }
 
 TEST_F(Checkpoints, OfTheFirstVersionSayThatTheyHaveNoWindows) {
@@ -552,7 +588,7 @@ TEST_F(Checkpoints, OfAnotherModelAreRefused) {
   other.d_ff = 48;
   Transformer wider = tiny_transformer(tokenizer, 1, other);
   Adam optimizer(parameters_of(wider), {});
-  EXPECT_THAT(message_of<std::runtime_error>([&] { store.restore(wider, optimizer); }), HasSubstr("shape"));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { store.restore({wider, optimizer, nullptr}); }), HasSubstr("shape"));
 }
 
 TEST_F(Checkpoints, IgnoreWhatACrashLeftBehind) {
@@ -563,7 +599,7 @@ TEST_F(Checkpoints, IgnoreWhatACrashLeftBehind) {
     write_text(path + "/" + rest + "/state.json", "half");
   }
   EXPECT_THAT(store.list(), ElementsAre(path + "/step-000000001"));
-  EXPECT_EQ(store.restore(training.transformer, training.optimizer).step, 1);
+  EXPECT_EQ(store.restore(training.parts()).step, 1);
   save(training, 2, 1);
   EXPECT_THAT(names_in(path), ElementsAre("other", "step-000000002", "step-2"));
 }

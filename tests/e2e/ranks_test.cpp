@@ -1,0 +1,243 @@
+// Training with several processes, as its user meets it: the same result as one process with accumulation, exact
+// resume, and an end for all where one is lost.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <transmute/tests/e2e/programs.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <thread>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// The float32 numbers of a safetensors file, in the order of the file.
+std::vector<float> numbers_in(const std::string& path) {
+  const std::string bytes = read_text(path);
+  uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  std::vector<float> numbers((bytes.size() - sizeof(header) - header) / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data() + sizeof(header) + header, numbers.size() * sizeof(float));
+  return numbers;
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() != b.size() || a.empty()) return INFINITY;
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(static_cast<double>(a[i]) - b[i]));
+  return largest;
+}
+
+bool exists(const std::string& path) {
+  return std::filesystem::exists(path);
+}
+
+class Ranks : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    corpus_ = std::make_unique<TemporaryFolder>();
+    make_corpus(*corpus_ / "data", 400);
+    const std::string config = write_config(*corpus_);
+    std::vector<std::string> words = train_command(config, *corpus_ / "probe", {"training.max_steps=1"});
+    words.insert(words.end(), {"--local-ranks", "2"});
+    possible_ = run_program_with(words).errors.find("came without c10d") == std::string::npos;
+  }
+  static void TearDownTestSuite() { corpus_.reset(); }
+
+  void SetUp() override {
+    std::filesystem::copy(*corpus_ / "data", folder_ / "data");
+    config_ = write_config(folder_);
+    if (!possible_) GTEST_SKIP() << "this LibTorch has no c10d";
+  }
+
+  // One thread each: the machine that tests this may have two cores.
+  std::vector<std::string> command(int ranks, const std::string& run,
+                                   const std::vector<std::string>& assignments) const {
+    std::vector<std::string> words = train_command(config_, folder_ / run, assignments);
+    words.insert(words.end(), {"--threads", "1", "--local-ranks", std::to_string(ranks)});
+    words.erase(std::find(words.begin(), words.end(), "--threads"), std::find(words.begin(), words.end(), "2") + 1);
+    return words;
+  }
+
+  Outcome train(int ranks, const std::string& run, const std::vector<std::string>& assignments = {}) const {
+    return run_program_with(command(ranks, run, assignments));
+  }
+
+  std::string weights(const std::string& run, const std::string& step) const {
+    return folder_ / (run + "/checkpoints/step-" + step + "/weights.safetensors");
+  }
+
+  std::string checkpoint_bytes(const std::string& run, const std::string& step) const {
+    return read_text(weights(run, step)) +
+           read_text(folder_ / (run + "/checkpoints/step-" + step + "/optimizer.safetensors"));
+  }
+
+  // The launcher in the background, its standard error in `folder_/errors`.
+  pid_t start(std::vector<std::string> words, const std::vector<std::string>& environment = {}) const {
+    const std::string errors = folder_ / "errors";
+    const pid_t child = fork();
+    if (child != 0) return child;
+    for (const auto& variable : environment) putenv(const_cast<char*>(variable.c_str()));
+    if (freopen(errors.c_str(), "a", stderr) == nullptr) _exit(126);
+    std::vector<char*> arguments;
+    for (auto& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(arguments.front(), arguments.data());
+    _exit(127);
+  }
+
+  std::string errors() const { return read_text(folder_ / "errors"); }
+
+  static int exit_code_of(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  static std::vector<pid_t> ranks_of(pid_t launcher) {
+    std::istringstream list(
+        read_text("/proc/" + std::to_string(launcher) + "/task/" + std::to_string(launcher) + "/children"));
+    std::vector<pid_t> ranks;
+    for (pid_t rank = 0; list >> rank;) ranks.push_back(rank);
+    return ranks;
+  }
+
+  static void wait_for(const std::string& path) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (!exists(path) && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_TRUE(exists(path)) << path;
+  }
+
+  static std::unique_ptr<TemporaryFolder> corpus_;
+  static bool possible_;
+  TemporaryFolder folder_;
+  std::string config_;
+};
+std::unique_ptr<TemporaryFolder> Ranks::corpus_;
+bool Ranks::possible_ = false;
+
+// Only the order of float32 sums differs. At the rates of this test the difference stays there; at higher ones training
+// itself makes it grow.
+TEST_F(Ranks, TrainAsOneProcessThatAccumulatesAsManyBatches) {
+  const std::vector<std::string> usual = {"training.max_steps=100", "training.learning_rate_scale=0.1",
+                                          "training.checkpoint_every=100", "training.clip_norm=0.5"};
+  for (const int ranks : {2, 3}) {
+    const std::string name = std::to_string(ranks);
+    const Outcome together = train(ranks, "together" + name, usual);
+    ASSERT_EQ(together.exit_code, 0) << together.errors;
+    EXPECT_THAT(together.errors, HasSubstr(name + " ranks"));
+    std::vector<std::string> accumulating = usual;
+    accumulating.push_back("training.accumulate_batches=" + name);
+    ASSERT_EQ(train(1, "alone" + name, accumulating).exit_code, 0);
+    const auto expected = numbers_in(weights("alone" + name, "000000100"));
+    EXPECT_LT(largest_difference(numbers_in(weights("together" + name, "000000100")), expected), 1e-5) << name;
+    const auto start = numbers_in(weights("alone2", "000000100"));
+    if (ranks == 3) {
+      EXPECT_GT(largest_difference(expected, start), 1e-3) << "or the comparison would not see a lost batch";
+    }
+  }
+}
+
+TEST_F(Ranks, ARunKilledAtRandomMomentsEndsWithTheWeightsOfOneThatWasNot) {
+  const std::vector<std::string> usual = {"training.max_steps=60", "training.checkpoint_every=1",
+                                          "validation.every=25"};
+  ASSERT_EQ(train(2, "whole", usual).exit_code, 0);
+  std::mt19937 random(11);
+  for (int kills = 1; kills <= 5; ++kills) {
+    const pid_t launcher = start(command(2, "run", usual));
+    char reached[64];
+    std::snprintf(reached, sizeof(reached), "run/checkpoints/step-%09d", 10 * kills);
+    wait_for(folder_ / reached);
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
+    const std::vector<pid_t> ranks = ranks_of(launcher);
+    ASSERT_EQ(ranks.size(), 2U);
+    kill(std::vector<pid_t>{launcher, ranks[0], ranks[1]}.at(static_cast<size_t>(kills % 3)), SIGKILL);
+    EXPECT_EQ(exit_code_of(launcher), 128 + SIGKILL) << errors();
+  }
+  const Outcome resumed = train(2, "run", usual);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("resuming after step"));
+  EXPECT_EQ(checkpoint_bytes("run", "000000060"), checkpoint_bytes("whole", "000000060"));
+  EXPECT_EQ(read_text(folder_ / "run/model/weights.safetensors"),
+            read_text(folder_ / "whole/model/weights.safetensors"));
+}
+
+TEST_F(Ranks, OthersInNumberGoOnFromTheSamePlaceInTheText) {
+  const std::vector<std::string> gentle = {"training.learning_rate_scale=0.1"};
+  ASSERT_EQ(train(2, "whole", gentle).exit_code, 0);
+  ASSERT_EQ(train(2, "run", {gentle[0], "training.max_steps=13"}).exit_code, 0);
+  const Outcome warned = train(3, "run", {gentle[0], "training.max_steps=14"});
+  EXPECT_THAT(warned.errors, HasSubstr("a step had 2 batches and now has 3"));
+  std::filesystem::remove_all(folder_ / "run/checkpoints/step-000000014");
+  const Outcome alone = train(1, "run", {gentle[0], "training.accumulate_batches=2"});
+  ASSERT_EQ(alone.exit_code, 0) << alone.errors;
+  EXPECT_THAT(alone.errors, HasSubstr("resuming after step 13"));
+  EXPECT_LT(largest_difference(numbers_in(weights("run", "000000030")), numbers_in(weights("whole", "000000030"))),
+            1e-5);
+}
+
+TEST_F(Ranks, ALostOneIsNamedAndEndsAll) {
+  const pid_t launcher = start(command(3, "run", {"training.max_steps=1000000"}));
+  wait_for(folder_ / "run/checkpoints/step-000000010");
+  const std::vector<pid_t> ranks = ranks_of(launcher);
+  ASSERT_EQ(ranks.size(), 3U);
+  kill(ranks[1], SIGKILL);
+  EXPECT_EQ(exit_code_of(launcher), 128 + SIGKILL);
+  EXPECT_THAT(errors(), AllOf(HasSubstr("rank 1 (process " + std::to_string(ranks[1]) + ") was ended by signal 9"),
+                              HasSubstr("train: error: rank 2: rank 1"), HasSubstr("train: error: rank 1"),
+                              HasSubstr("goes on from the newest checkpoint")));
+  for (const pid_t rank : ranks) EXPECT_NE(kill(rank, 0), 0) << "nobody stays behind";
+}
+
+TEST_F(Ranks, AFrozenOneIsNamedAndEndsAll) {
+  std::vector<std::string> words = command(2, "run", {"training.max_steps=1000000"});
+  words.insert(words.end(), {"--rank-timeout", "3"});
+  const pid_t launcher = start(words);
+  wait_for(folder_ / "run/checkpoints/step-000000010");
+  kill(ranks_of(launcher).at(1), SIGSTOP);
+  EXPECT_EQ(exit_code_of(launcher), 1);
+  EXPECT_THAT(errors(), HasSubstr("is lost: no sign of life for 3 seconds"));
+}
+
+TEST_F(Ranks, ASignalToAnyOfThemSavesACheckpointAndIsTheExitCode) {
+  for (const bool to_launcher : {false, true}) {
+    const std::string run = to_launcher ? "first" : "second";
+    const pid_t launcher = start(command(2, run, {"training.max_steps=1000000", "training.checkpoint_every=1000000"}));
+    wait_for(folder_ / (run + "/metrics.jsonl"));
+    kill(to_launcher ? launcher : ranks_of(launcher).at(1), SIGTERM);
+    EXPECT_EQ(exit_code_of(launcher), 128 + SIGTERM) << errors();
+    EXPECT_THAT(read_text(folder_ / (run + "/train.log")), HasSubstr("stopped after step"));
+    EXPECT_EQ(names_in(folder_ / (run + "/checkpoints")).size(), 1U);
+  }
+}
+
+TEST_F(Ranks, OfDifferentConfigsSayWhichDiffers) {
+  std::vector<std::string> common = train_command(config_, folder_ / "run");
+  const std::string port = "MASTER_PORT=" + std::to_string(20000 + getpid() % 12000);
+  const pid_t first = start(common, {"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});
+  common.insert(common.end(), {"--set", "training.max_steps=31"});
+  const pid_t second = start(common, {"RANK=1", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});
+  EXPECT_EQ(exit_code_of(first), 1);
+  EXPECT_EQ(exit_code_of(second), 1);
+  EXPECT_THAT(errors(), HasSubstr("rank 1 differs from rank 0 in the config"));
+}
+
+TEST_F(Ranks, BadUsageIsSaidOnce) {
+  const Outcome outcome = train(2, "run", {"training.warmup_steps=many"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.errors.find("needs a whole number"), outcome.errors.rfind("needs a whole number"));
+  EXPECT_EQ(run_program_with(command(0, "run", {})).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace transmute::testing

@@ -1,0 +1,210 @@
+#include <transmute/training/ranks.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <transmute/training/process_group.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = name == nullptr ? nullptr : std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::optional<int> number(const char* name, int least, int most) {
+  const auto text = variable(name);
+  if (!text) return std::nullopt;
+  char* end = nullptr;
+  errno = 0;
+  const long value = std::strtol(text->c_str(), &end, 10);
+  if (*end != '\0' || errno != 0 || value < least || value > most)
+    throw std::invalid_argument(fmt::format("the environment says {}={}, which should be a whole number from {} to {}",
+                                            name, *text, least, most));
+  return static_cast<int>(value);
+}
+
+// One launcher's names for the same four things.
+struct Names {
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* local_size;
+};
+
+constexpr Names kLaunchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+};
+constexpr int kMaxRanks = 1 << 16;
+constexpr int kMaxPort = 65535;
+
+// torchrun's own store has the port, and speaks the language of its own version of torch: ours takes the next one.
+int port_of_environment(int otherwise) {
+  const int port = number("MASTER_PORT", 1, kMaxPort - 1).value_or(otherwise);
+  return variable("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True" ? port + 1 : port;
+}
+
+int free_loopback_port() {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  const bool found = listener >= 0 && ::bind(listener, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+                     ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  const int error = errno;
+  if (listener >= 0) ::close(listener);
+  if (!found) throw std::runtime_error(fmt::format("no free port on the loopback interface: {}", std::strerror(error)));
+  return ntohs(address.sin_port);
+}
+
+pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& command) {
+  std::vector<std::string> environment;
+  const std::vector<std::pair<std::string, std::string>> own = {{"RANK", std::to_string(rank.rank)},
+                                                                {"WORLD_SIZE", std::to_string(rank.size)},
+                                                                {"LOCAL_RANK", std::to_string(rank.local_rank)},
+                                                                {"LOCAL_WORLD_SIZE", std::to_string(rank.local_size)},
+                                                                {"MASTER_ADDR", rank.address},
+                                                                {"MASTER_PORT", std::to_string(rank.port)}};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string name(*entry, std::strcspn(*entry, "="));
+    const bool replaced = std::any_of(own.begin(), own.end(), [&](const auto& pair) { return pair.first == name; });
+    if (!replaced && name != "TORCHELASTIC_USE_AGENT_STORE") environment.emplace_back(*entry);
+  }
+  for (const auto& [name, value] : own) environment.push_back(name + "=" + value);
+  std::vector<char*> variables, arguments;
+  for (auto& entry : environment) variables.push_back(entry.data());
+  variables.push_back(nullptr);
+  std::vector<std::string> words = command;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error(fmt::format("no process for a rank: {}", std::strerror(errno)));
+  if (child > 0) return child;
+  // From here on only what a forked thread may call. A group of its own: Ctrl-C reaches the launcher, which passes it
+  // on.
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  ::execvpe(arguments.front(), arguments.data(), variables.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+RankOptions ranks_from_environment() {
+  for (const Names& names : kLaunchers) {
+    const auto rank = number(names.rank, 0, kMaxRanks);
+    const auto size = number(names.size, 1, kMaxRanks);
+    if (!rank || !size) continue;
+    RankOptions options;
+    options.rank = *rank;
+    options.size = *size;
+    options.origin = fmt::format("{}={} and {}={}", names.rank, *rank, names.size, *size);
+    if (options.rank >= options.size)
+      throw std::invalid_argument(fmt::format("the environment says {}; ranks are counted from 0", options.origin));
+    const bool slurm_on_one_node = number("SLURM_NNODES", 1, kMaxRanks).value_or(2) == 1;
+    options.local_rank = number(names.local_rank, 0, kMaxRanks).value_or(0);
+    options.local_size = number(names.local_size, 1, kMaxRanks).value_or(slurm_on_one_node ? *size : 1);
+    // Two jobs of Slurm may share a machine.
+    const int job = number("SLURM_JOB_ID", 0, std::numeric_limits<int>::max()).value_or(0);
+    options.port = port_of_environment(RankOptions().port + job % 1000);
+    if (const auto address = variable("MASTER_ADDR")) {
+      options.address = *address;
+    } else if (options.size > 1 && options.local_size != options.size) {
+      throw std::invalid_argument(
+          fmt::format("the environment says {}, but not on which machine rank 0 is: set MASTER_ADDR to its name or "
+                      "address for every rank (srun and mpirun -x pass it on)",
+                      options.origin));
+    }
+    return options;
+  }
+  if (const auto rank = variable("RANK"))
+    throw std::invalid_argument(
+        fmt::format("the environment says RANK={}, but not of how many: set WORLD_SIZE, or unset RANK", *rank));
+  if (number("WORLD_SIZE", 1, kMaxRanks).value_or(1) > 1)
+    throw std::invalid_argument(
+        "the environment says WORLD_SIZE, but not which of them this process is: set RANK, or unset WORLD_SIZE");
+  return {};
+}
+
+int run_local_ranks(int count, const std::vector<std::string>& command, double timeout_seconds,
+                    const std::function<int()>& stop_signal) {
+  if (count < 1) throw std::invalid_argument(fmt::format("{} local ranks; there must be one at least", count));
+  RankOptions options;
+  options.size = options.local_size = count;
+  options.port = free_loopback_port();
+  options.timeout_seconds = timeout_seconds;
+  std::vector<pid_t> running;  // by rank; 0 once it ended
+  for (; options.rank < count; options.local_rank = ++options.rank) running.push_back(start_rank(options, command));
+
+  const auto send_to_all = [&](int signal) {
+    for (const pid_t process : running)
+      if (process > 0) ::kill(process, signal);
+  };
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  constexpr double kGraceSeconds = 5;
+  int code = 0, left = count;
+  bool passed_on = false;
+  std::optional<Clock::time_point> failed;
+  while (left > 0) {
+    if (!passed_on && stop_signal && stop_signal() != 0) {
+      passed_on = true;
+      send_to_all(stop_signal());
+    }
+    if (failed && Clock::now() - *failed > std::chrono::duration<double>(timeout_seconds + kGraceSeconds))
+      send_to_all(SIGKILL);
+    int status = 0;
+    const pid_t ended = ::waitpid(-1, &status, WNOHANG);
+    if (ended <= 0) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    const auto found = std::find(running.begin(), running.end(), ended);
+    if (found == running.end()) continue;  // not ours
+    *found = 0;
+    --left;
+    const int ended_with = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (ended_with == 0 || failed) continue;
+    failed = Clock::now();
+    code = ended_with;
+    if (!WIFSIGNALED(status)) continue;  // it said itself what was wrong
+    const std::string what = fmt::format("rank {} (process {}) was ended by signal {} ({})", found - running.begin(),
+                                         ended, WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    spdlog::error("{}", what);
+    if (left > 0 && found != running.begin()) report_lost_rank(options, what);  // without rank 0 nobody listens
+  }
+  return code;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What a report shows of a run.
+struct ReportContent {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> facts;  ///< name and value, for the table at the top
+  std::vector<nlohmann::ordered_json> records;             ///< those of `metrics.jsonl`
+  std::string config;                                      ///< the resolved YAML
+};
+
+/// One HTML page with nothing outside it, no script among others: curves of losses, scores, learning rate, gradient
+/// norm and speed, sample translations over time, facts and config. Light or dark as the reader's system is, down to
+/// the width of a telephone. All text is escaped.
+std::string report_html(const ReportContent& content);
+
+}  // namespace v0
+}  // namespace transmute
