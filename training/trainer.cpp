@@ -259,7 +259,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   agreed_seconds_ = state_.seconds;
   if (group_.is_first()) {
     metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
-    tensorboard_ = std::make_unique<TensorBoardLog>(path_in(options.run_folder, "tensorboard"), metrics_->records());
+    tensorboard_ = std::make_unique<TensorBoardLog>(path_in(options.run_folder, "tensorboard"), state_.step);
     if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
   } else {
     options_.profile.clear();
@@ -306,6 +306,7 @@ Tokenizer Trainer::Session::tokenizer_of_first_rank() {
 
 // What must be the same everywhere, or the ranks would train different networks, or one on different text.
 void Trainer::Session::check_ranks_fit() {
+  if (group_.size() == 1) return;
   group_.check_equal(fingerprint_of(config_yaml_), "the config; give all ranks the same file and the same --set");
   std::vector<int64_t> lengths;
   for (size_t pair = 0; pair < train_text_.size(); ++pair) {
@@ -321,6 +322,7 @@ void Trainer::Session::check_ranks_fit() {
 // Rank 0's newest checkpoint, on all ranks.
 void Trainer::Session::restore() {
   if (group_.is_first()) state_ = checkpoints_.restore(trained_parts());
+  if (group_.size() == 1) return;
   share_state();
   const torch::NoGradGuard no_grad;
   for (auto& [name, parameter] : parameters_of(replicas_.transformer())) {
@@ -690,8 +692,8 @@ void Trainer::Session::score_and_keep_best() {
 bool Trainer::Session::is_best(ValidationMetric metric, double score) {
   if (state_.metric != name_of(metric)) state_.best_score.reset();
   state_.metric = name_of(metric);
-  state_.score = score;
-  const bool better = !state_.best_score || score > *state_.best_score;
+  if (std::isfinite(score)) state_.score = score;
+  const bool better = std::isfinite(score) && (!state_.best_score || score > *state_.best_score);
   if (better) state_.best_score = score;
   state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
   return better;
