@@ -429,6 +429,7 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
     if ((trained && due) || stop) save_checkpoint();
     if (stop) {
       write_profile();
+      write_report();
       say(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
       group_.wait_for_all();
       return stopped_by_;
@@ -705,16 +706,17 @@ void Trainer::Session::save_checkpoint() {
   saved_step_ = state_.step;
   check_weights_equal();
   if (!group_.is_first()) return;
-  write_report();
   TrainState state = state_;
   state.seconds = seconds();
   const TrainingOptions& training = config_.training;
   checkpoints_.save(state, config_yaml_, tokenizer_, trained_parts(),
                     {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric});
+  if (config_.data.valid_source.empty()) write_report();  // else at each validation
   window_.start += Clock::now() - start;
 }
 
 void Trainer::Session::write_report() const {
+  if (!group_.is_first()) return;
   ReportContent content;
   const fs::path folder = fs::absolute(options_.run_folder).lexically_normal();
   content.title = "Training of " + (folder.has_filename() ? folder : folder.parent_path()).filename().string();
@@ -742,6 +744,7 @@ void Trainer::Session::write_report() const {
 void Trainer::Session::finish() {
   write_profile();
   save_checkpoint();
+  write_report();
   if (!group_.is_first()) return;
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   std::string mean = fmt::format("moving average with decay {}", config_.training.ema_decay);
