@@ -108,7 +108,8 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.section("training", "the optimisation, section 5 of the paper");
   schema.add("seed", &training.seed, "of initialisation, order and dropout", kAtLeastZero);
   schema.add("batch_tokens", &training.batch_tokens, "padded tokens of a batch at most, on each side", kAtLeastOne);
-  schema.add("accumulate_batches", &training.accumulate_batches, "batches whose gradients make one step", kAtLeastOne);
+  schema.add("accumulate_batches", &training.accumulate_batches,
+             "batches of each process whose gradients make one step", kAtLeastOne);
   schema.add("piece_tokens", &training.piece_tokens,
              "a batch is computed in pieces of so many padded tokens, which bounds the memory", kAtLeastOne);
   schema.add("max_steps", &training.max_steps, "updates of the weights", kAtLeastOne);

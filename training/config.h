@@ -36,7 +36,7 @@ enum class Precision { float32, bfloat16, automatic };
 struct TrainingOptions {
   int64_t seed = 1;
   int64_t batch_tokens = 25000;    ///< padded target tokens, and padded source tokens, of one batch at most
-  int64_t accumulate_batches = 1;  ///< batches whose gradients make one step
+  int64_t accumulate_batches = 1;  ///< batches of each process whose gradients make one step
   int64_t piece_tokens = 2048;     ///< a batch is computed in pieces of so many padded tokens, which bounds memory
   int64_t max_steps = 100000;      ///< updates of the weights
   int64_t max_epochs = 0;          ///< passes over the text; 0: no limit

@@ -1,6 +1,8 @@
 #include <transmute/training/process_group.h>
 
+#include <netdb.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/socket.h>
 #include <torch/types.h>
 #include <torch/version.h>
 #include <transmute/common/random.h>
@@ -50,6 +52,7 @@ constexpr int64_t kBucketElements = 1 << 20;  // of one all-reduce: several are 
 // Keys of the store. Counters are made by adding to them, so that reading one never waits.
 constexpr const char* kHere = "transmute/here/";       // a rank has come
 constexpr const char* kBeats = "transmute/beats/";     // grows while a rank lives
+constexpr const char* kFirst = "transmute/first/";     // where a rank finds rank 0's machine
 constexpr const char* kVerdict = "transmute/verdict";  // why all must end; the first one stays
 constexpr const char* kHeard = "transmute/heard";      // ranks that have read it
 constexpr const char* kLeft = "transmute/left";        // ranks that left in peace
@@ -103,6 +106,34 @@ std::string host_name() {
   char name[256] = "";
   ::gethostname(name, sizeof(name) - 1);
   return name;
+}
+
+struct Route {
+  std::string from, to;  // addresses in numbers; empty where there is no way
+};
+
+// By which of its addresses this machine reaches another one, and what the other one's is. Nothing is sent.
+Route route_to(const std::string& host) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_DGRAM;
+  if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0) return {};
+  Route route;
+  const int probe = ::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_storage own{};
+  socklen_t length = sizeof(own);
+  char from[NI_MAXHOST] = "", to[NI_MAXHOST] = "";
+  if (probe >= 0 && ::connect(probe, found->ai_addr, found->ai_addrlen) == 0 &&
+      ::getsockname(probe, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
+      ::getnameinfo(reinterpret_cast<sockaddr*>(&own), length, from, sizeof(from), nullptr, 0, NI_NUMERICHOST) == 0 &&
+      ::getnameinfo(found->ai_addr, found->ai_addrlen, to, sizeof(to), nullptr, 0, NI_NUMERICHOST) == 0)
+    route = {from, to};
+  if (probe >= 0) ::close(probe);
+  ::freeaddrinfo(found);
+  return route;
+}
+
+bool is_loopback(const std::string& address) {
+  return address.empty() || address == "::1" || address.rfind("127.", 0) == 0;
 }
 
 // Writes the verdict, unless there is one.
@@ -305,6 +336,8 @@ class ProcessGroup::Connection {
   void meet() {
     try {
       store_ = connect(options_, options_.rank == 0, options_.timeout_seconds);
+      route_ = route_to(options_.address);
+      store_->set(key_of(kFirst, options_.rank), bytes_of(route_.to));
       const std::string self = fmt::format("process {} on {}", ::getpid(), host_name());
       store_->set(key_of(kHere, options_.rank), bytes_of(self));
     } catch (const std::exception& error) {
@@ -391,7 +424,7 @@ class ProcessGroup::Connection {
     } else if (options_.local_size == options_.size) {
       gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
     } else {
-      gloo->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
+      gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address()));
     }
     // A connection of its own: ranks wait in it for each other's addresses.
     const auto store = connect(options_, false, options_.timeout_seconds);
@@ -399,6 +432,17 @@ class ProcessGroup::Connection {
       return c10::make_intrusive<c10d::ProcessGroupGloo>(
           c10::make_intrusive<c10d::PrefixStore>("transmute/gloo", store), rank, size, gloo);
     });
+  }
+
+  // Where the others find this machine: the address by which it reaches rank 0's. On rank 0's own machine that is a
+  // loopback address, often also under its name, and what counts is where the others found it.
+  std::string own_address() {
+    if (!is_loopback(route_.from)) return route_.from;
+    for (int rank = 0; rank < options_.size; ++rank) {
+      const std::string first = text_of(store_->get(key_of(kFirst, rank)));
+      if (!is_loopback(first)) return first;
+    }
+    return "127.0.0.1";
   }
 
 #if defined(TRANSMUTE_HAS_NCCL)
@@ -469,6 +513,7 @@ class ProcessGroup::Connection {
   static constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365);
 
   RankOptions options_;
+  Route route_;
   c10::intrusive_ptr<c10d::TCPStore> store_;
   std::shared_ptr<Watch> watch_;
   c10::intrusive_ptr<Backend> gloo_, nccl_;

@@ -197,10 +197,13 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
     if (ended_with == 0 || failed) continue;
     failed = Clock::now();
     code = ended_with;
-    if (!WIFSIGNALED(status)) continue;  // it said itself what was wrong
-    const std::string what = fmt::format("rank {} (process {}) was ended by signal {} ({})", found - running.begin(),
-                                         ended, WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-    spdlog::error("{}", what);
+    std::string what =
+        fmt::format("rank {} (process {}) ended with exit code {}", found - running.begin(), ended, code);
+    if (WIFSIGNALED(status)) {
+      what = fmt::format("rank {} (process {}) was ended by signal {} ({})", found - running.begin(), ended,
+                         WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+      spdlog::error("{}", what);  // others have said themselves what was wrong
+    }
     if (left > 0 && found != running.begin()) report_lost_rank(options, what);  // without rank 0 nobody listens
   }
   return code;

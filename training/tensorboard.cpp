@@ -57,6 +57,9 @@ constexpr int kTag = 1, kSimpleValue = 2;
 constexpr int kStatus = 1;
 constexpr int64_t kStart = 1;
 
+constexpr std::string_view kPrefix = "events.out.tfevents.";
+constexpr size_t kTimeDigits = 10;
+
 std::string event_at(double wall_time, int64_t step) {
   return key(kWallTime, Kind::bytes8) + bytes_of(wall_time) + integer_field(kStep, step);
 }
@@ -99,20 +102,21 @@ uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
-TensorBoardLog::TensorBoardLog(const std::string& folder, const std::vector<nlohmann::ordered_json>& so_far) {
+TensorBoardLog::TensorBoardLog(const std::string& folder, int64_t last_step) {
   ensure_writable_folder(folder);
-  std::vector<fs::path> old;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().filename().string().find(".tfevents.") != std::string::npos) old.push_back(entry.path());
-  for (const auto& path : old) fs::remove(path);
   const double time = now();
-  path_ = path_in(
-      folder, fmt::format("events.out.tfevents.{:010d}.{}.{}.v2", static_cast<int64_t>(time), host_name(), ::getpid()));
+  // TensorBoard reads the files in the order of their names, and once it has begun with one, never an earlier one.
+  std::string newest;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(kPrefix, 0) == 0) newest = std::max(newest, name.substr(0, kPrefix.size() + kTimeDigits));
+  }
+  int64_t seconds = static_cast<int64_t>(time);
+  while (fmt::format("{}{:010d}", kPrefix, seconds) <= newest) ++seconds;
+  path_ = path_in(folder, fmt::format("{}{:010d}.{}.{}.v2", kPrefix, seconds, host_name(), ::getpid()));
   file_.open(path_, std::ios::binary);
   write_event(event_at(time, 0) + text_field(kFileVersion, "brain.Event:2"));
-  // A TensorBoard that is running forgets what it read of the file before.
-  write_event(event_at(time, 1) + text_field(kSessionLog, integer_field(kStatus, kStart)));
-  for (const auto& record : so_far) add(record);
+  write_event(event_at(time, last_step + 1) + text_field(kSessionLog, integer_field(kStatus, kStart)));
 }
 
 void TensorBoardLog::add(const nlohmann::ordered_json& record) {

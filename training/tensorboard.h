@@ -5,25 +5,24 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace transmute {
 inline namespace v0 {
 
-/// A run's metrics as TensorBoard reads them: an event file of scalars in a folder. Records are those of
-/// `metrics.jsonl`, of which the file is made anew when a run is resumed: what the run is going to repeat does not
-/// stand there twice.
+/// A run's metrics as TensorBoard reads them: event files of scalars in a folder, a new one each time that the run goes
+/// on. It begins with the start of a session, by which TensorBoard forgets what older files say of steps that are going
+/// to be repeated. A record that a crash cut short ends its file.
 ///
 /// The format: TFRecord frames (length, masked CRC-32C of it, content, masked CRC-32C of it) around `Event` messages in
 /// Protocol Buffers' wire format; tensorflow/core/util/event.proto and summary.proto have the field numbers.
 class TensorBoardLog {
  public:
-  /// Makes the folder where it is missing, and replaces the event files in it.
+  /// Makes the folder where it is missing, and a file in it. `last_step`: after which the run goes on.
   /// @throws std::runtime_error where it cannot be written.
-  TensorBoardLog(const std::string& folder, const std::vector<nlohmann::ordered_json>& so_far);
+  TensorBoardLog(const std::string& folder, int64_t last_step);
 
-  /// Writes a record's numbers under `type/name`, at once. `time` is the wall time, in seconds since 1970; without it,
-  /// now.
+  /// Writes the numbers of a record of `metrics.jsonl` under `type/name`, at once. `time` is the wall time, in seconds
+  /// since 1970; without it, now.
   void add(const nlohmann::ordered_json& record);
 
  private:

@@ -263,7 +263,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   start_batches();
   if (group_.is_first()) {
     metrics_ = std::make_unique<MetricsLog>(path_in(options.run_folder, "metrics.jsonl"), state_.step);
-    tensorboard_ = std::make_unique<TensorBoardLog>(path_in(options.run_folder, "tensorboard"), metrics_->records());
+    tensorboard_ = std::make_unique<TensorBoardLog>(path_in(options.run_folder, "tensorboard"), state_.step);
     if (!options.profile.empty()) Trace().write(options.profile);  // now rather than after 24 steps, if it cannot be
   } else {
     options_.profile.clear();
@@ -311,6 +311,7 @@ Tokenizer Trainer::Session::tokenizer_of_first_rank() {
 
 // What must be the same everywhere, or the ranks would train different networks, or one on different text.
 void Trainer::Session::check_ranks_fit() {
+  if (group_.size() == 1) return;
   group_.check_equal(fingerprint_of(config_yaml_), "the config; give all ranks the same file and the same --set");
   group_.check_equal(train_text_.fingerprint(), "the training text; give all ranks the same files");
   group_.check_equal(static_cast<uint64_t>(precision_), "whether it has bfloat16; set training.precision");
@@ -321,6 +322,7 @@ void Trainer::Session::check_ranks_fit() {
 // Rank 0's newest checkpoint, on all ranks.
 void Trainer::Session::restore() {
   if (group_.is_first()) state_ = checkpoints_.restore(trained_parts());
+  if (group_.size() == 1) return;
   share_state();
   const torch::NoGradGuard no_grad;
   for (auto& [name, parameter] : parameters_of(replicas_.transformer())) {
@@ -470,6 +472,7 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
     if ((trained && due) || stop) save_checkpoint();
     if (stop) {
       write_profile();
+      write_report();
       say(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
       group_.wait_for_all();
       return stopped_by_;
@@ -722,8 +725,8 @@ void Trainer::Session::score_and_keep_best() {
 bool Trainer::Session::is_best(ValidationMetric metric, double score) {
   if (state_.metric != name_of(metric)) state_.best_score.reset();
   state_.metric = name_of(metric);
-  state_.score = score;
-  const bool better = !state_.best_score || score > *state_.best_score;
+  if (std::isfinite(score)) state_.score = score;
+  const bool better = std::isfinite(score) && (!state_.best_score || score > *state_.best_score);
   if (better) state_.best_score = score;
   state_.validations_since_best = better ? 0 : state_.validations_since_best + 1;
   return better;
@@ -735,16 +738,17 @@ void Trainer::Session::save_checkpoint() {
   saved_step_ = state_.step;
   check_weights_equal();
   if (!group_.is_first()) return;
-  write_report();
   TrainState state = state_;
   state.seconds = seconds();
   const TrainingOptions& training = config_.training;
   checkpoints_.save(state, config_yaml_, tokenizer_, trained_parts(),
                     {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric});
+  if (config_.data.valid_source.empty()) write_report();  // else at each validation
   window_.start += Clock::now() - start;
 }
 
 void Trainer::Session::write_report() const {
+  if (!group_.is_first()) return;
   ReportContent content;
   const fs::path folder = fs::absolute(options_.run_folder).lexically_normal();
   content.title = "Training of " + (folder.has_filename() ? folder : folder.parent_path()).filename().string();
@@ -772,6 +776,7 @@ void Trainer::Session::write_report() const {
 void Trainer::Session::finish() {
   write_profile();
   save_checkpoint();
+  write_report();
   if (!group_.is_first()) return;
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   std::string mean = fmt::format("moving average with decay {}", config_.training.ema_decay);
