@@ -4,7 +4,6 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -15,7 +14,7 @@ BatchStream::BatchStream(const TrainingText& text, const BatchStreamOptions& opt
     : text_(text), options_(options) {
   place_ = find_window(start, nullptr);
   if (start.batch > 0) {
-    const auto batches = static_cast<int64_t>(place_.window->batches().size());
+    const auto batches = static_cast<int64_t>(place_.window->batches.size());
     if (place_.cursor.epoch != start.epoch || place_.cursor.window != start.window || start.batch >= batches)
       throw std::runtime_error(
           fmt::format("batch {} in window {} of epoch {} is behind the end of the training text, which is another one "
@@ -43,7 +42,7 @@ BatchStream::Place BatchStream::find_window(BatchCursor from, std::shared_ptr<co
       epoch = std::make_shared<Epoch>(text_, options_.batch_tokens, options_.seed, from.epoch);
     for (; from.window < epoch->windows(); ++from.window) {
       auto window = std::make_shared<const TextWindow>(epoch->window(from.window));
-      if (!window->batches().empty()) return {std::move(epoch), std::move(window), {from.epoch, from.window, 0}};
+      if (!window->batches.empty()) return {std::move(epoch), std::move(window), {from.epoch, from.window, 0}};
     }
     from = {from.epoch + 1, 0, 0};
   }
@@ -58,7 +57,7 @@ BatchStream::Job BatchStream::next_job(size_t number) {
     return last ? BatchCursor{place_.cursor.epoch + 1, 0, 0}
                 : BatchCursor{place_.cursor.epoch, place_.cursor.window + 1, 0};
   };
-  if (place_.cursor.batch == static_cast<int64_t>(place_.window->batches().size()))
+  if (place_.cursor.batch == static_cast<int64_t>(place_.window->batches.size()))
     place_ = next_window_.valid() ? next_window_.get() : find_window(after_window(), place_.epoch);
   if (options_.prefetch_threads > 0 && !next_window_.valid())
     next_window_ = std::async(std::launch::async,
@@ -68,7 +67,7 @@ BatchStream::Job BatchStream::next_job(size_t number) {
   job.window = place_.window;
   job.batch = static_cast<size_t>(place_.cursor.batch++);
   job.own = static_cast<int64_t>(number) % options_.ranks == options_.rank;
-  const auto batches = static_cast<int64_t>(place_.window->batches().size());
+  const auto batches = static_cast<int64_t>(place_.window->batches.size());
   job.next = place_.cursor.batch == batches ? after_window() : place_.cursor;
   if (job.next.epoch == place_.cursor.epoch)
     job.epoch_done = (static_cast<double>(place_.cursor.window) +
@@ -78,19 +77,15 @@ BatchStream::Job BatchStream::next_job(size_t number) {
 }
 
 PreparedBatch BatchStream::prepare(const Job& job) const {
-  const std::vector<size_t>& pairs = job.window->batches()[job.batch];
+  const ParallelText& text = job.window->text;
+  const std::vector<size_t>& pairs = job.window->batches[job.batch];
   PreparedBatch batch;
   batch.next = job.next;
   batch.epoch_done = job.epoch_done;
-  for (const size_t pair : pairs) {
-    batch.source_tokens += job.window->lengths(pair).source + 1;
-    batch.target_tokens += job.window->lengths(pair).target + 1;
-  }
+  batch.target_tokens = count_target_tokens(text, pairs);
+  for (const size_t pair : pairs) batch.source_tokens += static_cast<int64_t>(text.source.length(pair)) + 1;
   if (!job.own) return batch;
-  const ParallelText text = job.window->gather(pairs);
-  std::vector<size_t> all(text.size());
-  std::iota(all.begin(), all.end(), size_t{0});
-  for (const auto& piece : cut_into_pieces(text, all, options_.piece_tokens, options_.workers))
+  for (const auto& piece : cut_into_pieces(text, pairs, options_.piece_tokens, options_.workers))
     batch.pieces.push_back(make_batch(text, piece));
   return batch;
 }

@@ -32,28 +32,28 @@ uint64_t epoch_key(EpochDraw draw, uint64_t seed, int64_t epoch, int64_t window)
   return window == 0 ? combine_keys(seed, purpose, epoch) : combine_keys(seed, purpose, epoch, window);
 }
 
-std::vector<std::vector<size_t>> shuffled_batches(const std::vector<PairLengths>& lengths, int64_t batch_tokens,
-                                                  uint64_t pairs_key, uint64_t batches_key) {
-  const auto padded = [&](size_t pair) { return std::max(lengths[pair].source, lengths[pair].target) + 1; };
-  std::vector<size_t> order(lengths.size());
+std::vector<std::vector<size_t>> shuffled_batches(const ParallelText& text, int64_t batch_tokens, uint64_t pairs_key,
+                                                  uint64_t batches_key) {
+  std::vector<size_t> order(text.size());
   std::iota(order.begin(), order.end(), size_t{0});
   shuffle(order, pairs_key);
 
   std::vector<std::vector<size_t>> batches;
   for (auto begin = order.begin(); begin != order.end();) {
     auto end = begin;
-    for (int64_t tokens = 0; end != order.end() && tokens < kPoolBatches * batch_tokens; ++end) tokens += padded(*end);
+    for (int64_t tokens = 0; end != order.end() && tokens < kPoolBatches * batch_tokens; ++end)
+      tokens += padded_length(text, *end);
     // By target, then by source: the target side costs more, its padding is what to avoid first.
     std::stable_sort(begin, end, [&](size_t a, size_t b) {
-      return std::make_pair(lengths[a].target, lengths[a].source) <
-             std::make_pair(lengths[b].target, lengths[b].source);
+      return std::make_pair(text.target.length(a), text.source.length(a)) <
+             std::make_pair(text.target.length(b), text.source.length(b));
     });
     int64_t longest = 0;
     for (bool first = true; begin != end; ++begin, first = false) {
-      longest = std::max(longest, padded(*begin));
+      longest = std::max(longest, padded_length(text, *begin));
       if (first || longest * static_cast<int64_t>(batches.back().size() + 1) > batch_tokens) {
         batches.emplace_back();
-        longest = padded(*begin);
+        longest = padded_length(text, *begin);
       }
       batches.back().push_back(*begin);
     }
@@ -64,10 +64,7 @@ std::vector<std::vector<size_t>> shuffled_batches(const std::vector<PairLengths>
 
 std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
                                                int64_t epoch) {
-  std::vector<PairLengths> lengths;
-  for (size_t pair = 0; pair < text.size(); ++pair)
-    lengths.push_back({static_cast<int64_t>(text.source.length(pair)), static_cast<int64_t>(text.target.length(pair))});
-  return shuffled_batches(lengths, batch_tokens, epoch_key(EpochDraw::pairs, seed, epoch),
+  return shuffled_batches(text, batch_tokens, epoch_key(EpochDraw::pairs, seed, epoch),
                           epoch_key(EpochDraw::batches, seed, epoch));
 }
 

@@ -18,27 +18,21 @@ struct Batch {
   int64_t target_tokens = 0;
 };
 
-/// Tokens of a pair, without ends.
-struct PairLengths {
-  int64_t source = 0;
-  int64_t target = 0;
-};
-
 /// What the random numbers of an epoch are for: keys that follow (seed, purpose, epoch).
 enum class EpochDraw : uint64_t { pairs = 1, batches = 2, blocks = 3, shares = 4, subwords = 5 };
 
 /// The key of a draw in one window of an epoch, see Epoch.
 uint64_t epoch_key(EpochDraw draw, uint64_t seed, int64_t epoch, int64_t window = 0);
 
-/// Numbers of the sentence pairs in each batch of a window, in the order in which they are trained on: a function of
-/// the lengths and the keys alone.
+/// Numbers of the sentence pairs in each batch of a text, in the order in which they are trained on: a function of the
+/// lengths and the keys alone.
 ///
 /// Pairs are shuffled, gathered by length within pools of 32 batches, cut into batches of at most `batch_tokens` padded
 /// tokens on either side (one pair at least), and the batches shuffled.
-std::vector<std::vector<size_t>> shuffled_batches(const std::vector<PairLengths>& lengths, int64_t batch_tokens,
-                                                  uint64_t pairs_key, uint64_t batches_key);
+std::vector<std::vector<size_t>> shuffled_batches(const ParallelText& text, int64_t batch_tokens, uint64_t pairs_key,
+                                                  uint64_t batches_key);
 
-/// The same for a text that is in memory, as the only window of its epoch.
+/// The same with the keys of an epoch that has one window.
 std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
                                                int64_t epoch);
 

@@ -49,19 +49,6 @@ int64_t TrainingText::windows() const {
   return Epoch(*this, 1, 0, 0).windows();
 }
 
-ParallelText TextWindow::gather(const std::vector<size_t>& pairs) const {
-  ParallelText text;
-  for (const size_t pair : pairs) {
-    if (sampled_) {
-      text.source.add(sampled_->source.data(pair), sampled_->source.length(pair));
-      text.target.add(sampled_->target.data(pair), sampled_->target.length(pair));
-    } else {
-      places_[pair].shards->copy(places_[pair].pair, text);
-    }
-  }
-  return text;
-}
-
 Epoch::Epoch(const TrainingText& text, int64_t batch_tokens, uint64_t seed, int64_t epoch)
     : text_(text), batch_tokens_(batch_tokens), seed_(seed), epoch_(epoch) {
   for (size_t corpus = 0; corpus < text.corpora_.size(); ++corpus) {
@@ -99,10 +86,8 @@ std::vector<size_t> Epoch::blocks_of(int64_t window) const {
   return blocks;
 }
 
-// Adds a pair with the segmentation that it has in this epoch and pass.
-void Epoch::add_sampled(const Pass& pass, size_t number, const MappedPair& pair, TextWindow& window) const {
-  ParallelText kept;
-  pass.shards->copy(pair, kept);
+// Adds a pair with the segmentation that it has in this epoch and pass; `kept` has it as the tokenizer gave it.
+void Epoch::add_sampled(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const {
   const uint64_t key = combine_keys(epoch_key(EpochDraw::subwords, seed_, epoch_), pass.corpus, pass.pass, number);
   const auto draw = [&](const SubwordSampler* sampler, const TokenLists& lists, double alpha, int64_t limit,
                         uint64_t side) {
@@ -111,40 +96,43 @@ void Epoch::add_sampled(const Pass& pass, size_t number, const MappedPair& pair,
     Ids drawn = sampler->sample(ids, alpha, combine_keys(key, side));
     return static_cast<int64_t>(drawn.size()) <= limit ? drawn : ids;
   };
-  const Ids source =
-      draw(text_.source_sampler_.get(), kept.source, text_.sampling_.source_alpha, text_.limits_.source_tokens, 0);
-  const Ids target =
-      draw(text_.target_sampler_.get(), kept.target, text_.sampling_.target_alpha, text_.limits_.target_tokens, 1);
-  window.sampled_->source.add(source);
-  window.sampled_->target.add(target);
-  window.lengths_.push_back({static_cast<int64_t>(source.size()), static_cast<int64_t>(target.size())});
+  text.source.add(
+      draw(text_.source_sampler_.get(), kept.source, text_.sampling_.source_alpha, text_.limits_.source_tokens, 0));
+  text.target.add(
+      draw(text_.target_sampler_.get(), kept.target, text_.sampling_.target_alpha, text_.limits_.target_tokens, 1));
 }
 
 TextWindow Epoch::window(int64_t number) const {
+  // A page fault maps its neighbours too, as far as the system has them in its cache: a window would seem to take many
+  // times its size.
+  constexpr size_t kBlocksBetweenReleases = 256;
+  const bool samples = text_.source_sampler_ || text_.target_sampler_;
   const std::vector<size_t> blocks = blocks_of(number);
-  for (const auto& corpus : text_.corpora_) corpus.shards->release();  // what former windows have read
   for (const size_t block : blocks) pass_of(block).shards->will_need(block - pass_of(block).first_block);
 
   TextWindow window;
-  if (text_.source_sampler_ || text_.target_sampler_) window.sampled_.emplace();
   std::vector<MappedPair> pairs;
-  for (const size_t block : blocks) {
-    const Pass& pass = pass_of(block);
-    const size_t first = (block - pass.first_block) * kBlockPairs;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    const Pass& pass = pass_of(blocks[b]);
+    const size_t block = blocks[b] - pass.first_block;
     pairs.clear();
-    pass.shards->read_block(block - pass.first_block, pairs);
+    pass.shards->read_block(block, pairs);
     for (size_t i = 0; i < pairs.size(); ++i) {
-      if (!takes_part(pass, first + i)) continue;
-      if (window.sampled_) {
-        add_sampled(pass, first + i, pairs[i], window);
+      const size_t pair = block * kBlockPairs + i;
+      if (!takes_part(pass, pair)) continue;
+      if (samples) {
+        ParallelText kept;
+        pass.shards->copy(pairs[i], kept);
+        add_sampled(pass, pair, kept, window.text);
       } else {
-        window.places_.push_back({pairs[i], pass.shards});
-        window.lengths_.push_back({pairs[i].source_length, pairs[i].target_length});
+        pass.shards->copy(pairs[i], window.text);
       }
     }
+    if ((b + 1) % kBlocksBetweenReleases == 0 || b + 1 == blocks.size())
+      for (const auto& corpus : text_.corpora_) corpus.shards->release();
   }
-  window.batches_ = shuffled_batches(window.lengths_, batch_tokens_, epoch_key(EpochDraw::pairs, seed_, epoch_, number),
-                                     epoch_key(EpochDraw::batches, seed_, epoch_, number));
+  window.batches = shuffled_batches(window.text, batch_tokens_, epoch_key(EpochDraw::pairs, seed_, epoch_, number),
+                                    epoch_key(EpochDraw::batches, seed_, epoch_, number));
   return window;
 }
 

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace transmute {
@@ -51,33 +50,16 @@ class TrainingText {
 };
 
 /// A part of an epoch that is shuffled as a whole.
-class TextWindow {
- public:
-  /// Numbers, within the window, of the pairs in each batch.
-  const std::vector<std::vector<size_t>>& batches() const { return batches_; }
-  size_t size() const { return lengths_.size(); }
-  const PairLengths& lengths(size_t pair) const { return lengths_[pair]; }
-  /// Copies the tokens of some pairs, in their order.
-  ParallelText gather(const std::vector<size_t>& pairs) const;
-
- private:
-  friend class Epoch;
-  struct Place {
-    MappedPair pair;
-    const TokenShards* shards;
-  };
-  std::vector<PairLengths> lengths_;
-  std::vector<std::vector<size_t>> batches_;
-  std::vector<Place> places_;            // where segmentations are the tokenizer's,
-  std::optional<ParallelText> sampled_;  // where they are drawn
+struct TextWindow {
+  ParallelText text;
+  std::vector<std::vector<size_t>> batches;  ///< numbers of the pairs in each, within the window
 };
 
 /// The order of one pass over the text: a function of the text, `batch_tokens`, the seed and the epoch's number.
 ///
 /// The text is cut into blocks of kBlockPairs neighbouring pairs. Up to kWindowBlocks of them, an epoch is one window,
 /// in which all pairs are shuffled; a larger text is dealt out to windows, block by block in shuffled order, and pairs
-/// are shuffled within their window. So an epoch needs memory for 4 bytes a block and for the pairs of a window, and
-/// reads the text a window at a time.
+/// are shuffled within their window. So an epoch needs memory for 4 bytes a block and for the pairs of a window.
 class Epoch {
  public:
   static constexpr size_t kWindowBlocks = 4096;
@@ -102,7 +84,7 @@ class Epoch {
   std::vector<size_t> blocks_of(int64_t window) const;
   const Pass& pass_of(size_t block) const;
   bool takes_part(const Pass& pass, size_t pair) const;
-  void add_sampled(const Pass& pass, size_t number, const MappedPair& pair, TextWindow& window) const;
+  void add_sampled(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const;
 
   const TrainingText& text_;
   int64_t batch_tokens_;

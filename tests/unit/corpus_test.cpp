@@ -300,14 +300,12 @@ std::map<size_t, int> seen_in(const Epoch& epoch) {
   std::map<size_t, int> seen;
   for (int64_t w = 0; w < epoch.windows(); ++w) {
     const TextWindow window = epoch.window(w);
-    for (const auto& batch : window.batches()) {
-      const ParallelText text = window.gather(batch);
-      for (size_t i = 0; i < text.size(); ++i) {
-        const Pair pair = pair_at(text, i);
+    for (const auto& batch : window.batches)
+      for (const size_t place : batch) {
+        const Pair pair = pair_at(window.text, place);
         EXPECT_EQ(pair, made_pair(number_of(pair)));
         ++seen[number_of(pair)];
       }
-    }
   }
   return seen;
 }
@@ -316,9 +314,8 @@ uint64_t order_of(const Epoch& epoch) {
   uint64_t hash = 0;
   for (int64_t w = 0; w < epoch.windows(); ++w) {
     const TextWindow window = epoch.window(w);
-    for (const auto& batch : window.batches()) {
-      const ParallelText text = window.gather(batch);
-      for (size_t i = 0; i < text.size(); ++i) hash = combine_keys(hash, number_of(pair_at(text, i)));
+    for (const auto& batch : window.batches) {
+      for (const size_t place : batch) hash = combine_keys(hash, number_of(pair_at(window.text, place)));
       hash = mix_bits(hash);
     }
   }
@@ -338,14 +335,9 @@ TEST(EpochOfASmallText, IsInTheOrderOfATextInMemory) {
   ASSERT_EQ(epoch.windows(), 1);
   EXPECT_EQ(text.size(), 1070u);
   const TextWindow window = epoch.window(0);
-  EXPECT_EQ(window.batches(), epoch_batches(in_memory, 200, 5, 3));
-  for (const auto& batch : window.batches()) {
-    const ParallelText gathered = window.gather(batch);
-    for (size_t i = 0; i < batch.size(); ++i) {
-      EXPECT_EQ(pair_at(gathered, i), pair_at(in_memory, batch[i]));
-      EXPECT_EQ(window.lengths(batch[i]).target, static_cast<int64_t>(in_memory.target.length(batch[i])));
-    }
-  }
+  EXPECT_EQ(window.batches, epoch_batches(in_memory, 200, 5, 3));
+  ASSERT_EQ(window.text.size(), in_memory.size());
+  for (size_t i = 0; i < in_memory.size(); ++i) EXPECT_EQ(pair_at(window.text, i), pair_at(in_memory, i));
 }
 
 class LargeText : public ::testing::Test {
@@ -382,10 +374,7 @@ TEST_F(LargeText, HasPairsFromEverywhereInEachWindow) {
   const Epoch epoch(text_, 20'000, 5, 0);
   const TextWindow window = epoch.window(0);
   std::vector<int> tenths(10);
-  for (const auto& batch : window.batches()) {
-    const ParallelText text = window.gather(batch);
-    for (size_t i = 0; i < text.size(); ++i) ++tenths[number_of(pair_at(text, i)) * 10 / kPairs];
-  }
+  for (size_t i = 0; i < window.text.size(); ++i) ++tenths[number_of(pair_at(window.text, i)) * 10 / kPairs];
   // Blocks of 64: five standard deviations of drawing half of a tenth's 469 blocks.
   for (const int count : tenths) EXPECT_NEAR(count, kPairs / 20.0, 64 * 5 * std::sqrt(469 / 4.0));
 }
@@ -459,13 +448,9 @@ class SampledText : public CorpusFiles {
   std::map<std::string, Pair> pairs_of(const TrainingText& text, int64_t epoch) const {
     std::map<std::string, Pair> pairs;
     const TextWindow window = Epoch(text, 100, 1, epoch).window(0);
-    for (const auto& batch : window.batches()) {
-      const ParallelText gathered = window.gather(batch);
-      for (size_t i = 0; i < batch.size(); ++i) {
-        const Pair pair = pair_at(gathered, i);
-        EXPECT_EQ(window.lengths(batch[i]).source, static_cast<int64_t>(pair.first.size()));
-        pairs[tokenizer.target().decode(pair.second)] = pair;
-      }
+    for (size_t i = 0; i < window.text.size(); ++i) {
+      const Pair pair = pair_at(window.text, i);
+      pairs[tokenizer.target().decode(pair.second)] = pair;
     }
     return pairs;
   }
@@ -592,10 +577,7 @@ TEST_F(LargeText, HandsOnWhatGoesWrongInAThread) {
   const TrainingText text = text_in(copy / "text");
   const TextWindow first = Epoch(text, 20'000, 1, 0).window(0);
   std::set<size_t> of_first;
-  for (const auto& batch : first.batches()) {
-    const ParallelText gathered = first.gather(batch);
-    for (size_t i = 0; i < batch.size(); ++i) of_first.insert(number_of(pair_at(gathered, i)));
-  }
+  for (size_t i = 0; i < first.text.size(); ++i) of_first.insert(number_of(pair_at(first.text, i)));
   size_t block = (1 << 17) / kBlockPairs;
   while (of_first.count(block * kBlockPairs) > 0) ++block;
   std::vector<MappedPair> pairs;
@@ -607,7 +589,7 @@ TEST_F(LargeText, HandsOnWhatGoesWrongInAThread) {
   const TrainingText damaged = text_in(copy / "text");
   for (const int64_t threads : {0, 1, 4}) {
     BatchStream stream(damaged, stream_options(threads), {});
-    for (size_t i = 0; i < first.batches().size(); ++i) ASSERT_NO_THROW(stream.next()) << i;
+    for (size_t i = 0; i < first.batches.size(); ++i) ASSERT_NO_THROW(stream.next()) << i;
     EXPECT_THAT(message_of<DamagedShards>([&] { stream.next(); }), HasSubstr(shard)) << threads << " threads";
     EXPECT_THROW(stream.next(), DamagedShards);
   }
