@@ -263,276 +263,277 @@ TEST_F(Training, WeighsCorpora) {
   const Outcome refused = train("bad", {"data.train_weights=[1, 2]"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.errors, HasSubstr("data.train_weights has 2 numbers for 1 pairs of files"));
-  TEST_F(Training, TheMovingAverageIsResumedBitForBitAndBecomesTheModel) {
-    const std::vector<std::string> averaged = {"training.ema_decay=0.8", "validation.every=10"};
-    const auto with = [&](const char* more) {
-      std::vector<std::string> all = averaged;
-      all.push_back(more);
-      return all;
-    };
-    ASSERT_EQ(train("whole", averaged).exit_code, 0);
-    ASSERT_EQ(train("halved", with("training.max_steps=17")).exit_code, 0);
-    const Outcome second_half = train("halved", with("training.max_steps=30"));
-    EXPECT_THAT(second_half.errors, HasSubstr("moving average with decay 0.8: validation BLEU"));
-    const std::string last = "/checkpoints/step-000000030/";
-    EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
-    const std::string average = read_text(folder_ / ("whole" + last + "ema.safetensors"));
-    EXPECT_EQ(read_text(folder_ / ("halved" + last + "ema.safetensors")), average);
-    EXPECT_EQ(read_text(folder_ / "whole/model/weights.safetensors"), average);
-    EXPECT_NE(read_text(folder_ / ("whole" + last + "weights.safetensors")), average);
-    // What is trained is the same with and without; what is validated is not.
-    ASSERT_EQ(train("without", {"validation.every=10"}).exit_code, 0);
-    EXPECT_EQ(checkpoint_bytes("without", "000000030"), checkpoint_bytes("whole", "000000030"));
-    EXPECT_FALSE(std::filesystem::exists(folder_ / ("without" + last + "ema.safetensors")));
-    EXPECT_NE(read_text(folder_ / "without/best/weights.safetensors"),
-              read_text(folder_ / "whole/best/weights.safetensors"));
-  }
+}
 
-  TEST_F(Training, KeepsCheckpointsByTheStatedPolicy) {
-    const Outcome outcome =
-        train("run", {"training.keep_checkpoints=1", "training.average_checkpoints=1", "training.keep_best=1",
-                      "training.keep_every=20", "training.checkpoint_every=4", "training.max_steps=28",
-                      "validation.every=6", "validation.metric=loss"});
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-    // 28 is the newest, 20 a multiple of 20, and the loss is still falling in step 24, which only its validation saved.
-    EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
-              (std::vector<std::string>{"step-000000020", "step-000000024", "step-000000028"}));
-  }
+TEST_F(Training, TheMovingAverageIsResumedBitForBitAndBecomesTheModel) {
+  const std::vector<std::string> averaged = {"training.ema_decay=0.8", "validation.every=10"};
+  const auto with = [&](const char* more) {
+    std::vector<std::string> all = averaged;
+    all.push_back(more);
+    return all;
+  };
+  ASSERT_EQ(train("whole", averaged).exit_code, 0);
+  ASSERT_EQ(train("halved", with("training.max_steps=17")).exit_code, 0);
+  const Outcome second_half = train("halved", with("training.max_steps=30"));
+  EXPECT_THAT(second_half.errors, HasSubstr("moving average with decay 0.8: validation BLEU"));
+  const std::string last = "/checkpoints/step-000000030/";
+  EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
+  const std::string average = read_text(folder_ / ("whole" + last + "ema.safetensors"));
+  EXPECT_EQ(read_text(folder_ / ("halved" + last + "ema.safetensors")), average);
+  EXPECT_EQ(read_text(folder_ / "whole/model/weights.safetensors"), average);
+  EXPECT_NE(read_text(folder_ / ("whole" + last + "weights.safetensors")), average);
+  // What is trained is the same with and without; what is validated is not.
+  ASSERT_EQ(train("without", {"validation.every=10"}).exit_code, 0);
+  EXPECT_EQ(checkpoint_bytes("without", "000000030"), checkpoint_bytes("whole", "000000030"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ("without" + last + "ema.safetensors")));
+  EXPECT_NE(read_text(folder_ / "without/best/weights.safetensors"),
+            read_text(folder_ / "whole/best/weights.safetensors"));
+}
 
-  TEST_F(Training, ReportsEveryValidationInOnePage) {
-    ASSERT_EQ(train("run <1>", {"training.max_steps=20", "validation.every=10"}).exit_code, 0);
-    const std::string page = read_text(folder_ / "run <1>/report.html");
-    EXPECT_THAT(page, AllOf(HasSubstr("Training of run &lt;1&gt;"), HasSubstr("Loss per target token"),
-                            HasSubstr("<th>step 10</th>"), HasSubstr("<th>step 20</th>"), HasSubstr("max_steps: 20")));
-  }
+TEST_F(Training, KeepsCheckpointsByTheStatedPolicy) {
+  const Outcome outcome = train("run", {"training.keep_checkpoints=1", "training.average_checkpoints=1",
+                                        "training.keep_best=1", "training.keep_every=20", "training.checkpoint_every=4",
+                                        "training.max_steps=28", "validation.every=6", "validation.metric=loss"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  // 28 is the newest, 20 a multiple of 20, and the loss is still falling in step 24, which only its validation saved.
+  EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
+            (std::vector<std::string>{"step-000000020", "step-000000024", "step-000000028"}));
+}
 
-  TEST_F(Training, WritesAProfileThatATraceViewerOpens) {
-    const std::string trace = folder_ / "trace.json";
-    std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.precision=bfloat16"});
-    words.insert(words.end(), {"--profile", trace});
-    const Outcome outcome = run_program_with(words);
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-    for (const char* phase : {"data", "forward", "backward", "optimizer"})
-      EXPECT_THAT(read_text(trace), HasSubstr("\"name\":\"" + std::string(phase) + "\",\"ts\":"));
-    words.back() = folder_ / "none/trace.json";
-    EXPECT_EQ(run_program_with(words).exit_code, 1);
-  }
+TEST_F(Training, ReportsEveryValidationInOnePage) {
+  ASSERT_EQ(train("run <1>", {"training.max_steps=20", "validation.every=10"}).exit_code, 0);
+  const std::string page = read_text(folder_ / "run <1>/report.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("Training of run &lt;1&gt;"), HasSubstr("Loss per target token"),
+                          HasSubstr("<th>step 10</th>"), HasSubstr("<th>step 20</th>"), HasSubstr("max_steps: 20")));
+}
 
-  // A checkpoint after each step, so that many of the kills fall into the writing of one.
-  TEST_F(Training, ARunKilledTwentyTimesEndsWithTheWeightsOfOneThatWasNot) {
-    const std::vector<std::string> assignments = {"training.max_steps=210", "training.checkpoint_every=1",
-                                                  "validation.every=50"};
-    ASSERT_EQ(train("whole", assignments).exit_code, 0);
-    std::mt19937 random(7);
-    int unfinished = 0;
-    for (int kills = 1; kills <= 20; ++kills) {
-      char reached[64];
-      std::snprintf(reached, sizeof(reached), "run/checkpoints/step-%09d", 10 * kills);
-      const int code =
-          stop(start("run", assignments), folder_ / reached, std::chrono::microseconds(random() % 12000), SIGKILL);
-      ASSERT_EQ(code, 128 + SIGKILL) << reached;
-      for (const auto& name : names_in(folder_ / "run/checkpoints")) unfinished += name.size() > 14 ? 1 : 0;
-    }
-    RecordProperty("kills_during_checkpoint_writing", unfinished);
-    const Outcome resumed = train("run", assignments);
-    ASSERT_EQ(resumed.exit_code, 0) << resumed.errors;
-    EXPECT_EQ(checkpoint_bytes("run", "000000210"), checkpoint_bytes("whole", "000000210"));
-    EXPECT_EQ(read_text(folder_ / "run/model/weights.safetensors"),
-              read_text(folder_ / "whole/model/weights.safetensors"));
-    EXPECT_EQ(names_in(folder_ / "run/checkpoints").size(), 5U) << "nothing unfinished stays";
-  }
+TEST_F(Training, WritesAProfileThatATraceViewerOpens) {
+  const std::string trace = folder_ / "trace.json";
+  std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.precision=bfloat16"});
+  words.insert(words.end(), {"--profile", trace});
+  const Outcome outcome = run_program_with(words);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  for (const char* phase : {"data", "forward", "backward", "optimizer"})
+    EXPECT_THAT(read_text(trace), HasSubstr("\"name\":\"" + std::string(phase) + "\",\"ts\":"));
+  words.back() = folder_ / "none/trace.json";
+  EXPECT_EQ(run_program_with(words).exit_code, 1);
+}
 
-  TEST_F(Training, ASignalSavesACheckpointAndIsTheExitCode) {
-    const pid_t child = start("run", {"training.max_steps=100000"});
-    EXPECT_EQ(stop(child, folder_ / "run/checkpoints/step-000000010", {}, SIGTERM), 128 + SIGTERM);
-    EXPECT_THAT(read_text(folder_ / "run/train.log"), HasSubstr("stopped after step"));
+// A checkpoint after each step, so that many of the kills fall into the writing of one.
+TEST_F(Training, ARunKilledTwentyTimesEndsWithTheWeightsOfOneThatWasNot) {
+  const std::vector<std::string> assignments = {"training.max_steps=210", "training.checkpoint_every=1",
+                                                "validation.every=50"};
+  ASSERT_EQ(train("whole", assignments).exit_code, 0);
+  std::mt19937 random(7);
+  int unfinished = 0;
+  for (int kills = 1; kills <= 20; ++kills) {
+    char reached[64];
+    std::snprintf(reached, sizeof(reached), "run/checkpoints/step-%09d", 10 * kills);
+    const int code =
+        stop(start("run", assignments), folder_ / reached, std::chrono::microseconds(random() % 12000), SIGKILL);
+    ASSERT_EQ(code, 128 + SIGKILL) << reached;
+    for (const auto& name : names_in(folder_ / "run/checkpoints")) unfinished += name.size() > 14 ? 1 : 0;
   }
+  RecordProperty("kills_during_checkpoint_writing", unfinished);
+  const Outcome resumed = train("run", assignments);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.errors;
+  EXPECT_EQ(checkpoint_bytes("run", "000000210"), checkpoint_bytes("whole", "000000210"));
+  EXPECT_EQ(read_text(folder_ / "run/model/weights.safetensors"),
+            read_text(folder_ / "whole/model/weights.safetensors"));
+  EXPECT_EQ(names_in(folder_ / "run/checkpoints").size(), 5U) << "nothing unfinished stays";
+}
 
-  TEST_F(Training, AFullDiskIsAnErrorAndTheLastCheckpointServes) {
-    const std::string disk = folder_ / "disk";
-    std::filesystem::create_directory(disk);
-    if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "only root can make a small disk";
-    const Outcome full = train("disk/run", {"training.max_steps=100000"});
-    const bool kept = std::filesystem::exists(disk + "/run/checkpoints/step-000000010");
-    EXPECT_EQ(mount("tmpfs", disk.c_str(), "tmpfs", MS_REMOUNT, "size=100m"), 0);
-    const Outcome resumed = train("disk/run", {"training.max_steps=60", "training.checkpoint_every=30"});
-    EXPECT_EQ(umount(disk.c_str()), 0);
-    EXPECT_EQ(full.exit_code, 1);
-    EXPECT_THAT(full.errors, AllOf(HasSubstr("disk/run/checkpoints/"), HasSubstr("No space left on device")));
-    EXPECT_TRUE(kept);
-    EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
-    EXPECT_THAT(resumed.errors, HasSubstr("resuming after step"));
-  }
+TEST_F(Training, ASignalSavesACheckpointAndIsTheExitCode) {
+  const pid_t child = start("run", {"training.max_steps=100000"});
+  EXPECT_EQ(stop(child, folder_ / "run/checkpoints/step-000000010", {}, SIGTERM), 128 + SIGTERM);
+  EXPECT_THAT(read_text(folder_ / "run/train.log"), HasSubstr("stopped after step"));
+}
 
-  TEST_F(Training, EndsWhereValidationBringsNothingBetterAnyMore) {
-    // A learning rate of nothing: the first validation stays the best one.
-    const std::vector<std::string> assignments = {"training.schedule=constant", "training.learning_rate=0",
-                                                  "validation.every=2", "validation.patience=3",
-                                                  "validation.metric=loss"};
-    const Outcome ended = train("run", assignments);
-    EXPECT_EQ(ended.exit_code, 0);
-    EXPECT_THAT(ended.errors, AllOf(HasSubstr("no better loss in 3 validations"), HasSubstr("finished after step 8")));
-    EXPECT_THAT(train("run", assignments).errors, HasSubstr("finished after step 8")) << "patience is kept";
-    EXPECT_THAT(read_text(folder_ / "run/metrics.jsonl"), HasSubstr("\"chrf++\":"));
-  }
+TEST_F(Training, AFullDiskIsAnErrorAndTheLastCheckpointServes) {
+  const std::string disk = folder_ / "disk";
+  std::filesystem::create_directory(disk);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "only root can make a small disk";
+  const Outcome full = train("disk/run", {"training.max_steps=100000"});
+  const bool kept = std::filesystem::exists(disk + "/run/checkpoints/step-000000010");
+  EXPECT_EQ(mount("tmpfs", disk.c_str(), "tmpfs", MS_REMOUNT, "size=100m"), 0);
+  const Outcome resumed = train("disk/run", {"training.max_steps=60", "training.checkpoint_every=30"});
+  EXPECT_EQ(umount(disk.c_str()), 0);
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(full.errors, AllOf(HasSubstr("disk/run/checkpoints/"), HasSubstr("No space left on device")));
+  EXPECT_TRUE(kept);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("resuming after step"));
+}
 
-  TEST_F(Training, SeparateVocabulariesPreNormAndLearnedPositionsTrain) {
-    const Outcome outcome = train(
-        "run", {"tokenizer.vocabulary=separate", "tokenizer.vocab_size=120", "model.embedding_tying=target_output",
-                "model.norm_position=pre", "model.positional_encoding=learned", "model.score_function=additive",
-                "training.accumulate_batches=2", "training.clip_norm=1"});
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-    const Outcome translated =
-        run_program_with({program("translate"), "--model", folder_ / "run/model"}, "three hours\n\n");
-    EXPECT_EQ(translated.exit_code, 0) << translated.errors;
-    EXPECT_EQ(std::count(translated.output.begin(), translated.output.end(), '\n'), 2);
-  }
+TEST_F(Training, EndsWhereValidationBringsNothingBetterAnyMore) {
+  // A learning rate of nothing: the first validation stays the best one.
+  const std::vector<std::string> assignments = {"training.schedule=constant", "training.learning_rate=0",
+                                                "validation.every=2", "validation.patience=3",
+                                                "validation.metric=loss"};
+  const Outcome ended = train("run", assignments);
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_THAT(ended.errors, AllOf(HasSubstr("no better loss in 3 validations"), HasSubstr("finished after step 8")));
+  EXPECT_THAT(train("run", assignments).errors, HasSubstr("finished after step 8")) << "patience is kept";
+  EXPECT_THAT(read_text(folder_ / "run/metrics.jsonl"), HasSubstr("\"chrf++\":"));
+}
 
-  TEST_F(Training, ReadsSeveralFilesAndGzip) {
-    ASSERT_EQ(std::system(
-                  ("gzip -k " + shell_quoted(folder_ / "data/train.en") + " " + shell_quoted(folder_ / "data/train.de"))
+TEST_F(Training, SeparateVocabulariesPreNormAndLearnedPositionsTrain) {
+  const Outcome outcome =
+      train("run", {"tokenizer.vocabulary=separate", "tokenizer.vocab_size=120", "model.embedding_tying=target_output",
+                    "model.norm_position=pre", "model.positional_encoding=learned", "model.score_function=additive",
+                    "training.accumulate_batches=2", "training.clip_norm=1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  const Outcome translated =
+      run_program_with({program("translate"), "--model", folder_ / "run/model"}, "three hours\n\n");
+  EXPECT_EQ(translated.exit_code, 0) << translated.errors;
+  EXPECT_EQ(std::count(translated.output.begin(), translated.output.end(), '\n'), 2);
+}
+
+TEST_F(Training, ReadsSeveralFilesAndGzip) {
+  ASSERT_EQ(
+      std::system(("gzip -k " + shell_quoted(folder_ / "data/train.en") + " " + shell_quoted(folder_ / "data/train.de"))
                       .c_str()),
-              0);
-    const Outcome outcome = train("run", {"data.train_source=[train.en, train.en.gz]",
-                                          "data.train_target=[train.de, train.de.gz]", "training.max_steps=2"});
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-    EXPECT_THAT(outcome.errors, HasSubstr(std::to_string(2 * kCorpusPairs) + " sentence pairs"));
-  }
+      0);
+  const Outcome outcome = train("run", {"data.train_source=[train.en, train.en.gz]",
+                                        "data.train_target=[train.de, train.de.gz]", "training.max_steps=2"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr(std::to_string(2 * kCorpusPairs) + " sentence pairs"));
+}
 
-  TEST_F(Training, LeavesOutLongAndEmptyPairsAndCountsThem) {
-    write_text(folder_ / "data/train.en", read_text(folder_ / "data/train.en") + "\none two three four five six\n");
-    write_text(folder_ / "data/train.de", read_text(folder_ / "data/train.de") + "leer\n1\n");
-    const Outcome outcome = train("run", {"data.max_source_tokens=8", "training.max_steps=1"});
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-    EXPECT_THAT(outcome.errors, HasSubstr("pairs left out: 1 empty"));
-    EXPECT_THAT(outcome.errors, HasSubstr("with a source over 8 tokens"));
-  }
+TEST_F(Training, LeavesOutLongAndEmptyPairsAndCountsThem) {
+  write_text(folder_ / "data/train.en", read_text(folder_ / "data/train.en") + "\none two three four five six\n");
+  write_text(folder_ / "data/train.de", read_text(folder_ / "data/train.de") + "leer\n1\n");
+  const Outcome outcome = train("run", {"data.max_source_tokens=8", "training.max_steps=1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("pairs left out: 1 empty"));
+  EXPECT_THAT(outcome.errors, HasSubstr("with a source over 8 tokens"));
+}
 
-  TEST_F(Training, DescribesEveryConfigKey) {
-    const Outcome outcome = run_program_with({program("train"), "--describe-config"});
-    EXPECT_EQ(outcome.exit_code, 0);
-    EXPECT_THAT(outcome.output, AllOf(HasSubstr("| `warmup_steps` | `4000` |"), HasSubstr("| `dropout` | `0.1` |")));
-  }
+TEST_F(Training, DescribesEveryConfigKey) {
+  const Outcome outcome = run_program_with({program("train"), "--describe-config"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("| `warmup_steps` | `4000` |"), HasSubstr("| `dropout` | `0.1` |")));
+}
 
-  // What is wrong with the input, what is said about it, and the exit code: 2 for the caller's fault, 1 for the
-  // world's.
-  TEST_F(Training, NamesBothLineCountsWhereTheyDiffer) {
-    write_text(folder_ / "data/train.de", "eins\nzwei\n");
-    const Outcome outcome = train("run");
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.en has 400 lines"), HasSubstr("train.de has 2")));
-  }
+// What is wrong with the input, what is said about it, and the exit code: 2 for the caller's fault, 1 for the
+// world's.
+TEST_F(Training, NamesBothLineCountsWhereTheyDiffer) {
+  write_text(folder_ / "data/train.de", "eins\nzwei\n");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.en has 400 lines"), HasSubstr("train.de has 2")));
+}
 
-  TEST_F(Training, NamesFileAndLineOfInvalidUtf8) {
-    write_text(folder_ / "data/train.en", "one\ncaf\xe9\n");
-    const Outcome outcome = train("run");
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.en:2: not valid UTF-8"), HasSubstr("iconv")));
-  }
+TEST_F(Training, NamesFileAndLineOfInvalidUtf8) {
+  write_text(folder_ / "data/train.en", "one\ncaf\xe9\n");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.en:2: not valid UTF-8"), HasSubstr("iconv")));
+}
 
-  TEST_F(Training, NamesAMissingFile) {
-    const Outcome outcome = train("run", {"data.train_source=nowhere.en"});
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.errors, HasSubstr("nowhere.en: cannot be opened"));
-  }
+TEST_F(Training, NamesAMissingFile) {
+  const Outcome outcome = train("run", {"data.train_source=nowhere.en"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("nowhere.en: cannot be opened"));
+}
 
-  TEST_F(Training, RefusesAnEmptyCorpus) {
-    write_text(folder_ / "data/train.en", "");
-    write_text(folder_ / "data/train.de", "");
-    const Outcome outcome = train("run");
-    EXPECT_NE(outcome.exit_code, 0);
-    EXPECT_THAT(outcome.errors, HasSubstr("empty"));
-  }
+TEST_F(Training, RefusesAnEmptyCorpus) {
+  write_text(folder_ / "data/train.en", "");
+  write_text(folder_ / "data/train.de", "");
+  const Outcome outcome = train("run");
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.errors, HasSubstr("empty"));
+}
 
-  TEST_F(Training, NamesTheLargestVocabularyThatTheTextSupports) {
-    const Outcome outcome = train("run", {"tokenizer.vocab_size=30000"});
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(outcome.errors, HasSubstr("tokenizer.vocab_size 30000 is more than the training text supports"));
-  }
+TEST_F(Training, NamesTheLargestVocabularyThatTheTextSupports) {
+  const Outcome outcome = train("run", {"tokenizer.vocab_size=30000"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("tokenizer.vocab_size 30000 is more than the training text supports"));
+}
 
-  TEST_F(Training, RefusesCudaWhereThereIsNone) {
-    std::vector<std::string> words = train_command(config_, folder_ / "run");
-    words.insert(words.end(), {"--device", "cuda"});
-    const Outcome outcome = run_program_with(words);
-    if (outcome.exit_code == 0) GTEST_SKIP() << "this machine has a CUDA device";
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(outcome.errors, HasSubstr("sees no CUDA device"));
-  }
+TEST_F(Training, RefusesCudaWhereThereIsNone) {
+  std::vector<std::string> words = train_command(config_, folder_ / "run");
+  words.insert(words.end(), {"--device", "cuda"});
+  const Outcome outcome = run_program_with(words);
+  if (outcome.exit_code == 0) GTEST_SKIP() << "this machine has a CUDA device";
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("sees no CUDA device"));
+}
 
-  TEST_F(Training, NamesLineAndNearestNameOfAnUnknownKey) {
-    write_text(config_, read_text(config_) + "  evry: 10\n");
-    const Outcome outcome = train("run");
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(outcome.errors, HasSubstr("unknown key \"validation.evry\"; did you mean \"every\"?"));
-    EXPECT_THAT(outcome.errors, HasSubstr("tiny.yaml:25"));
-  }
+TEST_F(Training, NamesLineAndNearestNameOfAnUnknownKey) {
+  write_text(config_, read_text(config_) + "  evry: 10\n");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("unknown key \"validation.evry\"; did you mean \"every\"?"));
+  EXPECT_THAT(outcome.errors, HasSubstr("tiny.yaml:25"));
+}
 
-  TEST_F(Training, RefusesAValueOfTheWrongType) {
-    const Outcome outcome = train("run", {"training.warmup_steps=many"});
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(outcome.errors, HasSubstr("\"training.warmup_steps\" needs a whole number, not 'many'"));
-  }
+TEST_F(Training, RefusesAValueOfTheWrongType) {
+  const Outcome outcome = train("run", {"training.warmup_steps=many"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("\"training.warmup_steps\" needs a whole number, not 'many'"));
+}
 
-  TEST_F(Training, ADamagedCheckpointIsNamedAndTheOneBeforeItServes) {
-    ASSERT_EQ(train("run").exit_code, 0);
-    const std::string weights = folder_ / "run/checkpoints/step-000000030/weights.safetensors";
-    std::string bytes = read_text(weights);
-    bytes[bytes.size() - 5] ^= 1;
-    write_text(weights, bytes);
-    const Outcome outcome = train("run", {"training.max_steps=40"});
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.errors,
-                AllOf(HasSubstr("step-000000030/weights.safetensors: damaged"), HasSubstr("remove the folder")));
-    std::filesystem::remove_all(folder_ / "run/checkpoints/step-000000030");
-    EXPECT_EQ(train("run", {"training.max_steps=40"}).exit_code, 0);
-  }
+TEST_F(Training, ADamagedCheckpointIsNamedAndTheOneBeforeItServes) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  const std::string weights = folder_ / "run/checkpoints/step-000000030/weights.safetensors";
+  std::string bytes = read_text(weights);
+  bytes[bytes.size() - 5] ^= 1;
+  write_text(weights, bytes);
+  const Outcome outcome = train("run", {"training.max_steps=40"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("step-000000030/weights.safetensors: damaged"), HasSubstr("remove the folder")));
+  std::filesystem::remove_all(folder_ / "run/checkpoints/step-000000030");
+  EXPECT_EQ(train("run", {"training.max_steps=40"}).exit_code, 0);
+}
 
-  TEST_F(Training, NamesARunFolderThatCannotBeMade) {
-    write_text(folder_ / "file", "");
-    const Outcome outcome = run_program_with(train_command(config_, folder_ / "file/run"));
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.errors, HasSubstr("file/run: the folder cannot be made"));
-  }
+TEST_F(Training, NamesARunFolderThatCannotBeMade) {
+  write_text(folder_ / "file", "");
+  const Outcome outcome = run_program_with(train_command(config_, folder_ / "file/run"));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("file/run: the folder cannot be made"));
+}
 
-  TEST_F(Training, RefusesAnotherNetworkInTheSameRunFolder) {
-    ASSERT_EQ(train("run", {"training.max_steps=2"}).exit_code, 0);
-    const Outcome outcome = train("run", {"model.d_ff=128", "training.seed=2", "training.clip_norm=1"});
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(
-        outcome.errors,
-        AllOf(HasSubstr("begun with model.d_ff: 64, which cannot become 128; training.seed: 1, which cannot become 2"),
-              HasSubstr("config: training.clip_norm changes from 0 to 1")));
-  }
+TEST_F(Training, RefusesAnotherNetworkInTheSameRunFolder) {
+  ASSERT_EQ(train("run", {"training.max_steps=2"}).exit_code, 0);
+  const Outcome outcome = train("run", {"model.d_ff=128", "training.seed=2", "training.clip_norm=1"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(
+      outcome.errors,
+      AllOf(HasSubstr("begun with model.d_ff: 64, which cannot become 128; training.seed: 1, which cannot become 2"),
+            HasSubstr("config: training.clip_norm changes from 0 to 1")));
+}
 
-  TEST_F(Training, ADivergingLossStopsWithTheRemedy) {
-    const Outcome outcome = train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200"});
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.errors,
-                AllOf(HasSubstr("diverged: loss"), HasSubstr("not finite"), HasSubstr("training.learning_rate_scale")));
-  }
+TEST_F(Training, ADivergingLossStopsWithTheRemedy) {
+  const Outcome outcome = train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("diverged: loss"), HasSubstr("not finite"), HasSubstr("training.learning_rate_scale")));
+}
 
-  TEST_F(Training, PassesOverAsManyDivergingStepsAsItIsTold) {
-    const Outcome outcome =
-        train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200", "training.max_skipped_steps=2"});
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.errors, AllOf(HasSubstr("passed over (1 of at most 2 in a row)"),
-                                      HasSubstr("passed over (2 of at most 2 in a row)")));
-  }
+TEST_F(Training, PassesOverAsManyDivergingStepsAsItIsTold) {
+  const Outcome outcome =
+      train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200", "training.max_skipped_steps=2"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("passed over (1 of at most 2 in a row)"),
+                                    HasSubstr("passed over (2 of at most 2 in a row)")));
+}
 
-  TEST(TrainUsage, AnUnknownFlagIsBadUsage) {
-    const Outcome outcome = run_program_with({program("train"), "--confg", "x.yaml"});
-    EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(outcome.errors, AllOf(HasSubstr("--confg"), HasSubstr("train --help")));
-  }
+TEST(TrainUsage, AnUnknownFlagIsBadUsage) {
+  const Outcome outcome = run_program_with({program("train"), "--confg", "x.yaml"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("--confg"), HasSubstr("train --help")));
+}
 
-  TEST(TrainUsage, AMissingConfigIsNamed) {
-    const Outcome none = run_program_with({program("train")});
-    EXPECT_EQ(none.exit_code, 2);
-    EXPECT_THAT(none.errors, HasSubstr("--config FILE is needed"));
-    const Outcome missing = run_program_with({program("train"), "--config", "nowhere.yaml"});
-    EXPECT_EQ(missing.exit_code, 1);
-    EXPECT_THAT(missing.errors, HasSubstr("nowhere.yaml: cannot be opened"));
-  }
+TEST(TrainUsage, AMissingConfigIsNamed) {
+  const Outcome none = run_program_with({program("train")});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("--config FILE is needed"));
+  const Outcome missing = run_program_with({program("train"), "--config", "nowhere.yaml"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.errors, HasSubstr("nowhere.yaml: cannot be opened"));
+}
 
 }  // namespace
 }  // namespace transmute::testing

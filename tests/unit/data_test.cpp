@@ -575,7 +575,7 @@ TEST_F(Checkpoints, OfTheFirstVersionSayThatTheyHaveNoWindows) {
   save(training, 7);
   write_text(path + "/step-000000007/state.json",
              R"({"version": 1, "step": 7, "epoch": 2, "batch": 17, "target_tokens": 5, "seconds": 1.5})");
-  const TrainState found = store.restore(training.transformer, training.optimizer);
+  const TrainState found = store.restore(training.parts());
   EXPECT_EQ(found.step, 7);
   EXPECT_EQ(found.window, -1);
   EXPECT_EQ(found.batch, 17);
