@@ -732,7 +732,9 @@ TEST(ProgressLine, DrawsABarNoWiderThanTheTerminal) {
     ProgressLine line;
     EXPECT_TRUE(line.visible());
     line.show(0.5, "half done");
+    line.show(0.5, std::string(26, 'y'));
     line.show(7.0, std::string(100, 'x'));
+    line.show(-1, "nobody knows how much is left");
   });
   std::string seen(4096, '\0');
   const ssize_t count = ::read(terminal, seen.data(), seen.size());
@@ -741,9 +743,10 @@ TEST(ProgressLine, DrawsABarNoWiderThanTheTerminal) {
   ASSERT_GT(count, 0);
   seen.resize(static_cast<size_t>(count));
   const std::string start = "\r\033[K";
-  EXPECT_EQ(seen, start + "[########--------] half done" +                         //
-                      start + "[################] " + std::string(39 - 19, 'x') +  // the last column stays free
-                      start)
+  EXPECT_EQ(seen, start + "[########--------] half done" +              //
+                      start + "[#####-----] " + std::string(26, 'y') +  // the text is worth more than the bar
+                      start + std::string(39, 'x') +                    // the last column stays free
+                      start + "nobody knows how much is left" + start)
       << "the line is taken away at the end";
 }
 
