@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Trains one model for each config and puts what they reach into one table: parameters, updates, perplexity, BLEU, time.
+# Trains one model for each config and puts what they reach into one table: parameters, updates, perplexity, BLEU, lines
+# that are exactly the reference, time.
 #
 # It can be interrupted at any time; run again, it goes on where it was: what is finished under the same settings is not
 # done again. Each config's row is FOLDER/<config>/row.txt, the table FOLDER/table.md.
@@ -39,7 +40,11 @@ done
 with_bases() { # with_bases <config>
   local base
   base=$(sed -n 's/^base: *//p' "$1")
-  [[ -z $base ]] || with_bases "$(dirname "$1")/$base"
+  if [[ $base == /* ]]; then
+    with_bases "$base"
+  elif [[ -n $base ]]; then
+    with_bases "$(dirname "$1")/$base"
+  fi
   cat "$1"
 }
 settings_of() { # settings_of <config>
@@ -51,7 +56,7 @@ last() { # last <sed expression with one group> <file>
 }
 
 run_row() { # run_row <config>
-  local name run stamp log hours translation bleu
+  local name run stamp log translation bleu exact
   name=$(basename "$1" .yaml)
   run=$output/$name
   stamp=$(settings_of "$1")
@@ -76,12 +81,14 @@ run_row() { # run_row <config>
   "$programs/translate" --model "$run/model" --input "$source" --output "$translation" --beam-size "$beam" \
     --threads "$threads" 2>"$run/translate.log"
   bleu=$("$programs/evaluate" --hypothesis "$translation" --reference "$target" --score-only)
-  hours=$(last 's/.*target tokens, ([0-9:]+) of training.*/\1/p' "$log")
+  exact=$(paste -d '\001' "$translation" <(gzip -dcf "$target") |
+    awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f", 100 * right / NR }')
   {
     echo "$stamp"
-    printf '| %s | %s | %s | %.3f | %s | %s |\n' "$name" "$(last 's/.* ([0-9,]+) parameters.*/\1/p' "$log")" \
+    printf '| %s | %s | %s | %.3f | %s | %s | %s |\n' "$name" "$(last 's/.* ([0-9,]+) parameters.*/\1/p' "$log")" \
       "$(last 's/.*finished after step ([0-9,]+) .*/\1/p' "$log")" \
-      "$(last 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$run/metrics.jsonl")" "$bleu" "$hours"
+      "$(last 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$run/metrics.jsonl")" "$bleu" "$exact" \
+      "$(last 's/.*target tokens, ([0-9:]+) of training.*/\1/p' "$log")"
   } >"$run/row.txt.part"
   mv "$run/row.txt.part" "$run/row.txt"
 }
@@ -89,13 +96,13 @@ run_row() { # run_row <config>
 mkdir -p "$output"
 for config in "${configs[@]}"; do run_row "$config"; done
 {
-  echo "| config | parameters | updates | perplexity | BLEU | training |"
-  echo "|---|---|---|---|---|---|"
+  echo "| config | parameters | updates | perplexity | BLEU | exact, % | training |"
+  echo "|---|---|---|---|---|---|---|"
   for config in "${configs[@]}"; do tail -n 1 "$output/$(basename "$config" .yaml)/row.txt"; done
 } >"$output/table.md"
 cat "$output/table.md"
 cat <<END
 
 Perplexity: per piece of the validation text, with the weights of the last update. BLEU: sacreBLEU's, of $(basename "$source")
-with the mean of the last checkpoints, beam $beam. Training: minutes and seconds, or hours, of training alone.
+with the mean of the last checkpoints, beam $beam; exact: lines equal to the reference. Training: minutes and seconds, or hours, of training alone.
 END

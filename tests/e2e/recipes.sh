@@ -100,7 +100,7 @@ expect "one row" "$said" "c_layers_1: training"
 said=$(table "c_layers_1 c_d_model_64") || fail "table3_small.sh again: $said"
 expect "two rows" "$said" "c_layers_1: finished before"
 expect "two rows" "$said" "c_d_model_64: training"
-[[ $(grep -cE '^\| c_[a-z0-9_]+ \| [0-9,]+ \| 4 \| [0-9.]+ \| [0-9.]+ \| [0-9:]+ \|$' table/table.md) -eq 2 ]] ||
+[[ $(grep -cE '^\| c_[a-z0-9_]+ \| [0-9,]+ \| 4 \| [0-9.]+ \| [0-9.]+ \| [0-9.]+ \| [0-9:]+ \|$' table/table.md) -eq 2 ]] ||
   fail "the table: $(<table/table.md)"
 said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.gz --target small/val.de.gz \
   --programs "$programs" --set data.folder=small "$root/configs/table3_small/c_layers_1.yaml" 2>&1) &&
@@ -108,5 +108,25 @@ said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.g
 expect "other settings" "$said" "was begun with other settings"
 said=$(table "c_layers_9") && fail "a row that does not exist was taken"
 expect "unknown row" "$said" "no row c_layers_9"
+
+# -- attention_variants.sh: every scoring function trains and translates
+mkdir -p demo
+for part in train:train valid:newstest2013 test:newstest2014; do
+  for language in en de; do
+    if [[ $part == train:* ]]; then
+      gzip -dc "text/train.$language.gz" >"demo/train.$language"
+    else
+      cp "text/${part#*:}.$language" "demo/${part%:*}.$language"
+    fi
+  done
+done
+said=$("$root/scripts/attention_variants.sh" --data demo --output variants --programs "$programs" --widths 64 \
+  --set tokenizer.vocab_size=300 --set training.max_steps=2 --set training.batch_tokens=128 --beam-size 1 \
+  --set training.checkpoint_every=1 --set validation.every=1 2>&1) || fail "attention_variants.sh: $said"
+for row in scaled_dot_product dot_product additive bilinear uniform scaled_dot_product_d_k_64 dot_product_d_k_64; do
+  grep -q "^| $row | [0-9,]* | 2 |" variants/table.md || fail "no row $row in $(<variants/table.md)"
+done
+grep -q 'score_function: additive' variants/additive/config.yaml || fail "additive is not additive"
+grep -q 'd_k: 64' variants/dot_product_d_k_64/config.yaml || fail "dot_product_d_k_64 is not 64 wide"
 
 echo "recipes: all as expected"
