@@ -382,14 +382,15 @@ class Browser : public ::testing::Test {
   }
 
   // What the document holds at the end, as HTML; nothing where the browser does not run.
-  std::optional<std::string> run(std::string page, const std::string& address, const std::string& act) {
+  std::optional<std::string> run(std::string page, const std::string& address, const std::string& act,
+                                 const std::string& window = "1200,900") {
     if (!act.empty()) {
       const size_t end = page.rfind("</body>");
       page.insert(end, "<script>" + act + "</script>");
     }
     write_text(folder_ / "page.html", page);
     const Outcome outcome = run_program_with({"timeout", "60", chromium_, "--headless", "--no-sandbox", "--disable-gpu",
-                                              "--window-size=1200,900", "--user-data-dir=" + (folder_ / "profile"),
+                                              "--window-size=" + window, "--user-data-dir=" + (folder_ / "profile"),
                                               "--dump-dom", "file://" + (folder_ / "page.html") + "#" + address});
     errors_ = outcome.errors;
     if (outcome.exit_code != 0 || outcome.output.find("<p") == std::string::npos) return std::nullopt;
@@ -397,8 +398,8 @@ class Browser : public ::testing::Test {
   }
 
   std::string shown(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
-                    const std::string& address, const std::string& act = "") {
-    const auto html = run(explorer_page(model, sentences), address, act);
+                    const std::string& address, const std::string& act = "", const std::string& window = "1200,900") {
+    const auto html = run(explorer_page(model, sentences), address, act, window);
     EXPECT_TRUE(html.has_value()) << errors_;
     return html.value_or("");
   }
@@ -527,6 +528,45 @@ TEST_F(Browser, ObeysTheKeyboardAndTheTokens) {
   EXPECT_THAT(said[4], HasSubstr("Query 2 “" + second + "” to key 2"));
   EXPECT_EQ(said[5], "true");
   EXPECT_THAT(said[6], HasSubstr("view=positions"));
+}
+
+TEST_F(Browser, PointingAtAKeyShowsWhoLooksAtItUntilThePointerLeaves) {
+  const std::string act = R"(
+    const keys = document.getElementById('keys');
+    const said = [];
+    const read = () => said.push(document.getElementById('readout').textContent);
+    keys.children[1].dispatchEvent(new PointerEvent('pointerover', {bubbles: true, pointerType: 'mouse'}));
+    read();
+    keys.dispatchEvent(new PointerEvent('pointerleave', {pointerType: 'mouse'}));
+    read();
+    const result = document.createElement('p');
+    result.id = 'result';
+    result.textContent = said.join('|');
+    document.body.append(result);
+  )";
+  const LoadedModel model = tiny_model();
+  const std::string html = shown(model, kTwo, "kind=encoder&layer=1&heads=1", act);
+  const std::string said = text_between(html, "id=\"result\">", "</p>");
+  const auto weights = weights_of_modules(model, model.tokenizer.source().encode(kTwo[0].source),
+                                          model.tokenizer.target().encode(*kTwo[0].target));
+  const torch::Tensor column = weights.at("encoder")[0][0][0].select(1, 1);  // over the queries
+  const std::string piece = model.tokenizer.source().encode_as_pieces(kTwo[0].source)[1];
+  EXPECT_THAT(said, ::testing::StartsWith("key 2 “" + piece + "” is looked at byhead 1"));
+  EXPECT_THAT(said, HasSubstr(to_four_digits(column.max().item<double>()).substr(0, 4)));
+  EXPECT_THAT(said, HasSubstr("|All tokens:head 1entropy "));
+}
+
+TEST_F(Browser, NoViewIsWiderThanANarrowWindow) {
+  // As narrow as a window can be; what is wider scrolls in its own box.
+  std::string act = "const said = [];";
+  for (const char* view : {"attention", "statistics", "positions", "embeddings"})
+    act += "update({view: '" + std::string(view) +
+           "'}); said.push(document.documentElement.scrollWidth - document.documentElement.clientWidth);";
+  act +=
+      "const result = document.createElement('p'); result.id = 'result';"
+      "result.textContent = said.join(' '); document.body.append(result);";
+  const std::string html = shown(tiny_model(), kTwo, "kind=cross", act, "500,800");
+  EXPECT_EQ(text_between(html, "id=\"result\">", "</p>"), "0 0 0 0");
 }
 
 TEST_F(Browser, ShowsHostileTextAsText) {

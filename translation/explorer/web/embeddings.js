@@ -10,8 +10,10 @@ function tokenOnMap(id) {
   return vocabulary().tokens.find(token => token.id === id) || null;
 }
 
+/// The token asked for, else the first of the sentence in view.
 function chosenToken() {
-  return tokenOnMap(state.piece) || vocabulary().tokens[0] || null;
+  const own = [...idsInSentence()].map(tokenOnMap).find(token => token);
+  return tokenOnMap(state.piece) || own || vocabulary().tokens[0] || null;
 }
 
 /// Ids of the tokens of the sentence in view that this vocabulary embeds.
@@ -90,9 +92,10 @@ function showEmbeddings() {
   const percent = share => (100 * share).toFixed(1) + '%';
   const total = vocabulary().vocabulary;
   element('map-caption').textContent =
-    `${tokens.length} of the ${total} embeddings (${name}) in the plane of their first two principal components, which ` +
-    `hold ${percent(explained[0])} and ${percent(explained[1])} of their variance. The sentence's tokens are dark, the ` +
-    `chosen one and its neighbours coloured. Neighbours are found among all ${total}.`;
+    `${tokens.length} of the ${total.toLocaleString('en')} embeddings (${name}) in the plane of their first two principal components, which ` +
+    `hold ${percent(explained[0])} and ${percent(explained[1])} of their variance. The sentence's tokens stand ` +
+    `out, the chosen one and its neighbours are coloured. Neighbours are found among all ` +
+    `${total.toLocaleString('en')}.`;
   if (element('pieces').dataset.name !== name) {
     element('pieces').dataset.name = name;
     element('pieces').replaceChildren(...tokens.map(token => make('option', {value: token.piece})));
