@@ -5,6 +5,7 @@
 # It can be interrupted at any time; run again, it goes on where it was: what is finished under the same settings is not
 # done again. Each config's row is FOLDER/<config>/row.txt, the table FOLDER/table.md.
 set -euo pipefail
+export LC_ALL=C
 
 usage="usage: scripts/compare_configs.sh --output FOLDER --source FILE --target FILE [--programs FOLDER] [--threads N]
   [--beam-size 4] [--set KEY=VALUE]… CONFIG…

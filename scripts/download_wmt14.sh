@@ -5,6 +5,7 @@
 # Archives are kept and checked: against the checksum in scripts/wmt14_archives.txt, or where that has none, against what
 # came the first time. What is there already is not fetched again; an archive may also be put there by hand.
 set -euo pipefail
+export LC_ALL=C
 
 usage="usage: scripts/download_wmt14.sh [--output data/wmt14_en_de] [--archives FOLDER] [--list FILE]"
 list="$(cd "$(dirname "$0")" && pwd)/wmt14_archives.txt"

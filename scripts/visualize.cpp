@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/text_file.h>
+#include <transmute/model/threading.h>
 #include <transmute/scripts/line_stream.h>
 #include <transmute/scripts/program.h>
 #include <transmute/translation/explorer/page.h>
@@ -59,6 +60,7 @@ std::vector<transmute::ExplorerSentence> read_sentences(const Arguments& argumen
 }  // namespace
 
 int main(int argc, char** argv) {
+  transmute::configure_process_for_workers();
   CLI::App app(
       "Writes one HTML page that shows what every attention head of a model looks at, sentence by sentence, with the "
       "positional encodings and the embeddings. The page needs no network.",

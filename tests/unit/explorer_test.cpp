@@ -12,7 +12,7 @@
 #include <transmute/translation/explorer/attention_trace.h>
 #include <transmute/translation/explorer/embedding_map.h>
 #include <transmute/translation/explorer/page.h>
-#include <transmute/translation/torchscript.h>
+#include <transmute/translation/translator.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -42,6 +42,11 @@ LoadedModel tiny_model(const TokenizerOptions& tokenizer_options = tiny_tokenize
 json data_of(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
              const ExplorerOptions& options = {}) {
   return json::parse(explorer_data(model, sentences, options));
+}
+
+json data_in_page(const std::string& page) {
+  const size_t begin = page.find("id=\"data\">") + 10;
+  return json::parse(page.substr(begin, page.find("</script", begin) - begin));
 }
 
 std::vector<double> unpacked(const std::string& base64) {
@@ -110,12 +115,18 @@ TEST(Explorer, SaysHowProbableEachTargetTokenIs) {
   }
 }
 
-TEST(Explorer, TranslatesWhereNoTargetIsGiven) {
+TEST(Explorer, ShowsTheTranslatorsTranslationWhereNoTargetIsGiven) {
   const LoadedModel model = tiny_model();
+  const TemporaryFolder folder;
+  save_model_folder(folder.path(), model.config, model.tokenizer, model.transformer);
   const std::string source = "the green bridge is closed.";
-  const json sentence = data_of(model, {{source}})["sentences"][0];
+  ExplorerOptions options;
+  options.search.max_extra_length = 6;
+  TranslationOptions translation;
+  translation.search.max_extra_length = 6;
+  const json sentence = data_of(model, {{source}}, options)["sentences"][0];
   EXPECT_EQ(sentence["forced"], false);
-  // Greedy in a loop would be another search; the same search must at least be consistent with a forced target.
+  EXPECT_EQ(sentence["target_text"], Translator(folder.path()).translate(source, translation));
   Ids target = sentence["target_in_ids"].get<Ids>();
   target.erase(target.begin());
   const AttentionTrace trace = trace_attention(model.transformer, model.tokenizer.source().encode(source), target);
@@ -280,8 +291,7 @@ TEST(Explorer, TextCannotEndItsElement) {
   size_t scripts = 0;
   for (size_t at = page.find("</script"); at != std::string::npos; at = page.find("</script", at + 1)) ++scripts;
   EXPECT_EQ(scripts, 2U);
-  const size_t begin = page.find("id=\"data\">") + 10;
-  const json data = json::parse(page.substr(begin, page.find("</script", begin) - begin));
+  const json data = data_in_page(page);
   EXPECT_EQ(data["sentences"][0]["source_text"], hostile);
   EXPECT_EQ(data["title"], options.title);
 }
@@ -340,12 +350,21 @@ TEST_F(VisualizeProgram, WritesThePageOfTheLibrary) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_THAT(outcome.errors, HasSubstr("2 sentences"));
   EXPECT_EQ(outcome.output, "");
-  ExplorerOptions options;
-  options.title = folder_->path();
-  EXPECT_EQ(read_text(*folder_ / "page.html"), explorer_page(load_model_folder(folder_->path(), torch::kCPU),
-                                                             {{"the red house is near.", "das rote Haus ist nah."},
-                                                              {"the old train is here.", "der alte Zug ist hier."}},
-                                                             options));
+  const json written = data_in_page(read_text(*folder_ / "page.html"));
+  const json expected = data_of(
+      load_model_folder(folder_->path(), torch::kCPU),
+      {{"the red house is near.", "das rote Haus ist nah."}, {"the old train is here.", "der alte Zug ist hier."}});
+  EXPECT_EQ(written["title"], folder_->path());
+  ASSERT_EQ(written["sentences"].size(), 2U);
+  for (size_t i = 0; i < 2; ++i) {
+    for (const char* part : {"source_text", "target_text", "source", "target_in", "target_out"})
+      EXPECT_EQ(written["sentences"][i][part], expected["sentences"][i][part]) << part;
+    // The program runs LibTorch on one thread, where sums have another order.
+    const std::vector<double> got = unpacked(written["sentences"][i]["weights"]["cross"]);
+    const std::vector<double> wanted = unpacked(expected["sentences"][i]["weights"]["cross"]);
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t w = 0; w < got.size(); ++w) EXPECT_NEAR(got[w], wanted[w], 2 * kHalfStep);
+  }
   ASSERT_EQ(visualize({}, "the red house is near.\n").exit_code, 0) << "standard input";
 }
 
