@@ -82,7 +82,7 @@ run_row() { # run_row <config>
   "$programs/translate" --model "$run/model" --input "$source" --output "$translation" --beam-size "$beam" \
     --threads "$threads" 2>"$run/translate.log"
   bleu=$("$programs/evaluate" --hypothesis "$translation" --reference "$target" --score-only)
-  exact=$(paste -d '\001' "$translation" <(gzip -dcf "$target") |
+  exact=$(paste -d $'\001' "$translation" <(gzip -dcf "$target") |
     awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f", 100 * right / NR }')
   {
     echo "$stamp"

@@ -109,6 +109,30 @@ expect "other settings" "$said" "was begun with other settings"
 said=$(table "c_layers_9") && fail "a row that does not exist was taken"
 expect "unknown row" "$said" "no row c_layers_9"
 
+# -- compare_configs.sh: what stands in a row, from programs that say what they are told to
+mkdir stubs
+cat >stubs/train <<'END'
+#!/usr/bin/env bash
+while [[ $1 != --run-folder ]]; do shift; done
+mkdir -p "$2/model"
+echo "[2026-01-01 00:00:00] LibTorch 1.13.0, device cpu, 2 workers, float32 products, 1,234,567 parameters" >"$2/train.log"
+echo "[2026-01-01 00:01:00] finished after step 1,700 (2,345 target tokens, 1:02 of training)" >>"$2/train.log"
+echo '{"type":"validation","step":900,"loss":2.0,"perplexity":7.389,"seconds":1}' >"$2/metrics.jsonl"
+echo '{"type":"validation","step":1700,"loss":1.7,"perplexity":5.47394,"seconds":2}' >>"$2/metrics.jsonl"
+END
+cat >stubs/translate <<'END'
+#!/usr/bin/env bash
+while [[ $1 != --output ]]; do shift; done
+printf 'one\ntwo\nthree\nfour or five\n' >"$2"
+END
+printf '#!/usr/bin/env bash\necho 12.34\n' >stubs/evaluate
+chmod +x stubs/*
+printf 'a\nb\nc\nd\n' >four.en
+printf 'one\ntwo\nthree\nfour\n' >four.de
+said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --target four.de --programs stubs \
+  "$root/configs/demo.yaml") || fail "compare_configs.sh with stubs: $said"
+expect "a row" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 75.0 | 1:02 |"
+
 # -- attention_variants.sh: every scoring function trains and translates
 mkdir -p demo
 for part in train:train valid:newstest2013 test:newstest2014; do

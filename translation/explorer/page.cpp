@@ -350,7 +350,8 @@ std::string explorer_data(const LoadedModel& model, const std::vector<ExplorerSe
                   {"sentences", std::move(list)},
                   {"positions", positions_data(model, longest)},
                   {"embeddings", embeddings_data(model, all, options)}};
-  return script_safe(data.dump());
+  // A title may be a path, which need not be UTF-8.
+  return script_safe(data.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 std::string explorer_page(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
