@@ -508,6 +508,25 @@ TEST_F(Browser, ListsTheNeighboursOfAToken) {
   }
 }
 
+TEST_F(Browser, SeparateVocabulariesAndLearnedPositionsAreTwoEach) {
+  TokenizerOptions separate = tiny_tokenizer_options();
+  separate.vocabulary = VocabularySharing::separate;
+  separate.vocab_size = 60;
+  TransformerOptions options = tiny_transformer_options();
+  options.embedding_tying = EmbeddingTying::none;
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.max_positions = 50;
+  options.norm_position = NormPosition::pre;
+  const LoadedModel model = tiny_model(separate, options);
+  const std::string html = shown(model, kTwo, "view=embeddings&vocabulary=2", "update({view: 'positions'});");
+  EXPECT_THAT(html, HasSubstr("of the 60 embeddings (target)"));
+  const int64_t first = model.tokenizer.target().encode(*kTwo[0].target).front();
+  EXPECT_THAT(text_between(html, "id=\"neighbours-of\">", "</b>"),
+              HasSubstr("Nearest to " + model.tokenizer.target().piece(first) + ","));
+  EXPECT_THAT(html, HasSubstr("Position vectors, learned, of source"));
+  EXPECT_THAT(html, HasSubstr("Position vectors, learned, of target"));
+}
+
 TEST_F(Browser, ObeysTheKeyboardAndTheTokens) {
   // From the first view: next sentence, cross attention, next layer, without head 1, all; then along the queries.
   const std::string act = R"(
