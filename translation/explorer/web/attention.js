@@ -189,8 +189,8 @@ function writeReadout(focus) {
     const chip = headChip(head);
     const list = make('ul', {'data-head': head + 1});
     for (const other of order)
-      list.append(make('li', {'data-index': other + 1}, ...pieceNodes(others[other]), ' ',
-                       make('span', {class: 'weight'}, weightOf(other).toFixed(4))));
+      list.append(make('li', {'data-index': other + 1}, ...pieceNodes(others[other]), make('sub', {}, `${other + 1}`),
+                       ' ', make('span', {class: 'weight'}, weightOf(other).toFixed(4))));
     rows.push(chip, list);
   }
   readout.replaceChildren(make('div', {class: 'said'}, describe(focus.side, focus.index),
