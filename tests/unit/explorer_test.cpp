@@ -388,6 +388,14 @@ TEST_F(VisualizeProgram, MistakesAreNamed) {
 
 #endif
 
+// The text between `begin` and the next `end`, without tags.
+std::string text_between(const std::string& html, const std::string& begin, const std::string& end) {
+  const size_t from = html.find(begin);
+  if (from == std::string::npos) return "(no " + begin + ")";
+  const size_t to = html.find(end, from);
+  return std::regex_replace(html.substr(from + begin.size(), to - from - begin.size()), std::regex("<[^>]*>"), "");
+}
+
 // A page in a real browser: `address` is what stands behind the '#', `act` JavaScript that is run in the page at its
 // end.
 class Browser : public ::testing::Test {
@@ -403,6 +411,9 @@ class Browser : public ::testing::Test {
   // What the document holds at the end, as HTML; nothing where the browser does not run.
   std::optional<std::string> run(std::string page, const std::string& address, const std::string& act,
                                  const std::string& window = "1200,900") {
+    if (const size_t first = page.find("<script"); first != std::string::npos)
+      page.insert(
+          first, "<script>addEventListener('error', e => document.documentElement.dataset.fault = e.message)</script>");
     if (!act.empty()) {
       const size_t end = page.rfind("</body>");
       page.insert(end, "<script>" + act + "</script>");
@@ -420,20 +431,13 @@ class Browser : public ::testing::Test {
                     const std::string& address, const std::string& act = "", const std::string& window = "1200,900") {
     const auto html = run(explorer_page(model, sentences), address, act, window);
     EXPECT_TRUE(html.has_value()) << errors_;
+    EXPECT_EQ(text_between(html.value_or(""), " data-fault=\"", "\""), "(no  data-fault=\")") << "a script failed";
     return html.value_or("");
   }
 
   TemporaryFolder folder_;
   std::string chromium_, errors_;
 };
-
-// The text between `begin` and the next `end`, without tags.
-std::string text_between(const std::string& html, const std::string& begin, const std::string& end) {
-  const size_t from = html.find(begin);
-  if (from == std::string::npos) return "(no " + begin + ")";
-  const size_t to = html.find(end, from);
-  return std::regex_replace(html.substr(from + begin.size(), to - from - begin.size()), std::regex("<[^>]*>"), "");
-}
 
 std::string to_four_digits(double value) {
   char text[32];
@@ -616,8 +620,13 @@ TEST_F(Browser, ShowsHostileTextAsText) {
 }
 
 TEST_F(Browser, AnAddressOfWhatIsNotThereShowsWhatIs) {
-  const std::string html = shown(
-      tiny_model(), kTwo, "sentence=99&layer=-3&heads=7,x&kind=other&token=q999&cell=0,5&view=nothing&piece=none");
+  const std::string html =
+      shown(tiny_model(), kTwo,
+            "sentence=99&layer=-3&heads=7,x&kind=other&token=q999&cell=0,5&view=nothing&piece=none&theme=x&sort=y",
+            "const said = document.createElement('p'); said.id = 'result'; update({});"
+            "said.textContent = location.hash; document.body.append(said);");
+  EXPECT_EQ(text_between(html, "id=\"result\">", "</p>"),
+            "#view=attention&amp;sentence=2&amp;kind=encoder&amp;layer=1&amp;heads=");
   EXPECT_EQ(text_between(html, "id=\"source-text\">", "</span>"), kTwo[1].source);
   EXPECT_THAT(html, HasSubstr("<canvas id=\"matrix\""));
   EXPECT_THAT(html, HasSubstr("data-side=\"key\""));

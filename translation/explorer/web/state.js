@@ -17,6 +17,14 @@ const state = {
 
 const VIEWS = ['attention', 'statistics', 'positions', 'embeddings'];
 
+const CHOICES = {  // the first is the default
+  view: VIEWS,
+  kind: ['encoder', 'decoder', 'cross'],
+  layout: ['auto', 'across', 'down'],
+  theme: ['auto', 'light', 'dark'],
+  sort: ['layer', 'entropy', 'distance', 'diagonal', 'similar'],
+};
+
 function layersOf(kind) {
   return data.model[KINDS[kind].layers];
 }
@@ -33,15 +41,16 @@ function sizes() {
 /// Brings what does not exist (another sentence's token, a deeper layer) back to what does.
 function tidyState() {
   const within = (value, count) => Math.min(Math.max(Number.isInteger(value) ? value : 0, 0), count - 1);
-  if (!VIEWS.includes(state.view)) state.view = 'attention';
-  if (!(state.kind in KINDS)) state.kind = 'encoder';
+  for (const [name, choices] of Object.entries(CHOICES)) if (!choices.includes(state[name])) state[name] = choices[0];
   state.sentence = within(state.sentence, data.sentences.length);
   state.layer = within(state.layer, layersOf(state.kind));
   state.heads = allHeads().filter(head => state.heads.includes(head));
+  if (!Number.isInteger(state.piece)) state.piece = null;
   state.vocabulary = within(state.vocabulary, data.embeddings.length);
   const {queries, keys} = sizes();
-  if (state.token && !(state.token.index < (state.token.side === 'query' ? queries : keys))) state.token = null;
-  if (state.cell && !(state.cell.query < queries && state.cell.key < keys)) state.cell = null;
+  const exists = (index, count) => index >= 0 && index < count;
+  if (state.token && !exists(state.token.index, state.token.side === 'query' ? queries : keys)) state.token = null;
+  if (state.cell && !(exists(state.cell.query, queries) && exists(state.cell.key, keys))) state.cell = null;
 }
 
 function readAddress() {
