@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Trains one model for each config and puts what they reach into one table: parameters, updates, perplexity, BLEU, lines
+# that are exactly the reference, time.
+#
+# It can be interrupted at any time; run again, it goes on where it was: what is finished under the same settings is not
+# done again. Each config's row is FOLDER/<config>/row.txt, the table FOLDER/table.md.
+set -euo pipefail
+export LC_ALL=C
+
+usage="usage: scripts/compare_configs.sh --output FOLDER --source FILE --target FILE [--programs FOLDER] [--threads N]
+  [--beam-size 4] [--set KEY=VALUE]… CONFIG…
+
+--source and --target are the text that is translated for BLEU and its reference."
+root="$(cd "$(dirname "$0")/.." && pwd)"
+programs=$root/build/release/bin
+threads=0
+beam=4
+output= source= target=
+settings=()
+configs=()
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --output) output=${2:?$usage}; shift 2 ;;
+    --source) source=${2:?$usage}; shift 2 ;;
+    --target) target=${2:?$usage}; shift 2 ;;
+    --programs) programs=${2:?$usage}; shift 2 ;;
+    --threads) threads=${2:?$usage}; shift 2 ;;
+    --beam-size) beam=${2:?$usage}; shift 2 ;;
+    --set) settings+=(--set "${2:?$usage}"); shift 2 ;;
+    --help) echo "$usage"; exit 0 ;;
+    -*) echo "compare_configs: error: unknown option $1"$'\n'"$usage" >&2; exit 2 ;;
+    *) configs+=("$1"); shift ;;
+  esac
+done
+[[ -n $output && -n $source && -n $target && ${#configs[@]} -gt 0 ]] || { echo "$usage" >&2; exit 2; }
+for file in "$source" "$target" "${configs[@]}"; do
+  [[ -f $file ]] || { echo "compare_configs: error: $file: no such file" >&2; exit 1; }
+done
+
+# A config with those that it is based on, and what overrides them: what a row must have been made with.
+with_bases() { # with_bases <config>
+  local base
+  base=$(sed -n 's/^base: *//p' "$1")
+  if [[ $base == /* ]]; then
+    with_bases "$base"
+  elif [[ -n $base ]]; then
+    with_bases "$(dirname "$1")/$base"
+  fi
+  cat "$1"
+}
+settings_of() { # settings_of <config>
+  { with_bases "$1"; printf '%s\n' "${settings[@]}" "$beam"; sha256sum <"$source"; sha256sum <"$target"; } | sha256sum |
+    cut -d' ' -f1
+}
+last() { # last <sed expression with one group> <file>
+  sed -nE "$1" "$2" | tail -n 1
+}
+
+run_row() { # run_row <config>
+  local name run stamp log translation bleu exact
+  name=$(basename "$1" .yaml)
+  run=$output/$name
+  stamp=$(settings_of "$1")
+  if [[ -f $run/row.txt ]] && [[ $(head -n 1 "$run/row.txt") == "$stamp" ]]; then
+    echo "$name: finished before"
+    return
+  fi
+  if [[ -f $run/settings ]] && [[ $(<"$run/settings") != "$stamp" ]]; then
+    echo "compare_configs: error: $run was begun with other settings; delete it or name another --output" >&2
+    exit 1
+  fi
+  mkdir -p "$run"
+  echo "$stamp" >"$run/settings"
+  echo "$name: training"
+  log=$run/train.log
+  "$programs/train" --config "$1" --run-folder "$run" --threads "$threads" "${settings[@]}" >"$run/output.log" 2>&1 || {
+    tail -n 5 "$run/output.log" >&2
+    echo "compare_configs: error: training of $name failed (all of it: $run/output.log)" >&2
+    exit 1
+  }
+  translation=$run/translation.txt
+  "$programs/translate" --model "$run/model" --input "$source" --output "$translation" --beam-size "$beam" \
+    --threads "$threads" 2>"$run/translate.log"
+  bleu=$("$programs/evaluate" --hypothesis "$translation" --reference "$target" --score-only)
+  exact=$(paste -d $'\001' "$translation" <(gzip -dcf "$target") |
+    awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f", 100 * right / NR }')
+  {
+    echo "$stamp"
+    printf '| %s | %s | %s | %.3f | %s | %s | %s |\n' "$name" "$(last 's/.* ([0-9,]+) parameters.*/\1/p' "$log")" \
+      "$(last 's/.*finished after step ([0-9,]+) .*/\1/p' "$log")" \
+      "$(last 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$run/metrics.jsonl")" "$bleu" "$exact" \
+      "$(last 's/.*target tokens, ([0-9:]+) of training.*/\1/p' "$log")"
+  } >"$run/row.txt.part"
+  mv "$run/row.txt.part" "$run/row.txt"
+}
+
+mkdir -p "$output"
+for config in "${configs[@]}"; do run_row "$config"; done
+{
+  echo "| config | parameters | updates | perplexity | BLEU | exact, % | training |"
+  echo "|---|---|---|---|---|---|---|"
+  for config in "${configs[@]}"; do tail -n 1 "$output/$(basename "$config" .yaml)/row.txt"; done
+} >"$output/table.md"
+cat "$output/table.md"
+cat <<END
+
+Perplexity: per piece of the validation text, with the weights of the last update. BLEU: sacreBLEU's, of $(basename "$source")
+with the mean of the last checkpoints, beam $beam; exact: lines equal to the reference. Training: minutes and seconds, or hours, of training alone.
+END

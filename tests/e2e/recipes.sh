@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# The recipes of scripts/ in minutes' length: WMT14's archives (made here, of the real ones' layout) to text, the paper's
+# experiment rehearsed to BLEU, and a table of configs that goes on where it was.
+# usage: tests/e2e/recipes.sh FOLDER-OF-PROGRAMS
+set -euo pipefail
+root="$(cd "$(dirname "$0")/../.." && pwd)"
+programs=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+fail() { echo "FAILED: $1" >&2; exit 1; }
+expect() { # expect <what> <text> <part of it>
+  [[ $2 == *"$3"* ]] || fail "$1: \"$3\" is not in: $2"
+}
+
+# -- download_wmt14.sh, from addresses on this machine
+mkdir -p web/training web/dev web/test-full archives
+for language in en de; do
+  printf 'parliament %s\n' "$language" >"web/training/europarl-v7.de-en.$language"
+  printf 'news %s\n' "$language" >"web/training/news-commentary-v9.de-en.$language"
+  printf 'crawl %s\ncrawl again %s\n' "$language" "$language" >"web/commoncrawl.de-en.$language"
+  printf 'valid %s\n' "$language" >"web/dev/newstest2013.$language"
+done
+printf '<refset>\n<doc>\n<seg id="1">Ein  Haus &amp; ein Hof.</seg>\n<seg id="2"> Zwei </seg>\n</doc>\n</refset>\n' \
+  >web/test-full/newstest2014-deen-ref.de.sgm
+printf '<srcset>\n<doc>\n<seg id="1">A house.</seg>\n<seg id="2">Two</seg>\n</doc>\n</srcset>\n' \
+  >web/test-full/newstest2014-deen-src.en.sgm
+(
+  cd web
+  tar -czf training-parallel-europarl-v7.tgz training/europarl-v7.de-en.en training/europarl-v7.de-en.de
+  tar -czf training-parallel-nc-v9.tgz training/news-commentary-v9.de-en.en training/news-commentary-v9.de-en.de
+  tar -czf training-parallel-commoncrawl.tgz commoncrawl.de-en.en commoncrawl.de-en.de
+  tar -czf dev.tgz dev
+  tar -czf test-full.tgz test-full
+)
+address=file://$folder/web
+cat >list.txt <<END
+# a comment
+sha256 $(sha256sum <web/training-parallel-europarl-v7.tgz | cut -d' ' -f1) $address/training-parallel-europarl-v7.tgz
+sha256 - $address/training-parallel-commoncrawl.tgz
+md5 $(md5sum <web/training-parallel-nc-v9.tgz | cut -d' ' -f1) $address/training-parallel-nc-v9.tgz
+sha256 - $address/dev.tgz
+sha256 - $address/test-full.tgz
+END
+# wget knows no file:// addresses; where curl is missing the archives are put there by hand.
+command -v curl >/dev/null || cp web/*.tgz archives
+download() { "$root/scripts/download_wmt14.sh" --output text --archives archives --list list.txt 2>&1; }
+said=$(download) || fail "download_wmt14.sh: $said"
+expect "first download" "$said" "dev.tgz: no checksum is known; recorded"
+expect "first download" "$said" "train: 4 pairs"
+[[ $(gzip -dc text/train.de.gz) == $'parliament de\ncrawl de\ncrawl again de\nnews de' ]] || fail "train.de.gz"
+[[ $(<text/newstest2013.en) == "valid en" ]] || fail "newstest2013.en"
+[[ $(<text/newstest2014.de) == $'Ein  Haus &amp; ein Hof.\nZwei' ]] || fail "newstest2014.de: $(<text/newstest2014.de)"
+said=$(download) || fail "second download: $said"
+[[ $said != *fetching* && $said != *recorded* ]] || fail "what was there was fetched again: $said"
+cp archives/test-full.tgz archives/dev.tgz
+said=$(download) && fail "an archive that had changed was taken: $said"
+expect "changed archive" "$said" "damaged or another file"
+cp web/dev.tgz archives/dev.tgz
+echo rubbish >archives/training-parallel-nc-v9.tgz
+said=$(download) && fail "an archive with a wrong checksum was taken: $said"
+expect "wrong checksum" "$said" "has the md5 checksum"
+
+# -- compound_split_bleu.sh: the tokenizer's place is taken by one that parts full stops
+printf 'while (<STDIN>) { s/([.])/ $1/g; print; }\n' >tokenizer.pl
+printf 'ein rot-grünes Haus steht an der Nord-Süd-Straße.\n' >reference.txt
+printf 'ein rot-grünes Haus steht an der Nord-Ost-Straße.\n' >hypothesis.txt
+said=$("$root/scripts/compound_split_bleu.sh" --tokenizer tokenizer.pl --programs "$programs" hypothesis.txt reference.txt)
+# By hand, from "ein rot ##AT##-##AT## grünes Haus steht an der Nord ##AT##-##AT## Süd ##AT##-##AT## Straße .": 13 of 14
+# words, 11 of 13 pairs, 9 of 12 triples and 7 of 11 quadruples are right.
+expect "compound-split BLEU" "$said" "92.9/84.6/75.0/63.6"
+
+# -- wmt14.sh: every step, in small
+said=$("$root/scripts/wmt14.sh" --rehearse --data text --run-folder run --programs "$programs" --device cpu \
+  --tokenizer tokenizer.pl 2>&1) || fail "wmt14.sh: $said"
+expect "rehearsal" "$said" "tok:13a"
+expect "rehearsal" "$said" "compound-split, tokenised by Moses: "
+[[ $(wc -l <run/newstest2014.de) -eq 60 ]] || fail "newstest2014.de has $(wc -l <run/newstest2014.de) lines"
+grep -q 'average_checkpoints: 5' run/config.yaml || fail "the average of the base model is over 5 checkpoints"
+
+# -- compare_configs.sh and table3_small.sh: a row that is done is not done again
+for part in train:train val:newstest2013; do
+  for language in en de; do
+    mkdir -p small
+    if [[ $part == train:* ]]; then
+      cp "text/train.$language.gz" "small/train.$language.gz"
+    else
+      gzip -c "text/newstest2013.$language" >"small/val.$language.gz"
+    fi
+  done
+done
+table() {
+  "$root/scripts/table3_small.sh" --data small --output table --programs "$programs" --rows "$1" --beam-size 1 \
+    --set tokenizer.vocab_size=300 --set training.max_steps=4 --set training.batch_tokens=256 \
+    --set training.checkpoint_every=2 --set validation.every=2 2>&1
+}
+said=$(table "c_layers_1") || fail "table3_small.sh: $said"
+expect "one row" "$said" "c_layers_1: training"
+said=$(table "c_layers_1 c_d_model_64") || fail "table3_small.sh again: $said"
+expect "two rows" "$said" "c_layers_1: finished before"
+expect "two rows" "$said" "c_d_model_64: training"
+[[ $(grep -cE '^\| c_[a-z0-9_]+ \| [0-9,]+ \| 4 \| [0-9.]+ \| [0-9.]+ \| [0-9.]+ \| [0-9:]+ \|$' table/table.md) -eq 2 ]] ||
+  fail "the table: $(<table/table.md)"
+said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.gz --target small/val.de.gz \
+  --programs "$programs" --set data.folder=small "$root/configs/table3_small/c_layers_1.yaml" 2>&1) &&
+  fail "rows of different settings were put into one table"
+expect "other settings" "$said" "was begun with other settings"
+said=$(table "c_layers_9") && fail "a row that does not exist was taken"
+expect "unknown row" "$said" "no row c_layers_9"
+
+# -- compare_configs.sh: what stands in a row, from programs that say what they are told to
+mkdir stubs
+cat >stubs/train <<'END'
+#!/usr/bin/env bash
+while [[ $1 != --run-folder ]]; do shift; done
+mkdir -p "$2/model"
+echo "[2026-01-01 00:00:00] LibTorch 1.13.0, device cpu, 2 workers, float32 products, 1,234,567 parameters" >"$2/train.log"
+echo "[2026-01-01 00:01:00] finished after step 1,700 (2,345 target tokens, 1:02 of training)" >>"$2/train.log"
+echo '{"type":"validation","step":900,"loss":2.0,"perplexity":7.389,"seconds":1}' >"$2/metrics.jsonl"
+echo '{"type":"validation","step":1700,"loss":1.7,"perplexity":5.47394,"seconds":2}' >>"$2/metrics.jsonl"
+END
+cat >stubs/translate <<'END'
+#!/usr/bin/env bash
+while [[ $1 != --output ]]; do shift; done
+printf 'one\ntwo\nthree\nfour or five\n' >"$2"
+END
+printf '#!/usr/bin/env bash\necho 12.34\n' >stubs/evaluate
+chmod +x stubs/*
+printf 'a\nb\nc\nd\n' >four.en
+printf 'one\ntwo\nthree\nfour\n' >four.de
+said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --target four.de --programs stubs \
+  "$root/configs/demo.yaml") || fail "compare_configs.sh with stubs: $said"
+expect "a row" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 75.0 | 1:02 |"
+
+# -- attention_variants.sh: every scoring function trains and translates
+mkdir -p demo
+for part in train:train valid:newstest2013 test:newstest2014; do
+  for language in en de; do
+    if [[ $part == train:* ]]; then
+      gzip -dc "text/train.$language.gz" >"demo/train.$language"
+    else
+      cp "text/${part#*:}.$language" "demo/${part%:*}.$language"
+    fi
+  done
+done
+said=$("$root/scripts/attention_variants.sh" --data demo --output variants --programs "$programs" --widths 64 \
+  --set tokenizer.vocab_size=300 --set training.max_steps=2 --set training.batch_tokens=128 --beam-size 1 \
+  --set training.checkpoint_every=1 --set validation.every=1 2>&1) || fail "attention_variants.sh: $said"
+for row in scaled_dot_product dot_product additive bilinear uniform scaled_dot_product_d_k_64 dot_product_d_k_64; do
+  grep -q "^| $row | [0-9,]* | 2 |" variants/table.md || fail "no row $row in $(<variants/table.md)"
+done
+grep -q 'score_function: additive' variants/additive/config.yaml || fail "additive is not additive"
+grep -q 'd_k: 64' variants/dot_product_d_k_64/config.yaml || fail "dot_product_d_k_64 is not 64 wide"
+
+echo "recipes: all as expected"

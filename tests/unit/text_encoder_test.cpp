@@ -1,0 +1,194 @@
+// Text to vectors with the encoder alone, and the program that writes them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/subprocess.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/text_encoder.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace transmute::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+LoadedModel tiny_model() {
+  Tokenizer tokenizer = tiny_tokenizer();
+  Transformer transformer = tiny_transformer(tokenizer, 5);
+  for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);
+  return {transformer, std::move(tokenizer), tiny_config()};
+}
+
+void one_by_one(size_t count, const std::function<void(size_t)>& task) {
+  for (size_t i = 0; i < count; ++i) task(i);
+}
+
+TextEncoder encoder_of(const LoadedModel& model) {
+  return {model, torch::kCPU, one_by_one};
+}
+
+// The module's own output for a text alone: [L,D].
+torch::Tensor memory_of(const LoadedModel& model, const std::string& text) {
+  Ids ids = model.tokenizer.source().encode(text);
+  const auto length = static_cast<int64_t>(ids.size());
+  ids.push_back(special_ids::kEnd);
+  Transformer transformer = model.transformer;
+  return transformer->encode(torch::tensor(ids).unsqueeze(0)).memory[0].slice(0, 0, length);
+}
+
+// Other rows in the batch may change the last bits of a sum.
+bool close(const torch::Tensor& a, const torch::Tensor& b) {
+  return a.sizes() == b.sizes() && torch::allclose(a, b, 1e-5, 1e-5);
+}
+
+TEST(TextEncoder, GivesTheEncodersOutputInTheOrderOfTheTexts) {
+  const LoadedModel model = tiny_model();
+  const std::vector<std::string> texts{"the red house is near.", "the river",
+                                       "the old train is gone. the bridge is far."};
+  TextEncoderOptions options;
+  options.batch_size = 2;
+  const auto all = encoder_of(model).encode(texts, options);
+  ASSERT_EQ(all.size(), 3U);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const torch::Tensor expected = memory_of(model, texts[i]);
+    EXPECT_TRUE(close(all[i].vectors, expected)) << texts[i];
+    EXPECT_EQ(all[i].tokens, model.tokenizer.source().encode_as_pieces(texts[i]));
+    torch::Tensor sum = torch::zeros({16});
+    for (int64_t t = 0; t < expected.size(0); ++t) sum += expected[t];
+    EXPECT_TRUE(close(all[i].mean, sum / static_cast<double>(expected.size(0))));
+  }
+}
+
+TEST(TextEncoder, ATextWithoutTokensIsZero) {
+  const auto all = encoder_of(tiny_model()).encode({"", "   ", "the house"});
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(all[i].vectors.sizes(), torch::IntArrayRef({0, 16}));
+    EXPECT_EQ(all[i].mean.abs().sum().item<double>(), 0);
+    EXPECT_EQ(all[i].parts, 1);
+  }
+  EXPECT_GT(all[2].mean.abs().sum().item<double>(), 0);
+  EXPECT_TRUE(encoder_of(tiny_model()).encode({}).empty());
+}
+
+TEST(TextEncoder, AnOverLongTextIsEncodedInPartsThatKeepEveryToken) {
+  const LoadedModel model = tiny_model();
+  const std::string first = "the red house is near.";
+  const std::string second = "the old train is gone.";
+  TextEncoderOptions options;
+  options.max_source_tokens = static_cast<int64_t>(model.tokenizer.source().encode(first).size()) + 1;
+  const TextVectors both = encoder_of(model).encode({first + " " + second}, options).front();
+  EXPECT_EQ(both.parts, 2);
+  EXPECT_EQ(both.tokens, model.tokenizer.source().encode_as_pieces(first + " " + second));
+  EXPECT_TRUE(close(both.vectors, torch::cat({memory_of(model, first), memory_of(model, second)})));
+}
+
+TEST(TextEncoder, MistakesAreNamed) {
+  const LoadedModel model = tiny_model();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                encoder_of(model).encode({"a", "b\xff"});
+              }),
+              HasSubstr("text 2 is not valid UTF-8 (byte 2)"));
+  TextEncoderOptions options;
+  options.batch_tokens = 0;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { encoder_of(model).encode({"a"}, options); }),
+              HasSubstr("batch_tokens must be at least 1"));
+}
+
+#ifdef TRANSMUTE_PROGRAMS
+
+class EmbedProgram : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    const LoadedModel model = tiny_model();
+    save_model_folder(folder_->path(), model.config, model.tokenizer, model.transformer);
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  static Outcome embed(const std::vector<std::string>& flags, const std::string& input = "") {
+    std::vector<std::string> words{std::string(TRANSMUTE_PROGRAMS) + "/embed", "--model", folder_->path()};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return run_program_with(words, input);
+  }
+
+  static std::vector<json> lines_of(const Outcome& outcome) {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    std::vector<json> lines;
+    std::istringstream stream(outcome.output);
+    for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
+    return lines;
+  }
+
+  static void expect_vector(const json& vector, const torch::Tensor& expected) {
+    ASSERT_EQ(static_cast<int64_t>(vector.size()), expected.numel());
+    for (int64_t d = 0; d < expected.numel(); ++d)
+      EXPECT_NEAR(vector[static_cast<size_t>(d)].get<double>(), expected[d].item<double>(), 1e-5);
+  }
+
+  static std::unique_ptr<TemporaryFolder> folder_;
+};
+std::unique_ptr<TemporaryFolder> EmbedProgram::folder_;
+
+TEST_F(EmbedProgram, WritesALineOfJsonForEachLine) {
+  const auto expected = encoder_of(tiny_model()).encode({"the red house is near.", "", "the river"});
+  const std::string input = "the red house is near.\n\nthe river\n";
+  const auto sentences = lines_of(embed({}, input));
+  const auto tokens = lines_of(embed({"--per", "token", "--threads", "1"}, input));
+  ASSERT_EQ(sentences.size(), 3U);
+  ASSERT_EQ(tokens.size(), 3U);
+  for (size_t i = 0; i < 3; ++i) {
+    expect_vector(sentences[i]["vector"], expected[i].mean);
+    EXPECT_EQ(tokens[i]["tokens"].get<std::vector<std::string>>(), expected[i].tokens);
+    ASSERT_EQ(tokens[i]["vectors"].size(), expected[i].tokens.size());
+    for (size_t t = 0; t < expected[i].tokens.size(); ++t)
+      expect_vector(tokens[i]["vectors"][t], expected[i].vectors[static_cast<int64_t>(t)]);
+  }
+}
+
+TEST_F(EmbedProgram, WritesANumPyArrayAndScalesToLengthOne) {
+  const auto expected = encoder_of(tiny_model()).encode({"the red house is near.", "", "the river"});
+  write_text(*folder_ / "in.txt", "the red house is near.\n\nthe river\n");
+  const Outcome outcome =
+      embed({"--format", "npy", "--normalize", "--input", *folder_ / "in.txt", "--output", *folder_ / "out.npy"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  const std::string bytes = read_text(*folder_ / "out.npy");
+  ASSERT_EQ(bytes.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
+  const size_t header = 10 + static_cast<uint8_t>(bytes[8]) + 256 * static_cast<uint8_t>(bytes[9]);
+  EXPECT_EQ(header % 64, 0U);
+  EXPECT_THAT(bytes.substr(10, header - 10), HasSubstr("'descr': '<f4', 'fortran_order': False, 'shape': (3, 16)"));
+  EXPECT_EQ(bytes[header - 1], '\n');
+  ASSERT_EQ(bytes.size(), header + 3 * 16 * 4);
+  for (size_t row = 0; row < 3; ++row) {
+    double norm = 0;
+    for (int64_t d = 0; d < 16; ++d) norm += std::pow(expected[row].mean[d].item<double>(), 2);
+    for (int64_t d = 0; d < 16; ++d) {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + header + 4 * (16 * row + static_cast<size_t>(d)), 4);
+      EXPECT_NEAR(value, norm > 0 ? expected[row].mean[d].item<double>() / std::sqrt(norm) : 0.0, 1e-5);
+    }
+  }
+}
+
+TEST_F(EmbedProgram, MistakesAreNamed) {
+  const auto expect = [](const Outcome& outcome, int exit_code, const std::string& message) {
+    EXPECT_EQ(outcome.exit_code, exit_code);
+    EXPECT_THAT(outcome.errors, HasSubstr(message));
+  };
+  expect(embed({"--format", "npy", "--per", "token", "--output", "x"}, "a\n"), 2, "--per token needs --format jsonl");
+  expect(embed({"--format", "npy"}, "a\n"), 2, "--format npy needs --output");
+  expect(embed({"--per", "word"}, "a\n"), 2, "--per");
+  expect(embed({}, "a\nb\xff\n"), 1, "standard input:2: not valid UTF-8");
+  expect(embed({"--max-source-tokens", "3"}, "the red house is near.\n"), 0, "1 of 1 lines had over 3 tokens");
+}
+
+#endif
+
+}  // namespace
+}  // namespace transmute::testing

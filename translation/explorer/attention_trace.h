@@ -1,0 +1,42 @@
+#pragma once
+
+#include <transmute/model/transformer.h>
+#include <transmute/tokenizer/special_ids.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Where every head of a model looked, for one sentence and its translation.
+struct AttentionTrace {
+  Ids source;                          ///< S ids, the end included
+  Ids target_in;                       ///< T ids that the decoder reads, begin first
+  Ids target_out;                      ///< T ids that it should write, end last
+  std::vector<double> probabilities;   ///< T, of each of target_out after what stands before it
+  std::vector<torch::Tensor> encoder;  ///< each layer's self-attention, float32 [H,S,S] on the CPU
+  std::vector<torch::Tensor> decoder;  ///< masked self-attention, [H,T,T]
+  std::vector<torch::Tensor> cross;    ///< encoder-decoder attention, [H,T,S]
+};
+
+/// One pass with teacher forcing. source, target: ids without reserved ones at the ends; the transformer is in eval
+/// mode.
+AttentionTrace trace_attention(Transformer transformer, const Ids& source, const Ids& target);
+
+/// What a head does on a sentence, in numbers: means over its queries.
+struct HeadStatistics {
+  double entropy = 0;   ///< of a query's weights, in bits: 0 looks at one token, log2(S) at all alike
+  double distance = 0;  ///< |t - s| between positions, in tokens, by weight
+  double diagonal = 0;  ///< share of the weight on the position of the same number, s = t
+};
+
+/// weights: one head's, float32 [T,S] on the CPU.
+HeadStatistics head_statistics(const torch::Tensor& weights);
+
+/// How differently two heads look at the same sentence: the Jensen-Shannon divergence of their weights in bits, from 0
+/// (alike) to 1, averaged over the queries (Clark et al., 2019, "What Does BERT Look At?", section 6). a, b: [T,S].
+double head_divergence(const torch::Tensor& a, const torch::Tensor& b);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,113 @@
+#include <transmute/translation/text_encoder.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <transmute/model/libtorch.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// A text, or a part of one.
+struct Piece {
+  size_t text;
+  Ids ids;
+};
+
+void check(const TextEncoderOptions& options) {
+  const auto at_least_one = [](int64_t value, const char* name) {
+    if (value < 1) throw std::invalid_argument(fmt::format("{} must be at least 1, not {}", name, value));
+  };
+  at_least_one(options.batch_size, "batch_size");
+  at_least_one(options.batch_tokens, "batch_tokens");
+  at_least_one(options.max_source_tokens, "max_source_tokens");
+}
+
+// Pieces of similar length together, as lists of their numbers.
+std::vector<std::vector<size_t>> make_batches(const std::vector<Piece>& pieces, const TextEncoderOptions& options) {
+  std::vector<size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return pieces[a].ids.size() > pieces[b].ids.size(); });
+  std::vector<std::vector<size_t>> batches;
+  int64_t rows = 0;
+  for (const size_t piece : order) {
+    if (batches.empty() || static_cast<int64_t>(batches.back().size()) >= rows) {
+      batches.emplace_back();
+      const auto padded = static_cast<int64_t>(pieces[piece].ids.size()) + 1;
+      rows = std::max<int64_t>(1, std::min(options.batch_size, options.batch_tokens / padded));
+    }
+    batches.back().push_back(piece);
+  }
+  return batches;
+}
+
+// Each followed by the end, filled up to the longest, which is the first: [B,S].
+torch::Tensor padded(const std::vector<Piece>& pieces, const std::vector<size_t>& batch) {
+  const auto longest = static_cast<int64_t>(pieces[batch.front()].ids.size()) + 1;
+  torch::Tensor ids = torch::full({static_cast<int64_t>(batch.size()), longest}, special_ids::kPad, torch::kLong);
+  for (size_t row = 0; row < batch.size(); ++row) {
+    const Ids& source = pieces[batch[row]].ids;
+    int64_t* to = ids.data_ptr<int64_t>() + static_cast<int64_t>(row) * longest;
+    std::copy(source.begin(), source.end(), to);
+    to[source.size()] = special_ids::kEnd;
+  }
+  return ids;
+}
+
+}  // namespace
+
+TextEncoder::TextEncoder(LoadedModel model, torch::Device device, ParallelFor parallel_for)
+    : model_(std::move(model)),
+      device_(device),
+      parallel_for_(std::move(parallel_for)),
+      d_model_(model_.transformer->options.d_model) {}
+
+std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& texts,
+                                             const TextEncoderOptions& options) const {
+  check(options);
+  const SubwordModel& tokenizer = model_.tokenizer.source();
+  std::vector<TextVectors> results(texts.size());
+  std::vector<Piece> pieces;
+  for (size_t text = 0; text < texts.size(); ++text) {
+    if (const size_t bad = find_invalid_utf8(texts[text]); bad != std::string::npos)
+      throw std::invalid_argument(fmt::format("text {} is not valid UTF-8 (byte {})", text + 1, bad + 1));
+    const Ids ids = tokenizer.encode(texts[text]);
+    if (ids.empty()) continue;
+    results[text].tokens = tokenizer.encode_as_pieces(texts[text]);
+    std::vector<Ids> parts = split_ids(ids, results[text].tokens, options.max_source_tokens);
+    results[text].parts = static_cast<int>(parts.size());
+    for (auto& part : parts) pieces.push_back({text, std::move(part)});
+  }
+
+  const std::vector<std::vector<size_t>> batches = make_batches(pieces, options);
+  std::vector<torch::Tensor> vectors(pieces.size());
+  parallel_for_(batches.size(), [&](size_t b) {
+    const torch::NoGradGuard no_grad;
+    Transformer transformer = model_.transformer;
+    const torch::Tensor memory =
+        transformer->encode(padded(pieces, batches[b]).to(device_)).memory.to(torch::kCPU, torch::kFloat);  // [B,S,D]
+    for (size_t row = 0; row < batches[b].size(); ++row) {
+      const size_t piece = batches[b][row];
+      const auto length = static_cast<int64_t>(pieces[piece].ids.size());
+      vectors[piece] = memory[static_cast<int64_t>(row)].slice(0, 0, length).clone();  // [L,D], not all of the batch
+    }
+  });
+
+  std::vector<std::vector<torch::Tensor>> of_text(texts.size());
+  for (size_t piece = 0; piece < pieces.size(); ++piece) of_text[pieces[piece].text].push_back(vectors[piece]);
+  for (size_t text = 0; text < texts.size(); ++text) {
+    TextVectors& result = results[text];
+    result.vectors = of_text[text].empty() ? torch::zeros({0, d_model_}) : torch::cat(of_text[text]);
+    result.mean = of_text[text].empty() ? torch::zeros({d_model_}) : result.vectors.mean(0);
+  }
+  return results;
+}
+
+}  // namespace v0
+}  // namespace transmute
