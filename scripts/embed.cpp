@@ -2,7 +2,6 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
@@ -11,7 +10,6 @@
 #include <transmute/translation/device.h>
 #include <transmute/translation/load_model.h>
 #include <transmute/translation/text_encoder.h>
-#include <unistd.h>
 
 #include <functional>
 #include <iostream>
@@ -34,21 +32,6 @@ struct Arguments {
 };
 
 constexpr size_t kBlockLines = 1024;
-
-using BlockSource = std::function<std::vector<std::string>()>;
-
-BlockSource open_input(const std::string& path) {
-  if (path.empty()) {
-    auto stream = std::make_shared<transmute::LineStream>(STDIN_FILENO, "standard input");
-    return [stream] { return stream->next_block(kBlockLines); };
-  }
-  auto reader = std::make_shared<transmute::LineReader>(path);
-  return [reader] {
-    std::vector<std::string> lines;
-    for (std::string line; lines.size() < kBlockLines && reader->next(line);) lines.push_back(line);
-    return lines;
-  };
-}
 
 // vectors: [...,D]; each scaled to length 1, but for zeros.
 torch::Tensor normalized(const torch::Tensor& vectors) {
@@ -93,7 +76,7 @@ int embed(const Arguments& arguments) {
   const transmute::TextEncoder encoder(
       transmute::load_model(arguments.model, device), device,
       [&](size_t count, const std::function<void(size_t)>& task) { threads.for_each(count, task); });
-  const BlockSource next_block = open_input(arguments.input);
+  const transmute::BlockSource next_block = transmute::open_input(arguments.input);
   std::unique_ptr<transmute::AtomicFile> file;
   if (!arguments.output.empty()) file = std::make_unique<transmute::AtomicFile>(arguments.output);
 
@@ -101,7 +84,7 @@ int embed(const Arguments& arguments) {
   int64_t cut_lines = 0;
   std::vector<torch::Tensor> rows;  // of npy, whose header comes first and counts them
   while (true) {
-    const std::vector<std::string> block = next_block();
+    const std::vector<std::string> block = next_block(kBlockLines);
     if (block.empty()) break;
     std::string text;
     for (const auto& vectors : encoder.encode(block, arguments.encoder)) {

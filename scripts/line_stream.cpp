@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 
 namespace transmute {
@@ -61,6 +62,19 @@ std::vector<std::string> LineStream::next_block(size_t most) {
     ended_ = !fill();
   }
   return lines;
+}
+
+BlockSource open_input(const std::string& path) {
+  if (path.empty()) {
+    auto stream = std::make_shared<LineStream>(STDIN_FILENO, "standard input");
+    return [stream](size_t most) { return stream->next_block(most); };
+  }
+  auto reader = std::make_shared<LineReader>(path);
+  return [reader](size_t most) {
+    std::vector<std::string> lines;
+    for (std::string line; lines.size() < most && reader->next(line);) lines.push_back(line);
+    return lines;
+  };
 }
 
 }  // namespace transmute

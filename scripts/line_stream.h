@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,11 @@ class LineStream {
   int64_t line_number_ = 0;
   bool ended_ = false;
 };
+
+/// Gives up to so many lines, at least one; none at the end.
+using BlockSource = std::function<std::vector<std::string>(size_t most)>;
+
+/// The lines of a file, plain or gzipped, or, where `path` is empty, of standard input as they come.
+BlockSource open_input(const std::string& path);
 
 }  // namespace transmute

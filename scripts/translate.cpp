@@ -14,7 +14,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -40,22 +39,6 @@ struct Arguments {
   int64_t num_best = 0;
   int64_t alternatives = 0;
 };
-
-using BlockSource = std::function<std::vector<std::string>(size_t)>;
-
-// Blocks of lines from the input file, or from standard input.
-BlockSource open_input(const std::string& path) {
-  if (path.empty()) {
-    auto stream = std::make_shared<transmute::LineStream>(STDIN_FILENO, "standard input");
-    return [stream](size_t most) { return stream->next_block(most); };
-  }
-  auto reader = std::make_shared<transmute::LineReader>(path);
-  return [reader](size_t most) {
-    std::vector<std::string> lines;
-    for (std::string line; lines.size() < most && reader->next(line);) lines.push_back(line);
-    return lines;
-  };
-}
 
 // Standard output, or a file that gets its name when it is complete.
 class Output {
@@ -164,7 +147,7 @@ std::string format(const transmute::Translation& translation, int64_t line, Form
 int translate(const Arguments& arguments) {
   transmute::TranslationOptions options = options_from(arguments);
   const Format as = format_of(arguments);
-  const BlockSource next_block = open_input(arguments.input);
+  const transmute::BlockSource next_block = transmute::open_input(arguments.input);
   Prefixes prefixes(arguments.prefixes);
   transmute::TranslatorOptions opening = arguments.translator;
   opening.precision = transmute::inference_precision_from_name(arguments.precision);

@@ -20,9 +20,9 @@ class SubwordSampler {
   /// @throws std::invalid_argument where the model is neither BPE nor unigram.
   explicit SubwordSampler(const SubwordModel& model);
 
-  /// BPE: BPE-dropout (Provilkov et al., 2020), in which a possible merge is dropped with probability `alpha`, as in
-  /// SentencePiece. Unigram: a segmentation with probability proportional to its own to the power of `alpha` (Kudo,
-  /// 2018, with all segmentations, SentencePiece's nbest_size -1).
+  /// BPE: BPE-dropout (Provilkov et al., 2020), in which a possible merge is dropped with probability `alpha`, for
+  /// good, as in SentencePiece. Unigram: a segmentation with probability proportional to its own to the power of
+  /// `alpha` (Kudo, 2018, with all segmentations, SentencePiece's nbest_size -1).
   ///
   /// Unknown characters, bytes and user-defined symbols stay as they are.
   /// @param ids of one sentence, as SubwordModel::encode gives them

@@ -92,7 +92,7 @@ PreparedBatch BatchStream::prepare(const Job& job) const {
 
 void BatchStream::serve() {
   run_operations_on_this_thread_only();
-  const size_t ahead = 2 * threads_.size() + 2;
+  const size_t ahead = 2 * static_cast<size_t>(options_.prefetch_threads) + 2;
   while (true) {
     std::unique_lock<std::mutex> jobs_lock(jobs_mutex_);
     {

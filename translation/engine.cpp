@@ -80,24 +80,10 @@ std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, 
   return parts;
 }
 
-// Parts of similar length together, the longest first: little padding, and the last batches are the short
-// ones, so that workers end at about the same time. Returns the batches as lists of part numbers.
 std::vector<std::vector<size_t>> make_batches(const std::vector<Part>& parts, const TranslationOptions& options) {
-  std::vector<size_t> order(parts.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return parts[a].ids.size() > parts[b].ids.size(); });
-  std::vector<std::vector<size_t>> batches;
-  int64_t rows_allowed = 0;
-  for (const size_t part : order) {
-    if (batches.empty() || static_cast<int64_t>(batches.back().size()) >= rows_allowed) {
-      batches.emplace_back();
-      const auto padded = static_cast<int64_t>(parts[part].ids.size()) + 1;
-      rows_allowed = std::max<int64_t>(1, std::min(options.batch_size, options.batch_tokens / padded));
-    }
-    batches.back().push_back(part);
-  }
-  return batches;
+  std::vector<size_t> lengths;
+  for (const Part& part : parts) lengths.push_back(part.ids.size());
+  return batches_by_length(lengths, options.batch_size, options.batch_tokens);
 }
 
 Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target) {
@@ -223,6 +209,24 @@ int cut_quality(const std::vector<std::string>& pieces, size_t i) {
 }
 
 }  // namespace
+
+std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,
+                                                   int64_t batch_tokens) {
+  std::vector<size_t> order(lengths.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lengths[a] > lengths[b]; });
+  std::vector<std::vector<size_t>> batches;
+  int64_t rows_allowed = 0;
+  for (const size_t text : order) {
+    if (batches.empty() || static_cast<int64_t>(batches.back().size()) >= rows_allowed) {
+      batches.emplace_back();
+      const auto padded = static_cast<int64_t>(lengths[text]) + 1;
+      rows_allowed = std::max<int64_t>(1, std::min(batch_size, batch_tokens / padded));
+    }
+    batches.back().push_back(text);
+  }
+  return batches;
+}
 
 std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& pieces, int64_t limit) {
   std::vector<Ids> parts;

@@ -56,6 +56,12 @@ class TranslationEngine {
   ParallelFor parallel_for_;
 };
 
+/// Numbers of texts, batch by batch: those of similar length together, the longest first. There is little padding then,
+/// and the last batches are the short ones, so that workers end at about the same time.
+/// @param batch_tokens of a batch at most, its padding and ends included
+std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,
+                                                   int64_t batch_tokens);
+
 /// Cuts ids into parts of at most `limit`, after the end of a sentence if there is one, else of a clause,
 /// else of a word. `pieces` are the ids' SentencePiece pieces.
 std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& pieces, int64_t limit);

@@ -28,25 +28,6 @@ void check(const TextEncoderOptions& options) {
   at_least_one(options.max_source_tokens, "max_source_tokens");
 }
 
-// Pieces of similar length together, as lists of their numbers.
-std::vector<std::vector<size_t>> make_batches(const std::vector<Piece>& pieces, const TextEncoderOptions& options) {
-  std::vector<size_t> order(pieces.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return pieces[a].ids.size() > pieces[b].ids.size(); });
-  std::vector<std::vector<size_t>> batches;
-  int64_t rows = 0;
-  for (const size_t piece : order) {
-    if (batches.empty() || static_cast<int64_t>(batches.back().size()) >= rows) {
-      batches.emplace_back();
-      const auto padded = static_cast<int64_t>(pieces[piece].ids.size()) + 1;
-      rows = std::max<int64_t>(1, std::min(options.batch_size, options.batch_tokens / padded));
-    }
-    batches.back().push_back(piece);
-  }
-  return batches;
-}
-
 // Each followed by the end, filled up to the longest, which is the first: [B,S].
 torch::Tensor padded(const std::vector<Piece>& pieces, const std::vector<size_t>& batch) {
   const auto longest = static_cast<int64_t>(pieces[batch.front()].ids.size()) + 1;
@@ -85,7 +66,9 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
     for (auto& part : parts) pieces.push_back({text, std::move(part)});
   }
 
-  const std::vector<std::vector<size_t>> batches = make_batches(pieces, options);
+  std::vector<size_t> lengths;
+  for (const Piece& piece : pieces) lengths.push_back(piece.ids.size());
+  const std::vector<std::vector<size_t>> batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
   std::vector<torch::Tensor> vectors(pieces.size());
   parallel_for_(batches.size(), [&](size_t b) {
     const torch::NoGradGuard no_grad;
