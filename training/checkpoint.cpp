@@ -29,13 +29,10 @@ constexpr int kStateVersion = 2;
 }  // namespace
 
 std::string to_json(const TrainState& state) {
-  Json json{{"version", kStateVersion},
-            {"step", state.step},
-            {"epoch", state.epoch},
-            {"batch", state.batch},
-            {"target_tokens", state.target_tokens},
-            {"seconds", state.seconds},
-            {"batches_per_step", state.batches_per_step}};
+  Json json{{"version", kStateVersion}, {"step", state.step},
+            {"epoch", state.epoch},     {"window", state.window},
+            {"batch", state.batch},     {"target_tokens", state.target_tokens},
+            {"seconds", state.seconds}, {"batches_per_step", state.batches_per_step}};
   if (state.best_score)
     json["best"] = {
         {"metric", state.metric}, {"score", *state.best_score}, {"validations_since", state.validations_since_best}};
