@@ -335,7 +335,8 @@ TEST_F(Engine, TranslatesWithTheMeanOfSeveralModelsProbabilities) {
   const auto parallel_for = [](size_t count, const auto& task) {
     for (size_t i = 0; i < count; ++i) task(i);
   };
-  const TranslationEngine both({transformer, other}, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for);
+  const TranslationEngine both(std::vector<Transformer>{transformer, other}, tokenizer, torch::kCPU,
+                               InferencePrecision::float32, parallel_for);
   // By hand: the modules' probabilities after each prefix, averaged.
   const torch::NoGradGuard no_grad;
   const std::string text = "the red house is near.", translation = "das rote Haus ist nah.";
