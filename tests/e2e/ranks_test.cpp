@@ -37,6 +37,13 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
   return largest;
 }
 
+double root_mean_square_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() != b.size() || a.empty()) return INFINITY;
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += std::pow(static_cast<double>(a[i]) - b[i], 2);
+  return std::sqrt(sum / static_cast<double>(a.size()));
+}
+
 bool exists(const std::string& path) {
   return std::filesystem::exists(path);
 }
@@ -126,11 +133,13 @@ class Ranks : public ::testing::Test {
 std::unique_ptr<TemporaryFolder> Ranks::corpus_;
 bool Ranks::possible_ = false;
 
-// Only the order of float32 sums differs. At the rates of this test the difference stays there; at higher ones training
-// itself makes it grow.
+// Only the order of float32 sums differs: nothing to see after two steps. Later a ReLU near zero may open in one run
+// and stay shut in the other, on some machines and not on others, and training makes that grow; next to a batch that is
+// lost or counted twice it stays small.
 TEST_F(Ranks, TrainAsOneProcessThatAccumulatesAsManyBatches) {
-  const std::vector<std::string> usual = {"training.max_steps=100", "training.learning_rate_scale=0.1",
-                                          "training.checkpoint_every=100", "training.clip_norm=0.5"};
+  const std::vector<std::string> usual = {"training.max_steps=30", "training.learning_rate_scale=0.1",
+                                          "training.checkpoint_every=2", "training.keep_checkpoints=20",
+                                          "training.clip_norm=0.5"};
   for (const int ranks : {2, 3}) {
     const std::string name = std::to_string(ranks);
     const Outcome together = train(ranks, "together" + name, usual);
@@ -139,11 +148,18 @@ TEST_F(Ranks, TrainAsOneProcessThatAccumulatesAsManyBatches) {
     std::vector<std::string> accumulating = usual;
     accumulating.push_back("training.accumulate_batches=" + name);
     ASSERT_EQ(train(1, "alone" + name, accumulating).exit_code, 0);
-    const auto expected = numbers_in(weights("alone" + name, "000000100"));
-    EXPECT_LT(largest_difference(numbers_in(weights("together" + name, "000000100")), expected), 1e-5) << name;
-    const auto start = numbers_in(weights("alone2", "000000100"));
-    if (ranks == 3) {
-      EXPECT_GT(largest_difference(expected, start), 1e-3) << "or the comparison would not see a lost batch";
+  }
+  for (const char* step : {"000000002", "000000030"}) {
+    const double another_batch =
+        root_mean_square_difference(numbers_in(weights("alone2", step)), numbers_in(weights("alone3", step)));
+    EXPECT_GT(another_batch, 1e-5) << "or the comparison would not see a lost batch";
+    for (const std::string name : {"2", "3"}) {
+      const auto together = numbers_in(weights("together" + name, step));
+      const auto alone = numbers_in(weights("alone" + name, step));
+      EXPECT_LT(root_mean_square_difference(together, alone), 0.02 * another_batch) << name << " at step " << step;
+      if (step == std::string("000000002")) {
+        EXPECT_LT(largest_difference(together, alone), 1e-6) << name;
+      }
     }
   }
 }
@@ -179,11 +195,15 @@ TEST_F(Ranks, OthersInNumberGoOnFromTheSamePlaceInTheText) {
   const Outcome warned = train(3, "run", {gentle[0], "training.max_steps=14"});
   EXPECT_THAT(warned.errors, HasSubstr("a step had 2 batches and now has 3"));
   std::filesystem::remove_all(folder_ / "run/checkpoints/step-000000014");
+  std::filesystem::copy(folder_ / "run", folder_ / "other", std::filesystem::copy_options::recursive);
   const Outcome alone = train(1, "run", {gentle[0], "training.accumulate_batches=2"});
   ASSERT_EQ(alone.exit_code, 0) << alone.errors;
   EXPECT_THAT(alone.errors, HasSubstr("resuming after step 13"));
-  EXPECT_LT(largest_difference(numbers_in(weights("run", "000000030")), numbers_in(weights("whole", "000000030"))),
-            1e-5);
+  ASSERT_EQ(train(1, "other", {gentle[0], "training.accumulate_batches=1"}).exit_code, 0);
+  const auto expected = numbers_in(weights("whole", "000000030"));
+  const double other_text = root_mean_square_difference(numbers_in(weights("other", "000000030")), expected);
+  EXPECT_GT(other_text, 1e-4) << "or the comparison would not see another place in the text";
+  EXPECT_LT(root_mean_square_difference(numbers_in(weights("run", "000000030")), expected), 0.02 * other_text);
 }
 
 TEST_F(Ranks, ALostOneIsNamedAndEndsAll) {
