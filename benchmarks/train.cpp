@@ -71,12 +71,12 @@ double median(std::vector<double> values) {
 // or all of one length.
 ParallelText synthetic_text(int64_t pairs, int64_t vocab_size, int64_t length) {
   uint64_t drawn = 0;
-  const auto uniform = [&] { return static_cast<double>(mix_bits(++drawn) >> 11) * 0x1p-53; };
-  const auto normal = [&] { return std::sqrt(-2 * std::log(uniform() + 1e-300)) * std::cos(6.283185307 * uniform()); };
+  const auto draw = [&] { return uniform(mix_bits(++drawn)); };
+  const auto normal = [&] { return std::sqrt(-2 * std::log(draw() + 1e-300)) * std::cos(6.283185307 * draw()); };
   const auto sentence = [&](int64_t tokens) {
     Ids ids;
     for (int64_t i = 0; i < tokens; ++i) {
-      const double rank = std::exp(uniform() * std::log(static_cast<double>(vocab_size - 4)));
+      const double rank = std::exp(draw() * std::log(static_cast<double>(vocab_size - 4)));
       ids.push_back(static_cast<int32_t>(std::min<double>(rank + 3, static_cast<double>(vocab_size - 1))));
     }
     return ids;

@@ -24,6 +24,11 @@ constexpr uint64_t combine_keys(uint64_t first, Keys... rest) {
   return key;
 }
 
+/// A number in [0, 1) from the bits of a mixed key.
+constexpr double uniform(uint64_t key) {
+  return static_cast<double>(key >> 11) * 0x1p-53;
+}
+
 /// Shuffles in place (Fisher and Yates); the order is a function of `key` and the size alone, the same with
 /// every standard library, which std::shuffle does not promise.
 template <class T>

@@ -2,10 +2,12 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/json.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/scripts/line_stream.h>
+#include <transmute/scripts/output.h>
 #include <transmute/scripts/program.h>
 #include <transmute/translation/device.h>
 #include <transmute/translation/load_model.h>
@@ -51,7 +53,7 @@ std::string json_line(const transmute::TextVectors& text, const Arguments& argum
   std::string vectors;
   for (int64_t token = 0; token < text.vectors.size(0); ++token)
     vectors += (token == 0 ? "" : ",") + json_of(wanted(text.vectors[token]));
-  return fmt::format("{{\"tokens\":{},\"vectors\":[{}]}}\n", nlohmann::json(text.tokens).dump(), vectors);
+  return fmt::format("{{\"tokens\":{},\"vectors\":[{}]}}\n", transmute::json_text(text.tokens), vectors);
 }
 
 // NumPy's format 1.0: a header whose length, with the ten bytes before it, is a multiple of 64; then the rows.
@@ -63,6 +65,11 @@ std::string npy_header(int64_t rows, int64_t columns) {
   const auto length = static_cast<uint16_t>(description.size());
   return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(length & 255U) + static_cast<char>(length >> 8) +
          description;
+}
+
+std::string bytes_of(const torch::Tensor& row) {
+  const torch::Tensor values = row.contiguous();
+  return {static_cast<const char*>(values.data_ptr()), values.nbytes()};
 }
 
 int embed(const Arguments& arguments) {
@@ -77,8 +84,7 @@ int embed(const Arguments& arguments) {
       transmute::load_model(arguments.model, device), device,
       [&](size_t count, const std::function<void(size_t)>& task) { threads.for_each(count, task); });
   const transmute::BlockSource next_block = transmute::open_input(arguments.input);
-  std::unique_ptr<transmute::AtomicFile> file;
-  if (!arguments.output.empty()) file = std::make_unique<transmute::AtomicFile>(arguments.output);
+  transmute::Output output(arguments.output);
 
   int64_t lines = 0;
   int64_t cut_lines = 0;
@@ -96,18 +102,13 @@ int embed(const Arguments& arguments) {
         text += json_line(vectors, arguments);
       }
     }
-    if (file) {
-      file->write(text.data(), text.size());
-    } else if (!std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) {
-      throw std::runtime_error("standard output cannot be written to (is the disk full?)");
-    }
+    output.write(text);
   }
   if (npy) {
-    const std::string header = npy_header(lines, encoder.d_model());
-    file->write(header.data(), header.size());
-    for (const auto& row : rows) file->write(row.contiguous().data_ptr<float>(), sizeof(float) * row.numel());
+    output.write(npy_header(lines, encoder.d_model()));
+    for (const auto& row : rows) output.write(bytes_of(row));
   }
-  if (file) file->commit();
+  output.finish();
   if (cut_lines > 0)
     std::cerr << fmt::format("embed: {} of {} lines had over {} tokens and were encoded in parts\n", cut_lines, lines,
                              arguments.encoder.max_source_tokens);

@@ -3,7 +3,10 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
+#include <transmute/scripts/line_stream.h>
+#include <transmute/scripts/output.h>
 #include <transmute/scripts/program.h>
+#include <transmute/scripts/translator_flags.h>
 #include <transmute/translation/translator.h>
 
 #include <cmath>
@@ -14,12 +17,10 @@ namespace {
 constexpr size_t kBlockLines = 4096;
 
 struct Arguments {
-  std::vector<std::string> models;
   std::string source;
   std::string target;
   bool per_token = false;
-  transmute::TranslatorOptions translator;
-  std::string precision = transmute::inference_precision_name(transmute::TranslatorOptions{}.precision);
+  transmute::TranslatorFlags translator;
   transmute::TranslationOptions translation;
 };
 
@@ -43,11 +44,9 @@ std::string format(const transmute::Hypothesis& hypothesis, bool per_token) {
 }
 
 int score(const Arguments& arguments) {
-  transmute::TranslatorOptions opening = arguments.translator;
-  opening.precision = transmute::inference_precision_from_name(arguments.precision);
-  opening.ensemble.assign(arguments.models.begin() + 1, arguments.models.end());
-  const transmute::Translator translator(arguments.models.front(), opening);
+  const transmute::Translator translator = arguments.translator.open();
   transmute::LineReader source(arguments.source), target(arguments.target);
+  transmute::Output output;
   double log_probability = 0;
   int64_t tokens = 0;
   while (true) {
@@ -66,8 +65,7 @@ int score(const Arguments& arguments) {
       log_probability += hypothesis.log_probability;
       tokens += static_cast<int64_t>(hypothesis.tokens.size()) + 1;
     }
-    if (!std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush())
-      throw std::runtime_error("standard output cannot be written to (is the disk full?)");
+    output.write(text);
   }
   if (tokens > 0)
     std::cerr << fmt::format("score: {} lines, {} tokens with the ends, log-probability {:.4f}, perplexity {:.4f}\n",
@@ -86,19 +84,13 @@ int main(int argc, char** argv) {
       "on standard error, the perplexity of the whole.",
       "score");
   Arguments arguments;
-  app.add_option("--model", arguments.models,
-                 "a model folder or a file of export_torchscript; several with one tokenizer make an ensemble")
-      ->required();
+  arguments.translator.add_to(app);
   app.add_option("--source", arguments.source, "UTF-8 text, plain or gzipped")->required();
   app.add_option("--target", arguments.target, "its translation, line for line")->required();
   app.add_flag("--per-token", arguments.per_token, "add each token with its log-probability, tabs between");
   app.add_option("--batch-size", arguments.translation.batch_size, "sentences that a worker scores together")
       ->capture_default_str();
   app.add_option("--batch-tokens", arguments.translation.batch_tokens, "and their padded source tokens at most")
-      ->capture_default_str();
-  app.add_option("--device", arguments.translator.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
-  app.add_option("--precision", arguments.precision, "float32, bfloat16 or int8")->capture_default_str();
-  app.add_option("--threads", arguments.translator.threads, "workers on the CPU; 0: one per core")
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return score(arguments); });
 }

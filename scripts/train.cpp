@@ -95,7 +95,7 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
   options.ranks.timeout_seconds = arguments.rank_timeout;
   if (options.ranks.rank == 0) {
     start_logging(options.run_folder);
-    spdlog::info("training {} in {}", arguments.config, options.run_folder);
+    spdlog::info(fmt::format("training {} in {}", arguments.config, options.run_folder));
   } else {
     start_logging_of(fmt::format("rank {}: ", options.ranks.rank));
   }

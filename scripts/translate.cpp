@@ -1,12 +1,13 @@
 // translate: one line in, one line out. See --help.
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
 #include <transmute/scripts/line_stream.h>
+#include <transmute/scripts/output.h>
 #include <transmute/scripts/program.h>
+#include <transmute/scripts/translator_flags.h>
 #include <transmute/translation/glossary.h>
 #include <transmute/translation/output.h>
 #include <transmute/translation/translator.h>
@@ -22,13 +23,11 @@ namespace {
 enum class Format { text, n_best, json };
 
 struct Arguments {
-  std::vector<std::string> models;
   std::string input;
   std::string output;
   std::string prefixes;
   std::string glossary;
-  transmute::TranslatorOptions translator;
-  std::string precision = transmute::inference_precision_name(transmute::TranslatorOptions{}.precision);
+  transmute::TranslatorFlags translator;
   transmute::TranslationOptions translation;
   std::string length_penalty = "paper";
   std::string long_lines = "split";
@@ -38,27 +37,6 @@ struct Arguments {
   int64_t buffer_lines = 4096;
   int64_t num_best = 0;
   int64_t alternatives = 0;
-};
-
-// Standard output, or a file that gets its name when it is complete.
-class Output {
- public:
-  explicit Output(const std::string& path) {
-    if (!path.empty()) file_ = std::make_unique<transmute::AtomicFile>(path);
-  }
-  void write(const std::string& text) {
-    if (file_) {
-      file_->write(text.data(), text.size());
-    } else if (!std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) {
-      throw std::runtime_error("standard output cannot be written to (is the disk full?)");
-    }
-  }
-  void finish() {
-    if (file_) file_->commit();
-  }
-
- private:
-  std::unique_ptr<transmute::AtomicFile> file_;
 };
 
 // A line on standard error that says how far it is; where results go to the terminal too, nothing.
@@ -149,16 +127,13 @@ int translate(const Arguments& arguments) {
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = transmute::open_input(arguments.input);
   Prefixes prefixes(arguments.prefixes);
-  transmute::TranslatorOptions opening = arguments.translator;
-  opening.precision = transmute::inference_precision_from_name(arguments.precision);
-  opening.ensemble.assign(arguments.models.begin() + 1, arguments.models.end());
-  const transmute::Translator translator(arguments.models.front(), opening);
+  const transmute::Translator translator = arguments.translator.open();
   if (const std::string reason = translator.slow_reason(); !reason.empty())
     std::cerr << "translate: this model runs several times slower on the CPU than others: " << reason << '\n';
   if (const std::string warning = transmute::slow_blas_warning();
       !warning.empty() && !translator.slow_reason().empty())  // else no BLAS is asked
     std::cerr << "translate: " << warning << '\n';
-  Output output(arguments.output);
+  transmute::Output output(arguments.output);
   Progress progress(arguments);
   int64_t lines = 0, split_lines = 0, looping_lines = 0;
   transmute::TranslationHooks hooks;
@@ -197,11 +172,7 @@ int main(int argc, char** argv) {
   CLI::App app("Translates text, one line in, one line out, in order; an empty line stays empty.", "translate");
   Arguments arguments;
   auto& translation = arguments.translation;
-  app.add_option(
-         "--model", arguments.models,
-         "a model folder, as train makes it, or a file of export_torchscript; several with one tokenizer make an "
-         "ensemble: their probabilities are averaged")
-      ->required();
+  arguments.translator.add_to(app);
   app.add_option("--input", arguments.input, "UTF-8 text, plain or gzipped; default: standard input");
   app.add_option("--output", arguments.output, "default: standard output");
   app.add_option(
@@ -301,13 +272,6 @@ int main(int argc, char** argv) {
   app.add_option("--batch-tokens", translation.batch_tokens, "and their padded source tokens at most")
       ->capture_default_str();
   app.add_option("--buffer-lines", arguments.buffer_lines, "lines that are read ahead to fill batches")
-      ->capture_default_str();
-  app.add_option("--device", arguments.translator.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
-  app.add_option("--precision", arguments.precision,
-                 "of matrix products on the CPU: float32, bfloat16 (half the memory, fast with AVX512-BF16 or AMX) or "
-                 "int8 (a quarter, fast with VNNI or AMX)")
-      ->capture_default_str();
-  app.add_option("--threads", arguments.translator.threads, "workers on the CPU; 0: one per core")
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return translate(arguments); });
 }

@@ -2,13 +2,11 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
 #include <transmute/scripts/line_stream.h>
 #include <transmute/scripts/program.h>
 #include <transmute/translation/explorer/page.h>
 #include <transmute/translation/load_model.h>
-#include <unistd.h>
 
 #include <iostream>
 #include <stdexcept>
@@ -26,17 +24,12 @@ struct Arguments {
 // At most `limit` + 1 lines: one too many is enough to know that there are too many.
 std::vector<std::string> first_lines(const std::string& path, int64_t limit) {
   const auto most = static_cast<size_t>(limit) + 1;
+  const transmute::BlockSource next_block = transmute::open_input(path);
   std::vector<std::string> lines;
-  if (path.empty()) {
-    transmute::LineStream stream(STDIN_FILENO, "standard input");
-    while (lines.size() < most) {
-      const auto block = stream.next_block(most - lines.size());
-      if (block.empty()) break;
-      lines.insert(lines.end(), block.begin(), block.end());
-    }
-  } else {
-    transmute::LineReader reader(path);
-    for (std::string line; lines.size() < most && reader.next(line);) lines.push_back(line);
+  while (lines.size() < most) {
+    const auto block = next_block(most - lines.size());
+    if (block.empty()) break;
+    lines.insert(lines.end(), block.begin(), block.end());
   }
   return lines;
 }

@@ -102,7 +102,7 @@ double add_logarithms(double a, double b) {
 class SubwordSampler::Draws {
  public:
   explicit Draws(uint64_t key) : key_(key) {}
-  double next() { return static_cast<double>(mix_bits(key_ ^ mix_bits(++drawn_)) >> 11) * 0x1p-53; }
+  double next() { return uniform(mix_bits(key_ ^ mix_bits(++drawn_))); }
 
  private:
   uint64_t key_;

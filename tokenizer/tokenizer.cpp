@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <regex>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -60,8 +59,9 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
   // SentencePiece splits this list at commas and knows CSV quotes.
   std::string symbols;
   for (const auto& symbol : options.user_defined_symbols) {
-    std::string escaped = std::regex_replace(symbol, std::regex("\""), "\"\"");
-    symbols += (symbols.empty() ? "\"" : ",\"") + escaped + "\"";
+    symbols += symbols.empty() ? "\"" : ",\"";
+    for (const char byte : symbol) symbols.append(byte == '"' ? 2 : 1, byte);
+    symbols += '"';
   }
   std::unordered_map<std::string, std::string> arguments{
       {"model_type", options.algorithm == SubwordAlgorithm::bpe ? "bpe" : "unigram"},
@@ -84,18 +84,25 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
   return arguments;
 }
 
+// The whole number that follows `phrase`; empty where there is none.
+std::string digits_after(const std::string& message, const std::string& phrase) {
+  const size_t at = message.find(phrase);
+  if (at == std::string::npos) return "";
+  const size_t begin = at + phrase.size();
+  return message.substr(begin, message.find_first_not_of("0123456789", begin) - begin);
+}
+
 // SentencePiece's message without its place in its sources, with the remedy in this project's terms.
 std::invalid_argument explain(const std::string& message, const TokenizerOptions& options) {
-  std::smatch match;
-  if (std::regex_search(message, match, std::regex("set it to a value <= (\\d+)")))
+  if (const std::string most = digits_after(message, "set it to a value <= "); !most.empty())
     return std::invalid_argument(
         fmt::format("tokenizer.vocab_size {} is more than the training text supports; set it to at most {}",
-                    options.vocab_size, match[1].str()));
-  if (std::regex_search(message, match, std::regex("smaller than required_chars\\. \\d+ vs (\\d+)")))
+                    options.vocab_size, most));
+  if (message.find("smaller than required_chars") != std::string::npos)
     return std::invalid_argument(
         fmt::format("tokenizer.vocab_size {} is less than the {} pieces that the text's single characters and the "
                     "reserved ids take; raise it, or lower tokenizer.character_coverage",
-                    options.vocab_size, match[1].str()));
+                    options.vocab_size, digits_after(message, " vs ")));
   return std::invalid_argument("the tokenizer cannot be trained with these options: " + message);
 }
 

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 
 #include <algorithm>
@@ -17,8 +18,6 @@ inline namespace v0 {
 namespace fs = std::filesystem;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kAverageFile = "ema.safetensors";
@@ -37,12 +36,12 @@ std::string to_json(const TrainState& state) {
     json["best"] = {
         {"metric", state.metric}, {"score", *state.best_score}, {"validations_since", state.validations_since_best}};
   if (state.score) json["validation"] = {{"metric", state.metric}, {"score", *state.score}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 TrainState state_from_json(const std::string& text, const std::string& path) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json(text);
     const int version = json.at("version").get<int>();
     if (version < 1 || version > kStateVersion)
       throw std::runtime_error(

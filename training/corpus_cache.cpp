@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
+#include <transmute/common/json.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
 #include <unistd.h>
@@ -16,7 +17,6 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <stdexcept>
 
 namespace transmute {
@@ -25,8 +25,6 @@ inline namespace v0 {
 namespace fs = std::filesystem;
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kLockFile = "lock";
 constexpr const char* kContentsFile = "contents.json";
@@ -41,7 +39,7 @@ class FolderLock {
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     int failed = fd_ < 0 ? -1 : ::flock(fd_, LOCK_EX | LOCK_NB);
     if (fd_ >= 0 && failed != 0 && errno == EWOULDBLOCK) {
-      spdlog::info("waiting for another process that prepares text in {}", folder);
+      spdlog::info(fmt::format("waiting for another process that prepares text in {}", folder));
       do {
         failed = ::flock(fd_, LOCK_EX);
       } while (failed != 0 && errno == EINTR);
@@ -64,8 +62,18 @@ class FolderLock {
 Json read_contents(const std::string& folder) {
   const std::string path = path_in(folder, kContentsFile);
   if (!fs::exists(path)) return Json::object();
-  const Json contents = Json::parse(read_file(path), nullptr, false);
-  return contents.is_object() ? contents : Json::object();
+  const std::optional<Json> contents = parse_json_if_valid(read_file(path));
+  return contents && contents->is_object() ? *contents : Json::object();
+}
+
+// What open() makes of a text, finished or not: text-0123456789abcdef, text-0123456789abcdef.partial.
+bool names_corpus(std::string_view name) {
+  constexpr std::string_view kPartial = ".partial";
+  constexpr size_t kDigits = 16;
+  if (name.size() >= kPartial.size() && name.substr(name.size() - kPartial.size()) == kPartial)
+    name.remove_suffix(kPartial.size());
+  if (name.size() < kDigits + 1 || name[name.size() - kDigits - 1] != '-') return false;
+  return name.substr(name.size() - kDigits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 uint64_t key_of(uint64_t source, uint64_t target, const Tokenizer& tokenizer, const LengthLimits& limits) {
@@ -99,7 +107,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const std::string& source, 
     try {
       return std::make_shared<TokenShards>(corpus, key);
     } catch (const DamagedShards& error) {
-      spdlog::warn("{}: the text is tokenised again", error.what());
+      spdlog::warn(fmt::format("{}: the text is tokenised again", error.what()));
     }
   }
   make(corpus, source, target, tokenizer, limits, workers, key);
@@ -111,7 +119,7 @@ void CorpusCache::make(const std::string& folder, const std::string& source, con
                        uint64_t key) const {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  spdlog::info("tokenising {} and {}", source, target);
+  spdlog::info(fmt::format("tokenising {} and {}", source, target));
   write_folder_atomically(folder, [&](const std::string& partial) {
     ShardOptions options;
     options.key = key;
@@ -121,13 +129,13 @@ void CorpusCache::make(const std::string& folder, const std::string& source, con
         tokenize_files(source, target, tokenizer, limits, workers, [&](const Ids& source_ids, const Ids& target_ids) {
           writer.add(source_ids, target_ids);
           if (writer.pairs() % options.pairs_per_shard == 0)
-            spdlog::info("{} pairs are tokenised", format_count(static_cast<int64_t>(writer.pairs())));
+            spdlog::info(fmt::format("{} pairs are tokenised", format_count(static_cast<int64_t>(writer.pairs()))));
         });
     writer.finish(left_out);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());
-    spdlog::info("tokenised {} pairs in {:.1f} s ({} pairs/s)", format_count(static_cast<int64_t>(lines)), seconds,
-                 format_count(static_cast<int64_t>(lines / seconds)));
+    spdlog::info(fmt::format("tokenised {} pairs in {:.1f} s ({} pairs/s)", format_count(static_cast<int64_t>(lines)),
+                             seconds, format_count(static_cast<int64_t>(lines / seconds))));
   });
 }
 
@@ -149,17 +157,16 @@ uint64_t CorpusCache::content_of(const std::string& path) {
     return known["hash"];
   const uint64_t hash = hash_file(path);
   contents[name] = {{"file", now}, {"hash", hash}};
-  write_file_atomically(path_in(folder_, kContentsFile), contents.dump(2) + "\n");
+  write_file_atomically(path_in(folder_, kContentsFile), json_text(contents, 2) + "\n");
   return hash;
 }
 
 void CorpusCache::remove_others() {
   const FolderLock lock(folder_);
-  static const std::regex kCorpus(".*-[0-9a-f]{16}(\\.partial)?");
   for (const auto& entry : fs::directory_iterator(folder_)) {
-    if (!std::regex_match(entry.path().filename().string(), kCorpus) || opened_.count(entry.path().string()) > 0)
-      continue;
-    spdlog::info("removing {}, which was made from another text or with another tokenizer", entry.path().string());
+    if (!names_corpus(entry.path().filename().string()) || opened_.count(entry.path().string()) > 0) continue;
+    spdlog::info(
+        fmt::format("removing {}, which was made from another text or with another tokenizer", entry.path().string()));
     fs::remove_all(entry.path());
   }
 }

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <transmute/common/json.h>
+
 #include <cstdint>
 #include <fstream>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,10 @@ class MetricsLog {
   /// @throws std::runtime_error where it cannot be written.
   MetricsLog(const std::string& path, int64_t last_step);
   /// Adds "time" to it, in seconds since 1970.
-  void write(nlohmann::ordered_json& record);
+  void write(Json& record);
 
   /// What is in the file.
-  std::vector<nlohmann::ordered_json> records() const;
+  std::vector<Json> records() const;
 
  private:
   std::string path_;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <torch/types.h>
 #include <torch/version.h>
+#include <transmute/common/hash.h>
 #include <transmute/common/random.h>
 #include <unistd.h>
 
@@ -621,32 +622,15 @@ void ProcessGroup::fail(const std::string& why) {
   if (connection_) connection_->fail(fmt::format("rank {} ended: {}", rank(), why));
 }
 
-namespace {
-
-uint64_t mix_into(uint64_t key, const void* bytes, size_t count) {
-  const char* next = static_cast<const char*>(bytes);
-  uint64_t word = 0;
-  for (; count >= sizeof(word); count -= sizeof(word), next += sizeof(word)) {
-    std::memcpy(&word, next, sizeof(word));
-    key = (key ^ word) * 0x9e3779b97f4a7c15ULL;
-    key ^= key >> 32;
-  }
-  word = count;
-  std::memcpy(&word, next, count);
-  return mix_bits(key ^ mix_bits(word ^ count << 56));
-}
-
-}  // namespace
-
 uint64_t fingerprint_of(const std::string& bytes) {
-  return mix_into(0, bytes.data(), bytes.size());
+  return hash_bytes(bytes.data(), bytes.size());
 }
 
 uint64_t fingerprint_of(const std::vector<torch::Tensor>& tensors) {
   uint64_t key = 0;
   for (const auto& tensor : tensors) {
     const torch::Tensor here = tensor.detach().cpu().contiguous();
-    key = mix_into(key, here.data_ptr(), here.nbytes());
+    key = hash_bytes(here.data_ptr(), here.nbytes(), key);
   }
   return key;
 }

@@ -202,7 +202,7 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
     if (WIFSIGNALED(status)) {
       what = fmt::format("rank {} (process {}) was ended by signal {} ({})", found - running.begin(), ended,
                          WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-      spdlog::error("{}", what);  // others have said themselves what was wrong
+      spdlog::error(what);  // others have said themselves what was wrong
     }
     if (left > 0 && found != running.begin()) report_lost_rank(options, what);  // without rank 0 nobody listens
   }

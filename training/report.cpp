@@ -1,6 +1,7 @@
 #include <transmute/training/report.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/html.h>
 #include <transmute/common/progress.h>
 
 #include <algorithm>
@@ -15,8 +16,6 @@ inline namespace v0 {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Point {
   double step, value;
 };
@@ -30,32 +29,6 @@ struct Chart {
   std::string title;
   std::vector<Series> series;
 };
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\'':
-        safe += "&#39;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
 
 Series series_of(const std::vector<Json>& records, const std::string& name, const char* type, const char* key) {
   Series series{name, {}};
@@ -133,8 +106,8 @@ std::string svg_of(const Chart& chart) {
   const Axis steps(0, last_step, kLeft, kWidth - kRight);
   const Axis values(least - margin, most + margin, kHeight - kBottom, kTop);
 
-  std::string svg =
-      fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kWidth, kHeight, escaped(chart.title));
+  std::string svg = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kWidth, kHeight,
+                                html_escaped(chart.title));
   for (const double mark : values.marks(6))
     svg += fmt::format(
         "<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text x=\"{3}\" "
@@ -162,9 +135,9 @@ std::string svg_of(const Chart& chart) {
 std::string figure_of(const Chart& chart) {
   std::string legend;
   for (size_t s = 0; s < chart.series.size(); ++s)
-    legend += fmt::format("<span><i class=\"c{}\"></i>{} <b>{}</b></span> ", s, escaped(chart.series[s].name),
+    legend += fmt::format("<span><i class=\"c{}\"></i>{} <b>{}</b></span> ", s, html_escaped(chart.series[s].name),
                           number(chart.series[s].points.back().value));
-  return fmt::format("<figure><figcaption><strong>{}</strong> {}</figcaption>{}</figure>\n", escaped(chart.title),
+  return fmt::format("<figure><figcaption><strong>{}</strong> {}</figcaption>{}</figure>\n", html_escaped(chart.title),
                      legend, svg_of(chart));
 }
 
@@ -211,12 +184,12 @@ std::string samples_of(const std::vector<Json>& records) {
   for (const auto& source : order) {
     const Sample& sample = samples[source];
     html += fmt::format("<table><tr><th>source</th><td>{}</td></tr><tr><th>reference</th><td>{}</td></tr>",
-                        escaped(source), escaped(sample.reference));
+                        html_escaped(source), html_escaped(sample.reference));
     const size_t count = sample.translations.size();
     for (size_t i = 0; i < count; ++i)
       if (i == 0 || i + kShown >= count)
         html += fmt::format("<tr><th>step {}</th><td>{}</td></tr>", format_count(sample.translations[i].first),
-                            escaped(sample.translations[i].second));
+                            html_escaped(sample.translations[i].second));
     html += "</table>\n";
   }
   return html;
@@ -255,17 +228,17 @@ pre { overflow-x: auto; padding: .7rem; background: var(--card); border: 1px sol
 std::string report_html(const ReportContent& content) {
   std::string facts, charts;
   for (const auto& [name, value] : content.facts)
-    facts += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", escaped(name), escaped(value));
+    facts += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", html_escaped(name), html_escaped(value));
   for (const Chart& chart : charts_of(content.records)) charts += figure_of(chart);
   const std::string samples = samples_of(content.records);
   std::string html = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n"
       "<style>{1}</style></head>\n<body><h1>{0}</h1>\n<dl>{2}</dl>\n",
-      escaped(content.title), kStyle, facts);
+      html_escaped(content.title), kStyle, facts);
   if (!charts.empty()) html += "<h2>Curves, by step</h2>\n<div class=\"charts\">" + charts + "</div>\n";
   if (!samples.empty()) html += "<h2>Translations of the validation text</h2>\n" + samples;
-  html += "<h2>Config</h2>\n<pre>" + escaped(content.config) + "</pre>\n</body></html>\n";
+  html += "<h2>Config</h2>\n<pre>" + html_escaped(content.config) + "</pre>\n</body></html>\n";
   return html;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <transmute/common/json.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@ inline namespace v0 {
 struct ReportContent {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  ///< name and value, for the table at the top
-  std::vector<nlohmann::ordered_json> records;             ///< those of `metrics.jsonl`
+  std::vector<Json> records;                               ///< those of `metrics.jsonl`
   std::string config;                                      ///< the resolved YAML
 };
 

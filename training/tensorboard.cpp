@@ -119,7 +119,7 @@ TensorBoardLog::TensorBoardLog(const std::string& folder, int64_t last_step) {
   write_event(event_at(time, last_step + 1) + text_field(kSessionLog, integer_field(kStatus, kStart)));
 }
 
-void TensorBoardLog::add(const nlohmann::ordered_json& record) {
+void TensorBoardLog::add(const Json& record) {
   const std::string type = record.value("type", "");
   std::string summary;
   for (const auto& [name, value] : record.items()) {

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <transmute/common/json.h>
+
 #include <cstdint>
 #include <fstream>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,7 @@ class TensorBoardLog {
 
   /// Writes the numbers of a record of `metrics.jsonl` under `type/name`, at once. `time` is the wall time, in seconds
   /// since 1970; without it, now.
-  void add(const nlohmann::ordered_json& record);
+  void add(const Json& record);
 
  private:
   void write_event(const std::string& event);

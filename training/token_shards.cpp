@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
+#include <transmute/common/json.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,8 +15,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kIndexFile = "index.json";
 constexpr int kFormatVersion = 1;
@@ -158,7 +157,7 @@ void ShardWriter::finish(const LeftOut& left_out) {
       {"target_tokens", counts_.target_tokens},
       {"left_out",
        {{"empty", left_out.empty}, {"long_source", left_out.long_source}, {"long_target", left_out.long_target}}}};
-  write_file_atomically(path_in(folder_, kIndexFile), index.dump(2) + "\n");
+  write_file_atomically(path_in(folder_, kIndexFile), json_text(index, 2) + "\n");
 }
 
 TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(folder), key_(key) {
@@ -166,7 +165,7 @@ TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(fold
   if (!std::filesystem::exists(path)) throw damaged(path, "missing");
   size_t pairs_per_shard = 0;
   try {
-    const Json index = Json::parse(read_file(path));
+    const Json index = parse_json(read_file(path));
     if (index.at("version") != kFormatVersion) throw damaged(path, "of another version");
     if (index.at("key") != fmt::format("{:016x}", key)) throw damaged(path, "made from something else");
     pairs_ = index.at("pairs");

@@ -2,6 +2,7 @@
 
 #include <ATen/record_function.h>
 #include <transmute/common/files.h>
+#include <transmute/common/json.h>
 
 #include <nlohmann/json.hpp>
 
@@ -72,7 +73,7 @@ double Trace::seconds(const std::string& name) const {
 void Trace::write(const std::string& path) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> names(names_.size());
-  for (const auto& [name, index] : names_) names[index] = nlohmann::json(name).dump();
+  for (const auto& [name, index] : names_) names[index] = json_text(name);
   // The Trace Event Format: complete events ("X"), times in microseconds.
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   for (const auto& [id, thread] : threads_)

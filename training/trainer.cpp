@@ -5,6 +5,7 @@
 #include <torch/cuda.h>
 #include <torch/version.h>
 #include <transmute/common/files.h>
+#include <transmute/common/json.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
@@ -84,9 +85,9 @@ struct TranslatedText {
   }
 
   // A few sentences from all over the text, the same ones every time.
-  nlohmann::ordered_json samples() const {
+  Json samples() const {
     constexpr size_t kCount = 5;
-    nlohmann::ordered_json found = nlohmann::ordered_json::array();
+    Json found = Json::array();
     const size_t count = std::min(kCount, sources.size());
     for (size_t i = 0; i < count; ++i) {
       const size_t line = i * sources.size() / count;
@@ -122,7 +123,7 @@ void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& 
     if (change.refused) {
       refused.push_back(fmt::format("{}: {}, which cannot become {}", change.key, change.before, change.now));
     } else {
-      spdlog::info("config: {} changes from {} to {}", change.key, change.before, change.now);
+      spdlog::info(fmt::format("config: {} changes from {} to {}", change.key, change.before, change.now));
     }
   }
   if (!refused.empty())
@@ -189,7 +190,7 @@ class Trainer::Session {
   PreparedBatch next_batch();
   void report_progress();
   void write_metrics();
-  void record(nlohmann::ordered_json record);
+  void record(Json record);
   void validate();
   void score_and_keep_best();
   TranslatedText translate_validation_text();
@@ -285,8 +286,8 @@ void Trainer::Session::prepare_run_folder() {
 
 Tokenizer Trainer::Session::prepare_tokenizer() {
   if (Tokenizer::exists(options_.run_folder)) return Tokenizer::load(options_.run_folder);
-  spdlog::info("learning a vocabulary of {} pieces from the training text",
-               format_count(config_.model.tokenizer.vocab_size));
+  spdlog::info(fmt::format("learning a vocabulary of {} pieces from the training text",
+                           format_count(config_.model.tokenizer.vocab_size)));
   const TextFiles files = train_files(config_.data);
   Tokenizer tokenizer = train_tokenizer(config_.model.tokenizer, lines_of(files.source), lines_of(files.target));
   tokenizer.save(options_.run_folder);
@@ -380,14 +381,15 @@ ParallelText Trainer::Session::load_validation_text() {
 
 void Trainer::Session::report_text(const char* name, size_t pairs, const TextCounts& counts) const {
   if (!group_.is_first()) return;
-  spdlog::info("{} text: {} sentence pairs, {} source and {} target tokens", name,
-               format_count(static_cast<int64_t>(pairs)), format_count(counts.source_tokens),
-               format_count(counts.target_tokens));
+  spdlog::info(fmt::format("{} text: {} sentence pairs, {} source and {} target tokens", name,
+                           format_count(static_cast<int64_t>(pairs)), format_count(counts.source_tokens),
+                           format_count(counts.target_tokens)));
   const LeftOut& out = counts.left_out;
   if (out.total() > 0)
-    spdlog::warn("{} text: {} pairs left out: {} empty, {} with a source over {} tokens, {} with a target over {}",
-                 name, format_count(out.total()), out.empty, out.long_source, config_.data.max_source_tokens,
-                 out.long_target, config_.data.max_target_tokens);
+    spdlog::warn(
+        fmt::format("{} text: {} pairs left out: {} empty, {} with a source over {} tokens, {} with a target over {}",
+                    name, format_count(out.total()), out.empty, out.long_source, config_.data.max_source_tokens,
+                    out.long_target, config_.data.max_target_tokens));
 }
 
 // From where the state stands.
@@ -419,19 +421,21 @@ Transformer Trainer::Session::make_transformer() {
 
 void Trainer::Session::report_start() const {
   if (!group_.is_first()) return;
-  spdlog::info("transmute {}, LibTorch {}, device {}, {} threads, {} kernels, {} products, {} parameters",
-               build_version(), TORCH_VERSION, device_.str(), workers_.size(), name_of(kernels::active_simd()),
-               precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
-               format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_))));
+  spdlog::info(fmt::format("transmute {}, LibTorch {}, device {}, {} threads, {} kernels, {} products, {} parameters",
+                           build_version(), TORCH_VERSION, device_.str(), workers_.size(),
+                           name_of(kernels::active_simd()), precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
+                           format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_)))));
   if (group_.size() > 1)
-    spdlog::info("{} ranks ({}); a step has {} batches", group_.size(), options_.ranks.origin, batches_per_step());
+    spdlog::info(
+        fmt::format("{} ranks ({}); a step has {} batches", group_.size(), options_.ranks.origin, batches_per_step()));
   if (const std::string warning = slow_blas_warning(); !warning.empty() && device_.is_cpu()) spdlog::warn(warning);
   if (precision_ == Precision::bfloat16 && device_.is_cpu() && !cpu_has_bfloat16())
     spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
-  if (state_.step > 0) spdlog::info("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1);
+  if (state_.step > 0)
+    spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1));
   if (state_.batches_per_step > 0 && state_.batches_per_step != batches_per_step())
-    spdlog::warn("a step had {} batches and now has {}: ranks times training.accumulate_batches",
-                 state_.batches_per_step, batches_per_step());
+    spdlog::warn(fmt::format("a step had {} batches and now has {}: ranks times training.accumulate_batches",
+                             state_.batches_per_step, batches_per_step()));
 }
 
 void Trainer::Session::say(const std::string& text) {
@@ -608,7 +612,8 @@ void Trainer::Session::pass_over(int64_t step, double loss, const std::vector<st
         "training.max_skipped_steps passes over single bad batches");
   if (!group_.is_first()) return;
   progress_.clear();
-  spdlog::warn("{}; passed over ({} of at most {} in a row)", what, skipped_steps_, config_.training.max_skipped_steps);
+  spdlog::warn(fmt::format("{}; passed over ({} of at most {} in a row)", what, skipped_steps_,
+                           config_.training.max_skipped_steps));
 }
 
 void Trainer::Session::report_progress() {
@@ -628,7 +633,7 @@ void Trainer::Session::report_progress() {
                         format_duration(seconds() * (1 - done) / std::max(done, 1e-9))));
 }
 
-void Trainer::Session::record(nlohmann::ordered_json record) {
+void Trainer::Session::record(Json record) {
   metrics_->write(record);
   tensorboard_->add(record);
 }
@@ -688,7 +693,7 @@ void Trainer::Session::score_and_keep_best() {
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   const LossSum loss = replicas_.evaluate(*valid_text_, config_.training.piece_tokens);
   const double per_token = loss.sum / static_cast<double>(loss.tokens);
-  nlohmann::ordered_json measured{
+  Json measured{
       {"type", "validation"}, {"step", state_.step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
   std::string text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", state_.step, per_token,
                                  std::exp(per_token));

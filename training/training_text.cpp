@@ -74,7 +74,7 @@ const Epoch::Pass& Epoch::pass_of(size_t block) const {
 bool Epoch::takes_part(const Pass& pass, size_t pair) const {
   if (pass.share >= 1) return true;
   const uint64_t drawn = combine_keys(epoch_key(EpochDraw::shares, seed_, epoch_), pass.corpus, pair);
-  return static_cast<double>(drawn >> 11) * 0x1p-53 < pass.share;
+  return uniform(drawn) < pass.share;
 }
 
 std::vector<size_t> Epoch::blocks_of(int64_t window) const {

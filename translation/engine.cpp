@@ -365,7 +365,8 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
   with_alignments.search.alignments = true;
   std::vector<Translation> translations = translate(plain, with_alignments, hooks);
   for (size_t i = 0; i < texts.size(); ++i) {
-    const std::vector<ByteSpan> source = tokenizer_.source().spans_in_text(plain[i]);
+    std::vector<ByteSpan> source;
+    if (tagged[i].has_tags()) source = tokenizer_.source().spans_in_text(plain[i]);
     for (Hypothesis& hypothesis : translations[i].hypotheses) {
       if (tagged[i].has_tags())
         hypothesis.text = tagged[i].restore(

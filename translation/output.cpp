@@ -1,6 +1,8 @@
 #include <transmute/translation/output.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/json.h>
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -52,13 +54,13 @@ std::string format_n_best(const Translation& translation, int64_t line) {
 }
 
 std::string format_json(const Translation& translation, int64_t line) {
-  nlohmann::ordered_json object;
+  Json object;
   object["line"] = line;
   object["source_tokens"] = translation.source_tokens;
   object["parts"] = translation.parts;
-  object["hypotheses"] = nlohmann::ordered_json::array();
+  object["hypotheses"] = Json::array();
   for (const auto& hypothesis : translation.hypotheses) {
-    nlohmann::ordered_json entry;
+    Json entry;
     entry["text"] = hypothesis.text;
     entry["score"] = hypothesis.score;
     entry["log_probability"] = hypothesis.log_probability;
@@ -67,7 +69,7 @@ std::string format_json(const Translation& translation, int64_t line) {
     if (!hypothesis.alignment.empty()) entry["alignment"] = hypothesis.alignment;
     object["hypotheses"].push_back(std::move(entry));
   }
-  return object.dump() + '\n';
+  return json_text(object) + '\n';
 }
 
 }  // namespace v0

@@ -187,13 +187,14 @@ class SentenceSearch {
   int64_t prefix_token(int64_t position) const { return prefix_[static_cast<size_t>(position)]; }
   /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
   double random(int64_t length, size_t n) const {
-    return static_cast<double>(combine_keys(key_, static_cast<uint64_t>(length), n) >> 11) * 0x1p-53;
+    return uniform(combine_keys(key_, static_cast<uint64_t>(length), n));
   }
 
   /// Before each step: which tokens each hypothesis may not go on with.
   void find_banned(int64_t length) {
-    banned_.assign(live_.size(), {});
     most_banned_ = 0;
+    banned_.resize(live_.size());
+    for (auto& tokens : banned_) tokens.clear();
     for (size_t n = 0; n < live_.size(); ++n) {
       if (length < options_.min_length) banned_[n].push_back(special_ids::kEnd);
       if (options_.no_repeat_ngram > 0) ban_repetition(ids_of(live_[n].last.get()), banned_[n]);

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 #include <zlib.h>
 
@@ -17,8 +18,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DtypeName {
   torch::Dtype dtype;

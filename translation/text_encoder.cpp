@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/transformer_step_model.h>
 
 #include <algorithm>
 #include <numeric>
@@ -29,18 +30,6 @@ void check(const TextEncoderOptions& options) {
 }
 
 // Each followed by the end, filled up to the longest, which is the first: [B,S].
-torch::Tensor padded(const std::vector<Piece>& pieces, const std::vector<size_t>& batch) {
-  const auto longest = static_cast<int64_t>(pieces[batch.front()].ids.size()) + 1;
-  torch::Tensor ids = torch::full({static_cast<int64_t>(batch.size()), longest}, special_ids::kPad, torch::kLong);
-  for (size_t row = 0; row < batch.size(); ++row) {
-    const Ids& source = pieces[batch[row]].ids;
-    int64_t* to = ids.data_ptr<int64_t>() + static_cast<int64_t>(row) * longest;
-    std::copy(source.begin(), source.end(), to);
-    to[source.size()] = special_ids::kEnd;
-  }
-  return ids;
-}
-
 }  // namespace
 
 TextEncoder::TextEncoder(LoadedModel model, torch::Device device, ParallelFor parallel_for)
@@ -73,8 +62,10 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   parallel_for_(batches.size(), [&](size_t b) {
     const torch::NoGradGuard no_grad;
     Transformer transformer = model_.transformer;
+    std::vector<Ids> sources;
+    for (const size_t piece : batches[b]) sources.push_back(pieces[piece].ids);
     const torch::Tensor memory =
-        transformer->encode(padded(pieces, batches[b]).to(device_)).memory.to(torch::kCPU, torch::kFloat);  // [B,S,D]
+        transformer->encode(padded_sources(sources).to(device_)).memory.to(torch::kCPU, torch::kFloat);  // [B,S,D]
     for (size_t row = 0; row < batches[b].size(); ++row) {
       const size_t piece = batches[b][row];
       const auto length = static_cast<int64_t>(pieces[piece].ids.size());

@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/version.h>
 #include <transmute/common/files.h>
+#include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/load_model.h>
 #include <transmute/translation/torchscript/script_transformer.h>
@@ -19,8 +20,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Of the file: its methods, its extra files and the parameters' names.
 constexpr int64_t kFormatVersion = 1;
@@ -119,7 +118,7 @@ void check_facts(const std::string& path, const torch::jit::ExtraFilesMap& files
   int64_t version = 0;
   std::string checksum;
   try {
-    const Json facts = Json::parse(text);
+    const Json facts = parse_json(text);
     version = facts.at("format_version").get<int64_t>();
     if (version == kFormatVersion) checksum = facts.at("crc32").get<std::string>();
   } catch (const Json::exception& error) {
@@ -158,7 +157,7 @@ void export_torchscript(const std::string& model_path, const std::string& output
                      {"begin", special_ids::kBegin},
                      {"end", special_ids::kEnd}}},
                    {"crc32", checksum_of(parameters_of(module), files)}};
-  files[kFacts] = facts.dump(2) + "\n";
+  files[kFacts] = json_text(facts, 2) + "\n";
   std::ostringstream content;
   module.save(content, files);
   write_file_atomically(output, content.str());

@@ -7,9 +7,6 @@
 namespace transmute {
 inline namespace v0 {
 
-namespace {
-
-// Each source followed by the end, filled up to the longest: [B,S].
 torch::Tensor padded_sources(const std::vector<Ids>& sources) {
   size_t longest = 0;
   for (const auto& source : sources) longest = std::max(longest, source.size());
@@ -23,6 +20,8 @@ torch::Tensor padded_sources(const std::vector<Ids>& sources) {
   }
   return ids;
 }
+
+namespace {
 
 class TransformerBatch : public DecodingBatch {
  public:

@@ -6,6 +6,9 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Each source followed by the end, filled up to the longest: [B,S].
+torch::Tensor padded_sources(const std::vector<Ids>& sources);
+
 /// A Transformer as search sees it: encodes once, then decodes on cached keys and values. The module must be
 /// in eval mode; it is only read.
 class TransformerStepModel : public StepModel {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <transmute/common/json.h>
 #include <transmute/tests/e2e/programs.h>
 #include <transmute/translation/output.h>
 #include <unistd.h>
@@ -277,7 +278,7 @@ TEST_F(TrainedModel, ItsAttentionAlignsTheWordsOfDates) {
              std::to_string(1950 + i % 90) + "\n";
   size_t pairs = 0, given = 0, right = 0;
   for (const auto& line : lines_of_text(translate(input, {"--format", "json", "--alignment"}).output)) {
-    const auto object = nlohmann::json::parse(line);
+    const auto object = parse_json(line);
     const auto& best = object["hypotheses"][0];
     const auto source = words_of(object["source_tokens"]), target = words_of(best["tokens"]);
     if (source.empty() || source.back() != 3 || target.empty() || target.back() != 3) continue;  // not this pattern

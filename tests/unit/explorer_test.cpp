@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/positional_encoding.h>
 #include <transmute/tests/support/errors.h>
@@ -21,7 +22,6 @@
 namespace transmute::testing {
 namespace {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -39,14 +39,14 @@ LoadedModel tiny_model(const TokenizerOptions& tokenizer_options = tiny_tokenize
   return {transformer, std::move(tokenizer), tiny_config(options)};
 }
 
-json data_of(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
+Json data_of(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
              const ExplorerOptions& options = {}) {
-  return json::parse(explorer_data(model, sentences, options));
+  return parse_json(explorer_data(model, sentences, options));
 }
 
-json data_in_page(const std::string& page) {
+Json data_in_page(const std::string& page) {
   const size_t begin = page.find("id=\"data\">") + 10;
-  return json::parse(page.substr(begin, page.find("</script", begin) - begin));
+  return parse_json(page.substr(begin, page.find("</script", begin) - begin));
 }
 
 std::vector<double> unpacked(const std::string& base64) {
@@ -81,7 +81,7 @@ TEST(Explorer, StoresTheModulesWeightsToHalfAStep) {
   const LoadedModel model = tiny_model();
   const std::string source = "the red house is near.";
   const std::string target = "das rote Haus ist nah.";
-  const json sentence = data_of(model, {{source, target}})["sentences"][0];
+  const Json sentence = data_of(model, {{source, target}})["sentences"][0];
   const auto expected =
       weights_of_modules(model, model.tokenizer.source().encode(source), model.tokenizer.target().encode(target));
   for (const auto& [kind, layers] : expected) {
@@ -124,7 +124,7 @@ TEST(Explorer, ShowsTheTranslatorsTranslationWhereNoTargetIsGiven) {
   options.search.max_extra_length = 6;
   TranslationOptions translation;
   translation.search.max_extra_length = 6;
-  const json sentence = data_of(model, {{source}}, options)["sentences"][0];
+  const Json sentence = data_of(model, {{source}}, options)["sentences"][0];
   EXPECT_EQ(sentence["forced"], false);
   EXPECT_EQ(sentence["target_text"], Translator(folder.path()).translate(source, translation));
   Ids target = sentence["target_in_ids"].get<Ids>();
@@ -156,15 +156,15 @@ TEST(Explorer, DivergenceIsZeroForTheSameAndOneBitForNothingInCommon) {
 
 TEST(Explorer, ThePageHoldsTheStatisticsOfEachHeadAndItsNearestFirst) {
   const LoadedModel model = tiny_model();
-  const json sentence = data_of(model, {{"the blue river is far.", "der blaue Fluss ist fern."}})["sentences"][0];
+  const Json sentence = data_of(model, {{"the blue river is far.", "der blaue Fluss ist fern."}})["sentences"][0];
   const AttentionTrace trace =
       trace_attention(model.transformer, model.tokenizer.source().encode("the blue river is far."),
                       model.tokenizer.target().encode("der blaue Fluss ist fern."));
-  const json& statistics = sentence["statistics"]["cross"];
+  const Json& statistics = sentence["statistics"]["cross"];
   ASSERT_EQ(statistics.size(), 2U);
   for (size_t layer = 0; layer < 2; ++layer)
     for (int64_t head = 0; head < 2; ++head) {
-      const json& said = statistics[layer][static_cast<size_t>(head)];
+      const Json& said = statistics[layer][static_cast<size_t>(head)];
       const HeadStatistics expected = head_statistics(trace.cross[layer][head]);
       EXPECT_DOUBLE_EQ(said["entropy"].get<double>(), expected.entropy);
       EXPECT_DOUBLE_EQ(said["distance"].get<double>(), expected.distance);
@@ -188,9 +188,9 @@ TEST(Explorer, PositionsAreTheModels) {
   for (const auto& [options, tables] :
        std::vector<std::pair<TransformerOptions, size_t>>{{tiny_transformer_options(), 1}, {learned, 2}}) {
     const LoadedModel model = tiny_model(tiny_tokenizer_options(), options);
-    const json positions = data_of(model, {{"the red house is near."}})["positions"];
+    const Json positions = data_of(model, {{"the red house is near."}})["positions"];
     ASSERT_EQ(positions.size(), tables);
-    const json& table = positions.back();
+    const Json& table = positions.back();
     const auto rows = table["rows"].get<int64_t>();
     EXPECT_EQ(rows, tables == 1 ? 64 : 40);
     const torch::Tensor expected = tables == 1 ? sinusoidal_positions(0, rows, 16)
@@ -266,12 +266,12 @@ TEST(Explorer, SeparateVocabulariesHaveAMapEach) {
   ExplorerOptions explorer;
   explorer.map_tokens = 25;
   const LoadedModel model = tiny_model(separate, options);
-  const json maps = data_of(model, {{"the red house is near.", "das rote Haus ist nah."}}, explorer)["embeddings"];
+  const Json maps = data_of(model, {{"the red house is near.", "das rote Haus ist nah."}}, explorer)["embeddings"];
   ASSERT_EQ(maps.size(), 2U);
   EXPECT_EQ(maps[0]["name"], "source");
   EXPECT_EQ(maps[1]["name"], "target");
   EXPECT_EQ(maps[1]["tokens"].size(), 25U);
-  const json& token = maps[1]["tokens"][0];
+  const Json& token = maps[1]["tokens"][0];
   EXPECT_EQ(token["id"], model.tokenizer.target().encode("das rote Haus ist nah.").front());
   EXPECT_EQ(token["piece"], model.tokenizer.target().piece(token["id"]));
   const auto near =
@@ -291,7 +291,7 @@ TEST(Explorer, TextCannotEndItsElement) {
   size_t scripts = 0;
   for (size_t at = page.find("</script"); at != std::string::npos; at = page.find("</script", at + 1)) ++scripts;
   EXPECT_EQ(scripts, 2U);
-  const json data = data_in_page(page);
+  const Json data = data_in_page(page);
   EXPECT_EQ(data["sentences"][0]["source_text"], hostile);
   EXPECT_EQ(data["title"], options.title);
 }
@@ -350,8 +350,8 @@ TEST_F(VisualizeProgram, WritesThePageOfTheLibrary) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_THAT(outcome.errors, HasSubstr("2 sentences"));
   EXPECT_EQ(outcome.output, "");
-  const json written = data_in_page(read_text(*folder_ / "page.html"));
-  const json expected = data_of(
+  const Json written = data_in_page(read_text(*folder_ / "page.html"));
+  const Json expected = data_of(
       load_model_folder(folder_->path(), torch::kCPU),
       {{"the red house is near.", "das rote Haus ist nah."}, {"the old train is here.", "der alte Zug ist hier."}});
   EXPECT_EQ(written["title"], folder_->path());

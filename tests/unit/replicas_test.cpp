@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <transmute/common/files.h>
+#include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/tensors.h>
 #include <transmute/training/optimizer.h>
@@ -161,7 +163,7 @@ TEST(Trace, HoldsEachWorkersPhasesAsTheTraceEventFormatWantsThem) {
     trace.write(path);
   }
   replicas.accumulate_gradients(input_of(text, 30, 2), 0.1);  // no longer recorded
-  const auto json = nlohmann::json::parse(std::ifstream(path));
+  const auto json = parse_json(read_file(path));
   std::filesystem::remove(path);
   std::map<std::string, std::set<int>> threads;
   std::map<std::string, int> counts;

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/common/json.h>
 #include <transmute/training/report.h>
 
 #include <nlohmann/json.hpp>

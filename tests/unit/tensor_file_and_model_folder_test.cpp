@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 
 #include <cstring>
@@ -41,7 +42,6 @@ using testing::tiny_tokenizer_options;
 using testing::tiny_transformer;
 using testing::tiny_transformer_options;
 using testing::write_text;
-using Json = nlohmann::json;
 
 std::string little_endian(uint64_t value) {
   std::string bytes;
@@ -160,10 +160,10 @@ TEST_F(TensorFile, FollowsTheSafetensorsFormat) {
   const std::string text = file.substr(8, header_bytes);
   EXPECT_EQ(text.front(), '{');
   EXPECT_EQ((8 + header_bytes) % 8, 0u) << "the data are aligned";
-  const Json header = Json::parse(text);
-  EXPECT_EQ(header["a"], Json::parse(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})"));
-  EXPECT_EQ(header["b"], Json::parse(R"({"dtype":"I64","shape":[1],"data_offsets":[8,16]})"));
-  EXPECT_EQ(header["flag"], Json::parse(R"({"dtype":"BOOL","shape":[3],"data_offsets":[16,19]})"));
+  const Json header = parse_json(text);
+  EXPECT_EQ(header["a"], parse_json(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})"));
+  EXPECT_EQ(header["b"], parse_json(R"({"dtype":"I64","shape":[1],"data_offsets":[8,16]})"));
+  EXPECT_EQ(header["flag"], parse_json(R"({"dtype":"BOOL","shape":[3],"data_offsets":[16,19]})"));
   for (const auto& [key, value] : header["__metadata__"].items())
     EXPECT_TRUE(value.is_string()) << key << ": metadata are a map from text to text";
   EXPECT_EQ(file.substr(8 + header_bytes), std::string("\x00\x00\xc0\x3f\x00\x00\x00\xc0"

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/common/json.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/subprocess.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
@@ -16,7 +17,6 @@
 namespace transmute::testing {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 
 LoadedModel tiny_model() {
@@ -118,15 +118,15 @@ class EmbedProgram : public ::testing::Test {
     return run_program_with(words, input);
   }
 
-  static std::vector<json> lines_of(const Outcome& outcome) {
+  static std::vector<Json> lines_of(const Outcome& outcome) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-    std::vector<json> lines;
+    std::vector<Json> lines;
     std::istringstream stream(outcome.output);
-    for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
+    for (std::string line; std::getline(stream, line);) lines.push_back(parse_json(line));
     return lines;
   }
 
-  static void expect_vector(const json& vector, const torch::Tensor& expected) {
+  static void expect_vector(const Json& vector, const torch::Tensor& expected) {
     ASSERT_EQ(static_cast<int64_t>(vector.size()), expected.numel());
     for (int64_t d = 0; d < expected.numel(); ++d)
       EXPECT_NEAR(vector[static_cast<size_t>(d)].get<double>(), expected[d].item<double>(), 1e-5);

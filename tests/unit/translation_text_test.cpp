@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/common/json.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
@@ -177,13 +178,23 @@ TEST(Output, NBestListsAreMoses) {
 }
 
 TEST(Output, JsonHasEverything) {
-  const auto json = nlohmann::json::parse(format_json(example(), 3));
+  const auto json = parse_json(format_json(example(), 3));
   EXPECT_EQ(json["line"], 3);
   EXPECT_EQ(json["source_tokens"][1], "\u2581b");
   EXPECT_EQ(json["hypotheses"][0]["text"], "x \"y\"");
   EXPECT_EQ(json["hypotheses"][0]["token_scores"][1], -0.25);
   EXPECT_FLOAT_EQ(json["hypotheses"][0]["alignment"][0][1].get<float>(), 0.7F);
   EXPECT_EQ(format_json(example(), 3).find('\n'), format_json(example(), 3).size() - 1);
+}
+
+// A sampled translation of byte pieces need not be text.
+TEST(Output, JsonIsUtf8WhateverTheTokensAre) {
+  Translation translation = example();
+  translation.hypotheses[0].text = "caf\xc3";
+  translation.hypotheses[0].tokens = {"\xff"};
+  const Json json = parse_json(format_json(translation, 0));
+  EXPECT_EQ(json["hypotheses"][0]["text"], "caf\xef\xbf\xbd");
+  EXPECT_EQ(json["hypotheses"][0]["tokens"][0], "\xef\xbf\xbd");
 }
 
 TEST(Output, LoopsAreSeen) {

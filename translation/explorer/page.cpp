@@ -1,6 +1,8 @@
 #include <transmute/translation/explorer/page.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/html.h>
+#include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/positional_encoding.h>
@@ -19,8 +21,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-using nlohmann::json;
 
 /// A sentence and its translation, as the model sees them and as people do.
 struct Encoded {
@@ -126,7 +126,7 @@ void translate(Encoded& sentence, const LoadedModel& model, const ExplorerOption
 }
 
 // For each layer and head the statistics, and the three heads that look most alike: [layer, head, divergence].
-json statistics_of(const std::vector<torch::Tensor>& layers) {
+Json statistics_of(const std::vector<torch::Tensor>& layers) {
   struct Head {
     int64_t layer, head;
     torch::Tensor weights;
@@ -142,7 +142,7 @@ json statistics_of(const std::vector<torch::Tensor>& layers) {
     for (size_t b = a + 1; b < count; ++b)
       divergence[a * count + b] = divergence[b * count + a] = head_divergence(heads[a].weights, heads[b].weights);
 
-  json result = json::array();
+  Json result = Json::array();
   for (size_t a = 0; a < count; ++a) {
     std::vector<size_t> others;
     for (size_t b = 0; b < count; ++b)
@@ -150,11 +150,11 @@ json statistics_of(const std::vector<torch::Tensor>& layers) {
     const size_t listed = std::min<size_t>(3, others.size());
     std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(listed), others.end(),
                       [&](size_t x, size_t y) { return divergence[a * count + x] < divergence[a * count + y]; });
-    json similar = json::array();
+    Json similar = Json::array();
     for (size_t i = 0; i < listed; ++i)
       similar.push_back({heads[others[i]].layer, heads[others[i]].head, divergence[a * count + others[i]]});
     const HeadStatistics statistics = head_statistics(heads[a].weights);
-    if (heads[a].head == 0) result.push_back(json::array());
+    if (heads[a].head == 0) result.push_back(Json::array());
     result.back().push_back({{"entropy", statistics.entropy},
                              {"distance", statistics.distance},
                              {"diagonal", statistics.diagonal},
@@ -163,14 +163,14 @@ json statistics_of(const std::vector<torch::Tensor>& layers) {
   return result;
 }
 
-json sentence_data(const Encoded& sentence, const LoadedModel& model) {
+Json sentence_data(const Encoded& sentence, const LoadedModel& model) {
   const AttentionTrace trace = trace_attention(model.transformer, sentence.source, sentence.target);
   const std::string begin = model.tokenizer.target().piece(special_ids::kBegin);
-  json source = sentence.source_pieces;
+  Json source = sentence.source_pieces;
   source.push_back(model.tokenizer.source().piece(special_ids::kEnd));
-  json target_in = json::array({begin});
+  Json target_in = Json::array({begin});
   for (const auto& piece : sentence.target_pieces) target_in.push_back(piece);
-  json target_out = sentence.target_pieces;
+  Json target_out = sentence.target_pieces;
   target_out.push_back(model.tokenizer.target().piece(special_ids::kEnd));
   return {{"source_text", sentence.source_text},
           {"target_text", sentence.target_text},
@@ -192,13 +192,13 @@ json sentence_data(const Encoded& sentence, const LoadedModel& model) {
 }
 
 // Position vectors scaled to [0, 1]: value = (stored * 2 - 1) * scale.
-json positions_data(const LoadedModel& model, int64_t longest) {
+Json positions_data(const LoadedModel& model, int64_t longest) {
   const TransformerOptions& options = model.transformer->options;
   const bool learned = options.positional_encoding == PositionalEncodingKind::learned;
   constexpr int64_t kShown = 64;
   int64_t rows = std::max(kShown, longest);
   if (learned) rows = std::min(rows, options.max_positions);
-  json all = json::array();
+  Json all = Json::array();
   for (const char* side : {"source", "target"}) {
     if (!learned && !all.empty()) break;  // one table of sinusoids serves both
     const auto module = model.transformer->named_children()[std::string(side) + "_positions"];
@@ -240,14 +240,14 @@ Ids tokens_for_map(const std::vector<Ids>& used, const SubwordModel& vocabulary,
   return chosen;
 }
 
-json embedding_data(const char* name, const torch::Tensor& table, const std::vector<Ids>& used,
+Json embedding_data(const char* name, const torch::Tensor& table, const std::vector<Ids>& used,
                     const SubwordModel& vocabulary, const ExplorerOptions& options) {
   const Ids ids = tokens_for_map(used, vocabulary, options.map_tokens);
   const auto neighbours = nearest_neighbours(table, ids, options.num_neighbours);
   const PrincipalPlane plane = principal_plane(table.to(torch::kCPU).index_select(0, torch::tensor(ids, torch::kLong)));
-  json tokens = json::array();
+  Json tokens = Json::array();
   for (size_t i = 0; i < ids.size(); ++i) {
-    json near = json::array();
+    Json near = Json::array();
     for (const auto& neighbour : neighbours[i])
       near.push_back({vocabulary.piece(neighbour.id), neighbour.cosine, neighbour.id});
     tokens.push_back({{"id", ids[i]},
@@ -259,7 +259,7 @@ json embedding_data(const char* name, const torch::Tensor& table, const std::vec
   return {{"name", name}, {"vocabulary", vocabulary.size()}, {"explained", plane.explained}, {"tokens", tokens}};
 }
 
-json embeddings_data(const LoadedModel& model, const std::vector<Encoded>& sentences, const ExplorerOptions& options) {
+Json embeddings_data(const LoadedModel& model, const std::vector<Encoded>& sentences, const ExplorerOptions& options) {
   std::vector<Ids> sources, targets;
   for (const auto& sentence : sentences) {
     sources.push_back(sentence.source);
@@ -268,9 +268,9 @@ json embeddings_data(const LoadedModel& model, const std::vector<Encoded>& sente
   const auto parameters = model.transformer->named_parameters();
   if (const torch::Tensor* shared = parameters.find("embedding.weight")) {
     sources.insert(sources.end(), targets.begin(), targets.end());
-    return json::array({embedding_data("source and target", *shared, sources, model.tokenizer.source(), options)});
+    return Json::array({embedding_data("source and target", *shared, sources, model.tokenizer.source(), options)});
   }
-  return json::array(
+  return Json::array(
       {embedding_data("source", parameters["source_embedding.weight"], sources, model.tokenizer.source(), options),
        embedding_data("target", parameters["target_embedding.weight"], targets, model.tokenizer.target(), options)});
 }
@@ -286,29 +286,6 @@ std::string filled(const std::string& page, const std::vector<std::pair<std::str
     place = found + mark.size();
   }
   return result.append(page, place, std::string::npos);
-}
-
-std::string html_escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
 }
 
 // JSON says < and & as well in another way, in which they can neither end a script element nor open a comment.
@@ -330,7 +307,7 @@ std::string script_safe(const std::string& text) {
 std::string explorer_data(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
                           const ExplorerOptions& options) {
   std::vector<Encoded> all = encode(model, sentences, options);
-  json list = json::array();
+  Json list = Json::array();
   int64_t longest = 1;
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i].forced) translate(all[i], model, options);
@@ -339,7 +316,7 @@ std::string explorer_data(const LoadedModel& model, const std::vector<ExplorerSe
         {longest, static_cast<int64_t>(all[i].source.size()) + 1, static_cast<int64_t>(all[i].target.size()) + 1});
   }
   const TransformerOptions& network = model.transformer->options;
-  const json data{{"title", options.title},
+  const Json data{{"title", options.title},
                   {"model",
                    {{"encoder_layers", network.num_encoder_layers},
                     {"decoder_layers", network.num_decoder_layers},
@@ -351,7 +328,7 @@ std::string explorer_data(const LoadedModel& model, const std::vector<ExplorerSe
                   {"positions", positions_data(model, longest)},
                   {"embeddings", embeddings_data(model, all, options)}};
   // A title may be a path, which need not be UTF-8.
-  return script_safe(data.dump(-1, ' ', false, json::error_handler_t::replace));
+  return script_safe(json_text(data));
 }
 
 std::string explorer_page(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,

@@ -1,0 +1,26 @@
+#include <transmute/scripts/translator_flags.h>
+
+namespace transmute {
+
+void TranslatorFlags::add_to(CLI::App& app) {
+  app.add_option(
+         "--model", models_,
+         "a model folder, as train makes it, or a file of export_torchscript; several with one tokenizer make an "
+         "ensemble: their probabilities are averaged")
+      ->required();
+  app.add_option("--device", options_.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
+  app.add_option("--precision", precision_,
+                 "of matrix products on the CPU: float32, bfloat16 (half the memory, fast with AVX512-BF16 or AMX) or "
+                 "int8 (a quarter, fast with VNNI or AMX)")
+      ->capture_default_str();
+  app.add_option("--threads", options_.threads, "workers on the CPU; 0: one per core")->capture_default_str();
+}
+
+Translator TranslatorFlags::open() const {
+  TranslatorOptions options = options_;
+  options.precision = inference_precision_from_name(precision_);
+  options.ensemble.assign(models_.begin() + 1, models_.end());
+  return Translator(models_.front(), options);
+}
+
+}  // namespace transmute
