@@ -10,10 +10,10 @@ namespace transmute {
 inline namespace v0 {
 namespace {
 
-using NgramCounts = std::unordered_map<std::string, int64_t>;
+using StringCounts = std::unordered_map<std::string, int64_t>;
 
 // The text's n-grams, one map for each order: of characters, then of words.
-using AllNgrams = std::vector<NgramCounts>;
+using NgramsByOrder = std::vector<StringCounts>;
 
 // Where each character of UTF-8 text begins, and its end.
 std::vector<std::size_t> character_borders(const std::string& text) {
@@ -46,20 +46,20 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-AllNgrams count_ngrams(const std::string& segment, const ChrfOptions& options) {
+NgramsByOrder count_ngrams(const std::string& segment, const ChrfOptions& options) {
   const std::string text = options.lowercase ? to_lower(segment) : segment;
   std::string joined;
   for (const std::string_view word : split_at_space(text)) joined += word;
-  AllNgrams ngrams;
+  NgramsByOrder ngrams;
   const std::vector<std::size_t> borders = character_borders(joined);
   for (std::size_t n = 1; n <= static_cast<std::size_t>(options.char_order); ++n) {
-    NgramCounts& counts = ngrams.emplace_back();
+    StringCounts& counts = ngrams.emplace_back();
     for (std::size_t i = 0; i + n < borders.size(); ++i)
       ++counts[joined.substr(borders[i], borders[i + n] - borders[i])];
   }
   const std::vector<std::string_view> words = options.word_order > 0 ? words_of(text) : std::vector<std::string_view>();
   for (std::size_t n = 1; n <= static_cast<std::size_t>(options.word_order); ++n) {
-    NgramCounts& counts = ngrams.emplace_back();
+    StringCounts& counts = ngrams.emplace_back();
     for (std::size_t i = 0; i + n <= words.size(); ++i) {
       std::string ngram;
       for (std::size_t k = i; k < i + n; ++k) (ngram += words[k]) += ' ';
@@ -69,13 +69,13 @@ AllNgrams count_ngrams(const std::string& segment, const ChrfOptions& options) {
   return ngrams;
 }
 
-int64_t total(const NgramCounts& ngrams) {
+int64_t total(const StringCounts& ngrams) {
   int64_t sum = 0;
   for (const auto& [ngram, count] : ngrams) sum += count;
   return sum;
 }
 
-std::vector<ChrfCounts> compare(const AllNgrams& hypothesis, const AllNgrams& reference) {
+std::vector<ChrfCounts> compare(const NgramsByOrder& hypothesis, const NgramsByOrder& reference) {
   std::vector<ChrfCounts> counts(hypothesis.size());
   for (std::size_t order = 0; order < counts.size(); ++order) {
     counts[order].hypothesis = reference[order].empty() ? 0 : total(hypothesis[order]);
@@ -95,7 +95,7 @@ std::vector<std::vector<ChrfCounts>> chrf_segment_counts(const std::vector<std::
   check_segment_counts(hypotheses, references, "chrF");
   std::vector<std::vector<ChrfCounts>> all;
   for (std::size_t segment = 0; segment < hypotheses.size(); ++segment) {
-    const AllNgrams hypothesis = count_ngrams(hypotheses[segment], options);
+    const NgramsByOrder hypothesis = count_ngrams(hypotheses[segment], options);
     std::vector<ChrfCounts> best;
     double best_score = -1;
     for (const auto& reference_set : references) {

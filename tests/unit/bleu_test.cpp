@@ -4,43 +4,17 @@
 #include <string>
 #include <vector>
 
+#include <transmute/tests/support/metric_sentences.h>
 #include <transmute/translation/bleu.h>
 
 namespace transmute {
 namespace {
 
-// Sentences made for this test so that each visits a corner: numbers with commas and points, hyphens beside
-// digits and letters, entities, a final sigma, spaces outside ASCII, an empty line, text tokenised already.
-const std::vector<std::string> kHypotheses = {
-    "The train leaves at 9:45, doesn't it?",
-    "He paid 1,250.50 euros for it.",
-    "A well-known rule (see page 3-4) applies.",
-    "Tom &amp; Anna said: &quot;No!&quot;",
-    "ΟΔΟΣ 5 is closed today .",
-    "Straße\u00a0zwei,\u3000bitte.",
-    "",
-    "The old bridge was built in 1887 .",
-};
-const std::vector<std::string> kFirstReference = {
-    "The train leaves at 9:45, does it not?",
-    "He paid 1,250.50 euros for this.",
-    "A well known rule (see pages 3-4) applies.",
-    "Tom & Anna said: \"No!\"",
-    "οδος 5 is closed today.",
-    "STRASSE zwei, bitte.",
-    "This line has no translation.",
-    "The old bridge was built in 1887.",
-};
-const std::vector<std::string> kSecondReference = {
-    "At 9:45 the train leaves, doesn't it?",
-    "He has paid 1250.50 euros for it.",
-    "A famous rule applies (page 3-4).",
-    "Tom and Anna: \"No!\"",
-    "Οδός 5 is closed.",
-    "Straße zwei bitte!",
-    "No translation here.",
-    "They built the old bridge in 1887.",
-};
+using testing::kMetricTolerance;
+using testing::metric_hypotheses;
+using testing::metric_references;
+
+constexpr std::size_t kWithoutChinese = testing::kMetricSentences - 1;
 
 // What sacreBLEU 2.6.0 returned (all digits of the score) and printed for the sentences above.
 struct Recorded {
@@ -94,20 +68,12 @@ const Recorded kRecorded[] = {
      "nrefs:2|case:lc|eff:no|tok:none|smooth:exp"},
 };
 
-std::vector<std::vector<std::string>> first_references(std::size_t count) {
-  std::vector<std::vector<std::string>> references = {kFirstReference, kSecondReference};
-  references.resize(count);
-  return references;
-}
-
-// The numbers are the same formulas on the same counts; only the last bits of exp and log may differ.
-constexpr double kTolerance = 1e-9;
-
 TEST(Bleu, EqualsSacreBleuOnRecordedSegments) {
   for (const Recorded& recorded : kRecorded) {
     SCOPED_TRACE(recorded.signature);
-    const BleuScore score = corpus_bleu(kHypotheses, first_references(recorded.num_references), recorded.options);
-    EXPECT_NEAR(score.score, recorded.score, kTolerance);
+    const BleuScore score = corpus_bleu(metric_hypotheses(kWithoutChinese),
+                                        metric_references(recorded.num_references, kWithoutChinese), recorded.options);
+    EXPECT_NEAR(score.score, recorded.score, kMetricTolerance);
     EXPECT_EQ(format_bleu(score), recorded.line);
   }
 }
@@ -129,13 +95,13 @@ TEST(Bleu, SignatureStandsBetweenNameAndScoreWhenGiven) {
 TEST(Bleu, OrdersWithoutMatchCountAsHalvedMatches) {
   // 3 of 5 words match and no longer n-gram does: 1/2 of 4, 1/4 of 3 and 1/8 of 2.
   const BleuScore score = corpus_bleu({"a b c d e"}, {{"a x c y e"}});
-  EXPECT_NEAR(score.score, 100 * std::pow(3.0 / 5 * (0.5 / 4) * (0.25 / 3) * (0.125 / 2), 0.25), kTolerance);
+  EXPECT_NEAR(score.score, 100 * std::pow(3.0 / 5 * (0.5 / 4) * (0.25 / 3) * (0.125 / 2), 0.25), kMetricTolerance);
 }
 
 TEST(Bleu, ShortHypothesesPayTheBrevityPenalty) {
   const BleuScore score = corpus_bleu({"a b c d"}, {{"a b c d e f g h"}});
-  EXPECT_NEAR(score.brevity_penalty, std::exp(1.0 - 8.0 / 4.0), kTolerance);
-  EXPECT_NEAR(score.score, 100 * score.brevity_penalty, kTolerance);
+  EXPECT_NEAR(score.brevity_penalty, std::exp(1.0 - 8.0 / 4.0), kMetricTolerance);
+  EXPECT_NEAR(score.score, 100 * score.brevity_penalty, kMetricTolerance);
 }
 
 TEST(Bleu, RepeatedWordsMatchAsOftenAsOneReferenceHasThem) {

@@ -19,6 +19,7 @@
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/token_lists.h>
 #include <transmute/training/batch_stream.h>
 #include <transmute/training/corpus_cache.h>
 
@@ -28,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::ids_at;
 using ::testing::IsEmpty;
 using testing::message_of;
 using testing::names_in;
@@ -41,10 +43,6 @@ using testing::write_text;
 using Pair = std::pair<Ids, Ids>;
 
 constexpr uint64_t kKey = 77;
-
-Ids ids_at(const TokenLists& lists, size_t i) {
-  return Ids(lists.data(i), lists.data(i) + lists.length(i));
-}
 
 Pair pair_at(const ParallelText& text, size_t i) {
   return {ids_at(text.source, i), ids_at(text.target, i)};

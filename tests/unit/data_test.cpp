@@ -19,6 +19,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/tests/support/token_lists.h>
 #include <transmute/training/batcher.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/parallel_text.h>
@@ -30,6 +31,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::ids_at;
 using ::testing::IsEmpty;
 using testing::message_of;
 using testing::names_in;
@@ -51,10 +53,6 @@ std::string lines(const std::vector<std::string>& list) {
   std::string text;
   for (const auto& line : list) text += line + "\n";
   return text;
-}
-
-Ids ids_at(const TokenLists& lists, size_t i) {
-  return Ids(lists.data(i), lists.data(i) + lists.length(i));
 }
 
 class ParallelTextFiles : public ::testing::Test {

@@ -427,9 +427,18 @@ class Browser : public ::testing::Test {
     return outcome.output;
   }
 
+  // `act` is JavaScript to run in the page; what it publishes is the text of #result.
   std::string shown(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
                     const std::string& address, const std::string& act = "", const std::string& window = "1200,900") {
-    const auto html = run(explorer_page(model, sentences), address, act, window);
+    const std::string publish = R"(
+      const publish = (text) => {
+        const result = document.createElement('p');
+        result.id = 'result';
+        result.textContent = text;
+        document.body.append(result);
+      };
+    )";
+    const auto html = run(explorer_page(model, sentences), address, publish + act, window);
     EXPECT_TRUE(html.has_value()) << errors_;
     EXPECT_EQ(text_between(html.value_or(""), " data-fault=\"", "\""), "(no  data-fault=\")") << "a script failed";
     return html.value_or("");
@@ -550,10 +559,7 @@ TEST_F(Browser, ObeysTheKeyboardAndTheTokens) {
     said.push(document.getElementById('cell').textContent.split(':')[0]);
     document.getElementById('tab-positions').click();
     said.push(String(document.getElementById('attention').hidden), location.hash);
-    const result = document.createElement('p');
-    result.id = 'result';
-    result.textContent = said.join('|');
-    document.body.append(result);
+    publish(said.join('|'));
   )";
   const LoadedModel model = tiny_model();
   const std::string html = shown(model, kTwo, "", act);
@@ -581,10 +587,7 @@ TEST_F(Browser, PointingAtAKeyShowsWhoLooksAtItUntilThePointerLeaves) {
     read();
     keys.dispatchEvent(new PointerEvent('pointerleave', {pointerType: 'mouse'}));
     read();
-    const result = document.createElement('p');
-    result.id = 'result';
-    result.textContent = said.join('|');
-    document.body.append(result);
+    publish(said.join('|'));
   )";
   const LoadedModel model = tiny_model();
   const std::string html = shown(model, kTwo, "kind=encoder&layer=1&heads=1", act);
@@ -604,9 +607,7 @@ TEST_F(Browser, NoViewIsWiderThanANarrowWindow) {
   for (const char* view : {"attention", "statistics", "positions", "embeddings"})
     act += "update({view: '" + std::string(view) +
            "'}); said.push(document.documentElement.scrollWidth - document.documentElement.clientWidth);";
-  act +=
-      "const result = document.createElement('p'); result.id = 'result';"
-      "result.textContent = said.join(' '); document.body.append(result);";
+  act += "publish(said.join(' '));";
   const std::string html = shown(tiny_model(), kTwo, "kind=cross", act, "500,800");
   EXPECT_EQ(text_between(html, "id=\"result\">", "</p>"), "0 0 0 0");
 }
@@ -623,8 +624,7 @@ TEST_F(Browser, AnAddressOfWhatIsNotThereShowsWhatIs) {
   const std::string html =
       shown(tiny_model(), kTwo,
             "sentence=99&layer=-3&heads=7,x&kind=other&token=q999&cell=0,5&view=nothing&piece=none&theme=x&sort=y",
-            "const said = document.createElement('p'); said.id = 'result'; update({});"
-            "said.textContent = location.hash; document.body.append(said);");
+            "update({}); publish(location.hash);");
   EXPECT_EQ(text_between(html, "id=\"result\">", "</p>"),
             "#view=attention&amp;sentence=2&amp;kind=encoder&amp;layer=1&amp;heads=");
   EXPECT_EQ(text_between(html, "id=\"source-text\">", "</span>"), kTwo[1].source);

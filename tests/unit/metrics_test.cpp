@@ -2,6 +2,7 @@
 // bootstrap resampling.
 
 #include <gtest/gtest.h>
+#include <transmute/tests/support/metric_sentences.h>
 #include <transmute/translation/bleu.h>
 #include <transmute/translation/bootstrap.h>
 #include <transmute/translation/chrf.h>
@@ -15,48 +16,9 @@
 namespace transmute {
 namespace {
 
-// The numbers are the same formulas on the same counts; only the last bits of exp and log may differ.
-constexpr double kTolerance = 1e-9;
-
-const std::vector<std::string> kHypotheses = {
-    "The train leaves at 9:45, doesn't it?",
-    "He paid 1,250.50 euros for it.",
-    "A well-known rule (see page 3-4) applies.",
-    "Tom &amp; Anna said: &quot;No!&quot;",
-    "ΟΔΟΣ 5 is closed today .",
-    "Straße\u00a0zwei,\u3000bitte.",
-    "",
-    "The old bridge was built in 1887 .",
-    "他在2008年买了 NBA 的门票，花了$30！",
-};
-const std::vector<std::vector<std::string>> kReferences = {
-    {
-        "The train leaves at 9:45, does it not?",
-        "He paid 1,250.50 euros for this.",
-        "A well known rule (see pages 3-4) applies.",
-        "Tom & Anna said: \"No!\"",
-        "οδος 5 is closed today.",
-        "STRASSE zwei, bitte.",
-        "This line has no translation.",
-        "The old bridge was built in 1887.",
-        "他在2008年购买了NBA门票，花费30美元！",
-    },
-    {
-        "At 9:45 the train leaves, doesn't it?",
-        "He has paid 1250.50 euros for it.",
-        "A famous rule applies (page 3-4).",
-        "Tom and Anna: \"No!\"",
-        "Οδός 5 is closed.",
-        "Straße zwei bitte!",
-        "No translation here.",
-        "They built the old bridge in 1887.",
-        "2008年他花30美元买了NBA票。",
-    },
-};
-
-std::vector<std::vector<std::string>> references(std::size_t count) {
-  return {kReferences.begin(), kReferences.begin() + static_cast<std::ptrdiff_t>(count)};
-}
+using testing::kMetricTolerance;
+using testing::metric_hypotheses;
+using testing::metric_references;
 
 TEST(BleuTokenizers, ScoreAsSacreBleuDoes) {
   struct Recorded {
@@ -110,8 +72,8 @@ TEST(BleuTokenizers, ScoreAsSacreBleuDoes) {
     BleuOptions options;
     options.tokenizer = r.tokenizer;
     options.letter_case = r.letter_case;
-    const BleuScore score = corpus_bleu(kHypotheses, references(r.num_references), options);
-    EXPECT_NEAR(score.score, r.score, kTolerance);
+    const BleuScore score = corpus_bleu(metric_hypotheses(), metric_references(r.num_references), options);
+    EXPECT_NEAR(score.score, r.score, kMetricTolerance);
     EXPECT_EQ(format_bleu(score), r.line);
     EXPECT_EQ(bleu_signature(options, r.num_references), std::string(r.signature) + "|version:transmute-1");
   }
@@ -146,16 +108,19 @@ TEST(BleuSmoothing, ScoresAsSacreBleuDoes) {
       {"exp", std::nullopt, true, 65.94685818903551, 55.03212081491043,
        "nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp"},
   };
-  const std::vector<std::string> corpus = {kHypotheses[0], kHypotheses[1], kHypotheses[5]};
-  const std::vector<std::vector<std::string>> reference = {{kReferences[0][0], kReferences[0][1], kReferences[0][5]}};
+  const auto some = [](const std::vector<std::string>& all) {
+    return std::vector<std::string>{all[0], all[1], all[5]};
+  };
+  const std::vector<std::string> corpus = some(metric_hypotheses());
+  const std::vector<std::vector<std::string>> reference = {some(metric_references(1)[0])};
   for (const Recorded& r : recorded) {
     SCOPED_TRACE(r.signature);
     BleuOptions options;
     options.smoothing = bleu_smoothing_from_name(r.smoothing);
     options.smoothing_value = r.value;
     options.effective_order = r.effective_order;
-    EXPECT_NEAR(corpus_bleu(corpus, reference, options).score, r.corpus, kTolerance);
-    EXPECT_NEAR(corpus_bleu({"a b c"}, {{"a b d"}}, options).score, r.short_sentence, kTolerance);
+    EXPECT_NEAR(corpus_bleu(corpus, reference, options).score, r.corpus, kMetricTolerance);
+    EXPECT_NEAR(corpus_bleu({"a b c"}, {{"a b d"}}, options).score, r.short_sentence, kMetricTolerance);
     EXPECT_EQ(bleu_signature(options, 1), std::string(r.signature) + "|version:transmute-1");
   }
   EXPECT_THROW(bleu_smoothing_from_name("laplace"), std::invalid_argument);
@@ -184,7 +149,8 @@ TEST(Chrf, EqualsSacreBleu) {
     ChrfOptions options;
     options.word_order = r.word_order;
     options.lowercase = r.lowercase;
-    EXPECT_NEAR(corpus_chrf(kHypotheses, references(r.num_references), options), r.score, kTolerance);
+    EXPECT_NEAR(corpus_chrf(metric_hypotheses(), metric_references(r.num_references), options), r.score,
+                kMetricTolerance);
     EXPECT_EQ(chrf_signature(options, r.num_references), std::string(r.signature) + "|version:transmute-1");
   }
 }
@@ -197,7 +163,7 @@ TEST(Chrf, NamesItself) {
 }
 
 TEST(Chrf, OfTheReferenceIsAHundredAndOfNothingZero) {
-  EXPECT_DOUBLE_EQ(corpus_chrf(kReferences[0], references(1)), 100);
+  EXPECT_DOUBLE_EQ(corpus_chrf(metric_references(1)[0], metric_references(1)), 100);
   EXPECT_DOUBLE_EQ(corpus_chrf({"xyz"}, {{"abc"}}), 0);
   EXPECT_DOUBLE_EQ(corpus_chrf({""}, {{"abc"}}), 0);
   EXPECT_THROW(corpus_chrf({"a", "b"}, {{"a"}}), std::invalid_argument);

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <transmute/training/parallel_text.h>
+
+namespace transmute::testing {
+
+inline Ids ids_at(const TokenLists& lists, size_t i) {
+  return Ids(lists.data(i), lists.data(i) + lists.length(i));
+}
+
+}  // namespace transmute::testing
