@@ -19,7 +19,10 @@ mark_as_advanced(SENTENCEPIECE_INCLUDE_DIR SENTENCEPIECE_LIBRARY SENTENCEPIECE_T
 # Debian's LibTorch loads libprotobuf 3.21. In one program each takes some of the other's functions, and it crashes
 # before main or at the first model. So the program links a copy, made here, in which the C++ namespace google is
 # called hNogle. The names keep their length and their hash in the symbol table (33 'g' + 'o' = 33 'h' + 'N'), so
-# nothing else in the file changes. <result> becomes an imported target, or <library> itself where no copy is needed.
+# nothing else in the file changes.
+# Every SentencePiece has an object FLAGS_minloglevel, and LibTorch 2.x without glog an int of that name: where the
+# int's place is taken for the object's, the object overwrites what lies behind it. The copy's is FLAGS_minmNglevel.
+# <result> becomes an imported target, or <library> itself where no copy is needed.
 function(transmute_private_copy library result)
   set(${result} "${library}" PARENT_SCOPE)
   if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT library MATCHES "\\.so")
@@ -28,7 +31,15 @@ function(transmute_private_copy library result)
   file(REAL_PATH "${library}" original)
   file(STRINGS "${original}" carries_protobuf REGEX "6google8protobuf" LIMIT_COUNT 1)
   file(STRINGS "${original}" links_protobuf REGEX "^libprotobuf" LIMIT_COUNT 1)
-  if(NOT carries_protobuf OR links_protobuf)
+  file(STRINGS "${original}" carries_flag REGEX "FLAGS_minloglevel" LIMIT_COUNT 1)
+  set(changes "")
+  if(carries_protobuf AND NOT links_protobuf)
+    list(APPEND changes -e "s/6google8protobuf/6hNogle8protobuf/g")
+  endif()
+  if(carries_flag)
+    list(APPEND changes -e "s/FLAGS_minloglevel/FLAGS_minmNglevel/g")
+  endif()
+  if(NOT changes)
     return()
   endif()
 
@@ -37,10 +48,10 @@ function(transmute_private_copy library result)
   string(REPLACE libsentencepiece libtransmute_spm soname "${soname}")
   set(folder "${CMAKE_BINARY_DIR}/third_party")
   set(copy "${folder}/${soname}")
-  if("${original}" IS_NEWER_THAN "${copy}")
+  if("${original}" IS_NEWER_THAN "${copy}" OR "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" IS_NEWER_THAN "${copy}")
     file(MAKE_DIRECTORY "${folder}")
     execute_process(
-      COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C sed -e "s/6google8protobuf/6hNogle8protobuf/g"
+      COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C sed ${changes}
         -e "s/libsentencepiece[.]so/libtransmute_spm.so/g"
         -e "s/libsentencepiece_train[.]so/libtransmute_spm_train.so/g"
       INPUT_FILE "${original}" OUTPUT_FILE "${copy}" RESULT_VARIABLE status)
@@ -73,7 +84,7 @@ if(SENTENCEPIECE_INCLUDE_DIR AND SENTENCEPIECE_LIBRARY AND SENTENCEPIECE_TRAIN_L
   transmute_private_copy("${SENTENCEPIECE_TRAIN_LIBRARY}" _transmute_trainer)
   set(_transmute_from system)
   if(TARGET "${_transmute_processor}")
-    set(_transmute_from "system (a private copy: it carries its own Protocol Buffers)")
+    set(_transmute_from "system (a private copy, some of whose names LibTorch has too)")
   endif()
   transmute_provide(sentencepiece VERSION "${_transmute_version}" FROM "${_transmute_from}"
     TARGETS "${_transmute_trainer}" "${_transmute_processor}")
