@@ -15,7 +15,11 @@ function(transmute_common_settings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -fno-math-errno -fno-trapping-math
     # GCC 12 sees ghosts in LibTorch's optional tensors.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TRANSMUTE_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 4)
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources files)
+  if(files GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${TRANSMUTE_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 4)
+  endif()
   if(TRANSMUTE_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${TRANSMUTE_SANITIZE} -fno-omit-frame-pointer)
     if(TRANSMUTE_SANITIZE MATCHES undefined) # vptr wants type information that LibTorch keeps to itself
@@ -54,8 +58,10 @@ function(transmute_executable name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
   transmute_common_settings(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  # What takes time at run time is in the libraries; here it is compiling.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  # What takes time at run time is in the libraries; here it is compiling. A shared precompiled header has its level of
+  # optimisation with it: GCC 12 keeps that one, GCC 14 refuses to mix them.
+  set(own_level "$<NOT:$<BOOL:$<TARGET_PROPERTY:${name},TRANSMUTE_SHARES_TORCH>>>")
+  target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,${own_level}>:-O1>)
 endfunction()
 
 # Parsing LibTorch's headers costs ten seconds a file: targets that include them share one precompiled copy.
@@ -64,6 +70,7 @@ function(transmute_precompile_torch target)
     target_precompile_headers(transmute_model PRIVATE <transmute/model/libtorch.h>)
   else()
     target_precompile_headers(${target} REUSE_FROM transmute_model)
+    set_target_properties(${target} PROPERTIES TRANSMUTE_SHARES_TORCH ON)
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "EXECUTABLE") # the copy was made with -fPIC, which an executable's -fPIE would not fit
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
