@@ -139,6 +139,16 @@ AttentionResult MultiHeadAttentionImpl::attend(const torch::Tensor& query_input,
   return {output(joined), heads.weights};
 }
 
+torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_input, const torch::Tensor& memory,
+                                                  const torch::Tensor& mask, int64_t head) {
+  TORCH_CHECK_VALUE(head >= 0 && head < options.num_heads, "the attention has ", options.num_heads, " heads, not a ",
+                    head + 1, "th");
+  torch::Tensor scores = pooling->score(split_heads(query(query_input)), split_heads(key(memory))).select(1, head);
+  if (scores.scalar_type() != torch::kDouble) scores = scores.to(torch::kFloat);
+  if (mask.defined()) scores = scores.masked_fill(mask.select(1, 0).logical_not(), -1e30);
+  return torch::log_softmax(scores, -1);
+}
+
 bool MultiHeadAttentionImpl::fuses(const torch::Tensor& query_input, const torch::Tensor& mask) const {
   const bool dot_product = options.score_function == ScoreFunction::scaled_dot_product ||
                            options.score_function == ScoreFunction::dot_product;

@@ -102,6 +102,11 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
   AttentionResult attend(const torch::Tensor& query, const KeyValue& memory, const torch::Tensor& mask = {},
                          ReturnWeights return_weights = ReturnWeights::no);
 
+  /// The logarithm of one head's weights [B,T,S], float32 at least, for losses on them: `forward` need not have
+  /// computed them.
+  torch::Tensor log_weights(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
+                            int64_t head);
+
   const MultiHeadAttentionOptions options;
   torch::nn::Linear query{nullptr}, key{nullptr}, value{nullptr}, output{nullptr};
   AttentionPooling pooling{nullptr};

@@ -41,7 +41,7 @@ DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options)
 
 DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& memory,
                                                    const torch::Tensor& self_mask, const torch::Tensor& memory_mask,
-                                                   ReturnWeights return_weights) {
+                                                   ReturnWeights return_weights, const GuidedAttention* guided) {
   Result result;
   const torch::Tensor past = self_attention_norm(x, [&](const torch::Tensor& input) {
     AttentionResult attended = self_attention(input, input, self_mask, return_weights);
@@ -51,6 +51,9 @@ DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const
   const torch::Tensor informed = cross_attention_norm(past, [&](const torch::Tensor& input) {
     AttentionResult attended = cross_attention(input, memory, memory_mask, return_weights);
     result.cross_weights = attended.weights;
+    if (guided != nullptr)
+      result.guidance =
+          -(guided->wanted * cross_attention->log_weights(input, memory, memory_mask, guided->head)).sum();
     return attended.output;
   });
   result.output =
@@ -88,11 +91,18 @@ DecoderImpl::DecoderImpl(const TransformerOptions& options) {
 }
 
 DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& memory,
-                                   const torch::Tensor& memory_mask, ReturnWeights return_weights) {
+                                   const torch::Tensor& memory_mask, ReturnWeights return_weights,
+                                   const GuidedAttention* guided) {
+  const auto layers = static_cast<int64_t>(layers_.size());
+  TORCH_CHECK_VALUE(guided == nullptr || (guided->layer >= 0 && guided->layer < layers), "the decoder has ", layers,
+                    " layers, not a ", guided->layer + 1, "th");
   const torch::Tensor self_mask = causal_mask(x.size(1), x.device());
-  DecoderOutput result{x, {}, {}};
-  for (auto& layer : layers_) {
-    DecoderLayerImpl::Result layer_result = layer(result.states, memory, self_mask, memory_mask, return_weights);
+  DecoderOutput result{x, {}, {}, {}};
+  for (int64_t i = 0; i < layers; ++i) {
+    const bool is_guided = guided != nullptr && guided->layer == i;
+    DecoderLayerImpl::Result layer_result = layers_[static_cast<size_t>(i)](
+        result.states, memory, self_mask, memory_mask, return_weights, is_guided ? guided : nullptr);
+    if (is_guided) result.guidance = layer_result.guidance;
     result.states = layer_result.output;
     if (return_weights == ReturnWeights::no) continue;
     result.self_weights.push_back(layer_result.self_weights);

@@ -11,10 +11,19 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Where one head of the attention to the encoder's output should look (Garg et al., "Jointly Learning to Align and
+/// Translate with Transformer Models", 2019).
+struct GuidedAttention {
+  torch::Tensor wanted;  ///< [B,T,S]: rows sum to 1, or to 0 where nothing is wanted
+  int64_t layer = 0;     ///< from 0
+  int64_t head = 0;      ///< from 0
+};
+
 struct DecoderOutput {
   torch::Tensor states;                      ///< [B,T,D]
   std::vector<torch::Tensor> self_weights;   ///< each layer's, [B,H,T,T], where asked for
   std::vector<torch::Tensor> cross_weights;  ///< each layer's, [B,H,T,S], where asked for
+  torch::Tensor guidance;  ///< the guided head's cross-entropy, summed over the rows; where there is one
 };
 
 /// What decoding remembers of one layer. `self`: keys and values of the tokens so far, one row per hypothesis
@@ -51,11 +60,12 @@ class DecoderLayerImpl : public torch::nn::Module {
 
   struct Result {
     torch::Tensor output;  // [B,T,D]
-    torch::Tensor self_weights, cross_weights;
+    torch::Tensor self_weights, cross_weights, guidance;
   };
-  /// x: [B,T,D], memory: [B,S,D], self_mask: [1,1,T,T], memory_mask: [B,1,1,S].
+  /// x: [B,T,D], memory: [B,S,D], self_mask: [1,1,T,T], memory_mask: [B,1,1,S]. `guided`: of this layer, or null.
   Result forward(const torch::Tensor& x, const torch::Tensor& memory, const torch::Tensor& self_mask,
-                 const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no);
+                 const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no,
+                 const GuidedAttention* guided = nullptr);
 
   struct StepResult {
     torch::Tensor output;  // [B,N,D]
@@ -80,7 +90,7 @@ class DecoderImpl : public torch::nn::Module {
   /// All positions at once, each seeing only those before it. x: [B,T,D], memory: [B,S,D], memory_mask:
   /// [B,1,1,S].
   DecoderOutput forward(const torch::Tensor& x, const torch::Tensor& memory, const torch::Tensor& memory_mask,
-                        ReturnWeights return_weights = ReturnWeights::no);
+                        ReturnWeights return_weights = ReturnWeights::no, const GuidedAttention* guided = nullptr);
 
   /// A cache with no token decoded yet: projects the memory once for each layer.
   DecoderCache start(const torch::Tensor& memory, const torch::Tensor& memory_mask);

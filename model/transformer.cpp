@@ -71,22 +71,24 @@ EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights
 }
 
 DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const EncodedSource& source,
-                                      ReturnWeights return_weights) {
+                                      ReturnWeights return_weights, const GuidedAttention* guided) {
   check_ids(target_in, "target_in");
   // Padding stands at the right end of a row, where the causal mask hides it from every real position.
   const torch::Tensor positions = target_positions_(0, target_in.size(1));
-  return decoder(embed(target_embedding_, target_in, positions), source.memory, source.mask, return_weights);
+  return decoder(embed(target_embedding_, target_in, positions), source.memory, source.mask, return_weights, guided);
 }
 
 torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
   return torch::nn::functional::linear(states, output_weight());
 }
 
-torch::Tensor TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,
-                                    const torch::Tensor& target_out, const LossOptions& loss_options) {
-  const torch::Tensor states = decode(target_in, encode(source)).states;  // [B,T,D]
-  return kernels::projected_cross_entropy(states.flatten(0, 1), output_weight(), target_out.flatten(),
-                                          {loss_options.label_smoothing, options.padding_id, loss_options.factor});
+TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,
+                                   const torch::Tensor& target_out, const LossOptions& loss_options,
+                                   const GuidedAttention* guided) {
+  const DecoderOutput decoded = decode(target_in, encode(source), ReturnWeights::no, guided);
+  return {kernels::projected_cross_entropy(decoded.states.flatten(0, 1), output_weight(), target_out.flatten(),
+                                           {loss_options.label_smoothing, options.padding_id, loss_options.factor}),
+          guided == nullptr ? torch::Tensor() : decoded.guidance * loss_options.factor};
 }
 
 torch::Tensor TransformerImpl::forward(const torch::Tensor& source, const torch::Tensor& target_in) {

@@ -19,6 +19,12 @@ struct EncodedSource {
   std::vector<torch::Tensor> self_weights;  ///< each layer's, [B,H,S,S], where asked for
 };
 
+/// What training makes smaller.
+struct TrainingLoss {
+  torch::Tensor tokens;    ///< of section 5.4
+  torch::Tensor guidance;  ///< DecoderOutput::guidance times the factor; undefined where nothing is guided
+};
+
 struct LossOptions {
   double label_smoothing = 0;
   double factor = 1;  ///< of the sum over the tokens, padding left out
@@ -46,15 +52,15 @@ class TransformerImpl : public torch::nn::Module {
 
   /// target_in: [B,T] ids. The states are the decoder's, before `project`.
   DecoderOutput decode(const torch::Tensor& target_in, const EncodedSource& source,
-                       ReturnWeights return_weights = ReturnWeights::no);
+                       ReturnWeights return_weights = ReturnWeights::no, const GuidedAttention* guided = nullptr);
 
   /// states: [...,D]; result: logits [...,V] (section 3.4).
   torch::Tensor project(const torch::Tensor& states);
 
   /// The loss of teacher forcing on the tokens that should come out, target_out [B,T] (section 5.4), without logits
   /// [B,T,V] as a whole where kernels::projected_cross_entropy can do without.
-  torch::Tensor loss(const torch::Tensor& source, const torch::Tensor& target_in, const torch::Tensor& target_out,
-                     const LossOptions& options);
+  TrainingLoss loss(const torch::Tensor& source, const torch::Tensor& target_in, const torch::Tensor& target_out,
+                    const LossOptions& options, const GuidedAttention* guided = nullptr);
 
   /// Incremental decoding: a fresh cache, then one `step` per token. ids: [B,N], the token that each of the N
   /// hypotheses of each sentence ended with; the first is special id "begin".

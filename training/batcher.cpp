@@ -24,6 +24,26 @@ torch::Tensor padding(size_t rows, size_t columns) {
   return torch::full({static_cast<int64_t>(rows), static_cast<int64_t>(columns)}, special_ids::kPad, torch::kLong);
 }
 
+// [B,T,S]: each target position's links share 1 among them.
+torch::Tensor alignment_of(const ParallelText& text, const std::vector<size_t>& pairs, int64_t target_columns,
+                           int64_t source_columns) {
+  torch::Tensor alignment = torch::zeros({static_cast<int64_t>(pairs.size()), target_columns, source_columns});
+  float* sentence = alignment.data_ptr<float>();
+  for (const size_t pair : pairs) {
+    const int32_t* links = text.links.data(pair);
+    const size_t numbers = text.links.length(pair);
+    for (size_t begin = 0; begin < numbers;) {  // in order of the target positions
+      size_t end = begin;
+      while (end < numbers && links[end] == links[begin]) end += 2;
+      const float share = 2.0F / static_cast<float>(end - begin);
+      for (size_t i = begin; i < end; i += 2) sentence[links[i] * source_columns + links[i + 1]] = share;
+      begin = end;
+    }
+    sentence += target_columns * source_columns;
+  }
+  return alignment;
+}
+
 }  // namespace
 
 uint64_t epoch_key(EpochDraw draw, uint64_t seed, int64_t epoch, int64_t window) {
@@ -108,6 +128,8 @@ Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs) {
     target_in += target_columns;
     target_out += target_columns;
   }
+  if (text.links.size() == text.size())
+    batch.alignment = alignment_of(text, pairs, batch.target_out.size(1), batch.source.size(1));
   return batch;
 }
 

@@ -11,9 +11,12 @@ inline namespace v0 {
 
 /// A piece of training work. Rows are sentence pairs, filled up with padding.
 struct Batch {
-  torch::Tensor source;       ///< [B,S] tokens, end
-  torch::Tensor target_in;    ///< [B,T] begin, tokens
-  torch::Tensor target_out;   ///< [B,T] tokens, end
+  torch::Tensor source;      ///< [B,S] tokens, end
+  torch::Tensor target_in;   ///< [B,T] begin, tokens
+  torch::Tensor target_out;  ///< [B,T] tokens, end
+  /// [B,T,S], undefined without ParallelText::links: where target_out's tokens belong, rows that sum to 1, or to 0
+  /// where nothing is said.
+  torch::Tensor alignment;
   int64_t source_tokens = 0;  ///< without padding, ends included
   int64_t target_tokens = 0;
 };

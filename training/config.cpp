@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace transmute {
@@ -49,6 +50,29 @@ void check_weights(const DataOptions& data) {
   if (sum == 0) throw std::invalid_argument("data.train_weights are all 0; one at least must be more");
 }
 
+void check_guidance(const TrainingConfig& config) {
+  const DataOptions& data = config.data;
+  if (config.training.guided_alignment == 0) return;
+  if (data.train_alignments.size() != data.train_source.size())
+    throw std::invalid_argument(
+        fmt::format("training.guided_alignment needs data.train_alignments, which has {} files for {} pairs of files; "
+                    "give one for each, \"\" for a pair without",
+                    data.train_alignments.size(), data.train_source.size()));
+  if (std::all_of(data.train_alignments.begin(), data.train_alignments.end(), [](auto& path) { return path.empty(); }))
+    throw std::invalid_argument("training.guided_alignment needs data.train_alignments, which names no file");
+  if (data.source_sampling > 0 || data.target_sampling > 0)
+    throw std::invalid_argument(
+        "training.guided_alignment does not go with data.source_sampling or data.target_sampling: the alignment is "
+        "that of one segmentation");
+  const TransformerOptions& model = config.model.model;
+  if (config.training.guided_layer > model.num_decoder_layers)
+    throw std::invalid_argument(fmt::format("training.guided_layer is {}, but the decoder has {} layers",
+                                            config.training.guided_layer, model.num_decoder_layers));
+  if (config.training.guided_head > model.num_heads)
+    throw std::invalid_argument(fmt::format("training.guided_head is {}, but the attention has {} heads",
+                                            config.training.guided_head, model.num_heads));
+}
+
 // What a resumed run may not change: the network, and where in the text the checkpoint stands.
 bool is_fixed_for_a_run(const std::string& key) {
   if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
@@ -89,6 +113,9 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("train_target", &data.train_target, "their translations, file by file and line by line");
   schema.add("train_weights", &data.train_weights,
              "of each pair of files: how many times an epoch goes through it, fractions by chance; empty: once");
+  schema.add("train_alignments", &data.train_alignments,
+             "word alignments of each pair of files (lines such as 0-0 1-2), for training.guided_alignment; \"\" for a "
+             "pair without one");
   schema.add("valid_source", &data.valid_source, "source files for validation; empty: none");
   schema.add("valid_target", &data.valid_target, "their translations");
   schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out, and counted",
@@ -133,6 +160,11 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("clip_norm", &training.clip_norm, "largest L2 norm of the gradient; 0: no clipping", kNotNegative);
   schema.add("label_smoothing", &training.label_smoothing,
              "probability that is spread evenly over the whole vocabulary", Bounds<double>{0.0, 0.99});
+  schema.add("guided_alignment", &training.guided_alignment,
+             "weight of a loss that makes an attention head follow data.train_alignments; 0: none", kNotNegative);
+  schema.add("guided_layer", &training.guided_layer, "that head's layer in the decoder, from 1; 0: the last but one",
+             kAtLeastZero);
+  schema.add("guided_head", &training.guided_head, "its number, from 1", kAtLeastOne);
   schema.add("ema_decay", &training.ema_decay,
              "of an exponential moving average of the weights, which is validated and finished instead; 0: none",
              Bounds<double>{0.0, 0.999999999});
@@ -168,6 +200,7 @@ void TrainingConfig::check() const {
         "data.train_source is empty; name the files to learn from in the config, or with "
         "--set data.train_source=FILE --set data.train_target=FILE");
   check_weights(data);
+  check_guidance(*this);
   if (training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",
                                             training.min_learning_rate, training.learning_rate));

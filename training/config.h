@@ -17,6 +17,9 @@ struct DataOptions {
   std::string folder;  ///< relative to the current folder; empty: the current folder
   std::vector<std::string> train_source, train_target;
   std::vector<double> train_weights;  ///< of each pair of files: how often an epoch goes through it; empty: once
+  /// Word alignments of each pair of files, in Pharaoh's notation; "" for a pair without one. Read where
+  /// TrainingOptions::guided_alignment asks for it.
+  std::vector<std::string> train_alignments;
   std::vector<std::string> valid_source, valid_target;
   int64_t max_source_tokens = 256;  ///< training pairs with a longer source are left out, and counted
   int64_t max_target_tokens = 256;  ///< and those with a longer target
@@ -58,6 +61,11 @@ struct TrainingOptions {
   /// The target gets 1 - label_smoothing of the probability, and every piece of the vocabulary, the target
   /// included, label_smoothing / V (Szegedy et al., 2016; section 5.4).
   double label_smoothing = 0.1;
+  /// Weight of a loss that makes one head of the attention to the source look where the words' alignments say (Garg et
+  /// al., 2019); 0: none. Translations' alignments are then best taken from that head.
+  double guided_alignment = 0;
+  int64_t guided_layer = 0;  ///< of the decoder, from 1; 0: the last but one
+  int64_t guided_head = 1;   ///< from 1
   /// Of the weights' exponential moving average, which is validated and becomes the finished model; 0: no average.
   double ema_decay = 0;
 

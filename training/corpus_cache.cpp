@@ -95,13 +95,14 @@ int token_bytes_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
 
 CorpusCache::CorpusCache(std::string folder) : folder_(std::move(folder)) {}
 
-std::shared_ptr<const TokenShards> CorpusCache::open(const std::string& source, const std::string& target,
-                                                     const Tokenizer& tokenizer, const LengthLimits& limits,
-                                                     WorkerCrew& workers) {
+std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, const Tokenizer& tokenizer,
+                                                     const LengthLimits& limits, WorkerCrew& workers) {
   ensure_writable_folder(folder_);
   const FolderLock lock(folder_);
-  const uint64_t key = key_of(content_of(source), content_of(target), tokenizer, limits);
-  const std::string corpus = path_in(folder_, fmt::format("{}-{:016x}", fs::path(source).filename().string(), key));
+  uint64_t key = key_of(content_of(files.source), content_of(files.target), tokenizer, limits);
+  if (!files.alignment.empty()) key = combine_keys(key, content_of(files.alignment));
+  const std::string corpus =
+      path_in(folder_, fmt::format("{}-{:016x}", fs::path(files.source).filename().string(), key));
   opened_.insert(corpus);
   if (fs::exists(corpus)) {
     try {
@@ -110,27 +111,27 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const std::string& source, 
       spdlog::warn(fmt::format("{}: the text is tokenised again", error.what()));
     }
   }
-  make(corpus, source, target, tokenizer, limits, workers, key);
+  make(corpus, files, tokenizer, limits, workers, key);
   return std::make_shared<TokenShards>(corpus, key);
 }
 
-void CorpusCache::make(const std::string& folder, const std::string& source, const std::string& target,
-                       const Tokenizer& tokenizer, const LengthLimits& limits, WorkerCrew& workers,
-                       uint64_t key) const {
+void CorpusCache::make(const std::string& folder, const AlignedFiles& files, const Tokenizer& tokenizer,
+                       const LengthLimits& limits, WorkerCrew& workers, uint64_t key) const {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  spdlog::info(fmt::format("tokenising {} and {}", source, target));
+  spdlog::info(fmt::format("tokenising {} and {}", files.source, files.target));
   write_folder_atomically(folder, [&](const std::string& partial) {
     ShardOptions options;
     options.key = key;
-    options.token_bytes = token_bytes_of(tokenizer, limits);
+    options.has_links = !files.alignment.empty();
+    // A pair can have more links than tokens.
+    options.token_bytes = options.has_links ? 4 : token_bytes_of(tokenizer, limits);
     ShardWriter writer(partial, options);
-    const LeftOut left_out =
-        tokenize_files(source, target, tokenizer, limits, workers, [&](const Ids& source_ids, const Ids& target_ids) {
-          writer.add(source_ids, target_ids);
-          if (writer.pairs() % options.pairs_per_shard == 0)
-            spdlog::info(fmt::format("{} pairs are tokenised", format_count(static_cast<int64_t>(writer.pairs()))));
-        });
+    const LeftOut left_out = tokenize_files(files, tokenizer, limits, workers, [&](const TokenizedPair& pair) {
+      writer.add(pair);
+      if (writer.pairs() % options.pairs_per_shard == 0)
+        spdlog::info(fmt::format("{} pairs are tokenised", format_count(static_cast<int64_t>(writer.pairs()))));
+    });
     writer.finish(left_out);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());

@@ -9,7 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A folder of tokenised corpora. Each is made once, under a name that tells the content of its two files, the
+/// A folder of tokenised corpora. Each is made once, under a name that tells the content of its files, the
 /// tokenizer and the limits of length: where one of them changes, it is made anew. Several processes may share the
 /// folder: one makes a corpus, the others wait for it.
 ///
@@ -20,19 +20,19 @@ class CorpusCache {
  public:
   explicit CorpusCache(std::string folder);
 
-  /// Two aligned files, tokenised with all workers where that was not done before. A damaged corpus is made again, with
+  /// Aligned files, tokenised with all workers where that was not done before. A damaged corpus is made again, with
   /// a warning. Memory stays small however large the files.
   /// @throws as tokenize_files, and std::runtime_error where the folder cannot be written to, a full disk among the
   /// causes: what was there before remains.
-  std::shared_ptr<const TokenShards> open(const std::string& source, const std::string& target,
-                                          const Tokenizer& tokenizer, const LengthLimits& limits, WorkerCrew& workers);
+  std::shared_ptr<const TokenShards> open(const AlignedFiles& files, const Tokenizer& tokenizer,
+                                          const LengthLimits& limits, WorkerCrew& workers);
 
   /// Removes corpora that this object has not opened. For a folder that nobody else uses.
   void remove_others();
 
  private:
   uint64_t content_of(const std::string& path);
-  void make(const std::string& folder, const std::string& source, const std::string& target, const Tokenizer& tokenizer,
+  void make(const std::string& folder, const AlignedFiles& files, const Tokenizer& tokenizer,
             const LengthLimits& limits, WorkerCrew& workers, uint64_t key) const;
 
   std::string folder_;

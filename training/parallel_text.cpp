@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/training/word_links.h>
 
 #include <condition_variable>
 #include <memory>
@@ -16,20 +17,24 @@ namespace {
 constexpr size_t kLinesPerChunk = 1024;
 
 struct Pair {
-  std::string source_text, target_text;
-  Ids source, target;
+  std::string source_text, target_text, alignment_text;
+  int64_t line = 0;
+  TokenizedPair tokens;
 };
 
-// Goes through two aligned files; at the end checks that both have ended.
+// Goes through aligned files; at the end checks that all have ended.
 class PairReader {
  public:
-  PairReader(const std::string& source, const std::string& target)
-      : source_path_(source), target_path_(target), source_(source), target_(target) {}
+  explicit PairReader(const AlignedFiles& files) : files_(files), source_(files.source), target_(files.target) {
+    if (!files.alignment.empty()) alignment_ = std::make_unique<LineReader>(files.alignment);
+  }
 
   bool next(Pair& pair) {
     const bool has_source = source_.next(pair.source_text);
     const bool has_target = target_.next(pair.target_text);
     if (has_source != has_target) report_unequal();
+    if (alignment_ && alignment_->next(pair.alignment_text) != has_source) report_unequal_alignment();
+    pair.line = source_.line_number();
     return has_source;
   }
 
@@ -41,16 +46,40 @@ class PairReader {
     while (target_.next(line)) {
     }
     throw std::runtime_error(
-        fmt::format("{} has {} lines, but {} has {}; line n of one must translate line n of the other", source_path_,
-                    source_.line_number(), target_path_, target_.line_number()));
+        fmt::format("{} has {} lines, but {} has {}; line n of one must translate line n of the other", files_.source,
+                    source_.line_number(), files_.target, target_.line_number()));
   }
 
-  std::string source_path_, target_path_;
+  [[noreturn]] void report_unequal_alignment() {
+    std::string line;
+    while (source_.next(line)) {
+    }
+    while (alignment_->next(line)) {
+    }
+    throw std::runtime_error(
+        fmt::format("{} has {} lines, but {} has {}; line n of one must align the words of line n of the other",
+                    files_.source, source_.line_number(), files_.alignment, alignment_->line_number()));
+  }
+
+  const AlignedFiles& files_;
   LineReader source_, target_;
+  std::unique_ptr<LineReader> alignment_;
 };
 
+void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer) {
+  pair.tokens.source = tokenizer.source().encode(pair.source_text);
+  pair.tokens.target = tokenizer.target().encode(pair.target_text);
+  if (files.alignment.empty()) return;
+  try {
+    pair.tokens.links = piece_links(parse_word_links(pair.alignment_text), tokenizer.source(), pair.source_text,
+                                    tokenizer.target(), pair.target_text);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("{}:{}: {}", files.alignment, pair.line, error.what()));
+  }
+}
+
 // Where a pair is counted that is left out; null for one that is kept.
-int64_t* reason_against(const Pair& pair, const LengthLimits& limits, LeftOut& left_out) {
+int64_t* reason_against(const TokenizedPair& pair, const LengthLimits& limits, LeftOut& left_out) {
   if (pair.source.empty() || pair.target.empty()) return &left_out.empty;
   if (static_cast<int64_t>(pair.source.size()) > limits.source_tokens) return &left_out.long_source;
   if (static_cast<int64_t>(pair.target.size()) > limits.target_tokens) return &left_out.long_target;
@@ -92,10 +121,9 @@ void LeftOut::add(const LeftOut& other) {
   long_target += other.long_target;
 }
 
-LeftOut tokenize_files(const std::string& source, const std::string& target, const Tokenizer& tokenizer,
-                       const LengthLimits& limits, WorkerCrew& workers,
-                       const std::function<void(const Ids& source, const Ids& target)>& take) {
-  PairReader reader(source, target);
+LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
+                       WorkerCrew& workers, const std::function<void(const TokenizedPair&)>& take) {
+  PairReader reader(files);
   std::mutex reading;
   size_t chunks = 0;
   bool ended = false;
@@ -117,16 +145,13 @@ LeftOut tokenize_files(const std::string& source, const std::string& target, con
     try {
       size_t number = 0;
       while (const size_t count = read_chunk(number)) {
-        for (size_t i = 0; i < count; ++i) {
-          chunk[i].source = tokenizer.source().encode(chunk[i].source_text);
-          chunk[i].target = tokenizer.target().encode(chunk[i].target_text);
-        }
+        for (size_t i = 0; i < count; ++i) tokenize(chunk[i], files, tokenizer);
         const bool taken = turns.take(number, [&] {
           for (size_t i = 0; i < count; ++i) {
-            if (int64_t* reason = reason_against(chunk[i], limits, left_out)) {
+            if (int64_t* reason = reason_against(chunk[i].tokens, limits, left_out)) {
               ++*reason;
             } else {
-              take(chunk[i].source, chunk[i].target);
+              take(chunk[i].tokens);
             }
           }
         });
@@ -147,10 +172,10 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
                                             files.source.size(), files.target.size()));
   LoadedText loaded;
   for (size_t file = 0; file < files.source.size(); ++file)
-    loaded.left_out.add(tokenize_files(files.source[file], files.target[file], tokenizer, limits, workers,
-                                       [&](const Ids& source, const Ids& target) {
-                                         loaded.text.source.add(source);
-                                         loaded.text.target.add(target);
+    loaded.left_out.add(tokenize_files({files.source[file], files.target[file], {}}, tokenizer, limits, workers,
+                                       [&](const TokenizedPair& pair) {
+                                         loaded.text.source.add(pair.source);
+                                         loaded.text.target.add(pair.target);
                                        }));
   if (loaded.text.size() == 0) refuse_empty_text(files, loaded.left_out, limits);
   return loaded;

@@ -35,6 +35,9 @@ class TokenLists {
 struct ParallelText {
   TokenLists source;
   TokenLists target;
+  /// Of each pair, which pieces belong together: (target, source) positions one behind the other. Of all pairs, or of
+  /// none.
+  TokenLists links;
   size_t size() const { return source.size(); }
 };
 
@@ -57,19 +60,31 @@ struct LoadedText {
   LeftOut left_out;
 };
 
-/// Two aligned lists of files; source[i] and target[i] have equally many lines.
+/// Files with equally many lines.
+struct AlignedFiles {
+  std::string source;
+  std::string target;
+  std::string alignment;  ///< of the words, see parse_word_links; empty where there is none
+};
+
+/// What becomes of a line of them.
+struct TokenizedPair {
+  Ids source, target;
+  Ids links;  ///< see ParallelText
+};
+
+/// Aligned lists of files; source[i] and target[i] have equally many lines.
 struct TextFiles {
   std::vector<std::string> source;
   std::vector<std::string> target;
 };
 
-/// Reads and tokenises two aligned files with all workers, a few thousand lines at a time in memory, and hands over
+/// Reads and tokenises aligned files with all workers, a few thousand lines at a time in memory, and hands over
 /// each pair that is not left out, one after the other in the files' order, whatever the number of workers.
 /// @param take is called on any of the workers
 /// @throws std::runtime_error naming files, lines or counts: unreadable, not UTF-8, unequal numbers of lines.
-LeftOut tokenize_files(const std::string& source, const std::string& target, const Tokenizer& tokenizer,
-                       const LengthLimits& limits, WorkerCrew& workers,
-                       const std::function<void(const Ids& source, const Ids& target)>& take);
+LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
+                       WorkerCrew& workers, const std::function<void(const TokenizedPair&)>& take);
 
 /// A text that fits into memory, from all its files.
 /// @throws as tokenize_files, and std::runtime_error where nothing is left to use; std::invalid_argument where the

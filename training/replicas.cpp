@@ -60,11 +60,21 @@ void Replicas::make_rounded_replicas() {
   }
 }
 
-torch::Tensor Replicas::batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const {
+void LossSum::add(const LossSum& other) {
+  sum += other.sum;
+  tokens += other.tokens;
+  guidance += other.guidance;
+}
+
+TrainingLoss Replicas::batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const {
   std::optional<AutocastScope> autocast;
   if (replica->is_training() && precision_ == Precision::bfloat16 && !device_.is_cpu())
     autocast.emplace(device_.type(), torch::kBFloat16);
-  return replica->loss(batch.source.to(device_), batch.target_in.to(device_), batch.target_out.to(device_), options);
+  GuidedAttention guided{{}, guidance_.layer, guidance_.head};
+  const bool is_guided = replica->is_training() && guidance_.weight > 0 && batch.alignment.defined();
+  if (is_guided) guided.wanted = batch.alignment.to(device_);
+  return replica->loss(batch.source.to(device_), batch.target_in.to(device_), batch.target_out.to(device_), options,
+                       is_guided ? &guided : nullptr);
 }
 
 LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace) {
@@ -76,23 +86,25 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
     replica->train();
     for (size_t i = w; i < input.pieces.size(); i += replicas_.size()) {
       const Batch& batch = input.pieces[i];
-      const torch::Tensor loss = [&] {
+      const TrainingLoss loss = [&] {
         const Trace::Span span(trace, "forward");
         const kernels::DropoutScope scope(combine_keys(input.dropout_key, i));
         return batch_loss(replica, batch, {label_smoothing, factor});
       }();
       const Trace::Span span(trace, "backward");
       set_gradients_aside(w);
-      loss.backward();
-      losses[w].sum += loss.item<double>() / factor;
+      if (loss.guidance.defined()) {
+        (loss.tokens + guidance_.weight * loss.guidance).backward();
+        losses[w].guidance += loss.guidance.item<double>() / factor;
+      } else {
+        loss.tokens.backward();
+      }
+      losses[w].sum += loss.tokens.item<double>() / factor;
       losses[w].tokens += batch.target_tokens;
     }
   });
   LossSum total;
-  for (const auto& loss : losses) {
-    total.sum += loss.sum;
-    total.tokens += loss.tokens;
-  }
+  for (const auto& loss : losses) total.add(loss);
   return total;
 }
 
@@ -139,7 +151,7 @@ LossSum Replicas::evaluate(const ParallelText& text, int64_t piece_tokens) {
     const torch::NoGradGuard no_grad;
     Transformer& replica = replicas_[static_cast<size_t>(worker)];
     replica->eval();
-    sums[b] = batch_loss(replica, make_batch(text, batches[b]), {}).item<double>();
+    sums[b] = batch_loss(replica, make_batch(text, batches[b]), {}).tokens.item<double>();
   });
   LossSum total;
   for (size_t b = 0; b < batches.size(); ++b) {

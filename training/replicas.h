@@ -15,6 +15,15 @@ inline namespace v0 {
 struct LossSum {
   double sum = 0;
   int64_t tokens = 0;
+  double guidance = 0;  ///< the guided head's own, without its weight
+  void add(const LossSum& other);
+};
+
+/// How a head's attention is trained with Batch::alignment.
+struct Guidance {
+  double weight = 0;  ///< of its loss beside the tokens'; 0: no guidance
+  int64_t layer = 0;  ///< of the decoder, from 0
+  int64_t head = 0;   ///< from 0
 };
 
 /// One batch's share of a step's work.
@@ -38,6 +47,7 @@ class Replicas {
   /// Adds the batch's gradients to the workers' own. Returns the smoothed loss. `trace`, where not null, gets each
   /// worker's spans "forward" and "backward".
   LossSum accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace = nullptr);
+  void guide(const Guidance& guidance) { guidance_ = guidance; }
 
   /// gradients[w][p], as Adam takes them.
   std::vector<std::vector<torch::Tensor>> gradients();
@@ -52,13 +62,14 @@ class Replicas {
   Transformer& transformer() { return replicas_.front(); }
 
  private:
-  torch::Tensor batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const;
+  TrainingLoss batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const;
   void make_rounded_replicas();
   void set_gradients_aside(size_t worker);
 
   torch::Device device_;
   WorkerCrew& workers_;
   Precision precision_;
+  Guidance guidance_;
   std::vector<Transformer> replicas_;  // float32
   std::vector<Transformer> trained_;   // the same, or rounded
   std::vector<torch::Tensor> rounded_;

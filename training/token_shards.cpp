@@ -61,6 +61,10 @@ uint32_t number_at(const uint8_t* numbers, size_t i, int token_bytes) {
                           : reinterpret_cast<const uint32_t*>(numbers)[i];
 }
 
+size_t lists_of_pair(bool has_links) {
+  return has_links ? 3 : 2;
+}
+
 DamagedShards damaged(const std::string& path, const std::string& why) {
   return DamagedShards(fmt::format("{}: damaged ({})", path, why));
 }
@@ -72,13 +76,14 @@ class ShardWriter::Shard {
  public:
   explicit Shard(const std::string& path) : file_(path) { table_.push_back({0, 0}); }
 
-  void add_block(const std::vector<uint32_t>& lengths, const std::vector<uint32_t>& tokens, int token_bytes) {
+  void add_block(size_t pairs, const std::vector<uint32_t>& lengths, const std::vector<uint32_t>& tokens,
+                 int token_bytes) {
     const size_t begin = buffer_.size();
     add_numbers(lengths, token_bytes, buffer_);
     add_numbers(tokens, token_bytes, buffer_);
     table_.back().checksum = hash_bytes(buffer_.data() + begin, buffer_.size() - begin);
     table_.push_back({written_ + buffer_.size(), 0});
-    pairs_ += lengths.size() / 2;
+    pairs_ += pairs;
     if (buffer_.size() > kBufferBytes) flush();
   }
 
@@ -115,14 +120,16 @@ ShardWriter::ShardWriter(std::string folder, const ShardOptions& options)
 
 ShardWriter::~ShardWriter() = default;
 
-void ShardWriter::add(const Ids& source, const Ids& target) {
+void ShardWriter::add(const TokenizedPair& pair) {
   if (!shard_) shard_ = std::make_unique<Shard>(shard_path(folder_, shards_++));
-  lengths_.push_back(static_cast<uint32_t>(source.size()));
-  lengths_.push_back(static_cast<uint32_t>(target.size()));
-  for (const Ids* ids : {&source, &target})
-    for (const int64_t id : *ids) tokens_.push_back(static_cast<uint32_t>(id));
-  counts_.source_tokens += static_cast<int64_t>(source.size());
-  counts_.target_tokens += static_cast<int64_t>(target.size());
+  std::vector<const Ids*> lists{&pair.source, &pair.target};
+  if (options_.has_links) lists.push_back(&pair.links);
+  for (const Ids* list : lists) {
+    lengths_.push_back(static_cast<uint32_t>(list->size()));
+    for (const int64_t number : *list) tokens_.push_back(static_cast<uint32_t>(number));
+  }
+  counts_.source_tokens += static_cast<int64_t>(pair.source.size());
+  counts_.target_tokens += static_cast<int64_t>(pair.target.size());
   ++pairs_;
   if (pairs_ % kBlockPairs == 0) end_block();
   if (pairs_ % options_.pairs_per_shard == 0) end_shard();
@@ -131,10 +138,11 @@ void ShardWriter::add(const Ids& source, const Ids& target) {
 void ShardWriter::end_block() {
   if (lengths_.empty()) return;
   // All lengths of one side, then of the other: they are read as a whole.
+  const size_t lists = lists_of_pair(options_.has_links);
   std::vector<uint32_t> lengths;
-  for (const size_t side : {0, 1})
-    for (size_t i = side; i < lengths_.size(); i += 2) lengths.push_back(lengths_[i]);
-  shard_->add_block(lengths, tokens_, options_.token_bytes);
+  for (size_t list = 0; list < lists; ++list)
+    for (size_t i = list; i < lengths_.size(); i += lists) lengths.push_back(lengths_[i]);
+  shard_->add_block(lengths_.size() / lists, lengths, tokens_, options_.token_bytes);
   lengths_.clear();
   tokens_.clear();
 }
@@ -153,6 +161,7 @@ void ShardWriter::finish(const LeftOut& left_out) {
       {"pairs", pairs_},
       {"pairs_per_shard", options_.pairs_per_shard},
       {"token_bytes", options_.token_bytes},
+      {"has_links", options_.has_links},
       {"source_tokens", counts_.source_tokens},
       {"target_tokens", counts_.target_tokens},
       {"left_out",
@@ -171,6 +180,7 @@ TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(fold
     pairs_ = index.at("pairs");
     pairs_per_shard = index.at("pairs_per_shard");
     token_bytes_ = index.at("token_bytes");
+    has_links_ = index.value("has_links", false);  // of 0.1, which had none
     counts_.source_tokens = index.at("source_tokens");
     counts_.target_tokens = index.at("target_tokens");
     const Json& left_out = index.at("left_out");
@@ -217,14 +227,16 @@ void TokenShards::read_block(size_t block, std::vector<MappedPair>& pairs) const
                                           in_shard, folder_));
   const size_t count = std::min(kBlockPairs, shard.pairs - in_shard * kBlockPairs);
   const auto width = static_cast<size_t>(token_bytes_);
-  const uint8_t* tokens = bytes + 2 * count * width;
+  const uint8_t* tokens = bytes + lists_of_pair(has_links_) * count * width;
   for (size_t i = 0; i < count; ++i) {
     MappedPair pair;
     pair.source_length = number_at(bytes, i, token_bytes_);
     pair.target_length = number_at(bytes, count + i, token_bytes_);
     pair.source = tokens;
     pair.target = pair.source + pair.source_length * width;
-    tokens = pair.target + pair.target_length * width;
+    pair.links = pair.target + pair.target_length * width;
+    if (has_links_) pair.links_length = number_at(bytes, 2 * count + i, token_bytes_);
+    tokens = pair.links + pair.links_length * width;
     pairs.push_back(pair);
   }
 }
@@ -249,6 +261,7 @@ void TokenShards::copy(const MappedPair& pair, ParallelText& text) const {
   };
   add(pair.source, pair.source_length, text.source);
   add(pair.target, pair.target_length, text.target);
+  if (has_links_) add(pair.links, pair.links_length, text.links);
 }
 
 }  // namespace v0

@@ -17,9 +17,9 @@ inline namespace v0 {
 ///     index.json           counts, and how the shards are divided
 ///     00000.tokens …       shards of equally many pairs, the last one excepted
 ///
-/// A shard is blocks of kBlockPairs pairs (lengths, then tokens, each number in 2 or 4 bytes), a table of the blocks'
-/// places and checksums, and a footer. Numbers are in the machine's byte order. Footer and table are checked when a
-/// shard is opened, a block whenever it is read.
+/// A shard is blocks of kBlockPairs pairs (lengths, then tokens and links, each number in 2 or 4 bytes), a table of the
+/// blocks' places and checksums, and a footer. Numbers are in the machine's byte order. Footer and table are checked
+/// when a shard is opened, a block whenever it is read.
 constexpr size_t kBlockPairs = 64;
 
 /// The files are not what was written; they can be made again from the text.
@@ -36,6 +36,7 @@ struct TextCounts {
 struct ShardOptions {
   uint64_t key = 0;                          ///< of what the text was made from; a reader asks for the same
   int token_bytes = 4;                       ///< 2 where ids and lengths are below 65,536
+  bool has_links = false;                    ///< pairs come with ParallelText::links
   size_t pairs_per_shard = size_t{1} << 20;  ///< a multiple of kBlockPairs
 };
 
@@ -46,7 +47,7 @@ class ShardWriter {
   ~ShardWriter();
 
   /// @throws std::runtime_error naming the file that cannot be written, a full disk among the causes.
-  void add(const Ids& source, const Ids& target);
+  void add(const TokenizedPair& pair);
   size_t pairs() const { return pairs_; }
   /// The last thing to be called; without it the folder is not complete.
   void finish(const LeftOut& left_out);
@@ -69,8 +70,10 @@ class ShardWriter {
 struct MappedPair {
   const uint8_t* source = nullptr;
   const uint8_t* target = nullptr;
+  const uint8_t* links = nullptr;
   uint32_t source_length = 0;  ///< tokens
   uint32_t target_length = 0;
+  uint32_t links_length = 0;  ///< numbers
 };
 
 /// The text in a folder of shards. Safe to use from many threads at once.
@@ -83,6 +86,7 @@ class TokenShards {
   size_t size() const { return pairs_; }
   size_t blocks() const { return (pairs_ + kBlockPairs - 1) / kBlockPairs; }
   const TextCounts& counts() const { return counts_; }
+  bool has_links() const { return has_links_; }
 
   /// Appends a block's pairs to `pairs`.
   /// @throws DamagedShards naming the file, where the block is not what was written.
@@ -114,6 +118,7 @@ class TokenShards {
   size_t pairs_ = 0;
   size_t blocks_per_shard_ = 0;
   int token_bytes_ = 0;
+  bool has_links_ = false;
   TextCounts counts_;
   std::vector<Shard> shards_;
 };

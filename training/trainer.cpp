@@ -169,6 +169,7 @@ class Trainer::Session {
   Tokenizer prepare_tokenizer();
   TrainingText prepare_training_text();
   ParallelText load_validation_text();
+  Guidance guidance() const;
   void report_text(const char* name, size_t pairs, const TextCounts& counts) const;
   void start_batches();
   Tokenizer tokenizer_of_first_rank();
@@ -254,6 +255,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
                   config.training.clip_norm, config.training.weight_decay}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
   check_ranks_fit();
+  replicas_.guide(guidance());
   if (config_.training.ema_decay > 0 && group_.is_first())
     average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay);
   if (!config_.data.valid_source.empty() && group_.is_first()) valid_text_ = load_validation_text();
@@ -359,9 +361,13 @@ TrainingText Trainer::Session::prepare_training_text() {
   const bool own_cache = data.cache_folder.empty();
   CorpusCache cache(own_cache ? path_in(options_.run_folder, "cache") : data.cache_folder);
   std::vector<Corpus> corpora;
-  for (size_t i = 0; i < files.source.size(); ++i)
-    corpora.push_back({cache.open(files.source[i], files.target[i], tokenizer_, limits, workers_),
-                       data.train_weights.empty() ? 1.0 : data.train_weights[i]});
+  const bool guided = config_.training.guided_alignment > 0;
+  for (size_t i = 0; i < files.source.size(); ++i) {
+    AlignedFiles aligned{files.source[i], files.target[i], {}};
+    if (guided && !data.train_alignments[i].empty()) aligned.alignment = path_in(data.folder, data.train_alignments[i]);
+    corpora.push_back(
+        {cache.open(aligned, tokenizer_, limits, workers_), data.train_weights.empty() ? 1.0 : data.train_weights[i]});
+  }
   if (own_cache && options_.ranks.local_rank == 0) cache.remove_others();
   TrainingText text(std::move(corpora));
   if (text.size() == 0) refuse_empty_text(files, text.counts().left_out, limits);
@@ -433,9 +439,21 @@ void Trainer::Session::report_start() const {
     spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
   if (state_.step > 0)
     spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1));
+  if (config_.training.guided_alignment > 0)
+    spdlog::info(
+        fmt::format("decoder layer {}, head {} learns the given alignments; use it with: translate --alignment "
+                    "--alignment-layer {} --alignment-head {}",
+                    guidance().layer + 1, guidance().head + 1, guidance().layer + 1, guidance().head + 1));
   if (state_.batches_per_step > 0 && state_.batches_per_step != batches_per_step())
     spdlog::warn(fmt::format("a step had {} batches and now has {}: ranks times training.accumulate_batches",
                              state_.batches_per_step, batches_per_step()));
+}
+
+Guidance Trainer::Session::guidance() const {
+  const TrainingOptions& training = config_.training;
+  const int64_t last = config_.model.model.num_decoder_layers;
+  const int64_t layer = training.guided_layer > 0 ? training.guided_layer : std::max<int64_t>(last - 1, 1);
+  return {training.guided_alignment, layer - 1, training.guided_head - 1};
 }
 
 void Trainer::Session::say(const std::string& text) {
@@ -519,16 +537,17 @@ PreparedBatch Trainer::Session::next_batch() {
 // What all ranks know after a step: the loss of all, the time of rank 0, and whether a signal asked any of them to
 // stop.
 LossSum Trainer::Session::exchange(const LossSum& own, const std::function<int()>& stop_signal) {
-  enum : size_t { kLoss, kTokens, kSeconds, kStop };  // and from kStop on one for each rank
+  enum : size_t { kLoss, kTokens, kGuidance, kSeconds, kStop };  // and from kStop on one for each rank
   std::vector<double> values(kStop + static_cast<size_t>(group_.size()));
   values[kLoss] = own.sum;
   values[kTokens] = static_cast<double>(own.tokens);
+  values[kGuidance] = own.guidance;
   values[kSeconds] = group_.is_first() ? seconds() : 0;
   values[kStop + static_cast<size_t>(group_.rank())] = stop_signal ? stop_signal() : 0;
   group_.sum(values);
   agreed_seconds_ = values[kSeconds];
   for (size_t i = kStop; i < values.size() && stopped_by_ == 0; ++i) stopped_by_ = static_cast<int>(values[i]);
-  return {values[kLoss], static_cast<int64_t>(values[kTokens])};
+  return {values[kLoss], static_cast<int64_t>(values[kTokens]), values[kGuidance]};
 }
 
 // False where the step was passed over: the cursor in the text moved, nothing else.
@@ -544,9 +563,7 @@ bool Trainer::Session::train_step(const std::function<int()>& stop_signal) {
   for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += static_cast<size_t>(group_.size())) {
     const StepInput input{std::move(batches[b].pieces), step_tokens,
                           combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b)};
-    const LossSum part = replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace_.get());
-    own.sum += part.sum;
-    own.tokens += part.tokens;
+    own.add(replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace_.get()));
   }
   const LossSum loss = exchange(own, stop_signal);
   {
@@ -571,8 +588,7 @@ bool Trainer::Session::train_step(const std::function<int()>& stop_signal) {
   if (average_) average_->update(step, workers_);
   state_.target_tokens += loss.tokens;
   state_.batches_per_step = batches_per_step();
-  window_.loss.sum += loss.sum;
-  window_.loss.tokens += loss.tokens;
+  window_.loss.add(loss);
   for (const auto& batch : batches) window_.source_tokens += batch.source_tokens;
   return true;
 }
@@ -644,16 +660,19 @@ void Trainer::Session::write_metrics() {
   const double loss = window_.loss.sum / static_cast<double>(window_.loss.tokens);
   const double rate = learning_rate_of(state_.step);
   const double target_rate = static_cast<double>(window_.loss.tokens) / elapsed;
-  record({{"type", "train"},
-          {"step", state_.step},
-          {"epoch", state_.epoch},
-          {"loss", loss},
-          {"learning_rate", rate},
-          {"gradient_norm", last_gradient_norm_},
-          {"target_tokens", state_.target_tokens},
-          {"target_tokens_per_second", target_rate},
-          {"source_tokens_per_second", static_cast<double>(window_.source_tokens) / elapsed},
-          {"seconds", seconds()}});
+  Json line{{"type", "train"},
+            {"step", state_.step},
+            {"epoch", state_.epoch},
+            {"loss", loss},
+            {"learning_rate", rate},
+            {"gradient_norm", last_gradient_norm_},
+            {"target_tokens", state_.target_tokens},
+            {"target_tokens_per_second", target_rate},
+            {"source_tokens_per_second", static_cast<double>(window_.source_tokens) / elapsed},
+            {"seconds", seconds()}};
+  if (config_.training.guided_alignment > 0)
+    line["alignment_loss"] = window_.loss.guidance / static_cast<double>(window_.loss.tokens);
+  record(line);
   if (!progress_.visible())
     say(fmt::format("step {} | epoch {} | loss {:.4f} | learning rate {:.3g} | gradient norm {:.3f} | {} tok/s",
                     state_.step, state_.epoch + 1, loss, rate, last_gradient_norm_,

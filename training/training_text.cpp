@@ -11,12 +11,16 @@
 namespace transmute {
 inline namespace v0 {
 
-TrainingText::TrainingText(std::vector<Corpus> corpora) : corpora_(std::move(corpora)) {}
+TrainingText::TrainingText(std::vector<Corpus> corpora) : corpora_(std::move(corpora)) {
+  for (const auto& corpus : corpora_) has_links_ = has_links_ || corpus.shards->has_links();
+}
 
 void TrainingText::sample_subwords(const Tokenizer& tokenizer, const SubwordSampling& options,
                                    const LengthLimits& limits) {
   sampling_ = options;
   limits_ = limits;
+  if (has_links_ && (options.source_alpha > 0 || options.target_alpha > 0))
+    throw std::invalid_argument("segmentations cannot be sampled of text whose pieces are aligned");
   if (options.source_alpha > 0) source_sampler_ = std::make_shared<SubwordSampler>(tokenizer.source());
   if (options.target_alpha > 0) target_sampler_ = std::make_shared<SubwordSampler>(tokenizer.target());
 }
@@ -126,6 +130,7 @@ TextWindow Epoch::window(int64_t number) const {
         add_sampled(pass, pair, kept, window.text);
       } else {
         pass.shards->copy(pairs[i], window.text);
+        if (text_.has_links_ && !pass.shards->has_links()) window.text.links.add(Ids());
       }
     }
     if ((b + 1) % kBlocksBetweenReleases == 0 || b + 1 == blocks.size())

@@ -30,7 +30,7 @@ class TrainingText {
 
   /// From now on each epoch sees segmentations of its own. A sentence that would become longer than the limit keeps the
   /// tokenizer's segmentation.
-  /// @throws std::invalid_argument where the tokenizer has no others.
+  /// @throws std::invalid_argument where the tokenizer has no others, or where the pieces are aligned.
   void sample_subwords(const Tokenizer& tokenizer, const SubwordSampling& options, const LengthLimits& limits);
 
   /// Pairs of all corpora, each counted once.
@@ -44,6 +44,7 @@ class TrainingText {
  private:
   friend class Epoch;
   std::vector<Corpus> corpora_;
+  bool has_links_ = false;
   std::shared_ptr<const SubwordSampler> source_sampler_, target_sampler_;  // null where nothing is drawn
   SubwordSampling sampling_;
   LengthLimits limits_;

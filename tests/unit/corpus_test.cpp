@@ -66,7 +66,7 @@ std::shared_ptr<const TokenShards> made_shards(const std::string& folder, size_t
   fs::create_directories(folder);
   options.key = kKey;
   ShardWriter writer(folder, options);
-  for (size_t i = 0; i < pairs; ++i) writer.add(made_pair(i).first, made_pair(i).second);
+  for (size_t i = 0; i < pairs; ++i) writer.add({made_pair(i).first, made_pair(i).second, {}});
   writer.finish({1, 2, 3});
   return std::make_shared<TokenShards>(folder, kKey);
 }
@@ -116,9 +116,31 @@ TEST(TokenShards, HoldIdsOfMoreThanTwoBytes) {
   ShardOptions options;
   options.key = kKey;
   ShardWriter writer(folder.path(), options);
-  writer.add({70'000, 5}, {1'000'000});
+  writer.add({{70'000, 5}, {1'000'000}, {}});
   writer.finish({});
   EXPECT_EQ(all_pairs_of(TokenShards(folder.path(), kKey)), (std::vector<Pair>{{{70'000, 5}, {1'000'000}}}));
+}
+
+TEST(TokenShards, HoldLinksOfAnyNumber) {
+  const TemporaryFolder folder;
+  ShardOptions options;
+  options.key = kKey;
+  options.has_links = true;
+  const auto links_of = [](size_t i) { return Ids(2 * (i % 4), static_cast<int64_t>(i)); };
+  ShardWriter writer(folder.path(), options);
+  for (size_t i = 0; i < 150; ++i) writer.add({made_pair(i).first, made_pair(i).second, links_of(i)});
+  writer.finish({});
+  const TokenShards shards(folder.path(), kKey);
+  EXPECT_TRUE(shards.has_links());
+  std::vector<MappedPair> mapped;
+  for (size_t block = 0; block < shards.blocks(); ++block) shards.read_block(block, mapped);
+  ParallelText text;
+  for (const auto& pair : mapped) shards.copy(pair, text);
+  ASSERT_EQ(text.links.size(), 150U);
+  for (size_t i = 0; i < 150; ++i) {
+    EXPECT_EQ(pair_at(text, i), made_pair(i)) << i;
+    EXPECT_EQ(ids_at(text.links, i), links_of(i)) << i;
+  }
 }
 
 TEST(TokenShards, NameTheFileThatIsNotAsItWasWritten) {
@@ -181,7 +203,7 @@ class CorpusFiles : public ::testing::Test {
   std::shared_ptr<const TokenShards> open(CorpusCache& cache, const Tokenizer& with,
                                           const LengthLimits& limits = {}) const {
     WorkerCrew crew(2);
-    return cache.open(folder / "en", folder / "de", with, limits, crew);
+    return cache.open({folder / "en", folder / "de", {}}, with, limits, crew);
   }
 
   // Folders of corpora.
@@ -400,7 +422,7 @@ TEST(WeightedCorpora, AreSeenAsOftenAsTheirWeightsSay) {
   ShardOptions options;
   options.key = kKey;
   ShardWriter writer(folder / "b", options);
-  for (size_t i = kFirst; i < kFirst + kSecond; ++i) writer.add(made_pair(i).first, made_pair(i).second);
+  for (size_t i = kFirst; i < kFirst + kSecond; ++i) writer.add({made_pair(i).first, made_pair(i).second, {}});
   writer.finish({});
   const TrainingText text({{made_shards(folder / "a", kFirst), 2.25},
                            {std::make_shared<TokenShards>(folder / "b", kKey), 0.5},

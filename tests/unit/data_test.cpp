@@ -23,6 +23,7 @@
 #include <transmute/training/batcher.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/parallel_text.h>
+#include <transmute/training/word_links.h>
 
 namespace transmute {
 namespace {
@@ -341,6 +342,58 @@ TEST(MakeBatch, FillsRowsWithPadding) {
   EXPECT_EQ(count_target_tokens(text, {2, 0, 1}), 8);
   const Batch empty_source = make_batch(text, {1});
   EXPECT_TRUE(torch::equal(empty_source.source, torch::tensor({{kEnd}})));
+}
+
+TEST(MakeBatch, SharesEachTargetPositionAmongItsLinks) {
+  ParallelText text;
+  text.source.add({10, 11});
+  text.target.add({20, 21, 22});
+  text.links.add({0, 1, 2, 0, 2, 1});
+  text.source.add({12});
+  text.target.add({23});
+  text.links.add(Ids());
+  const Batch batch = make_batch(text, {1, 0});
+  ASSERT_EQ(batch.alignment.sizes(), (std::vector<int64_t>{2, 4, 3}));
+  EXPECT_EQ(batch.alignment[0].abs().sum().item<double>(), 0);
+  EXPECT_TRUE(
+      torch::equal(batch.alignment[1],
+                   torch::tensor({{0.0F, 1.0F, 0.0F}, {0.0F, 0.0F, 0.0F}, {0.5F, 0.5F, 0.0F}, {0.0F, 0.0F, 0.0F}})));
+}
+
+TEST(WordLinks, AreReadInPharaohsNotation) {
+  EXPECT_THAT(parse_word_links(" 0-0 12-3\t4-5 "),
+              ElementsAre(std::make_pair(0, 0), std::make_pair(12, 3), std::make_pair(4, 5)));
+  EXPECT_THAT(parse_word_links(""), IsEmpty());
+  for (const char* bad : {"0", "0-", "-1-0", "0--1", "a-b", "0-1-2", "0-1,", "99999999999-0"})
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { parse_word_links(std::string("1-1 ") + bad); }),
+                StartsWith("'" + std::string(bad) + "' is no link"));
+}
+
+// Each piece of a word has all of its links.
+TEST(WordLinks, BecomeLinksOfPieces) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  const std::string source = "the  red house", target = "das rote Haus";
+  const Ids links = piece_links({{1, 2}, {2, 0}}, tokenizer.source(), source, tokenizer.target(), target);
+  const auto words_of = [](const std::vector<std::string>& pieces) {
+    std::vector<int64_t> words;
+    for (const auto& piece : pieces)
+      words.push_back((words.empty() ? -1 : words.back()) + (piece.rfind("\u2581", 0) == 0 ? 1 : 0));
+    return words;
+  };
+  const auto source_words = words_of(tokenizer.source().encode_as_pieces(source));
+  const auto target_words = words_of(tokenizer.target().encode_as_pieces(target));
+  std::set<std::pair<int64_t, int64_t>> expected, found;
+  for (size_t t = 0; t < target_words.size(); ++t)
+    for (size_t s = 0; s < source_words.size(); ++s)
+      if ((source_words[s] == 1 && target_words[t] == 2) || (source_words[s] == 2 && target_words[t] == 0))
+        expected.emplace(t, s);
+  for (size_t i = 0; i < links.size(); i += 2) found.emplace(links[i], links[i + 1]);
+  EXPECT_EQ(found, expected);
+  EXPECT_GE(found.size(), 2U);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                piece_links({{3, 0}}, tokenizer.source(), source, tokenizer.target(), target);
+              }),
+              StartsWith("3-0: the source line has 3 words"));
 }
 
 // Every token of every pair is found again in the tensors.

@@ -36,7 +36,7 @@ class Gpu : public ::testing::Test {
   }
 
   static torch::Tensor loss(Transformer& transformer, const torch::Tensor& source, const torch::Tensor& target) {
-    return transformer->loss(source, target, target, {0.1, 1});
+    return transformer->loss(source, target, target, {0.1, 1}).tokens;
   }
 
   Transformer cpu_{nullptr}, gpu_{nullptr};

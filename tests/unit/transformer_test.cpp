@@ -1,7 +1,9 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/transformer.h>
+#include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <cmath>
@@ -167,9 +169,58 @@ TEST(Transformer, PropagatesGradientsThroughTheSmoothedLoss) {
     Transformer model = random_transformer(options, torch::kDouble);
     test::expect_gradients_match(
         [&, m = model]() mutable {
-          return m->loss(source, target_in, target_out, {0.1, 1});
+          return m->loss(source, target_in, target_out, {0.1, 1}).tokens;
         },
         test::leaves_of(*model));
+  }
+}
+
+// A row that wants nothing (its target is padding), one that wants two pieces, one that wants the end.
+TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
+  const torch::Tensor source = test::ids_tensor({{4, 2, 1}, {3, 5, 0}});
+  const torch::Tensor target = test::ids_tensor({{1, 5, 4}, {1, 3, 0}});
+  const torch::Tensor wanted = torch::tensor(
+      {{{0.5, 0.5, 0.0}, {0.0, 0.0, 0.0}, {0.0, 1.0, 0.0}}, {{0.0, 1.0, 0.0}, {0.5, 0.5, 0.0}, {0.0, 0.0, 0.0}}},
+      torch::kDouble);
+  for (auto& [name, options] : variants()) {
+    SCOPED_TRACE(name);
+    options.target_vocab_size = 6;
+    options.source_vocab_size = options.embedding_tying == EmbeddingTying::all ? 6 : 7;
+    options.max_positions = 3;
+    options.d_model = 4;
+    options.d_k = 2;
+    options.d_v = 3;
+    options.d_ff = 5;
+    options.num_encoder_layers = 1;
+    options.num_decoder_layers = 2;
+    Transformer model = random_transformer(options, torch::kDouble);
+    const GuidedAttention guided{wanted, 1, options.num_heads - 1};
+    const DecoderOutput decoded = model->decode(target, model->encode(source), ReturnWeights::yes);
+    const torch::Tensor head = decoded.cross_weights[1].select(1, options.num_heads - 1);
+    const torch::Tensor expected = -(wanted * head.clamp_min(1e-300).log()).sum();
+    const TrainingLoss loss = model->loss(source, target, target, {0, 2}, &guided);
+    expect_near(loss.guidance, 2 * expected, kDoubleTolerance);
+    expect_near(loss.tokens, model->loss(source, target, target, {0, 2}).tokens, kDoubleTolerance);
+    std::vector<std::pair<std::string, torch::Tensor>> leaves;  // of what stands before the guided head
+    for (const auto& leaf : test::leaves_of(*model))
+      for (const char* part : {"encoder.layers", "decoder.layers.0", "decoder.layers.1.self_attention"})
+        if (leaf.first.rfind(part, 0) == 0) leaves.push_back(leaf);
+    test::expect_gradients_match(
+        [&, m = model]() mutable {
+          return m->loss(source, target, target, {0, 1}, &guided).guidance;
+        },
+        leaves);
+  }
+}
+
+TEST(Transformer, NamesTheHeadOrLayerToGuideThatIsNotThere) {
+  Transformer model = random_transformer(small_options(), torch::kFloat);
+  const torch::Tensor ids = test::ids_tensor({{1, 2}});
+  for (const auto& [layer, head, words] : std::vector<std::tuple<int64_t, int64_t, std::string>>{
+           {9, 0, "layers, not a 10th"}, {0, 9, "heads, not a 10th"}}) {
+    const GuidedAttention guided{torch::zeros({1, 2, 2}), layer, head};
+    EXPECT_THAT(testing::message_of<c10::Error>([&] { model->loss(ids, ids, ids, {}, &guided); }),
+                ::testing::HasSubstr(words));
   }
 }
 
