@@ -89,12 +89,19 @@ torch::Tensor AttentionScoreImpl::additive_scores(const torch::Tensor& query, co
   return torch::matmul(hidden, score_weight_.unsqueeze(1).unsqueeze(-1)).squeeze(-1);          // [B,H,T,S]
 }
 
+namespace {
+
+// A finite number instead of -inf keeps a wholly blocked row finite.
+torch::Tensor without_blocked(const torch::Tensor& scores, const torch::Tensor& blocked) {
+  return scores.masked_fill(blocked, scores.scalar_type() == torch::kHalf ? -65504.0 : -1e30);
+}
+
+}  // namespace
+
 torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask) {
   if (!mask.defined()) return torch::softmax(scores, -1);
   const torch::Tensor blocked = mask.logical_not();
-  // A finite number instead of -inf keeps a wholly blocked row finite; the second fill makes it zero.
-  const double lowest = scores.scalar_type() == torch::kHalf ? -65504.0 : -1e30;
-  return torch::softmax(scores.masked_fill(blocked, lowest), -1).masked_fill(blocked, 0.0);
+  return torch::softmax(without_blocked(scores, blocked), -1).masked_fill(blocked, 0.0);  // zeros where all is blocked
 }
 
 AttentionPoolingImpl::AttentionPoolingImpl(const AttentionScoreOptions& options, double dropout)
@@ -145,7 +152,7 @@ torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_inp
                     head + 1, "th");
   torch::Tensor scores = pooling->score(split_heads(query(query_input)), split_heads(key(memory))).select(1, head);
   if (scores.scalar_type() != torch::kDouble) scores = scores.to(torch::kFloat);
-  if (mask.defined()) scores = scores.masked_fill(mask.select(1, 0).logical_not(), -1e30);
+  if (mask.defined()) scores = without_blocked(scores, mask.select(1, 0).logical_not());
   return torch::log_softmax(scores, -1);
 }
 

@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
-#include <transmute/scripts/line_stream.h>
 #include <transmute/scripts/output.h>
 #include <transmute/scripts/program.h>
 #include <transmute/scripts/translator_flags.h>

@@ -32,33 +32,21 @@ class PairReader {
   bool next(Pair& pair) {
     const bool has_source = source_.next(pair.source_text);
     const bool has_target = target_.next(pair.target_text);
-    if (has_source != has_target) report_unequal();
-    if (alignment_ && alignment_->next(pair.alignment_text) != has_source) report_unequal_alignment();
+    if (has_source != has_target) report_unequal(files_.target, target_, "translate line");
+    if (alignment_ && alignment_->next(pair.alignment_text) != has_source)
+      report_unequal(files_.alignment, *alignment_, "align the words of line");
     pair.line = source_.line_number();
     return has_source;
   }
 
  private:
-  [[noreturn]] void report_unequal() {
-    std::string line;
-    while (source_.next(line)) {
+  // `does`: what line n of the other file has to do with line n of the source.
+  [[noreturn]] void report_unequal(const std::string& other_path, LineReader& other, const char* does) {
+    for (LineReader* reader : {&source_, &other}) {  // to their ends, for the count
+      for (std::string line; reader->next(line);) continue;
     }
-    while (target_.next(line)) {
-    }
-    throw std::runtime_error(
-        fmt::format("{} has {} lines, but {} has {}; line n of one must translate line n of the other", files_.source,
-                    source_.line_number(), files_.target, target_.line_number()));
-  }
-
-  [[noreturn]] void report_unequal_alignment() {
-    std::string line;
-    while (source_.next(line)) {
-    }
-    while (alignment_->next(line)) {
-    }
-    throw std::runtime_error(
-        fmt::format("{} has {} lines, but {} has {}; line n of one must align the words of line n of the other",
-                    files_.source, source_.line_number(), files_.alignment, alignment_->line_number()));
+    throw std::runtime_error(fmt::format("{} has {} lines, but {} has {}; line n of one must {} n of the other",
+                                         files_.source, source_.line_number(), other_path, other.line_number(), does));
   }
 
   const AlignedFiles& files_;

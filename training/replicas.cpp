@@ -25,6 +25,12 @@ Transformer share_parameters(const Transformer& original, torch::Device device) 
 
 }  // namespace
 
+void LossSum::add(const LossSum& other) {
+  sum += other.sum;
+  tokens += other.tokens;
+  guidance += other.guidance;
+}
+
 Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision)
     : device_(device), workers_(workers), precision_(precision) {
   replicas_.push_back(std::move(transformer));
@@ -58,12 +64,6 @@ void Replicas::make_rounded_replicas() {
     for (size_t p = 0; p < own.size(); ++p)
       if (rounded_[p].defined()) own[p].set_data(rounded_[p]);
   }
-}
-
-void LossSum::add(const LossSum& other) {
-  sum += other.sum;
-  tokens += other.tokens;
-  guidance += other.guidance;
 }
 
 TrainingLoss Replicas::batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <transmute/common/json.h>
+
 #include <string>
 #include <utility>
 #include <vector>

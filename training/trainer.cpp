@@ -439,11 +439,11 @@ void Trainer::Session::report_start() const {
     spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
   if (state_.step > 0)
     spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state_.step), state_.epoch + 1));
-  if (config_.training.guided_alignment > 0)
+  if (const Guidance head = guidance(); head.weight > 0)
     spdlog::info(
-        fmt::format("decoder layer {}, head {} learns the given alignments; use it with: translate --alignment "
-                    "--alignment-layer {} --alignment-head {}",
-                    guidance().layer + 1, guidance().head + 1, guidance().layer + 1, guidance().head + 1));
+        fmt::format("decoder layer {0}, head {1} learns the given alignments; use it with: translate --alignment "
+                    "--alignment-layer {0} --alignment-head {1}",
+                    head.layer + 1, head.head + 1));
   if (state_.batches_per_step > 0 && state_.batches_per_step != batches_per_step())
     spdlog::warn(fmt::format("a step had {} batches and now has {}: ranks times training.accumulate_batches",
                              state_.batches_per_step, batches_per_step()));

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/pieces.h>
 #include <transmute/translation/translator.h>
 #include <unistd.h>
 
@@ -130,16 +131,10 @@ class Training : public ::testing::Test {
     const auto sources = lines_of("source");
     const auto hypotheses = translator.score_batch(sources, lines_of("target"), options);
     const auto translations = translator.translate_batch(sources, options);
-    const auto words_of = [](const std::vector<std::string>& pieces) {
-      std::vector<int> words;
-      for (const auto& piece : pieces)
-        words.push_back((words.empty() ? -1 : words.back()) + (piece.rfind("\u2581", 0) == 0 ? 1 : 0));
-      return words;
-    };
     double right = 0, all = 0;
     for (size_t i = 0; i < hypotheses.size(); ++i) {
-      const std::vector<int> source_words = words_of(translations[i].source_tokens);
-      const std::vector<int> target_words = words_of(hypotheses[i].tokens);
+      const std::vector<int64_t> source_words = words_of_pieces(translations[i].source_tokens);
+      const std::vector<int64_t> target_words = words_of_pieces(hypotheses[i].tokens);
       for (size_t t = 0; t < target_words.size(); ++t, ++all) {
         const auto& weights = hypotheses[i].alignment[t];
         const auto best = std::max_element(weights.begin(), weights.end()) - weights.begin();

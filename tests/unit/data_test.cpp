@@ -16,6 +16,7 @@
 #include <transmute/common/random.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/pieces.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
@@ -45,6 +46,7 @@ using testing::tiny_english;
 using testing::tiny_german;
 using testing::tiny_tokenizer;
 using testing::tiny_transformer;
+using testing::words_of_pieces;
 using testing::write_text;
 using Batches = std::vector<std::vector<size_t>>;
 
@@ -374,14 +376,8 @@ TEST(WordLinks, BecomeLinksOfPieces) {
   const Tokenizer tokenizer = tiny_tokenizer();
   const std::string source = "the  red house", target = "das rote Haus";
   const Ids links = piece_links({{1, 2}, {2, 0}}, tokenizer.source(), source, tokenizer.target(), target);
-  const auto words_of = [](const std::vector<std::string>& pieces) {
-    std::vector<int64_t> words;
-    for (const auto& piece : pieces)
-      words.push_back((words.empty() ? -1 : words.back()) + (piece.rfind("\u2581", 0) == 0 ? 1 : 0));
-    return words;
-  };
-  const auto source_words = words_of(tokenizer.source().encode_as_pieces(source));
-  const auto target_words = words_of(tokenizer.target().encode_as_pieces(target));
+  const auto source_words = words_of_pieces(tokenizer.source().encode_as_pieces(source));
+  const auto target_words = words_of_pieces(tokenizer.target().encode_as_pieces(target));
   std::set<std::pair<int64_t, int64_t>> expected, found;
   for (size_t t = 0; t < target_words.size(); ++t)
     for (size_t s = 0; s < source_words.size(); ++s)

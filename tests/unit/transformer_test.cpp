@@ -151,22 +151,27 @@ TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
   }
 }
 
+// Few parameters, so that each can be moved a little.
+TransformerOptions shrunk(TransformerOptions options, int64_t decoder_layers) {
+  options.target_vocab_size = 6;
+  options.source_vocab_size = options.embedding_tying == EmbeddingTying::all ? 6 : 7;
+  options.max_positions = 3;
+  options.d_model = 4;
+  options.d_k = 2;
+  options.d_v = 3;
+  options.d_ff = 5;
+  options.num_encoder_layers = 1;
+  options.num_decoder_layers = decoder_layers;
+  return options;
+}
+
 TEST(Transformer, PropagatesGradientsThroughTheSmoothedLoss) {
   const torch::Tensor source = test::ids_tensor({{4, 2, 1}, {3, 5, 0}});
   const torch::Tensor target_in = test::ids_tensor({{1, 5, 4}, {1, 3, 0}});
   const torch::Tensor target_out = test::ids_tensor({{5, 4, 2}, {3, 2, 0}});
-  for (auto& [name, options] : variants()) {
+  for (const auto& [name, options] : variants()) {
     SCOPED_TRACE(name);
-    options.target_vocab_size = 6;
-    options.source_vocab_size = options.embedding_tying == EmbeddingTying::all ? 6 : 7;
-    options.max_positions = 3;
-    options.d_model = 4;
-    options.d_k = 2;
-    options.d_v = 3;
-    options.d_ff = 5;
-    options.num_encoder_layers = 1;
-    options.num_decoder_layers = 1;
-    Transformer model = random_transformer(options, torch::kDouble);
+    Transformer model = random_transformer(shrunk(options, 1), torch::kDouble);
     test::expect_gradients_match(
         [&, m = model]() mutable {
           return m->loss(source, target_in, target_out, {0.1, 1}).tokens;
@@ -182,18 +187,9 @@ TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
   const torch::Tensor wanted = torch::tensor(
       {{{0.5, 0.5, 0.0}, {0.0, 0.0, 0.0}, {0.0, 1.0, 0.0}}, {{0.0, 1.0, 0.0}, {0.5, 0.5, 0.0}, {0.0, 0.0, 0.0}}},
       torch::kDouble);
-  for (auto& [name, options] : variants()) {
+  for (const auto& [name, options] : variants()) {
     SCOPED_TRACE(name);
-    options.target_vocab_size = 6;
-    options.source_vocab_size = options.embedding_tying == EmbeddingTying::all ? 6 : 7;
-    options.max_positions = 3;
-    options.d_model = 4;
-    options.d_k = 2;
-    options.d_v = 3;
-    options.d_ff = 5;
-    options.num_encoder_layers = 1;
-    options.num_decoder_layers = 2;
-    Transformer model = random_transformer(options, torch::kDouble);
+    Transformer model = random_transformer(shrunk(options, 2), torch::kDouble);
     const GuidedAttention guided{wanted, 1, options.num_heads - 1};
     const DecoderOutput decoded = model->decode(target, model->encode(source), ReturnWeights::yes);
     const torch::Tensor head = decoded.cross_weights[1].select(1, options.num_heads - 1);
