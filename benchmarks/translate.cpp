@@ -141,9 +141,9 @@ double measure_roof(const transmute::TransformerOptions& o, InferencePrecision p
 class FixedLength : public transmute::StepModel {
  public:
   FixedLength(const transmute::StepModel& model, int64_t length) : model_(model), length_(length) {}
-  std::unique_ptr<transmute::DecodingBatch> start(const std::vector<Ids>& sources,
-                                                  transmute::AttentionChoice attention) const override {
-    return std::make_unique<Batch>(model_.start(sources, attention), length_);
+  std::unique_ptr<transmute::DecodingBatch> start(const std::vector<Ids>& sources, transmute::AttentionChoice attention,
+                                                  const std::vector<transmute::Ids>& shortlists) const override {
+    return std::make_unique<Batch>(model_.start(sources, attention, shortlists), length_);
   }
 
  private:

@@ -228,6 +228,8 @@ int main(int argc, char** argv) {
          "terms that its line contains")
       ->group("Search");
 
+  arguments.translator.add_shortlist_to(app);
+
   app.add_flag(
       "--inline-tags", translation.inline_tags,
       "carry tags such as <b>, </b>, <br/> and placeholders such as {name} over to the words that they belong to");

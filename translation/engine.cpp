@@ -324,6 +324,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
       sources.push_back(parts[part].ids);
       if (!options.target_prefixes.empty()) demands.prefixes.push_back(parts[part].prefix);
       if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
+      if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
     }
     auto found = beam_search(*model_, sources, options.search, watcher.search_hooks(parts, batch), demands);
     for (size_t i = 0; i < found.size(); ++i) {

@@ -41,10 +41,11 @@ Models load_models(const std::string& first, const std::vector<std::string>& oth
 }  // namespace
 
 struct Translator::State {
-  State(Models models, torch::Device device, InferencePrecision precision, int threads)
+  State(Models models, torch::Device device, const TranslatorOptions& options, int threads)
       : threads(threads, run_operations_on_this_thread_only),
-        engine(models.transformers, std::move(models.tokenizer), device, precision,
+        engine(models.transformers, models.tokenizer, device, options.precision,
                [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
+    if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
   }
 
   ThreadPool threads;
@@ -54,7 +55,7 @@ struct Translator::State {
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(load_models(model, options.ensemble, device), device, options.precision, threads);
+  state_ = std::make_unique<State>(load_models(model, options.ensemble, device), device, options, threads);
 }
 
 Translator::~Translator() = default;
