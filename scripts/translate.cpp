@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_flag(
       "--alignment", translation.search.alignments,
-      "add \" ||| 0-0 1-2\": for each target token the source token that it attended to most; in json all weights");
+      "add \" ||| 0-0 1-2\": for each target token the source token that it belongs to; in json the attention itself");
 
   app.add_option("--alignment-layer", translation.search.alignment_layer, "of the decoder, from 1; 0: the last")
       ->capture_default_str();

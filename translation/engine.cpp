@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/translation/alignment.h>
 #include <transmute/translation/ensemble.h>
 #include <transmute/translation/glossary.h>
 #include <transmute/translation/inference/inference_model.h>
@@ -370,8 +371,9 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
     if (tagged[i].has_tags()) source = tokenizer_.source().spans_in_text(plain[i]);
     for (Hypothesis& hypothesis : translations[i].hypotheses) {
       if (tagged[i].has_tags())
-        hypothesis.text = tagged[i].restore(
-            hypothesis.text, source, tokenizer_.target().spans_of_pieces(hypothesis.tokens), hypothesis.alignment);
+        hypothesis.text =
+            tagged[i].restore(hypothesis.text, source, tokenizer_.target().spans_of_pieces(hypothesis.tokens),
+                              balanced_alignment(hypothesis.alignment));
       if (!options.search.alignments) hypothesis.alignment.clear();
     }
   }
