@@ -56,29 +56,12 @@ void Adam::write_rounded(const Chunk& chunk) {
                              chunk.end - chunk.begin);
 }
 
-double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers,
-                    const SumOverRanks& sum_over_ranks) {
+double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
+                    WorkerCrew& workers) {
   const torch::NoGradGuard no_grad;
-  if (parameters_.front().second.device().is_cpu())
-    return update_on_cpu(gradients, learning_rate, workers, sum_over_ranks);
+  if (parameters_.front().second.device().is_cpu()) return update_on_cpu(gradients, learning_rate, workers);
   TORCH_CHECK_VALUE(gradients.size() == 1, "on a device there is one worker, not ", gradients.size());
-  return update_on_device(gradients.front(), learning_rate, sum_over_ranks);
-}
-
-// The parameters' places in flat_.
-std::vector<torch::Tensor> Adam::flat_views(torch::Device device) {
-  if (!flat_.defined()) {
-    int64_t elements = 0;
-    for (const auto& parameter : parameters_) elements += parameter.second.numel();
-    flat_ = torch::empty({elements}, torch::TensorOptions(torch::kFloat).device(device));
-  }
-  std::vector<torch::Tensor> views;
-  int64_t begin = 0;
-  for (const auto& parameter : parameters_) {
-    views.push_back(flat_.narrow(0, begin, parameter.second.numel()).view(parameter.second.sizes()));
-    begin += parameter.second.numel();
-  }
-  return views;
+  return update_on_device(gradients.front(), learning_rate);
 }
 
 double Adam::clip_scale(double norm) const {
@@ -86,7 +69,7 @@ double Adam::clip_scale(double norm) const {
 }
 
 double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
-                           WorkerCrew& workers, const SumOverRanks& sum_over_ranks) {
+                           WorkerCrew& workers) {
   // Contiguous and all there, so that the chunks below are plain arrays.
   std::vector<std::vector<torch::Tensor>> ready(gradients.size());
   for (size_t p = 0; p < parameters_.size(); ++p)
@@ -99,11 +82,10 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
       }
     }
 
-  // The sum of all shares: the first one's own memory, or where that is bfloat16, memory kept for it. With other ranks,
-  // one vector for all.
+  // The sum of all shares: the first one's own memory, or where that is bfloat16, memory kept for it.
   sums_.resize(parameters_.size());
-  std::vector<torch::Tensor> sums = sum_over_ranks ? flat_views(torch::kCPU) : std::vector<torch::Tensor>();
-  for (size_t p = sums.size(); p < parameters_.size(); ++p) {
+  std::vector<torch::Tensor> sums;
+  for (size_t p = 0; p < parameters_.size(); ++p) {
     const bool is_float = ready[0][p].scalar_type() == torch::kFloat;
     if (!is_float && !sums_[p].defined()) sums_[p] = torch::empty(ready[0][p].sizes(), torch::kFloat);
     sums.push_back(is_float ? ready[0][p] : sums_[p]);
@@ -128,16 +110,8 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
         kernels::add_bfloat16_to(total, begin, count);
       }
     }
-    if (!sum_over_ranks) squares[c] = kernels::sum_of_squares(total, count);
+    squares[c] = kernels::sum_of_squares(total, count);
   });
-  if (sum_over_ranks) {
-    sum_over_ranks(flat_);
-    workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
-      const Chunk& chunk = chunks_[c];
-      squares[c] =
-          kernels::sum_of_squares(sums[chunk.parameter].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin);
-    });
-  }
   double sum = 0;
   for (const double part : squares) sum += part;
   const double norm = std::sqrt(sum);
@@ -165,20 +139,7 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
 }
 
 // The same, with LibTorch's operations.
-double Adam::update_on_device(const std::vector<torch::Tensor>& shares, double learning_rate,
-                              const SumOverRanks& sum_over_ranks) {
-  std::vector<torch::Tensor> gradients = shares;
-  if (sum_over_ranks) {
-    gradients = flat_views(parameters_.front().second.device());
-    for (size_t p = 0; p < shares.size(); ++p) {
-      if (shares[p].defined()) {
-        gradients[p].copy_(shares[p]);
-      } else {
-        gradients[p].zero_();
-      }
-    }
-    sum_over_ranks(flat_);
-  }
+double Adam::update_on_device(const std::vector<torch::Tensor>& gradients, double learning_rate) {
   std::vector<torch::Tensor> squares;
   for (const auto& gradient : gradients)
     if (gradient.defined()) squares.push_back(gradient.square().sum());

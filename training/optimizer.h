@@ -5,7 +5,6 @@
 #include <transmute/translation/tensor_file.h>
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace transmute {
@@ -19,9 +18,6 @@ struct AdamOptions {
   double weight_decay = 0;  ///< AdamW (Loshchilov and Hutter, 2019), of matrices; biases and norms keep their size
 };
 
-/// Sums a vector over all processes, in place. See ProcessGroup::sum.
-using SumOverRanks = std::function<void(torch::Tensor& values)>;
-
 /// Adam (Kingma and Ba, 2015) over float32 parameters, with the sum of several workers' gradients and
 /// clipping by global norm on the way. Sums are taken in a fixed order: the same gradients give the same
 /// bits.
@@ -32,10 +28,8 @@ class Adam {
 
   /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none, float32 or on
   /// the CPU bfloat16; the first worker's may be written to. Returns the norm of the whole gradient before clipping. A
-  /// norm that is not finite leaves parameters and moments as they were. `sum_over_ranks`, where given, gets the sum of
-  /// this process's shares as one float32 vector, in the order of the parameters.
-  double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers,
-                const SumOverRanks& sum_over_ranks = {});
+  /// norm that is not finite leaves parameters and moments as they were.
+  double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers);
 
   /// Has every update write bfloat16 copies of the parameters as well, in the same pass; writes them now. By parameter,
   /// undefined for none. On the CPU only.
@@ -54,11 +48,9 @@ class Adam {
     int64_t begin, end;
   };
   double update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
-                       WorkerCrew& workers, const SumOverRanks& sum_over_ranks);
-  std::vector<torch::Tensor> flat_views(torch::Device device);
+                       WorkerCrew& workers);
   void write_rounded(const Chunk& chunk);
-  double update_on_device(const std::vector<torch::Tensor>& gradients, double learning_rate,
-                          const SumOverRanks& sum_over_ranks);
+  double update_on_device(const std::vector<torch::Tensor>& gradients, double learning_rate);
   double clip_scale(double norm) const;
 
   NamedTensors parameters_;
@@ -66,7 +58,6 @@ class Adam {
   std::vector<torch::Tensor> means_, variances_;
   std::vector<torch::Tensor> rounded_;  // bfloat16 copies
   std::vector<torch::Tensor> sums_;     // float32, of bfloat16 gradients
-  torch::Tensor flat_;                  // all gradients in one vector, for the sum over ranks
   std::vector<Chunk> chunks_;
   int64_t step_ = 0;
 };

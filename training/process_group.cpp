@@ -298,6 +298,11 @@ class ProcessGroup::Connection {
   }
 
   void sum(const torch::Tensor& values) {
+    start_sum(values);
+    finish_sums();
+  }
+
+  void start_sum(const torch::Tensor& values) {
     auto& backend = backend_of(values.device());
     const torch::Tensor flat = values.view({-1});
     // A bucket is one all-reduce: they overlap, which keeps both directions of the wire busy.
@@ -305,12 +310,19 @@ class ProcessGroup::Connection {
     for (int64_t begin = 0; begin < flat.numel(); begin += kBucketElements)
       buckets.push_back({flat.narrow(0, begin, std::min(kBucketElements, flat.numel() - begin))});
     try {
-      std::vector<WorkPointer> works;
-      for (auto& bucket : buckets) works.push_back(backend.allreduce(bucket));
-      for (const auto& work : works) wait(work);
+      for (auto& bucket : buckets) started_.push_back(backend.allreduce(bucket));
     } catch (const std::exception& error) {
       explain(error);
     }
+  }
+
+  void finish_sums() {
+    try {
+      for (const auto& work : started_) wait(work);
+    } catch (const std::exception& error) {
+      explain(error);
+    }
+    started_.clear();
   }
 
   void broadcast(torch::Tensor& values) {
@@ -517,6 +529,7 @@ class ProcessGroup::Connection {
   Route route_;
   c10::intrusive_ptr<c10d::TCPStore> store_;
   std::shared_ptr<Watch> watch_;
+  std::vector<WorkPointer> started_;  // sums on their way
   c10::intrusive_ptr<Backend> gloo_, nccl_;
   bool failed_ = false;
 };
@@ -544,6 +557,8 @@ class ProcessGroup::Connection {
         options.size, options.origin, TORCH_VERSION));
   }
   void sum(const torch::Tensor&) {}
+  void start_sum(const torch::Tensor&) {}
+  void finish_sums() {}
   void broadcast(torch::Tensor&) {}
   bool takes(torch::Device) const { return true; }
   void fail(const std::string&) {}
@@ -564,11 +579,22 @@ ProcessGroup::ProcessGroup(const RankOptions& options, torch::Device device) : o
 ProcessGroup::~ProcessGroup() = default;
 
 void ProcessGroup::sum(torch::Tensor& values) {
+  start_sum(values);
+  finish_sums();
+}
+
+void ProcessGroup::start_sum(torch::Tensor& values) {
   if (!connection_) return;
-  if (connection_->takes(values.device())) return connection_->sum(values);
-  const torch::Tensor here = values.cpu();
-  connection_->sum(here);
-  values.copy_(here);
+  if (connection_->takes(values.device())) return connection_->start_sum(values);
+  copies_.emplace_back(values.cpu(), values);
+  connection_->start_sum(copies_.back().first);
+}
+
+void ProcessGroup::finish_sums() {
+  if (!connection_) return;
+  connection_->finish_sums();
+  for (auto& [copy, values] : copies_) values.copy_(copy);
+  copies_.clear();
 }
 
 void ProcessGroup::sum(std::vector<double>& values) {

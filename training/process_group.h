@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -37,6 +38,11 @@ class ProcessGroup {
   void sum(torch::Tensor& values);
   void sum(std::vector<double>& values);
 
+  /// The same, but goes on while it is under way; `values` must not be touched before finish_sums(), which waits for
+  /// all that were started.
+  void start_sum(torch::Tensor& values);
+  void finish_sums();
+
   /// Rank 0's values to all.
   void broadcast(torch::Tensor& values);
   std::string broadcast(const std::string& bytes);
@@ -58,6 +64,8 @@ class ProcessGroup {
   RankOptions options_;
   torch::Device device_;
   std::unique_ptr<Connection> connection_;  // null in a group of one
+  // On the way: what the connection sums, and what it is a copy of, where the connection takes no such device.
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> copies_;
 };
 
 /// Whether several processes can train together with this build: its LibTorch has c10d with Gloo.

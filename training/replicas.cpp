@@ -23,6 +23,20 @@ Transformer share_parameters(const Transformer& original, torch::Device device) 
   return replica;
 }
 
+// Called when a parameter's gradient has been accumulated.
+class AfterAccumulation : public torch::autograd::FunctionPostHook {
+ public:
+  explicit AfterAccumulation(std::function<void()> call) : call_(std::move(call)) {}
+  torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
+                                            const torch::autograd::variable_list&) override {
+    call_();
+    return outputs;
+  }
+
+ private:
+  std::function<void()> call_;
+};
+
 }  // namespace
 
 void LossSum::add(const LossSum& other) {
@@ -77,13 +91,67 @@ TrainingLoss Replicas::batch_loss(Transformer& replica, const Batch& batch, cons
                        is_guided ? &guided : nullptr);
 }
 
+void Replicas::sum_over(ProcessGroup& group) {
+  completions_.resize(trained_.size());
+  for (size_t w = 0; w < trained_.size(); ++w) {
+    Completion& own = completions_[w];
+    own.parameters = trained_[w]->parameters();
+    own.is_complete.resize(own.parameters.size());
+    for (size_t p = 0; p < own.parameters.size(); ++p) {
+      own.accumulators.push_back(torch::autograd::impl::grad_accumulator(own.parameters[p]));
+      own.accumulators.back()->add_post_hook(std::make_unique<AfterAccumulation>([this, w, p] {
+        if (completions_[w].awaited) complete_own(w, p);
+      }));
+    }
+  }
+  sum_ = std::make_unique<GradientSum>(replicas_.front()->parameters(), static_cast<int>(trained_.size()), group,
+                                       [this](size_t p, torch::Tensor& sum) { add_shares(p, sum); });
+}
+
+void Replicas::complete_own(size_t worker, size_t parameter) {
+  completions_[worker].is_complete[parameter] = true;
+  sum_->complete(parameter);
+}
+
+// What backward has not come by: parameters without a gradient, and all of a worker that had no piece.
+void Replicas::complete_rest(size_t worker) {
+  Completion& own = completions_[worker];
+  own.awaited = false;
+  for (size_t p = 0; p < own.parameters.size(); ++p)
+    if (!own.is_complete[p]) complete_own(worker, p);
+}
+
+// In the order of the workers: the same bits in every run.
+void Replicas::add_shares(size_t parameter, torch::Tensor& sum) {
+  bool first = true;
+  for (size_t w = 0; w < trained_.size(); ++w) {
+    torch::Tensor& gradient = completions_[w].parameters[parameter].mutable_grad();
+    if (parameter < sums_[w].size() && sums_[w][parameter].defined()) set_aside(w, parameter, gradient);
+    const bool is_aside = parameter < sums_[w].size() && sums_[w][parameter].defined();
+    const torch::Tensor& share = is_aside ? sums_[w][parameter] : gradient;
+    if (!share.defined()) continue;
+    if (first) {
+      sum.copy_(share);
+    } else {
+      sum.add_(share);
+    }
+    first = false;
+  }
+  if (first) sum.zero_();
+}
+
 LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace) {
   const double factor = 1.0 / static_cast<double>(input.step_target_tokens);
+  if (sum_ && input.is_last_of_step) {
+    sum_->start();
+    for (auto& own : completions_) own.is_complete.assign(own.parameters.size(), false);
+  }
   std::vector<LossSum> losses(replicas_.size());
   workers_.run([&](int worker) {
     const auto w = static_cast<size_t>(worker);
     Transformer& replica = trained_[w];
     replica->train();
+    const bool sums = sum_ && input.is_last_of_step;
     for (size_t i = w; i < input.pieces.size(); i += replicas_.size()) {
       const Batch& batch = input.pieces[i];
       const TrainingLoss loss = [&] {
@@ -93,6 +161,7 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
       }();
       const Trace::Span span(trace, "backward");
       set_gradients_aside(w);
+      if (sums) completions_[w].awaited = i + replicas_.size() >= input.pieces.size();
       if (loss.guidance.defined()) {
         (loss.tokens + guidance_.weight * loss.guidance).backward();
         losses[w].guidance += loss.guidance.item<double>() / factor;
@@ -102,6 +171,7 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
       losses[w].sum += loss.tokens.item<double>() / factor;
       losses[w].tokens += batch.target_tokens;
     }
+    if (sums) complete_rest(w);
   });
   LossSum total;
   for (const auto& loss : losses) total.add(loss);
@@ -114,13 +184,18 @@ void Replicas::set_gradients_aside(size_t worker) {
   for (size_t p = 0; p < parameters.size(); ++p) {
     torch::Tensor& gradient = parameters[p].mutable_grad();
     if (!gradient.defined() || gradient.scalar_type() != torch::kBFloat16) continue;
-    auto& sums = sums_[worker];
-    sums.resize(parameters.size());
-    if (!sums[p].defined()) sums[p] = torch::zeros(gradient.sizes(), torch::kFloat);
-    const torch::Tensor share = gradient.contiguous();
-    kernels::add_bfloat16_to(sums[p].data_ptr<float>(), share.data_ptr(), share.numel());
-    gradient.reset();
+    sums_[worker].resize(parameters.size());
+    set_aside(worker, p, gradient);
   }
+}
+
+void Replicas::set_aside(size_t worker, size_t parameter, torch::Tensor& gradient) {
+  if (!gradient.defined() || gradient.scalar_type() != torch::kBFloat16) return;
+  torch::Tensor& sum = sums_[worker][parameter];
+  if (!sum.defined()) sum = torch::zeros(gradient.sizes(), torch::kFloat);
+  const torch::Tensor share = gradient.contiguous();
+  kernels::add_bfloat16_to(sum.data_ptr<float>(), share.data_ptr(), share.numel());
+  gradient.reset();
 }
 
 std::vector<std::vector<torch::Tensor>> Replicas::gradients() {

@@ -4,8 +4,10 @@
 #include <transmute/model/transformer.h>
 #include <transmute/training/batcher.h>
 #include <transmute/training/config.h>
+#include <transmute/training/gradient_sum.h>
 #include <transmute/training/trace.h>
 
+#include <memory>
 #include <vector>
 
 namespace transmute {
@@ -31,6 +33,7 @@ struct StepInput {
   std::vector<Batch> pieces;       ///< as cut_into_pieces deals them out
   int64_t step_target_tokens = 0;  ///< of the whole step: the gradient is of the loss per target token
   uint64_t dropout_key = 0;        ///< of this batch
+  bool is_last_of_step = true;
 };
 
 /// The network once per worker: all share the first one's parameters, each has gradients of its own. Piece i is
@@ -43,10 +46,18 @@ class Replicas {
  public:
   /// `precision`: of training, not automatic. Evaluation is in float32.
   Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision);
+  Replicas(const Replicas&) = delete;
+  Replicas& operator=(const Replicas&) = delete;
 
   /// Adds the batch's gradients to the workers' own. Returns the smoothed loss. `trace`, where not null, gets each
   /// worker's spans "forward" and "backward".
   LossSum accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace = nullptr);
+
+  /// From now on the gradients are summed over all ranks too, each as soon as it is complete: while a batch that
+  /// is_last_of_step is computed.
+  void sum_over(ProcessGroup& group);
+  /// Waits for the sums of all workers and ranks, by parameter. They may be written to.
+  std::vector<torch::Tensor> sums_over_ranks() { return sum_->finish(); }
   void guide(const Guidance& guidance) { guidance_ = guidance; }
 
   /// gradients[w][p], as Adam takes them.
@@ -62,9 +73,13 @@ class Replicas {
   Transformer& transformer() { return replicas_.front(); }
 
  private:
+  void complete_own(size_t worker, size_t parameter);
+  void complete_rest(size_t worker);
+  void add_shares(size_t parameter, torch::Tensor& sum);
   TrainingLoss batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const;
   void make_rounded_replicas();
   void set_gradients_aside(size_t worker);
+  void set_aside(size_t worker, size_t parameter, torch::Tensor& gradient);
 
   torch::Device device_;
   WorkerCrew& workers_;
@@ -74,6 +89,16 @@ class Replicas {
   std::vector<Transformer> trained_;   // the same, or rounded
   std::vector<torch::Tensor> rounded_;
   std::vector<std::vector<torch::Tensor>> sums_;  // float32, of a worker's bfloat16 gradients where pieces are many
+
+  // With several ranks. The hooks are autograd's: it tells when it has accumulated a gradient.
+  struct Completion {
+    std::vector<torch::Tensor> parameters;
+    std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // kept: variables only know them weakly
+    std::vector<bool> is_complete;                                     // by parameter, in this step
+    bool awaited = false;                                              // the step's last piece is under way
+  };
+  std::vector<Completion> completions_;  // by worker
+  std::unique_ptr<GradientSum> sum_;
 };
 
 }  // namespace v0

@@ -256,6 +256,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
   check_ranks_fit();
   replicas_.guide(guidance());
+  if (group_.size() > 1) replicas_.sum_over(group_);
   if (config_.training.ema_decay > 0 && group_.is_first())
     average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay);
   if (!config_.data.valid_source.empty() && group_.is_first()) valid_text_ = load_validation_text();
@@ -562,21 +563,24 @@ bool Trainer::Session::train_step(const std::function<int()>& stop_signal) {
   LossSum own;
   for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += static_cast<size_t>(group_.size())) {
     const StepInput input{std::move(batches[b].pieces), step_tokens,
-                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b)};
+                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b),
+                          b + static_cast<size_t>(group_.size()) >= batches.size()};
     own.add(replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace_.get()));
   }
   const LossSum loss = exchange(own, stop_signal);
   {
     const Trace::Span update_span(trace_.get(), "optimizer");
-    const auto gradients = replicas_.gradients();
-    SumOverRanks sum_over_ranks;
-    if (group_.size() > 1) sum_over_ranks = [this](torch::Tensor& values) { group_.sum(values); };
+    std::vector<std::vector<torch::Tensor>> gradients;
+    if (group_.size() > 1) {
+      gradients.push_back(replicas_.sums_over_ranks());
+    } else {
+      gradients = replicas_.gradients();
+    }
     // A loss that is not finite must not touch the weights, though the gradient may look sound.
-    last_gradient_norm_ = std::isfinite(loss.sum)
-                              ? optimizer_.update(gradients, learning_rate_of(step), workers_, sum_over_ranks)
-                              : std::numeric_limits<double>::quiet_NaN();
+    last_gradient_norm_ = std::isfinite(loss.sum) ? optimizer_.update(gradients, learning_rate_of(step), workers_)
+                                                  : std::numeric_limits<double>::quiet_NaN();
     if (!std::isfinite(last_gradient_norm_)) {
-      pass_over(step, loss.sum / static_cast<double>(loss.tokens), gradients);
+      pass_over(step, loss.sum / static_cast<double>(loss.tokens), replicas_.gradients());
       replicas_.clear_gradients();
       return false;
     }

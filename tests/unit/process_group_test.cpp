@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/training/gradient_sum.h>
 #include <transmute/training/process_group.h>
 
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <thread>
@@ -128,6 +130,70 @@ TEST(ProcessGroup, NamesRanksThatDoNotCome) {
   const auto errors = run_ranks(
       3, [](ProcessGroup&) {}, 2, 1);
   EXPECT_THAT(errors[0], AllOf(HasSubstr("waited 2 seconds for 1 of 3 ranks (1)"), HasSubstr("a test")));
+}
+
+// A parameter of more than a bucket's size each.
+std::vector<torch::Tensor> large_parameters(int64_t count) {
+  std::vector<torch::Tensor> parameters;
+  for (int64_t p = 0; p < count; ++p) parameters.push_back(torch::empty({2, (1 << 19) + 10 * p + 1}));
+  return parameters;
+}
+
+TEST(GradientSum, IsUnderWayWhileOtherGradientsAreMissing) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(2, [](ProcessGroup& group) {
+    const auto parameters = large_parameters(2);
+    torch::Tensor last;
+    GradientSum sum(parameters, 1, group, [&](size_t p, torch::Tensor& values) {
+      values.fill_(group.rank() + 1.0);
+      if (p == 1) last = values;
+    });
+    for (int step = 0; step < 2; ++step) {
+      sum.start();
+      sum.complete(1);
+      const auto has_come = [&] {
+        float value;
+        __atomic_load(last.data_ptr<float>() + last.numel() - 1, &value, __ATOMIC_ACQUIRE);
+        return value == 3.0F;
+      };
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (!has_come() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      EXPECT_TRUE(has_come()) << "rank " << group.rank();
+      EXPECT_THROW(sum.finish(), std::logic_error);
+      sum.complete(0);
+      for (const torch::Tensor& values : sum.finish()) EXPECT_TRUE(torch::all(values == 3.0).item<bool>());
+    }
+    group.wait_for_all();
+  });
+  for (const auto& error : errors) EXPECT_EQ(error, "");
+}
+
+TEST(GradientSum, GoesOutInOneOrderWhateverOrderGradientsComeIn) {
+  SKIP_WITHOUT_GROUPS();
+  constexpr int kParameters = 5, kWorkers = 3;
+  const auto errors = run_ranks(3, [](ProcessGroup& group) {
+    const auto parameters = large_parameters(kParameters);
+    GradientSum sum(parameters, kWorkers, group, [&](size_t p, torch::Tensor& values) {
+      values.fill_(static_cast<double>(100 * p) + group.rank());
+    });
+    for (int step = 0; step < 3; ++step) {
+      sum.start();
+      std::vector<std::thread> workers;
+      for (int worker = 0; worker < kWorkers; ++worker)
+        workers.emplace_back([&, worker] {
+          for (int i = 0; i < kParameters; ++i)
+            sum.complete(static_cast<size_t>((i * (1 + (worker + group.rank() + step) % 4) + worker) % kParameters));
+        });
+      for (auto& worker : workers) worker.join();
+      const auto sums = sum.finish();
+      for (size_t p = 0; p < kParameters; ++p) {
+        EXPECT_EQ(sums[p].sizes(), parameters[p].sizes());
+        EXPECT_TRUE(torch::all(sums[p] == 300.0 * static_cast<double>(p) + 3).item<bool>()) << p;
+      }
+    }
+    group.wait_for_all();
+  });
+  for (const auto& error : errors) EXPECT_EQ(error, "");
 }
 
 TEST(ProcessGroup, TellsTensorsApartByTheirBits) {

@@ -18,9 +18,10 @@
 namespace transmute {
 namespace {
 
-Transformer small_transformer() {
+Transformer small_transformer(ScoreFunction function = ScoreFunction::scaled_dot_product) {
   torch::manual_seed(3);
   TransformerOptions options;
+  options.score_function = function;
   options.source_vocab_size = options.target_vocab_size = 40;
   options.num_encoder_layers = options.num_decoder_layers = 2;
   options.d_model = 32;
@@ -121,6 +122,43 @@ TEST(Replicas, SumManyPiecesInFloat32) {
   replicas.clear_gradients();
   const auto cleared = replicas.gradients().front();
   for (const auto& gradient : cleared) EXPECT_FALSE(gradient.defined());
+}
+
+TEST(Replicas, SumOverRanksWhatTheWorkersHave) {
+  ProcessGroup alone({}, torch::kCPU);
+  const ParallelText text = small_text();
+  struct Case {
+    int workers;
+    int64_t piece_tokens;
+    ScoreFunction function;
+  };
+  // Several pieces; one piece, and workers that have none; parameters without a gradient.
+  for (const auto& [workers, piece_tokens, function] :
+       {Case{2, 30, ScoreFunction::scaled_dot_product}, Case{3, 1000, ScoreFunction::scaled_dot_product},
+        Case{1, 30, ScoreFunction::uniform}})
+    for (const Precision precision : {Precision::float32, Precision::bfloat16}) {
+      WorkerCrew crew(workers);
+      Replicas apart(small_transformer(function), torch::kCPU, crew, precision);
+      Replicas summing(small_transformer(function), torch::kCPU, crew, precision);
+      summing.sum_over(alone);
+      for (int step = 0; step < 2; ++step) {
+        StepInput input = input_of(text, piece_tokens, workers);
+        for (const bool last : {false, true}) {
+          input.is_last_of_step = last;
+          const LossSum loss = apart.accumulate_gradients(input, 0.1);
+          EXPECT_EQ(summing.accumulate_gradients(input, 0.1).sum, loss.sum);
+        }
+        const auto sums = summing.sums_over_ranks();
+        const auto shares = apart.gradients();
+        for (size_t p = 0; p < sums.size(); ++p) {
+          torch::Tensor expected = torch::zeros_like(sums[p]);
+          for (const auto& of_worker : shares)
+            if (of_worker[p].defined()) expected += of_worker[p];
+          ASSERT_TRUE(torch::equal(sums[p], expected)) << "parameter " << p << ", " << workers << " workers";
+        }
+        for (auto* replicas : {&apart, &summing}) replicas->clear_gradients();
+      }
+    }
 }
 
 TEST(Replicas, TrainOnTheCopiesThatAdamWrites) {
