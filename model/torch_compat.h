@@ -6,9 +6,9 @@
 #include <torch/types.h>
 #include <torch/version.h>
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
 #include <optional>
-#else
+
+#if TORCH_VERSION_MAJOR < 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 5)
 #include <c10/util/Optional.h>
 #endif
 
@@ -37,6 +37,12 @@ class AutocastScope {
   AutocastScope(const AutocastScope&) = delete;
   AutocastScope& operator=(const AutocastScope&) = delete;
 
+  /// What products take in the calling thread; nothing where autocast is off.
+  static std::optional<torch::Dtype> current(torch::DeviceType device) {
+    if (!enabled(device)) return {};
+    return dtype_of(device);
+  }
+
  private:
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
   static bool enabled(torch::DeviceType device) {
@@ -47,6 +53,9 @@ class AutocastScope {
   }
   static void set(torch::DeviceType device, torch::Dtype dtype) {
     at::autocast::set_autocast_dtype(device, dtype);
+  }
+  static torch::Dtype dtype_of(torch::DeviceType device) {
+    return at::autocast::get_autocast_dtype(device);
   }
 #else
   static bool enabled(torch::DeviceType device) {
@@ -65,6 +74,9 @@ class AutocastScope {
     } else {
       at::autocast::set_autocast_gpu_dtype(dtype);
     }
+  }
+  static torch::Dtype dtype_of(torch::DeviceType device) {
+    return device == torch::kCPU ? at::autocast::get_autocast_cpu_dtype() : at::autocast::get_autocast_gpu_dtype();
   }
 #endif
 

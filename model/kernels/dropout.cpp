@@ -13,12 +13,7 @@ namespace kernels {
 
 namespace {
 
-struct ThreadState {
-  uint64_t key = 0;
-  uint64_t drawn = 0;
-  bool active = false;
-};
-thread_local ThreadState state;
+thread_local DropoutScope::State state;
 
 uint64_t next_mask_key() {
   if (state.active) return combine_keys(state.key, state.drawn++);
@@ -133,13 +128,18 @@ struct HashedDropout : torch::autograd::Function<HashedDropout> {
 
 }  // namespace
 
-DropoutScope::DropoutScope(uint64_t key)
-    : outer_key_(state.key), outer_drawn_(state.drawn), outer_active_(state.active) {
-  state = {key, 0, true};
+DropoutScope::DropoutScope(uint64_t key) : DropoutScope(State{key, 0, true}) {}
+
+DropoutScope::DropoutScope(const State& again) : outer_(kernels::state) {
+  kernels::state = again;
 }
 
 DropoutScope::~DropoutScope() {
-  state = {outer_key_, outer_drawn_, outer_active_};
+  kernels::state = outer_;
+}
+
+DropoutScope::State DropoutScope::state() {
+  return kernels::state;
 }
 
 DropoutDraw DropoutDraw::next(double probability, bool training) {

@@ -18,15 +18,24 @@ namespace kernels {
 /// thread.
 class DropoutScope {
  public:
+  struct State {
+    uint64_t key = 0;
+    uint64_t drawn = 0;  ///< masks
+    bool active = false;
+  };
+
   explicit DropoutScope(uint64_t key);
+  /// Draws again what followed when state() was this.
+  explicit DropoutScope(const State& state);
   ~DropoutScope();
   DropoutScope(const DropoutScope&) = delete;
   DropoutScope& operator=(const DropoutScope&) = delete;
 
+  /// The calling thread's.
+  static State state();
+
  private:
-  uint64_t outer_key_;
-  uint64_t outer_drawn_;
-  bool outer_active_;
+  State outer_;
 };
 
 /// Zeroes each element with probability `probability` and scales the others by 1 / (1 - probability) while

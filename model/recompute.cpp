@@ -1,0 +1,118 @@
+#include <transmute/model/recompute.h>
+
+#include <ATen/Context.h>
+#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/model/torch_compat.h>
+
+#include <mutex>
+#include <optional>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+torch::Tensor generator_state(at::Generator generator) {
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  return generator.get_state();
+}
+
+void set_generator_state(at::Generator generator, const torch::Tensor& state) {
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_state(state);
+}
+
+// What dropout draws depend on: this thread's scope, or without one, and on other devices, LibTorch's generator.
+class DrawState {
+ public:
+  explicit DrawState(torch::Device device) : scope_(kernels::DropoutScope::state()) {
+    if (scope_.active && device.is_cpu()) return;
+    generator_ = at::globalContext().defaultGenerator(device);
+    generator_state_ = generator_state(*generator_);
+  }
+
+  /// Runs `function` as if nothing had been drawn since.
+  template <class Function>
+  auto replay(const Function& function) const {
+    std::optional<kernels::DropoutScope> scope;
+    if (scope_.active) scope.emplace(scope_);
+    if (!generator_) return function();
+    const torch::Tensor now = generator_state(*generator_);
+    set_generator_state(*generator_, generator_state_);
+    auto result = function();
+    set_generator_state(*generator_, now);
+    return result;
+  }
+
+ private:
+  kernels::DropoutScope::State scope_;
+  std::optional<at::Generator> generator_;
+  torch::Tensor generator_state_;
+};
+
+// Autocast would keep the rounded weights of one of the two calls, which belong to its graph, or to none, for the
+// other.
+class NoAutocastCache {
+ public:
+  NoAutocastCache() : outer_(at::autocast::is_autocast_cache_enabled()) {
+    at::autocast::set_autocast_cache_enabled(false);
+  }
+  ~NoAutocastCache() { at::autocast::set_autocast_cache_enabled(outer_); }
+  NoAutocastCache(const NoAutocastCache&) = delete;
+  NoAutocastCache& operator=(const NoAutocastCache&) = delete;
+
+ private:
+  bool outer_;
+};
+
+// What the backward pass calls again, and under which circumstances.
+struct Call : torch::CustomClassHolder {
+  Call(LayerFunction layer_function, torch::Device device)
+      : function(std::move(layer_function)), draws(device), autocast(AutocastScope::current(device.type())) {}
+
+  LayerFunction function;
+  DrawState draws;
+  std::optional<torch::Dtype> autocast;
+};
+
+struct Recompute : torch::autograd::Function<Recompute> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const LayerFunction& function,
+                               const torch::Tensor& x, const MaybeTensor& maybe_memory) {
+    const torch::Tensor memory = maybe_memory.value_or(torch::Tensor());
+    context->saved_data["call"] = c10::IValue::make_capsule(c10::make_intrusive<Call>(function, x.device()));
+    context->save_for_backward({x, memory});
+    const NoAutocastCache no_cache;
+    return function(x, memory);  // autograd is off here
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto call = c10::static_intrusive_pointer_cast<Call>(context->saved_data["call"].toCapsule());
+    const torch::autograd::variable_list saved = context->get_saved_variables();
+    const auto apart = [](const torch::Tensor& input) {
+      return input.defined() ? input.detach().requires_grad_(input.requires_grad()) : input;
+    };
+    const torch::Tensor x = apart(saved[0]), memory = apart(saved[1]);
+    const torch::AutoGradMode with_gradients(true);
+    const NoAutocastCache no_cache;
+    const torch::Tensor output = call->draws.replay([&] {
+      std::optional<AutocastScope> autocast;
+      if (call->autocast) autocast.emplace(x.device().type(), *call->autocast);
+      return call->function(x, memory);
+    });
+    torch::autograd::backward({output}, {gradients[0]});
+    return {torch::Tensor(), x.grad(), memory.defined() ? memory.grad() : torch::Tensor()};
+  }
+};
+
+}  // namespace
+
+torch::Tensor recomputed(const LayerFunction& function, const torch::Tensor& x, const torch::Tensor& memory) {
+  const bool has_gradient = x.requires_grad() || (memory.defined() && memory.requires_grad());
+  if (!torch::GradMode::is_enabled() || !has_gradient) return function(x, memory);
+  return Recompute::apply(function, x, memory.defined() ? MaybeTensor(memory) : MaybeTensor());
+}
+
+}  // namespace v0
+}  // namespace transmute

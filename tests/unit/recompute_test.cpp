@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/model/recompute.h>
+#include <transmute/model/torch_compat.h>
+
+#include <optional>
+
+namespace transmute {
+namespace {
+
+// Two weights, dropout between, and how often it was called.
+struct Layer {
+  torch::Tensor first = torch::randn({8, 16}).requires_grad_();
+  torch::Tensor second = torch::randn({16, 8}).requires_grad_();
+  int calls = 0;
+
+  torch::Tensor operator()(const torch::Tensor& x, const torch::Tensor& memory) {
+    ++calls;
+    const torch::Tensor inner = kernels::dropout(torch::tanh(x.matmul(first)), 0.4, true);
+    return x + kernels::dropout(inner.matmul(second) * memory, 0.3, true);
+  }
+};
+
+struct Gradients {
+  torch::Tensor value;
+  std::vector<torch::Tensor> of;
+};
+
+// Of three calls in a row, one layer of its own between two of another.
+Gradients gradients(Layer& a, Layer& b, bool recompute, std::optional<uint64_t> scope_key) {
+  torch::manual_seed(7);
+  std::optional<kernels::DropoutScope> scope;
+  if (scope_key) scope.emplace(*scope_key);
+  const torch::Tensor input = torch::linspace(-1, 1, 24).view({3, 8}).requires_grad_();
+  const torch::Tensor memory = torch::full({8}, 0.7).requires_grad_();
+  torch::Tensor x = input;
+  for (Layer* layer : {&a, &b, &a}) {
+    const auto call = [layer](const torch::Tensor& y, const torch::Tensor& m) { return (*layer)(y, m); };
+    x = recompute ? recomputed(call, x, memory) : call(x, memory);
+  }
+  kernels::dropout(x, 0.5, true).square().sum().backward();
+  Gradients result{x.detach().clone(), {input.grad(), memory.grad()}};
+  for (Layer* layer : {&a, &b})
+    for (torch::Tensor* weight : {&layer->first, &layer->second}) {
+      result.of.push_back(weight->grad().clone());
+      weight->mutable_grad().reset();
+    }
+  return result;
+}
+
+TEST(Recomputed, HasTheGradientsOfWhatIsKept) {
+  Layer a, b;
+  for (const auto scope_key : {std::optional<uint64_t>(5), std::optional<uint64_t>()}) {
+    const Gradients kept = gradients(a, b, false, scope_key);
+    a.calls = b.calls = 0;
+    const Gradients again = gradients(a, b, true, scope_key);
+    EXPECT_EQ(a.calls, 4);
+    EXPECT_EQ(b.calls, 2);
+    EXPECT_TRUE(torch::equal(again.value, kept.value));
+    for (size_t i = 0; i < kept.of.size(); ++i)
+      // What two uses of a tensor add up to may come in another order.
+      EXPECT_TRUE(torch::allclose(again.of[i], kept.of[i], 1e-5, 1e-6)) << i;
+  }
+}
+
+TEST(Recomputed, DrawsOnWhereItStood) {
+  Layer a, b;
+  torch::manual_seed(7);
+  const auto next_after = [&](bool recompute) {
+    gradients(a, b, recompute, {});
+    return torch::rand({4});
+  };
+  EXPECT_TRUE(torch::equal(next_after(true), next_after(false)));
+}
+
+TEST(Recomputed, IsCalledOnceWhereThereIsNoGradient) {
+  Layer layer;
+  const auto call = [&](const torch::Tensor& x, const torch::Tensor& memory) { return layer(x, memory); };
+  {
+    const torch::NoGradGuard no_grad;
+    recomputed(call, torch::ones({2, 8}).requires_grad_(), torch::ones({8}));
+  }
+  EXPECT_EQ(layer.calls, 1);
+  recomputed(call, torch::ones({2, 8}), torch::ones({8})).sum().backward();
+  EXPECT_EQ(layer.calls, 2);
+  EXPECT_TRUE(layer.first.grad().defined());
+}
+
+TEST(Recomputed, TakesTheSameNumbersUnderAutocast) {
+  const torch::Tensor weight = torch::randn({8, 8}).requires_grad_();
+  torch::Dtype first_time = torch::kFloat, second_time = torch::kFloat;
+  int calls = 0;
+  torch::Tensor loss;
+  {
+    const AutocastScope autocast(torch::kCPU, torch::kBFloat16);
+    const auto call = [&](const torch::Tensor& x, const torch::Tensor&) {
+      const torch::Tensor product = x.matmul(weight);
+      (calls++ == 0 ? first_time : second_time) = product.scalar_type();
+      return product;
+    };
+    loss = recomputed(call, torch::randn({3, 8}).requires_grad_()).to(torch::kFloat).sum();
+    loss.backward();
+  }
+  EXPECT_EQ(first_time, torch::kBFloat16);
+  EXPECT_EQ(second_time, torch::kBFloat16);
+  EXPECT_EQ(weight.grad().scalar_type(), torch::kFloat);
+}
+
+}  // namespace
+}  // namespace transmute
