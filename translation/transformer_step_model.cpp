@@ -29,7 +29,10 @@ class TransformerBatch : public DecodingBatch {
                    AttentionChoice attention)
       : transformer_(std::move(transformer)), device_(device), attention_(attention) {
     const torch::NoGradGuard no_grad;
-    cache_ = transformer_->start_decoding(transformer_->encode(padded_sources(sources).to(device_)));
+    const auto sentences = static_cast<int64_t>(sources.size());
+    const torch::Tensor ids =
+        transformer_->encoder ? padded_sources(sources) : torch::empty({sentences, 0}, torch::kLong);
+    cache_ = transformer_->start_decoding(transformer_->encode(ids.to(device_)));
   }
 
   NextToken step(const torch::Tensor& ids) override {
@@ -51,7 +54,7 @@ class TransformerBatch : public DecodingBatch {
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
     const torch::NoGradGuard no_grad;
-    const bool all_stay = sentences.size(0) == cache_.source_mask.size(0);
+    const bool all_stay = !cache_.source_mask.defined() || sentences.size(0) == cache_.source_mask.size(0);
     cache_ = cache_.select(all_stay ? torch::Tensor() : sentences.to(device_), parents.to(device_));
   }
 
