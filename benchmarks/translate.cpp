@@ -4,6 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <torch/version.h>
+#include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
@@ -13,6 +15,7 @@
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/model_folder.h>
 #include <transmute/translation/search.h>
+#include <transmute/translation/shortlist.h>
 #include <transmute/translation/transformer_step_model.h>
 
 #include <algorithm>
@@ -22,7 +25,10 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
+#include <numeric>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +47,8 @@ struct Arguments {
   int64_t batch_size = 64;
   int64_t sentences = 256;
   int64_t single_sentences = 20;
+  std::string shortlist;
+  int64_t made_up_shortlist = 0;
   bool plain = false;
 };
 
@@ -141,9 +149,9 @@ double measure_roof(const transmute::TransformerOptions& o, InferencePrecision p
 class FixedLength : public transmute::StepModel {
  public:
   FixedLength(const transmute::StepModel& model, int64_t length) : model_(model), length_(length) {}
-  std::unique_ptr<transmute::DecodingBatch> start(const std::vector<Ids>& sources,
-                                                  transmute::AttentionChoice attention) const override {
-    return std::make_unique<Batch>(model_.start(sources, attention), length_);
+  std::unique_ptr<transmute::DecodingBatch> start(const std::vector<Ids>& sources, transmute::AttentionChoice attention,
+                                                  const std::vector<transmute::Ids>& shortlists) const override {
+    return std::make_unique<Batch>(model_.start(sources, attention, shortlists), length_);
   }
 
  private:
@@ -186,8 +194,11 @@ double percentile(std::vector<double> values, double part) {
                                                      std::ceil(part * static_cast<double>(values.size())) - 1))];
 }
 
-Result run(const transmute::StepModel& model, const std::vector<Ids>& sources, int64_t batch_size, int64_t beam_size,
-           transmute::ThreadPool* pool) {
+// The tokens that a source's translation may be made of; none: all.
+using ShortlistOf = std::function<Ids(const Ids& source)>;
+
+Result run(const transmute::StepModel& model, const std::vector<Ids>& sources, const ShortlistOf& shortlist_of,
+           int64_t batch_size, int64_t beam_size, transmute::ThreadPool* pool) {
   transmute::SearchOptions search;
   search.beam_size = beam_size;
   std::vector<std::vector<Ids>> batches;
@@ -199,7 +210,10 @@ Result run(const transmute::StepModel& model, const std::vector<Ids>& sources, i
   const auto decode = [&](size_t b) {
     const auto start = Clock::now();
     const double cpu = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-    for (const auto& found : transmute::beam_search(model, batches[b], search)) {
+    transmute::TargetDemands demands;
+    if (shortlist_of)
+      for (const Ids& source : batches[b]) demands.shortlists.push_back(shortlist_of(source));
+    for (const auto& found : transmute::beam_search(model, batches[b], search, {}, demands)) {
       const auto length = static_cast<int64_t>(found.front().ids.size()) + 1;
       results[b].tokens += length;
       results[b].decoded_rows += 1 + (length - 1) * beam_size;
@@ -238,9 +252,24 @@ struct Subject {
   transmute::Transformer transformer{nullptr};
   std::vector<Ids> sources;
   int64_t fixed_length = 0;  // 0: until the end
+  ShortlistOf shortlist_of{};
 };
 
-Subject random_subject(const std::string& shape, int64_t sentences) {
+// As a table with so many translations of each token would give them: 100 tokens for every source, and those.
+ShortlistOf made_up_shortlists(int64_t translations, int64_t vocabulary) {
+  return [=](const Ids& source) {
+    Ids list(100);
+    std::iota(list.begin(), list.end(), transmute::special_ids::kCount);
+    const auto words = static_cast<uint64_t>(vocabulary - transmute::special_ids::kCount);
+    for (const int64_t id : source)
+      for (int64_t k = 0; k < translations; ++k)
+        list.push_back(transmute::special_ids::kCount +
+                       static_cast<int64_t>(transmute::combine_keys(static_cast<uint64_t>(id), k) % words));
+    return list;
+  };
+}
+
+Subject random_subject(const std::string& shape, const Arguments& arguments) {
   torch::manual_seed(1);
   const transmute::TransformerOptions options = shape_named(shape);
   constexpr int64_t kSource = 20, kTarget = 30;
@@ -250,7 +279,7 @@ Subject random_subject(const std::string& shape, int64_t sentences) {
                   kTarget - 1};
   subject.transformer->eval();
   std::mt19937_64 engine(2);
-  for (int64_t i = 0; i < sentences; ++i) {
+  for (int64_t i = 0; i < arguments.sentences; ++i) {
     Ids ids(static_cast<size_t>(kSource) - 1);  // and the end
     for (auto& id : ids)
       id = transmute::special_ids::kCount +
@@ -258,6 +287,8 @@ Subject random_subject(const std::string& shape, int64_t sentences) {
                                 static_cast<uint64_t>(options.source_vocab_size - transmute::special_ids::kCount));
     subject.sources.push_back(ids);
   }
+  if (arguments.made_up_shortlist > 0)
+    subject.shortlist_of = made_up_shortlists(arguments.made_up_shortlist, options.target_vocab_size);
   return subject;
 }
 
@@ -272,6 +303,12 @@ Subject subject_from_files(const Arguments& arguments) {
                            1e6 * seconds_since(start) / static_cast<double>(lines.size()));
   std::stable_sort(subject.sources.begin(), subject.sources.end(),
                    [](const Ids& a, const Ids& b) { return a.size() > b.size(); });
+  if (!arguments.shortlist.empty()) {
+    transmute::ShortlistOptions options;
+    options.table = arguments.shortlist;
+    const auto shortlist = std::make_shared<const transmute::Shortlist>(options, loaded.tokenizer);
+    subject.shortlist_of = [shortlist](const Ids& source) { return shortlist->tokens_for(source); };
+  }
   return subject;
 }
 
@@ -309,9 +346,9 @@ void measure(const Arguments& arguments, const Subject& subject, const transmute
     std::vector<Ids> first(sources.begin(),
                            sources.begin() + std::min<int64_t>(static_cast<int64_t>(sources.size()),
                                                                single ? 2 : batch_size * arguments.threads));
-    run(used, first, batch_size, beam, single ? nullptr : &pool);
+    run(used, first, subject.shortlist_of, batch_size, beam, single ? nullptr : &pool);
     const auto before = inference != nullptr ? inference->phases() : transmute::InferenceModel::Phases();
-    const Result result = run(used, sources, batch_size, beam, single ? nullptr : &pool);
+    const Result result = run(used, sources, subject.shortlist_of, batch_size, beam, single ? nullptr : &pool);
     double source_tokens = 0;
     for (const auto& source : sources) source_tokens += static_cast<double>(source.size()) + 1;
     const double operations =
@@ -328,7 +365,8 @@ void measure(const Arguments& arguments, const Subject& subject, const transmute
       std::cout << fmt::format("{:.1f} sentences/s, {:.0f} tokens/s; by CPU time {:.1f} and {:.0f}, {:.0f} GOP/s",
                                count / result.seconds, static_cast<double>(result.tokens) / result.seconds,
                                count / busy, static_cast<double>(result.tokens) / busy, operations / busy * 1e-9);
-      if (roof > 0) std::cout << fmt::format(" ({:.0f}% of the roof)", 100 * operations / busy / roof);
+      if (roof > 0 && !subject.shortlist_of)
+        std::cout << fmt::format(" ({:.0f}% of the roof)", 100 * operations / busy / roof);
       std::cout << '\n';
     }
     if (inference != nullptr)
@@ -339,6 +377,18 @@ void measure(const Arguments& arguments, const Subject& subject, const transmute
 
 void measure(const Arguments& arguments, const Subject& subject) {
   std::cout << fmt::format("{}: {} sentences\n", subject.name, subject.sources.size());
+  if (subject.shortlist_of) {
+    std::set<int64_t> tokens;
+    size_t sum = 0;
+    for (const Ids& source : subject.sources) {
+      const Ids list = subject.shortlist_of(source);
+      tokens.insert(list.begin(), list.end());
+      sum += std::set<int64_t>(list.begin(), list.end()).size();
+    }
+    std::cout << fmt::format(
+        "  shortlists of {:.0f} tokens, {} different ones in all; GOP/s count the whole output product\n",
+        static_cast<double>(sum) / static_cast<double>(subject.sources.size()), tokens.size());
+  }
   if (arguments.plain) {
     const transmute::TransformerStepModel model(subject.transformer, torch::kCPU);
     measure(arguments, subject, model, nullptr, "plain", 0);
@@ -360,6 +410,8 @@ int benchmark(Arguments arguments) {
   if (arguments.threads == 0) arguments.threads = transmute::available_cores();
   if (arguments.model.empty() != arguments.input.empty())
     throw std::invalid_argument("--model and --input go together");
+  if (arguments.model.empty() ? !arguments.shortlist.empty() : arguments.made_up_shortlist > 0)
+    throw std::invalid_argument("--shortlist is for a --model, --made-up-shortlist for the shapes");
   std::cout << fmt::format("commit {}, {}, {} threads with a batch each, LibTorch {}\n", TRANSMUTE_COMMIT, cpu_name(),
                            arguments.threads, TORCH_VERSION)
             << "warm-up: one batch for each thread; 0.1 s for the roof\n";
@@ -368,7 +420,7 @@ int benchmark(Arguments arguments) {
     measure(arguments, subject_from_files(arguments));
     return 0;
   }
-  for (const auto& shape : arguments.shapes) measure(arguments, random_subject(shape, arguments.sentences));
+  for (const auto& shape : arguments.shapes) measure(arguments, random_subject(shape, arguments));
   return 0;
 }
 
@@ -397,6 +449,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--sentences", arguments.sentences, "for the shapes")->capture_default_str();
   app.add_option("--single-sentences", arguments.single_sentences, "for single and single-greedy")
+      ->capture_default_str();
+  app.add_option("--shortlist", arguments.shortlist, "a table of make_shortlist for the model");
+  app.add_option("--made-up-shortlist", arguments.made_up_shortlist,
+                 "for the shapes: as of a table with N translations of each source token; 0: none")
       ->capture_default_str();
   app.add_flag("--plain", arguments.plain, "also LibTorch's operations on the module itself");
   return transmute::run_program(app, argc, argv, [&] { return benchmark(arguments); });

@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_flag(
       "--alignment", translation.search.alignments,
-      "add \" ||| 0-0 1-2\": for each target token the source token that it attended to most; in json all weights");
+      "add \" ||| 0-0 1-2\": for each target token the source token that it belongs to; in json the attention itself");
 
   app.add_option("--alignment-layer", translation.search.alignment_layer, "of the decoder, from 1; 0: the last")
       ->capture_default_str();
@@ -224,6 +224,8 @@ int main(int argc, char** argv) {
          "a file of lines \"source term<tab>target term\": a translation contains the target terms of those source "
          "terms that its line contains")
       ->group("Search");
+
+  arguments.translator.add_shortlist_to(app);
 
   app.add_flag(
       "--inline-tags", translation.inline_tags,

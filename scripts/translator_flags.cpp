@@ -19,6 +19,23 @@ void TranslatorFlags::add_to(CLI::App& app) {
   app.add_option("--threads", options_.threads, "workers on the CPU; 0: one per core")->capture_default_str();
 }
 
+void TranslatorFlags::add_shortlist_to(CLI::App& app) {
+  ShortlistOptions& shortlist = options_.shortlist;
+  CLI::Option* const table =
+      app.add_option("--shortlist", shortlist.table,
+                     "a table of make_shortlist: translations are made of what it gives for a line's tokens, of the "
+                     "line's own and of frequent ones")
+          ->group("Shortlist");
+  app.add_option("--shortlist-best", shortlist.best, "translations of each token at most")
+      ->capture_default_str()
+      ->needs(table)
+      ->group("Shortlist");
+  app.add_option("--shortlist-frequent", shortlist.frequent, "and so many of the vocabulary's first tokens")
+      ->capture_default_str()
+      ->needs(table)
+      ->group("Shortlist");
+}
+
 TranslatorOptions TranslatorFlags::options() const {
   TranslatorOptions options = options_;
   options.precision = inference_precision_from_name(precision_);

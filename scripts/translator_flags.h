@@ -14,6 +14,8 @@ namespace transmute {
 class TranslatorFlags {
  public:
   void add_to(CLI::App& app);
+  /// --shortlist and what belongs to it.
+  void add_shortlist_to(CLI::App& app);
   /// @throws as Translator's constructor.
   Translator open() const;
   /// @throws as LanguageModel's constructor.

@@ -115,6 +115,8 @@ void transmute_translator_options_init(transmute_translator_options* options, si
   defaults.threads = kDefaults.threads;
   static const std::string kPrecision = transmute::inference_precision_name(kDefaults.precision);
   defaults.precision = kPrecision.c_str();
+  defaults.shortlist_best = kDefaults.shortlist.best;
+  defaults.shortlist_frequent = kDefaults.shortlist.frequent;
   write_options(defaults, options, struct_size);
 }
 
@@ -153,6 +155,9 @@ transmute_translator* transmute_open(const char* model, const transmute_translat
     ours.threads = given.threads;
     if (given.precision != nullptr) ours.precision = transmute::inference_precision_from_name(given.precision);
     ours.ensemble = read_strings(given.ensemble, given.ensemble_size, "model of the ensemble");
+    if (given.shortlist != nullptr) ours.shortlist.table = given.shortlist;
+    ours.shortlist.best = given.shortlist_best;
+    ours.shortlist.frequent = given.shortlist_frequent;
     return new transmute_translator{transmute::Translator(model, ours)};
   });
 }

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/translation/alignment.h>
 #include <transmute/translation/glossary.h>
 #include <transmute/translation/inline_tags.h>
 #include <transmute/translation/sentences.h>
@@ -309,6 +310,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
       sources.push_back(parts[part].ids);
       if (!options.target_prefixes.empty()) demands.prefixes.push_back(parts[part].prefix);
       if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
+      if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
     }
     auto found = beam_search(*model_, sources, options.search, watcher.search_hooks(parts, batch), demands);
     for (size_t i = 0; i < found.size(); ++i) {
@@ -354,8 +356,9 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
     if (tagged[i].has_tags()) source = tokenizer_.source().spans_in_text(plain[i]);
     for (Hypothesis& hypothesis : translations[i].hypotheses) {
       if (tagged[i].has_tags())
-        hypothesis.text = tagged[i].restore(
-            hypothesis.text, source, tokenizer_.target().spans_of_pieces(hypothesis.tokens), hypothesis.alignment);
+        hypothesis.text =
+            tagged[i].restore(hypothesis.text, source, tokenizer_.target().spans_of_pieces(hypothesis.tokens),
+                              balanced_alignment(hypothesis.alignment));
       if (!options.search.alignments) hypothesis.alignment.clear();
     }
   }

@@ -3,6 +3,7 @@
 #include <transmute/translation/model_folder.h>
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search.h>
+#include <transmute/translation/shortlist.h>
 #include <transmute/translation/step_models.h>
 #include <transmute/translation/translator.h>
 
@@ -33,6 +34,9 @@ class TranslationEngine {
   TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer, torch::Device device,
                     InferencePrecision precision, ParallelFor parallel_for);
 
+  /// From now on translations are made of what a source's shortlist has.
+  void use(Shortlist shortlist) { shortlist_ = std::make_unique<const Shortlist>(std::move(shortlist)); }
+
   /// One result per text, in order. As many calls at once as `parallel_for` allows.
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
                                      const TranslationHooks& hooks = {}) const;
@@ -50,6 +54,7 @@ class TranslationEngine {
   std::shared_ptr<const StepModel> model_;
   std::string plain_reason_;
   Tokenizer tokenizer_;
+  std::unique_ptr<const Shortlist> shortlist_;  // where there is one
   ParallelFor parallel_for_;
 };
 

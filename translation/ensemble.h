@@ -14,7 +14,8 @@ class EnsembleStepModel : public StepModel {
   /// @throws std::invalid_argument where there are none.
   explicit EnsembleStepModel(std::vector<std::shared_ptr<const StepModel>> models);
 
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention) const override;
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                       const std::vector<Ids>& shortlists) const override;
 
  private:
   std::vector<std::shared_ptr<const StepModel>> models_;

@@ -136,6 +136,18 @@ class TaggedText::Placement {
     return sum / static_cast<float>(word.last_token - word.first_token + 1);
   }
 
+  // How much more of the word belongs to a token of those source bytes than to any other, or to the source's end.
+  float belonging(const Word& word, size_t begin, size_t end) const {
+    float inside = 0, outside = 0, all = 0;
+    for (const ByteSpan& token : source_tokens_) {
+      float& most = token.first < end && token.second > begin ? inside : outside;
+      const float here = attention(word, token.first, token.second);
+      most = std::max(most, here);
+      all += here;
+    }
+    return inside - std::max(outside, 1 - all);
+  }
+
   Range parent_range(const Tag& tag) const {
     return tag.parent == 0 ? Range{0, words_.size()} : ranges_[tag.parent - 1];
   }
@@ -159,13 +171,12 @@ class TaggedText::Placement {
       return token.first < tag.end && token.second > tag.begin;
     });
     if (!has_content) return point_of(number);
-    constexpr float kHalf = 0.5F;  // from here on a word belongs rather to the content than to the rest
     Range best{0, 0};
     float best_gain = -1;
     for (size_t begin = around.first; begin < around.second; ++begin) {
       float gain = 0;
       for (size_t word = begin; word < around.second && is_free[word]; ++word) {
-        gain += attention(words_[word], tag.begin, tag.end) - kHalf;
+        gain += belonging(words_[word], tag.begin, tag.end);
         if (gain > best_gain) {
           best_gain = gain;
           best = {begin, word + 1};

@@ -24,7 +24,7 @@ class TaggedText {
   /// result nests as properly as the text does, and has each tag once.
   /// @param source_tokens where the S source tokens stand in plain()
   /// @param target_tokens where the T target tokens stand in `translation`
-  /// @param alignment T rows of S weights
+  /// @param alignment T rows of S weights: how much of a target token belongs to each source token
   std::string restore(const std::string& translation, const std::vector<ByteSpan>& source_tokens,
                       const std::vector<ByteSpan>& target_tokens,
                       const std::vector<std::vector<float>>& alignment) const;

@@ -79,6 +79,9 @@ struct LanguageModel::State {
 };
 
 LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& options) {
+  if (!options.shortlist.table.empty())
+    throw std::invalid_argument(
+        "a language model takes no shortlist: it has no source whose translations one could list");
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
   state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::decoder_only), device,

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/json.h>
+#include <transmute/translation/alignment.h>
 
 #include <nlohmann/json.hpp>
 
@@ -13,8 +14,9 @@ inline namespace v0 {
 
 std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothesis) {
   std::vector<std::pair<size_t, size_t>> links;
-  for (size_t target = 0; target < hypothesis.alignment.size(); ++target) {
-    const std::vector<float>& weights = hypothesis.alignment[target];
+  const std::vector<std::vector<float>> alignment = balanced_alignment(hypothesis.alignment);
+  for (size_t target = 0; target < alignment.size(); ++target) {
+    const std::vector<float>& weights = alignment[target];
     if (weights.empty()) continue;
     const auto best = std::max_element(weights.begin(), weights.end());
     const float end = 1 - std::accumulate(weights.begin(), weights.end(), 0.0F);

@@ -11,7 +11,7 @@ namespace transmute {
 inline namespace v0 {
 
 /// Links (source token, target token), both from 0, in the order of the target: for each target token the source token
-/// that it attended to most. A token that attended most to the end of the source has no link.
+/// that it belongs to most, see balanced_alignment(). A token that belongs most to the end of the source has no link.
 /// Needs a hypothesis with its alignment.
 std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothesis);
 

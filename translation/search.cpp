@@ -59,6 +59,7 @@ void check(const TargetDemands& demands, size_t sentences, bool is_search) {
   };
   matches(demands.prefixes.size(), "prefixes");
   matches(demands.terms.size(), "terms");
+  matches(demands.shortlists.size(), "shortlists");
   for (const auto& terms : demands.terms) {
     if (!is_search && !terms.empty())
       throw std::invalid_argument(
@@ -160,9 +161,14 @@ IdHypothesis hypothesis_of(const TokenNode* last, double log_probability, double
 // One sentence's part of the search.
 class SentenceSearch {
  public:
-  /// `demands` outlive it.
-  SentenceSearch(size_t index, const Ids& source, const SearchOptions& options, const TargetDemands& demands)
-      : index_(index), source_length_(static_cast<int64_t>(source.size())), options_(options), live_(1) {
+  /// `demands` and the shortlist, null where there is none, outlive it.
+  SentenceSearch(size_t index, const Ids& source, const SearchOptions& options, const TargetDemands& demands,
+                 const Ids* shortlist)
+      : index_(index),
+        source_length_(static_cast<int64_t>(source.size())),
+        options_(options),
+        shortlist_(shortlist),
+        live_(1) {
     if (!demands.prefixes.empty()) prefix_ = demands.prefixes[index];
     max_length_ = std::max(source_length_ + options.max_extra_length, prefix_length());
     if (demands.prefixes_are_complete) max_length_ = prefix_length();
@@ -178,6 +184,20 @@ class SentenceSearch {
   }
 
   size_t index() const { return index_; }
+  /// What the columns of its logits stand for: tokens, or those of its shortlist.
+  int64_t columns(int64_t vocabulary) const {
+    return shortlist_ == nullptr ? vocabulary : static_cast<int64_t>(shortlist_->size());
+  }
+  int64_t token_of(int64_t column) const {
+    return shortlist_ == nullptr ? column : (*shortlist_)[static_cast<size_t>(column)];
+  }
+  /// Nothing for a token that is not on the shortlist.
+  std::optional<int64_t> column_of(int64_t token) const {
+    if (shortlist_ == nullptr) return token;
+    const auto found = std::lower_bound(shortlist_->begin(), shortlist_->end(), token);
+    if (found == shortlist_->end() || *found != token) return {};
+    return found - shortlist_->begin();
+  }
   int64_t beam() const { return options_.beam_size; }
   /// Candidates that a step needs: N of them at most can be ends.
   size_t candidates() const { return static_cast<size_t>(2 * beam()); }
@@ -341,7 +361,8 @@ class SentenceSearch {
   int64_t source_length_;
   Ids prefix_;
   int64_t max_length_ = 0;
-  SearchOptions options_;   // with this sentence's beam size
+  SearchOptions options_;  // with this sentence's beam size
+  const Ids* shortlist_;
   size_t term_tokens_ = 0;  // that the translation must contain
   uint64_t key_ = 0;        // of what is drawn
   std::vector<std::vector<int64_t>> banned_;
@@ -376,6 +397,23 @@ torch::Tensor parent_rows(const std::vector<SentenceSearch>& sentences, int64_t 
   return rows;
 }
 
+// For each sentence that has a shortlist, what the columns of its logits are to be: the reserved tokens, so that they
+// stand where they stand in the vocabulary, the shortlist and what is demanded, in ascending order.
+std::vector<Ids> completed_shortlists(const TargetDemands& demands) {
+  std::vector<Ids> lists = demands.shortlists;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    Ids& list = lists[i];
+    const auto add = [&](const Ids& ids) { list.insert(list.end(), ids.begin(), ids.end()); };
+    for (int64_t id = 0; id < special_ids::kCount; ++id) list.push_back(id);
+    if (!demands.prefixes.empty()) add(demands.prefixes[i]);
+    if (!demands.terms.empty())
+      for (const Ids& term : demands.terms[i]) add(term);
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+  return lists;
+}
+
 // What a step's logits say of the sentences' next tokens.
 class NextScores {
  public:
@@ -385,9 +423,9 @@ class NextScores {
   /// The `count` best continuations of hypothesis n alone.
   virtual std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) = 0;
   /// Natural logarithm of the probability of `token` after hypothesis n of sentence b.
-  virtual double log_probability(int64_t b, int64_t n, int64_t token) = 0;
-  /// Log-probabilities up to a constant of every token after hypothesis n of sentence b.
-  virtual std::vector<float> all(int64_t b, int64_t n) = 0;
+  virtual double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) = 0;
+  /// Log-probabilities up to a constant after hypothesis n of sentence b, of every column.
+  virtual std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) = 0;
 };
 
 // In memory: a fused pass over each hypothesis' logits.
@@ -398,25 +436,34 @@ class ScoresOnCpu : public NextScores {
   std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) override {
     std::vector<CandidateRow> rows;
     for (size_t n = 0; n < sentence.live().size(); ++n)
-      rows.push_back({row(b, static_cast<int64_t>(n)), sentence.live()[n].log_probability});
-    return finder_.best(rows, count);
+      rows.push_back({row(sentence, b, static_cast<int64_t>(n)), sentence.live()[n].log_probability});
+    return in_tokens(sentence, finder_.best(rows, count));
   }
   std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) override {
-    auto candidates = finder_.best({{row(b, n), sentence.live()[static_cast<size_t>(n)].log_probability}}, count);
+    const double so_far = sentence.live()[static_cast<size_t>(n)].log_probability;
+    auto candidates = in_tokens(sentence, finder_.best({{row(sentence, b, n), so_far}}, count));
     for (Candidate& candidate : candidates) candidate.parent = n;
     return candidates;
   }
-  double log_probability(int64_t b, int64_t n, int64_t token) override {
-    return finder_.log_probability(row(b, n), token);
+  double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) override {
+    return finder_.log_probability(row(sentence, b, n), sentence.column_of(token).value());
   }
-  std::vector<float> all(int64_t b, int64_t n) override { return {row(b, n), row(b, n) + logits_.size(2)}; }
+  std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) override {
+    const LogitsRow logits = row(sentence, b, n);
+    return {logits.values, logits.values + logits.count};
+  }
 
  private:
-  const float* row(int64_t b, int64_t n) const {
-    return logits_.data_ptr<float>() + (b * logits_.size(1) + n) * logits_.size(2);
+  LogitsRow row(const SentenceSearch& sentence, int64_t b, int64_t n) const {
+    const int64_t width = logits_.size(2);
+    return {logits_.data_ptr<float>() + (b * logits_.size(1) + n) * width, sentence.columns(width)};
+  }
+  static std::vector<Candidate> in_tokens(const SentenceSearch& sentence, std::vector<Candidate> columns) {
+    for (Candidate& candidate : columns) candidate.token = sentence.token_of(candidate.token);
+    return columns;
   }
 
-  torch::Tensor logits_;  // [B,N,V]
+  torch::Tensor logits_;  // [B,N,V], or [B,N,L]
   CandidateFinder& finder_;
 };
 
@@ -424,7 +471,7 @@ class ScoresOnCpu : public NextScores {
 class ScoresOnDevice : public NextScores {
  public:
   ScoresOnDevice(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences, size_t count)
-      : log_probs_(torch::log_softmax(logits, -1, torch::kFloat)) {  // [B,N,V]
+      : log_probs_(torch::log_softmax(logits, -1, torch::kFloat)) {
     totals_ = log_probs_ + totals_so_far(sentences).to(log_probs_.device());
     for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
       totals_.select(2, never).fill_(kNever);
@@ -434,29 +481,29 @@ class ScoresOnDevice : public NextScores {
     indices_ = indices.to(torch::kCPU).contiguous();
   }
 
-  std::vector<Candidate> best(const SentenceSearch&, int64_t b, size_t) override {
+  std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t) override {
     const int64_t count = values_.size(1);
     const float* value = values_.data_ptr<float>() + b * count;
     const int64_t* index = indices_.data_ptr<int64_t>() + b * count;
-    const int64_t vocabulary = log_probs_.size(2);
+    const int64_t columns = log_probs_.size(2);
     std::vector<Candidate> candidates;
-    for (int64_t i = 0; i < count; ++i)
-      candidates.push_back({index[i] / vocabulary, index[i] % vocabulary, static_cast<double>(value[i])});
+    for (int64_t i = 0; i < count && value[i] != kNever; ++i)
+      candidates.push_back({index[i] / columns, sentence.token_of(index[i] % columns), static_cast<double>(value[i])});
     return candidates;
   }
-  std::vector<Candidate> best_of(const SentenceSearch&, int64_t b, int64_t n, size_t count) override {
-    const auto [values, tokens] = totals_[b][n].topk(std::min(static_cast<int64_t>(count), totals_.size(2)));
+  std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) override {
+    const auto [values, columns] = totals_[b][n].topk(std::min(static_cast<int64_t>(count), totals_.size(2)));
     std::vector<Candidate> candidates;
-    for (int64_t i = 0; i < values.size(0); ++i)
-      candidates.push_back({n, tokens[i].item<int64_t>(), values[i].item<double>()});
+    for (int64_t i = 0; i < values.size(0) && values[i].item<double>() != kNever; ++i)
+      candidates.push_back({n, sentence.token_of(columns[i].item<int64_t>()), values[i].item<double>()});
     return candidates;
   }
-  double log_probability(int64_t b, int64_t n, int64_t token) override {
-    return log_probs_[b][n][token].item<double>();
+  double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) override {
+    return log_probs_[b][n][sentence.column_of(token).value()].item<double>();
   }
-  std::vector<float> all(int64_t b, int64_t n) override {
+  std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) override {
     const torch::Tensor row = log_probs_[b][n].to(torch::kCPU).contiguous();
-    return {row.data_ptr<float>(), row.data_ptr<float>() + row.numel()};
+    return {row.data_ptr<float>(), row.data_ptr<float>() + sentence.columns(row.numel())};
   }
 
  private:
@@ -473,7 +520,7 @@ class ScoresOnDevice : public NextScores {
     return totals;
   }
 
-  torch::Tensor log_probs_, totals_;  // [B,N,V]
+  torch::Tensor log_probs_, totals_;  // [B,N,V], or [B,N,L]
   torch::Tensor values_, indices_;
 };
 
@@ -485,7 +532,7 @@ std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& s
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     if (sentence.live()[n].terms.tokens() < most) continue;
     const auto parent = static_cast<int64_t>(n);
-    const double end = scores.log_probability(b, parent, special_ids::kEnd);
+    const double end = scores.log_probability(sentence, b, parent, special_ids::kEnd);
     candidates.push_back({parent, special_ids::kEnd, sentence.live()[n].log_probability + end});
   }
   return candidates;
@@ -493,7 +540,7 @@ std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& s
 
 // The next token of a prefix.
 std::vector<Candidate> forced_token(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
-  return {{0, token, sentence.live().front().log_probability + scores.log_probability(b, 0, token)}};
+  return {{0, token, sentence.live().front().log_probability + scores.log_probability(sentence, b, 0, token)}};
 }
 
 void take_out_banned(const SentenceSearch& sentence, std::vector<Candidate>& candidates) {
@@ -520,17 +567,14 @@ std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores&
     take_out_banned(sentence, own);
     candidates.insert(candidates.end(), own.begin(), own.end());
     for (const int64_t token : hypothesis.terms.wanted())
-      candidates.push_back({parent, token, hypothesis.log_probability + scores.log_probability(b, parent, token)});
+      candidates.push_back(
+          {parent, token, hypothesis.log_probability + scores.log_probability(sentence, b, parent, token)});
   }
   return sentence.share_out(std::move(candidates));
 }
 
-// A token by its log-probability (up to a constant), `random` from [0, 1).
-int64_t draw(std::vector<float> scores, const std::vector<int64_t>& banned, const SamplingOptions& options,
-             double random) {
-  for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
-    scores[static_cast<size_t>(never)] = static_cast<float>(kNever);
-  for (const int64_t token : banned) scores[static_cast<size_t>(token)] = static_cast<float>(kNever);
+// A column by its log-probability (up to a constant), `random` from [0, 1); nothing where none has a probability.
+std::optional<int64_t> draw(const std::vector<float>& scores, const SamplingOptions& options, double random) {
   std::vector<int64_t> tokens(scores.size());
   std::iota(tokens.begin(), tokens.end(), 0);
   const auto better = [&](int64_t a, int64_t b) {
@@ -544,6 +588,7 @@ int64_t draw(std::vector<float> scores, const std::vector<int64_t>& banned, cons
   if (most < tokens.size() && options.top_p == 1)
     std::nth_element(tokens.begin() + 1, tokens.begin() + static_cast<int64_t>(most), tokens.end(), better);
   tokens.resize(most);
+  if (std::isinf(scores[static_cast<size_t>(tokens.front())])) return {};
   if (most == 1) return tokens.front();
 
   std::vector<double> weights;
@@ -576,9 +621,16 @@ std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores,
   for (size_t n = 0; n < (begins ? static_cast<size_t>(options.num_hypotheses) : live.size()); ++n) {
     const size_t parent = begins ? 0 : n;
     const auto row = static_cast<int64_t>(parent);
-    const int64_t token =
-        draw(scores.all(b, row), sentence.banned(parent), *options.sampling, sentence.random(length, n));
-    candidates.push_back({row, token, live[parent].log_probability + scores.log_probability(b, row, token)});
+    std::vector<float> columns = scores.all(sentence, b, row);
+    const auto never = [&](int64_t banned) {
+      if (const auto column = sentence.column_of(banned)) columns[static_cast<size_t>(*column)] = -INFINITY;
+    };
+    for (const int64_t reserved : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin}) never(reserved);
+    for (const int64_t banned : sentence.banned(parent)) never(banned);
+    const std::optional<int64_t> column = draw(columns, *options.sampling, sentence.random(length, n));
+    if (!column) continue;
+    const int64_t token = sentence.token_of(*column);
+    candidates.push_back({row, token, live[parent].log_probability + scores.log_probability(sentence, b, row, token)});
   }
   return candidates;
 }
@@ -615,6 +667,13 @@ void check(const AttentionChoice& choice, const TransformerOptions& options) {
   exists(choice.head, options.num_heads, "attention head");
 }
 
+void check_shortlist(const Ids& shortlist, int64_t vocabulary) {
+  for (const int64_t token : shortlist)
+    if (token < 0 || token >= vocabulary)
+      throw std::invalid_argument(
+          fmt::format("the shortlist's token {} is not in the model's vocabulary of {}", token, vocabulary));
+}
+
 double length_penalty(int64_t length, double alpha, LengthPenalty penalty) {
   if (penalty == LengthPenalty::power) return std::pow(static_cast<double>(length), alpha);
   return std::pow((5.0 + static_cast<double>(length)) / 6.0, alpha);
@@ -630,16 +689,19 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
   std::vector<std::vector<IdHypothesis>> results(sources.size());
   if (sources.empty()) return results;
 
+  const std::vector<Ids> shortlists = completed_shortlists(demands);
   std::vector<SentenceSearch> searching;
-  for (size_t i = 0; i < sources.size(); ++i) searching.emplace_back(i, sources[i], options, demands);
+  for (size_t i = 0; i < sources.size(); ++i)
+    searching.emplace_back(i, sources[i], options, demands, shortlists.empty() ? nullptr : &shortlists[i]);
   const std::unique_ptr<DecodingBatch> batch = model.start(
-      sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head});
+      sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head},
+      shortlists);
 
   std::optional<CandidateFinder> finder;
   int64_t beam = 1;
   for (int64_t length = 0; !searching.empty(); ++length) {
     const NextToken next = batch->step(last_tokens(searching, beam));
-    if (!finder && next.logits.is_cpu()) finder.emplace(next.logits.size(2));
+    if (!finder && next.logits.is_cpu()) finder.emplace();
     size_t most_candidates = 0;
     for (auto& sentence : searching) {
       sentence.find_banned(length);
@@ -662,7 +724,9 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
         if (sentence.has_terms()) return towards_terms(sentence, *scores, row);
         return best_allowed(sentence, *scores, row);
       };
-      sentence.advance(candidates(), row * beam, next.attention);
+      std::vector<Candidate> found = candidates();
+      if (found.empty()) found = forced_ends(sentence, *scores, row);  // every token that it may use is banned
+      sentence.advance(found, row * beam, next.attention);
       if (hooks.on_tokens && sentence.update_certain()) hooks.on_tokens(sentence.index(), sentence.certain());
       if (sentence.done()) {
         results[sentence.index()] = sentence.best();

@@ -33,9 +33,14 @@ struct AttentionChoice {
 /// @throws std::invalid_argument where a model of these options has no such layer or head.
 void check(const AttentionChoice& choice, const TransformerOptions& options);
 
+/// @throws std::invalid_argument where it holds what is no token of a vocabulary of that size.
+void check_shortlist(const Ids& shortlist, int64_t vocabulary);
+
 /// What a model says of the next token of every hypothesis.
 struct NextToken {
-  torch::Tensor logits;     ///< unnormalised log-probabilities, float32 [B,N,V]; read before the next step, not written
+  /// Unnormalised log-probabilities, float32 [B,N,V]; read before the next step, not written. With shortlists [B,N,L]:
+  /// column c of sentence b is that of its list's token c, and -inf beyond the end of the list.
+  torch::Tensor logits;
   torch::Tensor attention;  ///< float32 [B,N,S] on the CPU, where asked for: over each source and its end
 };
 
@@ -57,9 +62,11 @@ class StepModel {
  public:
   virtual ~StepModel() = default;
 
-  /// Begins with one hypothesis (N = 1) per sentence. Sources are ids without reserved ones at the ends.
-  /// @throws std::invalid_argument where there is no such layer or head.
-  virtual std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention) const = 0;
+  /// Begins with one hypothesis (N = 1) per sentence. Sources are ids without reserved ones at the ends. `shortlists`:
+  /// for each sentence the target tokens whose logits are wanted, each once; or no list at all: those of every token.
+  /// @throws std::invalid_argument where there is no such layer or head, or no such token.
+  virtual std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                               const std::vector<Ids>& shortlists) const = 0;
 };
 
 /// What a caller can watch and stop while a search goes on; both are called after every step, from its thread.
@@ -76,6 +83,8 @@ struct TargetDemands {
   std::vector<Ids> prefixes{};            ///< how the translation begins
   std::vector<std::vector<Ids>> terms{};  ///< what it contains, in any order; none is empty
   bool prefixes_are_complete = false;     ///< the end follows: nothing is left to search, and the scores are theirs
+  /// The only tokens that it is made of, beside those of its prefix and its terms; probabilities are shares among them.
+  std::vector<Ids> shortlists{};
 };
 
 /// See LengthPenalty; length counts the end.

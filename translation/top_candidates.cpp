@@ -60,12 +60,13 @@ class Best {
 
 // A row's candidates: its logits plus `shift` are log-probabilities of whole hypotheses.
 struct Shifted {
-  const float* logits;
-  int64_t vocabulary;
+  LogitsRow logits;
   int64_t parent;
   double shift;
 
-  Candidate candidate(int64_t token) const { return {parent, token, static_cast<double>(logits[token]) + shift}; }
+  Candidate candidate(int64_t token) const {
+    return {parent, token, static_cast<double>(logits.values[token]) + shift};
+  }
   // Logits up to this are below the bar; rounding leaves some above that are not.
   float bar(const Best& best) const { return std::nextafter(static_cast<float>(best.bar() - shift), kNever); }
 };
@@ -102,13 +103,13 @@ TRANSMUTE_INLINE double sum_exponentials(const float* logits, int64_t count, flo
 
 TRANSMUTE_INLINE void choose(const Shifted& row, const float* tops, Best& best) {
   float bar = row.bar(best);
-  for (int64_t begin = 0; begin < row.vocabulary; begin += kChunk, tops += kLanes) {
+  for (int64_t begin = 0; begin < row.logits.count; begin += kChunk, tops += kLanes) {
     bool any = false;
     for (int64_t lane = 0; lane < kLanes; ++lane) any = any || tops[lane] > bar;
     if (!any) continue;
-    const int64_t end = std::min(begin + kChunk, row.vocabulary);
+    const int64_t end = std::min(begin + kChunk, row.logits.count);
     for (int64_t token = begin; token < end; ++token) {
-      if (!(row.logits[token] > bar) || is_banned(token)) continue;
+      if (!(row.logits.values[token] > bar) || is_banned(token)) continue;
       best.offer(row.candidate(token));
       bar = row.bar(best);
     }
@@ -193,11 +194,12 @@ TRANSMUTE_TARGET_AVX512 double sum_exponentials_avx512(const float* logits, int6
 
 TRANSMUTE_TARGET_AVX512 void choose_avx512(const Shifted& row, const float* tops, Best& best) {
   __m512 bar = _mm512_set1_ps(row.bar(best));
-  for (int64_t begin = 0; begin < row.vocabulary; begin += kChunk, tops += kLanes) {
+  for (int64_t begin = 0; begin < row.logits.count; begin += kChunk, tops += kLanes) {
     if (_mm512_cmp_ps_mask(_mm512_loadu_ps(tops), bar, _CMP_GT_OQ) == 0) continue;
-    for (int64_t at = begin; at < std::min(begin + kChunk, row.vocabulary); at += kLanes) {
-      const __mmask16 lanes = first_lanes(row.vocabulary - at);
-      unsigned hits = _mm512_mask_cmp_ps_mask(lanes, _mm512_maskz_loadu_ps(lanes, row.logits + at), bar, _CMP_GT_OQ);
+    for (int64_t at = begin; at < std::min(begin + kChunk, row.logits.count); at += kLanes) {
+      const __mmask16 lanes = first_lanes(row.logits.count - at);
+      unsigned hits =
+          _mm512_mask_cmp_ps_mask(lanes, _mm512_maskz_loadu_ps(lanes, row.logits.values + at), bar, _CMP_GT_OQ);
       for (; hits != 0; hits &= hits - 1) {
         const int64_t token = at + __builtin_ctz(hits);
         if (is_banned(token)) continue;
@@ -220,13 +222,13 @@ Passes passes(Instructions instructions) {
 
 }  // namespace
 
-double CandidateFinder::log_sum_exp(const float* logits) {
+double CandidateFinder::log_sum_exp(const LogitsRow& logits) {
   const Passes with = passes(instructions_);
-  const int64_t size = chunks_of(vocabulary_) * kLanes;
+  const int64_t size = chunks_of(logits.count) * kLanes;
   float* tops = chunk_tops_.at_least(size);
-  const float top = with.find_tops(logits, vocabulary_, tops);
+  const float top = with.find_tops(logits.values, logits.count, tops);
   if (top == kNever) return kNever;
-  return static_cast<double>(top) + std::log(with.sum_exponentials(logits, vocabulary_, top));
+  return static_cast<double>(top) + std::log(with.sum_exponentials(logits.values, logits.count, top));
 }
 
 std::vector<Candidate> CandidateFinder::best(const std::vector<CandidateRow>& rows, size_t count) {
@@ -236,14 +238,14 @@ std::vector<Candidate> CandidateFinder::best(const std::vector<CandidateRow>& ro
     const CandidateRow& row = rows[parent];
     const double normaliser = log_sum_exp(row.logits);
     if (!std::isfinite(normaliser)) continue;  // nothing has a probability
-    const Shifted shifted{row.logits, vocabulary_, static_cast<int64_t>(parent), row.log_probability - normaliser};
+    const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normaliser};
     passes(instructions_).choose(shifted, chunk_tops_.data(), best);
   }
   return list;
 }
 
-double CandidateFinder::log_probability(const float* logits, int64_t token) {
-  return static_cast<double>(logits[token]) - log_sum_exp(logits);
+double CandidateFinder::log_probability(const LogitsRow& logits, int64_t token) {
+  return static_cast<double>(logits.values[token]) - log_sum_exp(logits);
 }
 
 }  // namespace v0

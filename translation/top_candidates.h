@@ -16,9 +16,15 @@ struct Candidate {
   double log_probability;  ///< of the whole, natural logarithm
 };
 
-/// A hypothesis to continue: what the model says of its next token, and its own log-probability.
+/// What the model says of a hypothesis' next token.
+struct LogitsRow {
+  const float* values;  ///< [count]
+  int64_t count;        ///< the vocabulary, or a part of it that begins with the reserved tokens
+};
+
+/// A hypothesis to continue, and its own log-probability.
 struct CandidateRow {
-  const float* logits;  ///< [V]
+  LogitsRow logits;
   double log_probability;
 };
 
@@ -26,8 +32,8 @@ struct CandidateRow {
 /// nothing but the candidates. One per thread; keeps its memory.
 class CandidateFinder {
  public:
-  explicit CandidateFinder(int64_t vocabulary, inference::Instructions instructions = inference::best_instructions())
-      : vocabulary_(vocabulary), instructions_(instructions) {}
+  explicit CandidateFinder(inference::Instructions instructions = inference::best_instructions())
+      : instructions_(instructions) {}
 
   /// The `count` best continuations of a sentence's hypotheses, best first; of equals, those of the lower parent and
   /// token. Reserved tokens but the end are never among them, nor is what has no probability. Every token counts in
@@ -35,12 +41,11 @@ class CandidateFinder {
   std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count);
 
   /// Natural logarithm of the token's probability.
-  double log_probability(const float* logits, int64_t token);
+  double log_probability(const LogitsRow& logits, int64_t token);
 
  private:
-  double log_sum_exp(const float* logits);  // fills chunk_tops_ too
+  double log_sum_exp(const LogitsRow& logits);  // fills chunk_tops_ too
 
-  int64_t vocabulary_;
   inference::Instructions instructions_;
   inference::AlignedBuffer<float> chunk_tops_;
 };

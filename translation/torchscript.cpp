@@ -92,7 +92,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-[[noreturn]] void refuse_damaged(const std::string& path, const std::string& what) {
+[[noreturn]] void unreadable_export(const std::string& path, const std::string& what) {
   throw std::runtime_error(fmt::format("{}: damaged ({}); restore it, or export it again", path, what));
 }
 
@@ -106,7 +106,7 @@ torch::jit::Module open(const std::string& path, torch::jit::ExtraFilesMap& extr
         "export it again",
         path, TORCH_VERSION, first_line(error.what_without_backtrace())));
   } catch (const std::exception& error) {
-    refuse_damaged(path, first_line(error.what()));
+    unreadable_export(path, first_line(error.what()));
   }
 }
 
@@ -122,7 +122,7 @@ void check_facts(const std::string& path, const torch::jit::ExtraFilesMap& files
     version = facts.at("format_version").get<int64_t>();
     if (version == kFormatVersion) checksum = facts.at("crc32").get<std::string>();
   } catch (const Json::exception& error) {
-    refuse_damaged(path, fmt::format("unreadable {}: {}", kFacts, error.what()));
+    unreadable_export(path, fmt::format("unreadable {}: {}", kFacts, error.what()));
   }
   if (version != kFormatVersion)
     throw std::runtime_error(
@@ -131,7 +131,7 @@ void check_facts(const std::string& path, const torch::jit::ExtraFilesMap& files
                     path, version, kFormatVersion));
   if (weights.empty())
     throw std::runtime_error(fmt::format("{}: has no parameters; a frozen file runs in LibTorch only", path));
-  if (checksum != checksum_of(weights, files)) refuse_damaged(path, "its checksum does not match its content");
+  if (checksum != checksum_of(weights, files)) unreadable_export(path, "its checksum does not match its content");
 }
 
 Tokenizer tokenizer_of(const std::string& path, torch::jit::ExtraFilesMap& files) {

@@ -3,6 +3,7 @@
 #include <transmute/model/libtorch.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace transmute {
 inline namespace v0 {
@@ -26,13 +27,14 @@ namespace {
 class TransformerBatch : public DecodingBatch {
  public:
   TransformerBatch(Transformer transformer, torch::Device device, const std::vector<Ids>& sources,
-                   AttentionChoice attention)
+                   AttentionChoice attention, const std::vector<Ids>& shortlists)
       : transformer_(std::move(transformer)), device_(device), attention_(attention) {
     const torch::NoGradGuard no_grad;
-    const auto sentences = static_cast<int64_t>(sources.size());
+    sentences_ = static_cast<int64_t>(sources.size());
     const torch::Tensor ids =
-        transformer_->encoder ? padded_sources(sources) : torch::empty({sentences, 0}, torch::kLong);
+        transformer_->encoder ? padded_sources(sources) : torch::empty({sentences_, 0}, torch::kLong);
     cache_ = transformer_->start_decoding(transformer_->encode(ids.to(device_)));
+    if (!shortlists.empty()) take(shortlists);
   }
 
   NextToken step(const torch::Tensor& ids) override {
@@ -41,6 +43,7 @@ class TransformerBatch : public DecodingBatch {
         transformer_->step(ids.to(device_), cache_, attention_.wanted ? ReturnWeights::yes : ReturnWeights::no);
     cache_ = std::move(result.cache);
     NextToken next{transformer_->project(result.states).to(torch::kFloat), {}};
+    if (columns_.defined()) next.logits = shortlisted(next.logits);
     if (attention_.wanted) {
       const auto layer =
           attention_.layer > 0 ? static_cast<size_t>(attention_.layer) - 1 : result.cross_weights.size() - 1;
@@ -54,15 +57,45 @@ class TransformerBatch : public DecodingBatch {
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
     const torch::NoGradGuard no_grad;
-    const bool all_stay = !cache_.source_mask.defined() || sentences.size(0) == cache_.source_mask.size(0);
+    const bool all_stay = sentences.size(0) == sentences_;
+    sentences_ = sentences.size(0);
     cache_ = cache_.select(all_stay ? torch::Tensor() : sentences.to(device_), parents.to(device_));
+    if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, sentences.to(device_));
   }
 
  private:
+  void take(const std::vector<Ids>& shortlists) {
+    const int64_t vocabulary = transformer_->options.target_vocab_size;
+    size_t longest = 0;
+    for (const Ids& shortlist : shortlists) {
+      check_shortlist(shortlist, vocabulary);
+      longest = std::max(longest, shortlist.size());
+    }
+    columns_ =
+        torch::full({static_cast<int64_t>(shortlists.size()), static_cast<int64_t>(longest)}, kNoToken, torch::kLong);
+    int64_t* row = columns_.data_ptr<int64_t>();
+    for (const Ids& shortlist : shortlists) {
+      std::copy(shortlist.begin(), shortlist.end(), row);
+      row += longest;
+    }
+    columns_ = columns_.to(device_);
+  }
+
+  // logits: [B,N,V]; result: [B,N,L].
+  torch::Tensor shortlisted(const torch::Tensor& logits) const {
+    const torch::Tensor columns = columns_.unsqueeze(1);  // [B,1,L]
+    return logits.gather(2, columns.clamp_min(0).expand({-1, logits.size(1), -1}))
+        .masked_fill(columns == kNoToken, -std::numeric_limits<float>::infinity());
+  }
+
+  static constexpr int64_t kNoToken = -1;  // beyond the end of a shortlist
+
   Transformer transformer_;
   torch::Device device_;
   AttentionChoice attention_;
   DecoderCache cache_;
+  int64_t sentences_ = 0;
+  torch::Tensor columns_;  // [B,L]: the sentences' shortlists; undefined where there are none
 };
 
 }  // namespace
@@ -70,10 +103,10 @@ class TransformerBatch : public DecodingBatch {
 TransformerStepModel::TransformerStepModel(Transformer transformer, torch::Device device)
     : transformer_(std::move(transformer)), device_(device) {}
 
-std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids>& sources,
-                                                           AttentionChoice attention) const {
+std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                                           const std::vector<Ids>& shortlists) const {
   check(attention, transformer_->options);
-  return std::make_unique<TransformerBatch>(transformer_, device_, sources, attention);
+  return std::make_unique<TransformerBatch>(transformer_, device_, sources, attention, shortlists);
 }
 
 }  // namespace v0

@@ -14,7 +14,8 @@ torch::Tensor padded_sources(const std::vector<Ids>& sources);
 class TransformerStepModel : public StepModel {
  public:
   TransformerStepModel(Transformer transformer, torch::Device device);
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention) const override;
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                       const std::vector<Ids>& shortlists) const override;
 
  private:
   Transformer transformer_;

@@ -11,10 +11,11 @@ namespace transmute {
 inline namespace v0 {
 
 struct Translator::State {
-  State(LoadedEnsemble models, torch::Device device, InferencePrecision precision, int threads)
+  State(LoadedEnsemble models, torch::Device device, const TranslatorOptions& options, int threads)
       : threads(threads, run_operations_on_this_thread_only),
-        engine(models.transformers, std::move(models.tokenizer), device, precision,
+        engine(models.transformers, models.tokenizer, device, options.precision,
                [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
+    if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
   }
 
   ThreadPool threads;
@@ -25,7 +26,7 @@ Translator::Translator(const std::string& model, const TranslatorOptions& option
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
   state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::encoder_decoder),
-                                   device, options.precision, threads);
+                                   device, options, threads);
 }
 
 Translator::~Translator() = default;

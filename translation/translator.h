@@ -11,6 +11,14 @@
 namespace transmute {
 inline namespace v0 {
 
+/// A table that tells which target tokens a source's translation may be made of: less work for the decoder's last
+/// product, and the better the larger the vocabulary is. make_shortlist makes tables.
+struct ShortlistOptions {
+  std::string table{};     ///< a file of lines "target source probability", of tokens; empty: every token, no table
+  int64_t best = 100;      ///< translations of each source token at most
+  int64_t frequent = 100;  ///< and so many of the vocabulary's first tokens
+};
+
 /// How a model is opened.
 struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
@@ -20,6 +28,8 @@ struct TranslatorOptions {
   InferencePrecision precision = InferencePrecision::float32;
   /// Further models with the same tokenizer: the probabilities of all are averaged.
   std::vector<std::string> ensemble{};
+  /// For translate_batch(), not for score_batch(): probabilities are then shares among a source's tokens.
+  ShortlistOptions shortlist{};
 };
 
 /// What becomes of a text of more than TranslationOptions::max_source_tokens.

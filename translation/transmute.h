@@ -36,6 +36,10 @@ typedef struct transmute_translator_options {
 
   const char* const* ensemble; /* further models with the same tokenizer, whose probabilities are averaged */
   size_t ensemble_size;
+
+  const char* shortlist;      /* a table of which target tokens translate which source tokens, or NULL */
+  int64_t shortlist_best;     /* translations of each source token at most */
+  int64_t shortlist_frequent; /* and so many of the vocabulary's first tokens */
 } transmute_translator_options;
 
 /* How texts are translated. Fill it by transmute_translation_options_default(), then change what you like. */

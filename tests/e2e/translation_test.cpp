@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -112,6 +113,62 @@ TEST_F(TrainedModel, TranslatesTheSameAsAnExportedFile) {
   const std::string input = read_text(*folder_ / "data/test.en");
   const Outcome of_file = run_program_with({program("translate"), "--model", *folder_ / "model.pt"}, input);
   EXPECT_EQ(of_file.output, translate(input).output) << of_file.errors;
+}
+
+TEST_F(TrainedModel, TranslatesAsWellFromAShortlist) {
+  const std::string table = *folder_ / "shortlist.txt";
+  const Outcome made = run_program_with({program("make_shortlist"), "--model", *folder_ / "run/model", "--source",
+                                         *folder_ / "data/train.en", "--target", *folder_ / "data/train.de", "--output",
+                                         table, "--best", "20"});
+  ASSERT_EQ(made.exit_code, 0) << made.errors;
+  EXPECT_THAT(made.errors, HasSubstr(" lines from 6000 sentence pairs"));
+  const std::string input = read_text(*folder_ / "data/test.en");
+  const auto wanted = lines_of_text(read_text(*folder_ / "data/test.de"));
+  const auto right_of = [&](const std::vector<std::string>& flags) {
+    const auto got = lines_of_text(translate(input, flags).output);
+    int right = 0;
+    for (size_t i = 0; i < wanted.size(); ++i) right += got.at(i) == wanted[i] ? 1 : 0;
+    return right;
+  };
+  const std::vector<std::string> flags{"--shortlist", table, "--shortlist-frequent", "5"};
+  const int with = right_of(flags), without = right_of({});
+  std::cout << with << " of " << wanted.size() << " right with a shortlist, " << without << " without\n";
+  EXPECT_GE(with, without - 4);
+  const std::string reference = translate(input, flags).output;
+  for (const auto& more : std::vector<std::vector<std::string>>{{"--batch-size", "1"}, {"--threads", "1"}}) {
+    auto both = flags;
+    both.insert(both.end(), more.begin(), more.end());
+    EXPECT_EQ(translate(input, both).output, reference);
+  }
+  // So few tokens that it cannot.
+  EXPECT_LT(right_of({"--shortlist", table, "--shortlist-best", "1", "--shortlist-frequent", "0"}), with);
+}
+
+TEST_F(TrainedModel, SaysWhatIsWrongWithAShortlist) {
+  const auto errors_of = [](const std::vector<std::string>& flags) {
+    const Outcome outcome = translate("seven\n", flags);
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.output, "");
+    return outcome.errors;
+  };
+  EXPECT_THAT(errors_of({"--shortlist", *folder_ / "nothing"}), HasSubstr("nothing"));
+  EXPECT_THAT(errors_of({"--shortlist", *folder_ / "data/test.en"}), HasSubstr("test.en:1: a line of a lexical table"));
+  EXPECT_THAT(errors_of({"--shortlist-best", "3"}), HasSubstr("--shortlist"));
+  const auto make = [](const std::vector<std::string>& flags) {
+    std::vector<std::string> words{program("make_shortlist"), "--output", *folder_ / "unmade"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = run_program_with(words);
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_FALSE(std::filesystem::exists(*folder_ / "unmade"));
+    return outcome.errors;
+  };
+  const std::string model = *folder_ / "run/model", source = *folder_ / "data/train.en",
+                    target = *folder_ / "data/train.de";
+  EXPECT_THAT(make({"--model", *folder_ / "data", "--source", source, "--target", target}), HasSubstr("tokenizer"));
+  EXPECT_THAT(make({"--model", model, "--source", source, "--target", *folder_ / "data/test.de"}), HasSubstr("6000"));
+  EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--best", "0"}), HasSubstr("--best"));
+  EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--iterations", "0"}),
+              HasSubstr("at least 1 iteration"));
 }
 
 TEST_F(TrainedModel, ComesBackUnchangedFromTheOtherForms) {

@@ -127,6 +127,40 @@ TEST(PackedLinear, IsTheProductInDoubleLoopsForAllShapesAndInstructions) {
       }
 }
 
+TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
+  ProductScratch scratch;
+  const std::vector<std::vector<int64_t>> selections{{0}, {69, 3, 33, 3, 64}, {}};
+  for (const auto& [instructions, precision] : product_cases()) {
+    PackedLinear selection;  // in the same memory each time
+    for (const int64_t inputs : {200, 64, 5})
+      for (const bool with_bias : {true, false}) {
+        constexpr int64_t kOutputs = 70;
+        const auto weight = random_floats(kOutputs * inputs, 1);
+        const auto bias = random_floats(kOutputs, 2);
+        const PackedLinear linear(weight.data(), with_bias ? bias.data() : nullptr, kOutputs, inputs, precision,
+                                  instructions);
+        std::vector<int64_t> all_but_one;
+        for (int64_t output = kOutputs - 1; output > 0; --output) all_but_one.push_back(output);
+        for (auto outputs : selections) {
+          if (outputs.empty()) outputs = all_but_one;
+          linear.select(outputs, selection);
+          const auto width = static_cast<int64_t>(outputs.size());
+          ASSERT_EQ(selection.outputs(), width);
+          for (const int64_t rows : {1, 13, 40}) {
+            const auto x = random_floats(rows * inputs, 3);
+            std::vector<float> whole(static_cast<size_t>(rows * kOutputs)), some(static_cast<size_t>(rows * width));
+            linear.apply(x.data(), rows, whole.data(), {}, scratch);
+            selection.apply(x.data(), rows, some.data(), {}, scratch);
+            for (int64_t row = 0; row < rows; ++row)
+              for (int64_t c = 0; c < width; ++c)
+                ASSERT_EQ(some[static_cast<size_t>(row * width + c)],
+                          whole[static_cast<size_t>(row * kOutputs + outputs[static_cast<size_t>(c)])]);
+          }
+        }
+      }
+  }
+}
+
 // What makes a translation independent of its neighbours.
 TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
   ProductScratch scratch;
@@ -374,8 +408,8 @@ TEST(CandidateFinder, FindsWhatSortingFinds) {
             logits.back()[row % 3] = 12;  // a reserved one that would win
             totals.push_back(-0.7 * static_cast<double>(row));
           }
-          for (size_t row = 0; row < rows; ++row) given.push_back({logits[row].data(), totals[row]});
-          CandidateFinder finder(vocabulary, instructions);
+          for (size_t row = 0; row < rows; ++row) given.push_back({{logits[row].data(), vocabulary}, totals[row]});
+          CandidateFinder finder(instructions);
           const auto found = finder.best(given, count);
           const auto expected = sorted_candidates(logits, totals, count);
           ASSERT_EQ(found.size(), expected.size());
@@ -397,16 +431,18 @@ TEST(CandidateFinder, PrefersTheFirstOfEqualsAndLeavesOutWhatCannotBe) {
     std::vector<float> equal(200, -kInfinity);
     for (const size_t token : {4, 5, 150, 199}) equal[token] = 1.0F;
     const std::vector<float> nothing(200, -kInfinity);
-    CandidateFinder finder(200, instructions);
+    CandidateFinder finder(instructions);
     const auto tokens = [](const std::vector<Candidate>& list) {
       std::vector<int64_t> ids;
       for (const auto& candidate : list) ids.push_back(candidate.token);
       return ids;
     };
-    EXPECT_THAT(tokens(finder.best({{equal.data(), 0.0}}, 3)), ElementsAre(4, 5, 150));
-    EXPECT_THAT(tokens(finder.best({{equal.data(), 0.0}, {equal.data(), 0.0}}, 6)), ElementsAre(4, 5, 150, 199, 4, 5));
-    EXPECT_THAT(tokens(finder.best({{nothing.data(), 0.0}, {equal.data(), -9.0}}, 8)), ElementsAre(4, 5, 150, 199));
-    EXPECT_THAT(finder.best({{nothing.data(), 0.0}}, 8), SizeIs(0));
+    const LogitsRow good{equal.data(), 200}, bad{nothing.data(), 200};
+    EXPECT_THAT(tokens(finder.best({{good, 0.0}}, 3)), ElementsAre(4, 5, 150));
+    EXPECT_THAT(tokens(finder.best({{good, 0.0}, {good, 0.0}}, 6)), ElementsAre(4, 5, 150, 199, 4, 5));
+    EXPECT_THAT(tokens(finder.best({{bad, 0.0}, {good, -9.0}}, 8)), ElementsAre(4, 5, 150, 199));
+    EXPECT_THAT(tokens(finder.best({{{equal.data(), 150}, 0.0}}, 8)), ElementsAre(4, 5));
+    EXPECT_THAT(finder.best({{bad, 0.0}}, 8), SizeIs(0));
   }
 }
 

@@ -53,8 +53,9 @@ std::vector<Ids> some_sources(int64_t vocabulary, size_t count) {
 struct Road {
   std::vector<torch::Tensor> logits, attention;
 };
-Road walk(const StepModel& model, const std::vector<Ids>& sources, int64_t vocabulary, AttentionChoice attention = {}) {
-  const auto batch = model.start(sources, attention);
+Road walk(const StepModel& model, const std::vector<Ids>& sources, int64_t vocabulary, AttentionChoice attention = {},
+          const std::vector<Ids>& shortlists = {}) {
+  const auto batch = model.start(sources, attention, shortlists);
   std::vector<int64_t> kept;
   auto sentences = static_cast<int64_t>(sources.size());
   int64_t beam = 1;
@@ -136,6 +137,56 @@ TEST(InferenceModel, SaysWhatThePlainPathSaysForEveryOption) {
   }
 }
 
+TEST(StepModels, SayTheSameOfTheTokensOfShortlistsAsOfAll) {
+  const TransformerOptions options = small_options();
+  const Transformer transformer = random_transformer(options, 1);
+  const auto sources = some_sources(options.source_vocab_size, 5);
+  std::vector<Ids> shortlists;
+  for (size_t b = 0; b < sources.size(); ++b) {
+    shortlists.emplace_back();
+    for (int64_t token = 0; token < options.target_vocab_size; token += 1 + static_cast<int64_t>(b))
+      shortlists.back().push_back(token);
+  }
+  std::vector<std::pair<std::string, std::shared_ptr<const StepModel>>> models{
+      {"plain", std::make_shared<TransformerStepModel>(transformer, torch::kCPU)}};
+  for (const auto precision : {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8})
+    models.emplace_back(inference_precision_name(precision), std::make_shared<InferenceModel>(transformer, precision));
+  for (const auto& [name, model] : models) {
+    // Sentences leave: the last one, which has the shortest list, alone at the end.
+    for (const size_t stays : {size_t{0}, sources.size() - 1}) {
+      const auto all = model->start(sources, {}, {}), some = model->start(sources, {}, shortlists);
+      std::vector<size_t> sentences{0, 1, 2, 3, 4};
+      for (int64_t step = 0; step < 3; ++step) {
+        const auto count = static_cast<int64_t>(sentences.size());
+        const torch::Tensor ids = torch::full({count, step == 0 ? 1 : 2}, 4 + step, torch::kLong);
+        const torch::Tensor expected = all->step(ids).logits, found = some->step(ids).logits;
+        int64_t longest = 0;
+        for (int64_t b = 0; b < count; ++b) {
+          const Ids& list = shortlists[sentences[static_cast<size_t>(b)]];
+          const auto width = static_cast<int64_t>(list.size());
+          longest = std::max(longest, width);
+          ASSERT_TRUE(torch::equal(found[b].slice(1, 0, width), expected[b].index_select(1, torch::tensor(list))))
+              << name << ", step " << step;
+          ASSERT_TRUE(torch::isneginf(found[b].slice(1, width)).all().item<bool>());
+        }
+        if (name != "plain") {
+          ASSERT_EQ(found.size(2), longest);
+        }
+        if (step == 1) sentences = {stays};
+        std::vector<int64_t> kept, parents;
+        for (size_t b = 0; b < sentences.size(); ++b) {
+          kept.push_back(step == 1 ? static_cast<int64_t>(stays) : static_cast<int64_t>(b));
+          for (int i = 0; i < 2; ++i) parents.push_back(kept.back() * ids.size(1));
+        }
+        for (auto* batch : {all.get(), some.get()}) batch->select(torch::tensor(kept), torch::tensor(parents));
+      }
+    }
+    for (const int64_t token : {int64_t{-1}, options.target_vocab_size})
+      EXPECT_THAT(message_of<std::invalid_argument>([&, m = model] { m->start({{4}}, {}, {{token}}); }),
+                  HasSubstr("is not in the model's vocabulary"));
+  }
+}
+
 TEST(InferenceModel, ReturnsTheAttentionOfAnyLayerAndHead) {
   TransformerOptions options = small_options();
   options.num_decoder_layers = 3;
@@ -144,7 +195,7 @@ TEST(InferenceModel, ReturnsTheAttentionOfAnyLayerAndHead) {
   const TransformerStepModel plain(transformer, torch::kCPU);
   const InferenceModel model(transformer, InferencePrecision::float32);
   const auto attention = [&](const StepModel& of, AttentionChoice choice) {
-    return of.start(sources, choice)->step(torch::full({3, 1}, special_ids::kBegin, torch::kLong)).attention;
+    return of.start(sources, choice, {})->step(torch::full({3, 1}, special_ids::kBegin, torch::kLong)).attention;
   };
   for (int64_t layer = 0; layer <= 3; ++layer) {
     torch::Tensor sum;
@@ -158,8 +209,8 @@ TEST(InferenceModel, ReturnsTheAttentionOfAnyLayerAndHead) {
     EXPECT_EQ(torch::equal(mean, attention(model, {true})), layer == 0 || layer == 3) << "the last by default";
   }
   for (const AttentionChoice& none : {AttentionChoice{true, 4, 0}, {true, 0, options.num_heads + 1}, {true, -1, 0}}) {
-    EXPECT_THAT(message_of<std::invalid_argument>([&] { model.start(sources, none); }), HasSubstr("the model has"));
-    EXPECT_THAT(message_of<std::invalid_argument>([&] { plain.start(sources, none); }), HasSubstr("the model has"));
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { model.start(sources, none, {}); }), HasSubstr("the model has"));
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { plain.start(sources, none, {}); }), HasSubstr("the model has"));
   }
 }
 
@@ -230,10 +281,10 @@ TEST(InferenceModel, NamesAPositionBeyondTheLearnedOnes) {
   options.max_positions = 4;
   const InferenceModel model(random_transformer(options, 6), InferencePrecision::float32);
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                model.start({{4, 5, 6, 7}}, {});
+                model.start({{4, 5, 6, 7}}, {}, {});
               }),
               HasSubstr("beyond the 4 learned positions"));
-  EXPECT_NO_THROW(model.start({{4, 5, 6}}, {}));
+  EXPECT_NO_THROW(model.start({{4, 5, 6}}, {}, {}));
 }
 
 }  // namespace

@@ -240,6 +240,10 @@ TEST_F(TinyLanguageModel, NamesWhatItCannotDo) {
   EXPECT_THAT(refusal("the", [](auto& o) { o.search.sampling->top_p = 0; }), HasSubstr("top_p"));
   EXPECT_THAT(refusal("the", [](auto& o) { o.batch_size = 0; }), HasSubstr("batch_size"));
   EXPECT_THAT(refusal("caf\xe9", [](auto&) {}), HasSubstr("not valid UTF-8 (byte 4)"));
+  TranslatorOptions with_shortlist;
+  with_shortlist.shortlist.table = "table.tsv";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { LanguageModel(folder / "model", with_shortlist); }),
+              HasSubstr("takes no shortlist"));
 
   TransformerOptions learned = tiny_language_model_options();
   learned.positional_encoding = PositionalEncodingKind::learned;
@@ -278,9 +282,10 @@ TEST_F(TinyLanguageModel, RunsOnTheInferenceEngineAsInTheModule) {
         options.max_positions = 12;
         const Transformer network = testing::tiny_transformer(tokenizer, 3, options);
         const InferenceModel engine(network, InferencePrecision::float32);
-        const auto together = engine.start({{}, {}, {}}, {});
-        const auto plain = TransformerStepModel(network, torch::kCPU).start({{}, {}, {}}, {});
-        const auto alone = engine.start({{}}, {});
+        const std::vector<Ids> three(3), one(1);
+        const auto together = engine.start(three, {}, {});
+        const auto plain = TransformerStepModel(network, torch::kCPU).start(three, {}, {});
+        const auto alone = engine.start(one, {}, {});
         std::mt19937 random(5);
         for (int step = 0; step < 10; ++step) {
           torch::Tensor ids = torch::empty({3, 1}, torch::kLong);

@@ -52,8 +52,12 @@ double offset_of(const Ids& prefix) {
 
 class TableBatch : public DecodingBatch {
  public:
-  TableBatch(const Table& table, int64_t vocabulary, std::vector<Ids> sources)
-      : table_(table), vocabulary_(vocabulary), sources_(std::move(sources)), prefixes_(sources_.size()) {}
+  TableBatch(const Table& table, int64_t vocabulary, std::vector<Ids> sources, std::vector<Ids> shortlists)
+      : table_(table),
+        vocabulary_(vocabulary),
+        sources_(std::move(sources)),
+        shortlists_(std::move(shortlists)),
+        prefixes_(sources_.size()) {}
 
   NextToken step(const torch::Tensor& ids) override {
     EXPECT_EQ(ids.scalar_type(), torch::kLong);
@@ -71,16 +75,19 @@ class TableBatch : public DecodingBatch {
       for (const auto& [token, probability] : table_(sources_[static_cast<size_t>(b)], after_begin))
         logits[b][n][token] = static_cast<float>(std::log(probability) + offset_of(prefixes_[row]));
     }
-    return {logits, {}};
+    return {shortlists_.empty() ? logits : on_lists(logits), {}};
   }
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
     const auto old_beam = static_cast<int64_t>(prefixes_.size() / sources_.size());
     if (parents.size(0) % sentences.size(0) != 0) throw std::logic_error("select: beams of unequal size");
     const int64_t beam = parents.size(0) / sentences.size(0);
-    std::vector<Ids> sources, prefixes;
-    for (int64_t i = 0; i < sentences.size(0); ++i)
-      sources.push_back(sources_.at(static_cast<size_t>(sentences[i].item<int64_t>())));
+    std::vector<Ids> sources, prefixes, shortlists;
+    for (int64_t i = 0; i < sentences.size(0); ++i) {
+      const auto kept = static_cast<size_t>(sentences[i].item<int64_t>());
+      sources.push_back(sources_.at(kept));
+      if (!shortlists_.empty()) shortlists.push_back(shortlists_.at(kept));
+    }
     for (int64_t i = 0; i < parents.size(0); ++i) {
       const auto parent = parents[i].item<int64_t>();
       if (parent / old_beam != sentences[i / beam].item<int64_t>())
@@ -88,13 +95,27 @@ class TableBatch : public DecodingBatch {
       prefixes.push_back(prefixes_.at(static_cast<size_t>(parent)));
     }
     sources_ = std::move(sources);
+    shortlists_ = std::move(shortlists);
     prefixes_ = std::move(prefixes);
   }
 
  private:
+  torch::Tensor on_lists(const torch::Tensor& logits) const {
+    size_t longest = 0;
+    for (const Ids& list : shortlists_) longest = std::max(longest, list.size());
+    torch::Tensor own = torch::full({logits.size(0), logits.size(1), static_cast<int64_t>(longest)},
+                                    -std::numeric_limits<float>::infinity());
+    for (size_t b = 0; b < shortlists_.size(); ++b)
+      for (size_t c = 0; c < shortlists_[b].size(); ++c)
+        own[static_cast<int64_t>(b)].select(1, static_cast<int64_t>(c)) =
+            logits[static_cast<int64_t>(b)].select(1, shortlists_[b][c]);
+    return own;
+  }
+
   Table table_;
   int64_t vocabulary_;
   std::vector<Ids> sources_;
+  std::vector<Ids> shortlists_;
   std::vector<Ids> prefixes_;  // begin included
 };
 
@@ -102,8 +123,9 @@ class TableModel : public StepModel {
  public:
   explicit TableModel(Table table, int64_t words = 5)
       : table_(std::move(table)), vocabulary_(special_ids::kCount + words) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice) const override {
-    return std::make_unique<TableBatch>(table_, vocabulary_, sources);
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice,
+                                       const std::vector<Ids>& shortlists) const override {
+    return std::make_unique<TableBatch>(table_, vocabulary_, sources, shortlists);
   }
 
  private:
@@ -612,14 +634,86 @@ TEST(TokenScores, SumToTheLogProbability) {
   }
 }
 
+// The table without what is not on the list, as shares of what is.
+Table restricted(const Table& table, const Ids& list) {
+  return [table, list](const Ids& source, const Ids& prefix) {
+    Distribution kept;
+    double sum = 0;
+    for (const auto& [token, probability] : table(source, prefix))
+      if (token == kEnd || std::find(list.begin(), list.end(), token) != list.end()) sum += kept[token] = probability;
+    for (auto& entry : kept) entry.second /= sum;
+    return kept;
+  };
+}
+
+TEST(Shortlists, AreLikeAModelThatHasNoOtherTokens) {
+  const Table table = random_table(7, 12);
+  const std::vector<Ids> sources{{kA}, {kB, kB, kB}, {kC, kA}};
+  TargetDemands demands;
+  demands.shortlists = {{kA, kA + 3, kA + 11}, {kB}, {kA + 9, kC, kA + 5, kA + 4, kA + 5}};
+  std::vector<std::pair<std::string, SearchOptions>> ways{{"beam", options_of(4, 0.6)},
+                                                          {"greedy", options_of(1, 0.6)},
+                                                          {"sampling", options_of(1)},
+                                                          {"alternatives", options_of(1)},
+                                                          {"no repetition", options_of(3, 0.6)}};
+  ways[0].second.num_hypotheses = 3;
+  ways[2].second.sampling = SamplingOptions();
+  ways[2].second.num_hypotheses = 4;
+  ways[3].second.alternatives = true;
+  ways[3].second.num_hypotheses = 3;
+  ways[4].second.no_repeat_ngram = 1;
+  ways[4].second.min_length = 2;
+  for (const auto& [name, options] : ways) {
+    const auto found = beam_search(TableModel(table, 12), sources, options, {}, demands);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const TableModel alone(restricted(table, demands.shortlists[i]), 12);
+      const auto expected = beam_search(alone, {sources[i]}, options).at(0);
+      ASSERT_EQ(found[i].size(), expected.size()) << name;
+      for (size_t k = 0; k < expected.size(); ++k) {
+        EXPECT_EQ(found[i][k].ids, expected[k].ids) << name << ", sentence " << i;
+        EXPECT_NEAR(found[i][k].log_probability, expected[k].log_probability, kTolerance) << name;
+      }
+    }
+  }
+}
+
+TEST(Shortlists, TakeInPrefixesAndTerms) {
+  const Table table = random_table(8, 12);
+  TargetDemands demands;
+  demands.shortlists = {{kA}};
+  demands.prefixes = {{kA + 7, kA + 2}};
+  demands.terms = {{{kA + 9, kA + 10}}};
+  const auto found = beam_search(TableModel(table, 12), {{kA, kA, kA}}, options_of(4, 0.6), {}, demands).at(0).at(0);
+  EXPECT_EQ(Ids(found.ids.begin(), found.ids.begin() + 2), demands.prefixes[0]);
+  const Ids& term = demands.terms[0][0];
+  EXPECT_NE(std::search(found.ids.begin(), found.ids.end(), term.begin(), term.end()), found.ids.end());
+}
+
+TEST(Shortlists, EndATranslationThatMayHaveNothingElse) {
+  TargetDemands demands;
+  demands.shortlists = {{}};
+  SearchOptions options = options_of(4, 0.6);
+  options.min_length = 3;
+  const auto end_alone = [&] {
+    return beam_search(TableModel(random_table(9, 5)), {{kA}}, options, {}, demands).at(0);
+  };
+  ASSERT_EQ(end_alone().size(), 1U);
+  EXPECT_EQ(end_alone()[0].ids, Ids());
+  options.sampling = SamplingOptions();
+  EXPECT_EQ(end_alone().at(0).ids, Ids());
+  demands.shortlists.push_back({});
+  EXPECT_THAT(message_of<std::invalid_argument>(end_alone), HasSubstr("2 shortlists were given for 1 sentence"));
+}
+
 // A table whose attention at step t is given.
 class AttendingModel : public StepModel {
  public:
   AttendingModel(Table table, std::vector<std::vector<float>> attention)
       : inner_(std::move(table)), attention_(std::move(attention)) {}
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice) const override {
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice,
+                                       const std::vector<Ids>& shortlists) const override {
     EXPECT_TRUE(choice.wanted);
-    return std::make_unique<Batch>(inner_.start(sources, choice), attention_);
+    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists), attention_);
   }
 
  private:

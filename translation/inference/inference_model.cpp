@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <tuple>
@@ -183,7 +184,8 @@ struct CacheMemory {
 // Memory of one batch, kept for the next.
 struct Workspace {
   ProductScratch scratch;
-  AlignedBuffer<float> states, normed, projected, context, hidden, logits, weights;
+  AlignedBuffer<float> states, normed, projected, context, hidden, logits, weights, shortlisted_logits;
+  PackedLinear shortlisted_output;
   std::tuple<CacheMemory<float>, CacheMemory<uint16_t>> caches;
   PhaseClock clock;
 };
@@ -325,7 +327,7 @@ template <class Number>
 class InferenceModel::Batch : public DecodingBatch {
  public:
   Batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace, const std::vector<Ids>& sources,
-        AttentionChoice attention)
+        AttentionChoice attention, const std::vector<Ids>& shortlists)
       : network_(std::move(network)),
         workspace_(std::move(workspace)),
         cache_(std::get<CacheMemory<Number>>(workspace_->caches)),
@@ -333,6 +335,9 @@ class InferenceModel::Batch : public DecodingBatch {
     workspace_->clock.start();
     encode(sources);
     workspace_->clock.end(Phase::encoder);
+    if (shortlists.empty()) return;
+    take(shortlists);
+    workspace_->clock.end(Phase::output_product);
   }
 
   ~Batch() override {
@@ -365,10 +370,12 @@ class InferenceModel::Batch : public DecodingBatch {
     if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
     ++length_;
     w.clock.end(Phase::decoder_rest);
-    float* logits = w.logits.at_least(rows_ * n.output.outputs());
-    n.output.apply(x, rows_, logits, {}, w.scratch);
+    const PackedLinear& output = shortlisted_ ? w.shortlisted_output : n.output;
+    float* logits = w.logits.at_least(rows_ * output.outputs());
+    output.apply(x, rows_, logits, {}, w.scratch);
+    next.logits = torch::from_blob(logits, {batch, beam_, output.outputs()}, torch::kFloat);
+    if (shortlisted_) next.logits = own_columns(logits);
     w.clock.end(Phase::output_product);
-    next.logits = torch::from_blob(logits, {batch, beam_, n.output.outputs()}, torch::kFloat);
     return next;
   }
 
@@ -402,7 +409,8 @@ class InferenceModel::Batch : public DecodingBatch {
     int64_t source_length = 0;  // the end included
     int64_t first_key = 0;      // of its keys, transposed, in each layer
     std::vector<Number*> blocks{};
-    int64_t slots = 0;  // taken
+    int64_t slots = 0;               // taken
+    std::vector<int32_t> columns{};  // of its shortlist's tokens in the shortlisted output
   };
 
   const float* embedding(const torch::Tensor& table, int64_t id) const {
@@ -413,6 +421,44 @@ class InferenceModel::Batch : public DecodingBatch {
   void release(Sentence& sentence) {
     for (Number* block : sentence.blocks) cache_.free_blocks.push_back(block);
     sentence.blocks.clear();
+  }
+
+  // Makes the output of what is on any list.
+  void take(const std::vector<Ids>& shortlists) {
+    constexpr int32_t kOnNoList = -1;
+    const PackedLinear& output = network_->output;
+    std::vector<int32_t> column_of(static_cast<size_t>(output.outputs()), kOnNoList);
+    std::vector<int64_t> tokens;
+    for (size_t b = 0; b < shortlists.size(); ++b) {
+      check_shortlist(shortlists[b], output.outputs());
+      for (const int64_t token : shortlists[b]) {
+        int32_t& column = column_of[static_cast<size_t>(token)];
+        if (column == kOnNoList) {
+          column = static_cast<int32_t>(tokens.size());
+          tokens.push_back(token);
+        }
+        sentences_[b].columns.push_back(column);
+      }
+    }
+    output.select(tokens, workspace_->shortlisted_output);
+    shortlisted_ = true;
+  }
+
+  // Each sentence's own logits, side by side: [B,N,L].
+  torch::Tensor own_columns(const float* logits) {
+    const int64_t width = workspace_->shortlisted_output.outputs();
+    size_t longest = 0;
+    for (const Sentence& sentence : sentences_) longest = std::max(longest, sentence.columns.size());
+    const auto columns = static_cast<int64_t>(longest);
+    float* own = workspace_->shortlisted_logits.at_least(rows_ * columns);
+    float* to = own;
+    for (const Sentence& sentence : sentences_)
+      for (int64_t hypothesis = 0; hypothesis < beam_; ++hypothesis, logits += width, to += columns) {
+        float* next = to;
+        for (const int32_t column : sentence.columns) *next++ = logits[column];
+        std::fill(next, to + columns, -std::numeric_limits<float>::infinity());
+      }
+    return torch::from_blob(own, {static_cast<int64_t>(sentences_.size()), beam_, columns}, torch::kFloat);
   }
 
   void encode(const std::vector<Ids>& sources) {
@@ -642,6 +688,7 @@ class InferenceModel::Batch : public DecodingBatch {
   int64_t beam_ = 1;
   int64_t length_ = 0;    // tokens decoded
   int64_t capacity_ = 0;  // of a row of the workspace's `past`
+  bool shortlisted_ = false;
 };
 
 InferenceModel::InferenceModel(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
@@ -659,11 +706,12 @@ std::string InferenceModel::why_not(const TransformerOptions& options) {
   return "only dot products are written for inference, not model.score_function additive, bilinear or uniform";
 }
 
-std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources, AttentionChoice attention) const {
+std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                                     const std::vector<Ids>& shortlists) const {
   check(attention, network_->options);
   if (network_->precision == InferencePrecision::float32)
-    return std::make_unique<Batch<float>>(network_, workspaces_->take(), sources, attention);
-  return std::make_unique<Batch<uint16_t>>(network_, workspaces_->take(), sources, attention);
+    return std::make_unique<Batch<float>>(network_, workspaces_->take(), sources, attention, shortlists);
+  return std::make_unique<Batch<uint16_t>>(network_, workspaces_->take(), sources, attention, shortlists);
 }
 
 InferenceModel::Phases InferenceModel::phases() const {

@@ -18,7 +18,7 @@ inline namespace v0 {
 /// Next to bfloat16 and int8 products, keys and values are kept in bfloat16; everything else is float32.
 ///
 /// A sentence's logits depend on nothing but the sentence, bit for bit: not on its neighbours, their number or their
-/// order.
+/// order. Shortlists shorten the last product: to what is on any list of the batch.
 class InferenceModel : public StepModel {
  public:
   /// Copies the weights; the transformer may change or go afterwards.
@@ -32,7 +32,8 @@ class InferenceModel : public StepModel {
 
   /// The logits of a step stay valid until the next one. Of the sources of a decoder-only model the number counts.
   /// @throws std::invalid_argument where a source is longer than the learned positions.
-  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention) const override;
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                       const std::vector<Ids>& shortlists) const override;
 
   /// Seconds spent so far, all threads together; for benchmarks.
   struct Phases {

@@ -168,6 +168,40 @@ Converters converters(Instructions instructions) {
   return {interleave_baseline, quantize_row_baseline, round_row_baseline};
 }
 
+// How weights of every precision lie: [outputs/width][groups][width][group], a group of 4 bytes.
+struct PackedLayout {
+  int64_t width;
+  int64_t group;
+  int64_t groups;
+};
+
+// Outputs of a packed matrix as one of their own, filled up with zeros to a multiple of kPanel.
+template <class T>
+void select_columns(const T* from, const std::vector<int64_t>& outputs, PackedLayout layout, T* to) {
+  constexpr size_t kGroupBytes = 4;
+  const auto [width, group, groups] = layout;
+  const auto count = static_cast<int64_t>(outputs.size());
+  const int64_t padded = blocks_of(count, kPanel) * kPanel;
+  std::vector<const T*> columns(static_cast<size_t>(width));
+  for (int64_t first = 0; first < padded; first += width) {
+    for (int64_t c = 0; c < width; ++c) {
+      columns[static_cast<size_t>(c)] = nullptr;
+      if (first + c >= count) continue;
+      const int64_t output = outputs[static_cast<size_t>(first + c)];
+      columns[static_cast<size_t>(c)] = from + (output / width * groups * width + output % width) * group;
+    }
+    for (int64_t g = 0; g < groups; ++g)
+      for (int64_t c = 0; c < width; ++c, to += group) {
+        const T* column = columns[static_cast<size_t>(c)];
+        if (column != nullptr) {
+          std::memcpy(to, column + g * width * group, kGroupBytes);
+        } else {
+          std::memset(to, 0, kGroupBytes);
+        }
+      }
+  }
+}
+
 ProductOutput from_row(ProductOutput out, int64_t row) {
   out.y += row * out.outputs;
   if (out.residual != nullptr) out.residual += row * out.outputs;
@@ -194,6 +228,43 @@ PackedLinear::PackedLinear(const float* weight, const float* bias, int64_t outpu
     case InferencePrecision::int8:
       pack_int8(weight);
       break;
+  }
+}
+
+void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& selection) const {
+  PackedLinear& s = selection;
+  s.outputs_ = static_cast<int64_t>(outputs.size());
+  s.inputs_ = inputs_;
+  s.precision_ = precision_;
+  s.instructions_ = instructions_;
+  const int64_t padded = blocks_of(s.outputs_, kPanel) * kPanel;
+  const auto select_each = [&](const auto& from, auto& to) {
+    if (from.size() == 0) {
+      to = {};
+      return;
+    }
+    auto* next = std::fill_n(to.at_least(padded), padded, 0) - padded;
+    for (const int64_t output : outputs) *next++ = from.data()[output];
+  };
+  select_each(bias_, s.bias_);
+  select_each(column_scales_, s.column_scales_);
+  select_each(column_sums_, s.column_sums_);
+  switch (precision_) {
+    case InferencePrecision::float32:
+      select_columns(float32_.data(), outputs, {kPanel, 1, inputs_}, s.float32_.at_least(padded * inputs_));
+      break;
+    case InferencePrecision::bfloat16: {
+      const int64_t steps = blocks_of(inputs_, kStepBytes / 2);
+      select_columns(bfloat16_.data(), outputs, {kTileOutputs, 2, steps * kTileRows},
+                     s.bfloat16_.at_least(padded * steps * (kStepBytes / 2)));
+      break;
+    }
+    case InferencePrecision::int8: {
+      const int64_t steps = blocks_of(inputs_, kStepBytes);
+      select_columns(int8_.data(), outputs, {kTileOutputs, 4, steps * kTileRows},
+                     s.int8_.at_least(padded * steps * kStepBytes));
+      break;
+    }
   }
 }
 

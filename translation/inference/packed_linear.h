@@ -39,6 +39,10 @@ class PackedLinear {
   PackedLinear(const float* weight, const float* bias, int64_t outputs, int64_t inputs, InferencePrecision precision,
                Instructions instructions = best_instructions());
 
+  /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
+  /// the memory that `selection` has.
+  void select(const std::vector<int64_t>& outputs, PackedLinear& selection) const;
+
   /// x: [rows,inputs], y: [rows,outputs].
   void apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
 
