@@ -11,6 +11,7 @@
 #include <transmute/translation/output.h>
 
 #include <iostream>
+#include <utility>
 
 namespace {
 

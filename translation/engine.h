@@ -26,7 +26,8 @@ using ParallelFor = std::function<void(size_t count, const std::function<void(si
 class TranslationEngine {
  public:
   /// The transformer must be in eval mode.
-  /// @throws std::invalid_argument for a precision but float32 where LibTorch's operations run it.
+  /// @throws std::invalid_argument for a decoder-only one, and for a precision but float32 where LibTorch's operations
+  /// run it.
   TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, InferencePrecision precision,
                     ParallelFor parallel_for);
 

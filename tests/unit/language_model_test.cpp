@@ -8,6 +8,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/engine.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/load_model.h>
@@ -266,6 +267,13 @@ TEST_F(TinyLanguageModel, IsNoTranslatorNorATranslatorALanguageModel) {
               AllOf(StartsWith(language_model), HasSubstr("is a language model"), HasSubstr("generate")));
   EXPECT_THAT(message_of<std::invalid_argument>([&] { LanguageModel{translator}; }),
               AllOf(StartsWith(translator), HasSubstr("is a translation model"), HasSubstr("translate")));
+}
+
+TEST_F(TinyLanguageModel, IsRefusedByTheTranslationEngine) {
+  saved(tiny_language_model_options());
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, {}); }),
+              HasSubstr("no source to translate"));
 }
 
 // What the inference engine decodes against LibTorch's operations on the module, and a text alone against it among
