@@ -31,52 +31,58 @@ DecoderCache DecoderCache::select(const torch::Tensor& sentences, const torch::T
   return selected;
 }
 
-DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options)
-    : self_attention(register_module("self_attention", MultiHeadAttention(attention_options(options)))),
-      cross_attention(register_module("cross_attention", MultiHeadAttention(attention_options(options)))),
-      feed_forward(register_module("feed_forward", FeedForward(feed_forward_options(options)))),
-      self_attention_norm(register_module("self_attention_norm", ResidualNorm(options))),
-      cross_attention_norm(register_module("cross_attention_norm", ResidualNorm(options))),
-      feed_forward_norm(register_module("feed_forward_norm", ResidualNorm(options))) {}
+// In the order of the file format.
+DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options) {
+  const bool attends_to_encoder = options.architecture != Architecture::decoder_only;
+  self_attention = register_module("self_attention", MultiHeadAttention(attention_options(options)));
+  if (attends_to_encoder)
+    cross_attention = register_module("cross_attention", MultiHeadAttention(attention_options(options)));
+  feed_forward = register_module("feed_forward", FeedForward(feed_forward_options(options)));
+  self_attention_norm = register_module("self_attention_norm", ResidualNorm(options));
+  if (attends_to_encoder) cross_attention_norm = register_module("cross_attention_norm", ResidualNorm(options));
+  feed_forward_norm = register_module("feed_forward_norm", ResidualNorm(options));
+}
 
 DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& memory,
                                                    const torch::Tensor& self_mask, const torch::Tensor& memory_mask,
                                                    ReturnWeights return_weights, const GuidedAttention* guided) {
   Result result;
-  const torch::Tensor past = self_attention_norm(x, [&](const torch::Tensor& input) {
+  torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
     AttentionResult attended = self_attention(input, input, self_mask, return_weights);
     result.self_weights = attended.weights;
     return attended.output;
   });
-  const torch::Tensor informed = cross_attention_norm(past, [&](const torch::Tensor& input) {
-    AttentionResult attended = cross_attention(input, memory, memory_mask, return_weights);
-    result.cross_weights = attended.weights;
-    if (guided != nullptr)
-      result.guidance =
-          -(guided->wanted * cross_attention->log_weights(input, memory, memory_mask, guided->head)).sum();
-    return attended.output;
-  });
+  if (cross_attention)
+    states = cross_attention_norm(states, [&](const torch::Tensor& input) {
+      AttentionResult attended = cross_attention(input, memory, memory_mask, return_weights);
+      result.cross_weights = attended.weights;
+      if (guided != nullptr)
+        result.guidance =
+            -(guided->wanted * cross_attention->log_weights(input, memory, memory_mask, guided->head)).sum();
+      return attended.output;
+    });
   result.output =
-      feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward->without_last_bias(input); });
+      feed_forward_norm(states, [&](const torch::Tensor& input) { return feed_forward->without_last_bias(input); });
   return result;
 }
 
 DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, const DecoderLayerCache& cache,
                                                     const torch::Tensor& memory_mask, ReturnWeights return_weights) {
   StepResult result{{}, cache, {}};
-  const torch::Tensor past = self_attention_norm(x, [&](const torch::Tensor& input) {
+  torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
     const torch::Tensor rows = input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
     result.cache.self = append(cache.self, self_attention->project_memory(rows));
     return self_attention->attend(rows, result.cache.self).output.view_as(input);
   });
   // The N hypotheses of a sentence stand where the T positions do, so that they share its keys and values.
-  const torch::Tensor informed = cross_attention_norm(past, [&](const torch::Tensor& input) {
-    AttentionResult attended = cross_attention->attend(input, cache.cross, memory_mask, return_weights);
-    result.cross_weights = attended.weights;
-    return attended.output;
-  });
+  if (cross_attention)
+    states = cross_attention_norm(states, [&](const torch::Tensor& input) {
+      AttentionResult attended = cross_attention->attend(input, cache.cross, memory_mask, return_weights);
+      result.cross_weights = attended.weights;
+      return attended.output;
+    });
   result.output =
-      feed_forward_norm(informed, [&](const torch::Tensor& input) { return feed_forward->without_last_bias(input); });
+      feed_forward_norm(states, [&](const torch::Tensor& input) { return feed_forward->without_last_bias(input); });
   return result;
 }
 
@@ -96,6 +102,7 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
   const auto layers = static_cast<int64_t>(layers_.size());
   TORCH_CHECK_VALUE(guided == nullptr || (guided->layer >= 0 && guided->layer < layers), "the decoder has ", layers,
                     " layers, not a ", guided->layer + 1, "th");
+  TORCH_CHECK_VALUE(guided == nullptr || memory.defined(), "a decoder-only network has no attention to guide");
   const torch::Tensor self_mask = causal_mask(x.size(1), x.device());
   DecoderOutput result{x, {}, {}, {}};
   for (int64_t i = 0; i < layers; ++i) {
@@ -114,7 +121,8 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
 
 DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor& memory_mask) {
   DecoderCache cache{{}, memory_mask, 0};
-  for (auto& layer : layers_) cache.layers.push_back({{}, layer->cross_attention->project_memory(memory)});
+  for (auto& layer : layers_)
+    cache.layers.push_back({{}, layer->cross_attention ? layer->cross_attention->project_memory(memory) : KeyValue()});
   return cache;
 }
 

@@ -28,7 +28,7 @@ struct DecoderOutput {
 
 /// What decoding remembers of one layer. `self`: keys and values of the tokens so far, one row per hypothesis
 /// [B·N,H,t,K]. `cross`: those of the encoder's output, one row per sentence [B,H,S,K], shared by its N
-/// hypotheses.
+/// hypotheses; undefined where there is no encoder.
 struct DecoderLayerCache {
   KeyValue self;
   KeyValue cross;
@@ -38,7 +38,7 @@ struct DecoderLayerCache {
 /// after they are in a cache, so copies are cheap and may be kept.
 struct DecoderCache {
   std::vector<DecoderLayerCache> layers;
-  torch::Tensor source_mask;  ///< [B,1,1,S]
+  torch::Tensor source_mask;  ///< [B,1,1,S]; undefined where there is no encoder
   int64_t length = 0;         ///< tokens decoded so far
 
   /// The cache of other hypotheses: `sentences` [B'] picks the sentences that stay, `parents` [B'·N'] the row
@@ -53,7 +53,8 @@ struct DecoderStep {
 };
 
 /// Masked self-attention, attention to the encoder's output, feed-forward network, each in a ResidualNorm
-/// (section 3.1, Decoder).
+/// (section 3.1, Decoder). Architecture::decoder_only leaves out the second, `cross_attention`; memory and its mask are
+/// then undefined.
 class DecoderLayerImpl : public torch::nn::Module {
  public:
   explicit DecoderLayerImpl(const TransformerOptions& options);
@@ -92,7 +93,7 @@ class DecoderImpl : public torch::nn::Module {
   DecoderOutput forward(const torch::Tensor& x, const torch::Tensor& memory, const torch::Tensor& memory_mask,
                         ReturnWeights return_weights = ReturnWeights::no, const GuidedAttention* guided = nullptr);
 
-  /// A cache with no token decoded yet: projects the memory once for each layer.
+  /// A cache with no token decoded yet: projects the memory once for each layer that attends to it.
   DecoderCache start(const torch::Tensor& memory, const torch::Tensor& memory_mask);
 
   /// The next position of N hypotheses per sentence, the same numbers as `forward` gives there. x: [B,N,D];

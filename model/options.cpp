@@ -37,9 +37,16 @@ int64_t attention_parameters(const TransformerOptions& o) {
 }  // namespace
 
 TransformerOptions validated(TransformerOptions o) {
-  require_positive(o.source_vocab_size, "source_vocab_size");
+  const bool decoder_only = o.architecture == Architecture::decoder_only;
   require_positive(o.target_vocab_size, "target_vocab_size");
-  require_positive(o.num_encoder_layers, "num_encoder_layers");
+  if (decoder_only) {
+    o.num_encoder_layers = 0;
+    o.source_vocab_size = o.target_vocab_size;
+    if (o.embedding_tying == EmbeddingTying::target_output) o.embedding_tying = EmbeddingTying::all;
+  } else {
+    require_positive(o.source_vocab_size, "source_vocab_size");
+    require_positive(o.num_encoder_layers, "num_encoder_layers");
+  }
   require_positive(o.num_decoder_layers, "num_decoder_layers");
   require_positive(o.d_model, "d_model");
   require_positive(o.num_heads, "num_heads");
@@ -77,13 +84,15 @@ int64_t parameter_count(const TransformerOptions& options) {
   const int64_t norm = 2 * o.d_model;
   const int64_t feed_forward = 2 * o.d_model * o.d_ff + o.d_ff + o.d_model;
   const int64_t encoder_layer = attention + feed_forward + 2 * norm;
-  const int64_t decoder_layer = 2 * attention + feed_forward + 3 * norm;
-  const int64_t final_norms = o.norm_position == NormPosition::pre ? 2 * norm : 0;
+  const bool decoder_only = o.architecture == Architecture::decoder_only;
+  const int64_t decoder_layer = decoder_only ? encoder_layer : 2 * attention + feed_forward + 3 * norm;
+  const int64_t stacks = decoder_only ? 1 : 2;
+  const int64_t final_norms = o.norm_position == NormPosition::pre ? stacks * norm : 0;
 
-  int64_t embedding_rows = o.source_vocab_size;
-  if (o.embedding_tying != EmbeddingTying::all) embedding_rows += o.target_vocab_size;
+  int64_t embedding_rows = o.target_vocab_size;
+  if (o.embedding_tying != EmbeddingTying::all && !decoder_only) embedding_rows += o.source_vocab_size;
   if (o.embedding_tying == EmbeddingTying::none) embedding_rows += o.target_vocab_size;
-  if (o.positional_encoding == PositionalEncodingKind::learned) embedding_rows += 2 * o.max_positions;
+  if (o.positional_encoding == PositionalEncodingKind::learned) embedding_rows += stacks * o.max_positions;
 
   return o.num_encoder_layers * encoder_layer + o.num_decoder_layers * decoder_layer + final_norms +
          embedding_rows * o.d_model;

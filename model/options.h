@@ -5,6 +5,12 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Which stacks the network has.
+enum class Architecture {
+  encoder_decoder,  ///< section 3.1: what comes out answers to a source
+  decoder_only      ///< the decoder without its attention to an encoder: a language model, which continues a text
+};
+
 /// How a query is compared with a key (section 3.2.1 and the alternatives that it mentions).
 enum class ScoreFunction {
   scaled_dot_product,  ///< q·k / sqrt(d_k), Eq. 1
@@ -27,7 +33,11 @@ enum class EmbeddingTying { all, target_output, none };
 enum class ReturnWeights { no, yes };
 
 /// The network of section 3. Defaults are the base model of Table 3.
+///
+/// A decoder-only network has no source: num_encoder_layers and source_vocab_size say nothing of it, and of its two
+/// embedding matrices, input and output, EmbeddingTying::all and ::target_output both make one.
 struct TransformerOptions {
+  Architecture architecture = Architecture::encoder_decoder;
   int64_t source_vocab_size = 37000;
   int64_t target_vocab_size = 37000;
   int64_t padding_id = 0;  ///< id that fills the shorter rows of a batch
@@ -53,7 +63,8 @@ struct TransformerOptions {
   double norm_epsilon = 1e-6;
 };
 
-/// `options` with d_k and d_v filled in.
+/// `options` with d_k and d_v filled in; of a decoder-only network also with no encoder layers, the target's vocabulary
+/// size for the source's, and EmbeddingTying::all for ::target_output.
 /// @throws std::invalid_argument naming the option that is out of range or does not fit the others.
 TransformerOptions validated(TransformerOptions options);
 

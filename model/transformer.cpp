@@ -26,7 +26,10 @@ void check_ids(const torch::Tensor& ids, const char* name) {
 }  // namespace
 
 TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(validated(given)) {
-  if (options.embedding_tying == EmbeddingTying::all) {
+  const bool decoder_only = options.architecture == Architecture::decoder_only;
+  if (decoder_only) {
+    target_embedding_ = register_module("embedding", make_embedding(options.target_vocab_size, options.d_model));
+  } else if (options.embedding_tying == EmbeddingTying::all) {
     source_embedding_ = register_module("embedding", make_embedding(options.source_vocab_size, options.d_model));
     target_embedding_ = source_embedding_;
   } else {
@@ -41,9 +44,9 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
   const auto make_positions = [&] {
     return PositionalEncoding(options.positional_encoding, options.d_model, options.max_positions);
   };
-  source_positions_ = register_module("source_positions", make_positions());
+  if (!decoder_only) source_positions_ = register_module("source_positions", make_positions());
   target_positions_ = register_module("target_positions", make_positions());
-  encoder = register_module("encoder", Encoder(options));
+  if (!decoder_only) encoder = register_module("encoder", Encoder(options));
   decoder = register_module("decoder", Decoder(options));
 }
 
@@ -64,6 +67,13 @@ const torch::Tensor& TransformerImpl::output_weight() const {
 
 EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights return_weights) {
   check_ids(source, "source");
+  if (!encoder) {
+    TORCH_CHECK_VALUE(source.size(1) == 0,
+                      "a decoder-only network has no encoder: its source must be empty, [B,0], "
+                      "not ",
+                      source.sizes());
+    return {};
+  }
   const torch::Tensor mask = padding_mask(source, options.padding_id);
   const torch::Tensor positions = source_positions_(0, source.size(1));
   EncoderOutput encoded = encoder(embed(source_embedding_, source, positions), mask, return_weights);

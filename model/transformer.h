@@ -12,7 +12,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The encoder's output with the mask that goes with it.
+/// The encoder's output with the mask that goes with it. Undefined tensors where there is no encoder.
 struct EncodedSource {
   torch::Tensor memory;                     ///< [B,S,D]
   torch::Tensor mask;                       ///< [B,1,1,S]
@@ -38,6 +38,9 @@ struct LossOptions {
 /// embeddings are one parameter, `embedding.weight`, else `source_embedding.weight`,
 /// `target_embedding.weight` and, untied, `output.weight`.
 ///
+/// With Architecture::decoder_only there is no encoder, and the source that methods take is empty, [B,0]. Its one
+/// embedding is called `embedding.weight`, tied to the output or not.
+///
 /// `forward` and its parts have no side effects: a module in eval mode may be used by many threads at once.
 class TransformerImpl : public torch::nn::Module {
  public:
@@ -48,6 +51,7 @@ class TransformerImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& source, const torch::Tensor& target_in);
 
   /// source: [B,S] ids, rows filled up with padding_id.
+  /// @throws c10::ValueError where there is no encoder but a source.
   EncodedSource encode(const torch::Tensor& source, ReturnWeights return_weights = ReturnWeights::no);
 
   /// target_in: [B,T] ids. The states are the decoder's, before `project`.
@@ -69,7 +73,7 @@ class TransformerImpl : public torch::nn::Module {
                    ReturnWeights return_weights = ReturnWeights::no);
 
   const TransformerOptions options;  ///< validated
-  Encoder encoder{nullptr};
+  Encoder encoder{nullptr};          ///< null in a decoder-only network
   Decoder decoder{nullptr};
 
  private:

@@ -81,7 +81,7 @@ int embed(const Arguments& arguments) {
   transmute::ThreadPool threads(transmute::worker_count(arguments.threads, device),
                                 transmute::run_operations_on_this_thread_only);
   const transmute::TextEncoder encoder(
-      transmute::load_model(arguments.model, device), device,
+      transmute::load_model(arguments.model, device, transmute::Architecture::encoder_decoder), device,
       [&](size_t count, const std::function<void(size_t)>& task) { threads.for_each(count, task); });
   const transmute::BlockSource next_block = transmute::open_input(arguments.input);
   transmute::Output output(arguments.output);

@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
   CLI::App app(
       "Writes a model as one TorchScript file that LibTorch (torch::jit::load) and PyTorch (torch.jit.load) run by "
-      "themselves: weights, beam search, tokenizer, config.",
+      "themselves: weights, beam search (of a language model: sampling and greedy search), tokenizer, config.",
       "export_torchscript");
   std::string model;
   std::string output;

@@ -1,4 +1,4 @@
-// train: learns a Transformer from parallel text. See --help.
+// train: learns a Transformer from text. See --help.
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -117,7 +117,8 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Learns a Transformer from aligned text files. Run again with the same run folder, it goes on from the "
+      "Learns a Transformer from aligned text files, or a language model from plain text. Run again with the same run "
+      "folder, it goes on from the "
       "newest checkpoint.",
       "train");
   Arguments arguments;

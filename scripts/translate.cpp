@@ -7,6 +7,7 @@
 #include <transmute/scripts/line_stream.h>
 #include <transmute/scripts/output.h>
 #include <transmute/scripts/program.h>
+#include <transmute/scripts/search_flags.h>
 #include <transmute/scripts/translator_flags.h>
 #include <transmute/translation/glossary.h>
 #include <transmute/translation/output.h>
@@ -128,11 +129,7 @@ int translate(const Arguments& arguments) {
   const transmute::BlockSource next_block = transmute::open_input(arguments.input);
   Prefixes prefixes(arguments.prefixes);
   const transmute::Translator translator = arguments.translator.open();
-  if (const std::string reason = translator.slow_reason(); !reason.empty())
-    std::cerr << "translate: this model runs several times slower on the CPU than others: " << reason << '\n';
-  if (const std::string warning = transmute::slow_blas_warning();
-      !warning.empty() && !translator.slow_reason().empty())  // else no BLAS is asked
-    std::cerr << "translate: " << warning << '\n';
+  transmute::warn_if_slow("translate", translator.slow_reason());
   transmute::Output output(arguments.output);
   Progress progress(arguments);
   int64_t lines = 0, split_lines = 0, looping_lines = 0;
@@ -239,24 +236,7 @@ int main(int argc, char** argv) {
                    "draw the tokens from the model's distribution instead of searching; with --n-best N "
                    "several times")
           ->group("Sampling");
-  app.add_option("--temperature", arguments.sampling.temperature,
-                 "below 1: closer to the best tokens; above: further off")
-      ->capture_default_str()
-      ->needs(sample)
-      ->group("Sampling");
-  app.add_option("--top-k", arguments.sampling.top_k, "only among the K best tokens; 0: all")
-      ->capture_default_str()
-      ->needs(sample)
-      ->group("Sampling");
-  app.add_option("--top-p", arguments.sampling.top_p, "only among the fewest tokens with probability P together")
-      ->capture_default_str()
-      ->needs(sample)
-      ->group("Sampling");
-  app.add_option("--seed", arguments.sampling.seed, "another seed draws other translations")
-      ->capture_default_str()
-      ->needs(sample)
-      ->group("Sampling");
-
+  for (CLI::Option* flag : transmute::add_sampling_flags(app, arguments.sampling)) flag->needs(sample);
   app.add_flag("--split-sentences", translation.split_sentences,
                "translate each sentence of a line by itself, by Unicode's rules for where they end")
       ->group("Long lines");

@@ -1,4 +1,7 @@
+#include <transmute/model/threading.h>
 #include <transmute/scripts/translator_flags.h>
+
+#include <iostream>
 
 namespace transmute {
 
@@ -33,11 +36,26 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
       ->group("Shortlist");
 }
 
-Translator TranslatorFlags::open() const {
+TranslatorOptions TranslatorFlags::options() const {
   TranslatorOptions options = options_;
   options.precision = inference_precision_from_name(precision_);
   options.ensemble.assign(models_.begin() + 1, models_.end());
-  return Translator(models_.front(), options);
+  return options;
+}
+
+Translator TranslatorFlags::open() const {
+  return Translator(models_.front(), options());
+}
+
+LanguageModel TranslatorFlags::open_language_model() const {
+  return LanguageModel(models_.front(), options());
+}
+
+void warn_if_slow(const std::string& program, const std::string& reason) {
+  if (reason.empty()) return;
+  std::cerr << program << ": this model runs several times slower on the CPU than others: " << reason << '\n';
+  if (const std::string warning = slow_blas_warning(); !warning.empty())  // of others no BLAS is asked
+    std::cerr << program << ": " << warning << '\n';
 }
 
 }  // namespace transmute

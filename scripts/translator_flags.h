@@ -1,6 +1,7 @@
 #pragma once
 
 #include <transmute/scripts/program.h>
+#include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace transmute {
 
-/// The flags that say with which models a program translates, and on what: --model, --device, --precision, --threads.
+/// The flags that say which models a program uses, and on what: --model, --device, --precision, --threads.
 /// Lives as long as the CLI::App that it added them to.
 class TranslatorFlags {
  public:
@@ -17,11 +18,18 @@ class TranslatorFlags {
   void add_shortlist_to(CLI::App& app);
   /// @throws as Translator's constructor.
   Translator open() const;
+  /// @throws as LanguageModel's constructor.
+  LanguageModel open_language_model() const;
 
  private:
+  TranslatorOptions options() const;
+
   std::vector<std::string> models_;
   TranslatorOptions options_;
   std::string precision_ = inference_precision_name(TranslatorOptions{}.precision);
 };
+
+/// Says on standard error why a model is slow, if there is a reason (Translator::slow_reason).
+void warn_if_slow(const std::string& program, const std::string& reason);
 
 }  // namespace transmute

@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
   return transmute::run_program(app, argc, argv, [&] {
     const auto sentences = read_sentences(arguments);
     explorer.title = arguments.model;
-    const transmute::LoadedModel model = transmute::load_model(arguments.model, torch::kCPU);
+    const transmute::LoadedModel model =
+        transmute::load_model(arguments.model, torch::kCPU, transmute::Architecture::encoder_decoder);
     const std::string page = transmute::explorer_page(model, sentences, explorer);
     transmute::write_file_atomically(arguments.output, page);
     std::cerr << fmt::format("visualize: wrote {} ({} sentences, {} KiB)\n", arguments.output, sentences.size(),

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 declare -A rank=([common]=0 [tokenizer]=1 [model]=1 [translation]=2 [training]=3 [scripts]=4 [tests]=5 [benchmarks]=5)
-torch_free=(common tokenizer translation/translator.h translation/search_options.h translation/bleu.h model/options.h)
+torch_free=(common tokenizer translation/language_model.h translation/translator.h translation/search_options.h translation/bleu.h model/options.h)
 status=0
 
 while IFS=: read -r file line text; do

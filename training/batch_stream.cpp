@@ -83,7 +83,7 @@ PreparedBatch BatchStream::prepare(const Job& job) const {
   batch.next = job.next;
   batch.epoch_done = job.epoch_done;
   batch.target_tokens = count_target_tokens(text, pairs);
-  for (const size_t pair : pairs) batch.source_tokens += static_cast<int64_t>(text.source.length(pair)) + 1;
+  batch.source_tokens = count_source_tokens(text, pairs);
   if (!job.own) return batch;
   for (const auto& piece : cut_into_pieces(text, pairs, options_.piece_tokens, options_.workers))
     batch.pieces.push_back(make_batch(text, piece));

@@ -20,6 +20,11 @@ int64_t padded_length(const ParallelText& text, size_t pair) {
   return static_cast<int64_t>(std::max(text.source.length(pair), text.target.length(pair))) + 1;
 }
 
+// Of a source with its end; plain text has neither.
+size_t source_columns_of(const ParallelText& text, size_t pair) {
+  return text.is_plain() ? 0 : text.source.length(pair) + 1;
+}
+
 torch::Tensor padding(size_t rows, size_t columns) {
   return torch::full({static_cast<int64_t>(rows), static_cast<int64_t>(columns)}, special_ids::kPad, torch::kLong);
 }
@@ -106,10 +111,10 @@ Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs) {
   size_t target_columns = 0;
   Batch batch;
   for (const size_t pair : pairs) {
-    source_columns = std::max(source_columns, text.source.length(pair) + 1);
+    source_columns = std::max(source_columns, source_columns_of(text, pair));
     target_columns = std::max(target_columns, text.target.length(pair) + 1);
-    batch.source_tokens += static_cast<int64_t>(text.source.length(pair)) + 1;
   }
+  batch.source_tokens = count_source_tokens(text, pairs);
   batch.target_tokens = count_target_tokens(text, pairs);
   batch.source = padding(pairs.size(), source_columns);
   batch.target_in = padding(pairs.size(), target_columns);
@@ -120,7 +125,8 @@ Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs) {
   for (const size_t pair : pairs) {
     const int32_t* source_ids = text.source.data(pair);
     const int32_t* target_ids = text.target.data(pair);
-    *std::copy(source_ids, source_ids + text.source.length(pair), source) = special_ids::kEnd;
+    int64_t* source_end = std::copy(source_ids, source_ids + text.source.length(pair), source);
+    if (!text.is_plain()) *source_end = special_ids::kEnd;
     target_in[0] = special_ids::kBegin;
     std::copy(target_ids, target_ids + text.target.length(pair), target_in + 1);
     *std::copy(target_ids, target_ids + text.target.length(pair), target_out) = special_ids::kEnd;
@@ -131,6 +137,12 @@ Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs) {
   if (text.links.size() == text.size())
     batch.alignment = alignment_of(text, pairs, batch.target_out.size(1), batch.source.size(1));
   return batch;
+}
+
+int64_t count_source_tokens(const ParallelText& text, const std::vector<size_t>& pairs) {
+  size_t tokens = 0;
+  for (const size_t pair : pairs) tokens += source_columns_of(text, pair);
+  return static_cast<int64_t>(tokens);
 }
 
 int64_t count_target_tokens(const ParallelText& text, const std::vector<size_t>& pairs) {

@@ -11,7 +11,7 @@ inline namespace v0 {
 
 /// A piece of training work. Rows are sentence pairs, filled up with padding.
 struct Batch {
-  torch::Tensor source;      ///< [B,S] tokens, end
+  torch::Tensor source;      ///< [B,S] tokens, end; [B,0] of plain text
   torch::Tensor target_in;   ///< [B,T] begin, tokens
   torch::Tensor target_out;  ///< [B,T] tokens, end
   /// [B,T,S], undefined without ParallelText::links: where target_out's tokens belong, rows that sum to 1, or to 0
@@ -48,6 +48,8 @@ std::vector<std::vector<size_t>> cut_into_pieces(const ParallelText& text, const
 /// The tensors of some pairs, on the CPU.
 Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs);
 
+/// Source tokens of some pairs, ends included; plain text has none.
+int64_t count_source_tokens(const ParallelText& text, const std::vector<size_t>& pairs);
 /// Target tokens of some pairs, ends included.
 int64_t count_target_tokens(const ParallelText& text, const std::vector<size_t>& pairs);
 

@@ -17,7 +17,8 @@ const EnumNames<Schedule> kSchedules{{Schedule::noam, "noam"},
                                      {Schedule::cosine, "cosine"},
                                      {Schedule::linear, "linear"},
                                      {Schedule::constant, "constant"}};
-const EnumNames<ValidationMetric> kMetrics{{ValidationMetric::bleu, "bleu"},
+const EnumNames<ValidationMetric> kMetrics{{ValidationMetric::automatic, "auto"},
+                                           {ValidationMetric::bleu, "bleu"},
                                            {ValidationMetric::chrf, "chrf"},
                                            {ValidationMetric::chrf_plus_plus, "chrf++"},
                                            {ValidationMetric::loss, "loss"}};
@@ -33,12 +34,11 @@ void check_pairs(const std::vector<std::string>& source, const std::vector<std::
                     source.size(), target.size()));
 }
 
-void check_weights(const DataOptions& data) {
+void check_weights(const DataOptions& data, size_t corpora, const char* what) {
   if (data.train_weights.empty()) return;
-  if (data.train_weights.size() != data.train_source.size())
-    throw std::invalid_argument(
-        fmt::format("data.train_weights has {} numbers for {} pairs of files; give one for each",
-                    data.train_weights.size(), data.train_source.size()));
+  if (data.train_weights.size() != corpora)
+    throw std::invalid_argument(fmt::format("data.train_weights has {} numbers for {} {}; give one for each",
+                                            data.train_weights.size(), corpora, what));
   constexpr double kMost = 1000;
   double sum = 0;
   for (const double weight : data.train_weights) {
@@ -71,6 +71,57 @@ void check_guidance(const TrainingConfig& config) {
   if (config.training.guided_head > model.num_heads)
     throw std::invalid_argument(fmt::format("training.guided_head is {}, but the attention has {} heads",
                                             config.training.guided_head, model.num_heads));
+}
+
+[[noreturn]] void refuse_empty(const char* what, const char* remedy) {
+  throw std::invalid_argument(
+      fmt::format("{} is empty; name the files to learn from in the config, or with {}", what, remedy));
+}
+
+void check_parallel_text(const TrainingConfig& config) {
+  const DataOptions& data = config.data;
+  for (const auto& [key, given] :
+       {std::make_pair("train_text", !data.train_text.empty()), std::make_pair("valid_text", !data.valid_text.empty())})
+    if (given)
+      throw std::invalid_argument(
+          fmt::format("data.{} is for a language model; set model.architecture: decoder_only, or give parallel text: "
+                      "data.train_source and data.train_target, data.valid_source and data.valid_target",
+                      key));
+  check_pairs(data.train_source, data.train_target, "train");
+  check_pairs(data.valid_source, data.valid_target, "valid");
+  if (data.train_source.empty())
+    refuse_empty("data.train_source", "--set data.train_source=FILE --set data.train_target=FILE");
+  check_weights(data, data.train_source.size(), "pairs of files");
+  check_guidance(config);
+}
+
+void check_plain_text(const TrainingConfig& config) {
+  const DataOptions& data = config.data;
+  const std::pair<const char*, bool> unused[] = {{"data.train_source", !data.train_source.empty()},
+                                                 {"data.train_target", !data.train_target.empty()},
+                                                 {"data.valid_source", !data.valid_source.empty()},
+                                                 {"data.valid_target", !data.valid_target.empty()},
+                                                 {"data.train_alignments", !data.train_alignments.empty()},
+                                                 {"data.source_sampling", data.source_sampling > 0},
+                                                 {"training.guided_alignment", config.training.guided_alignment > 0}};
+  for (const auto& [key, given] : unused)
+    if (given)
+      throw std::invalid_argument(
+          fmt::format("{} has no meaning with model.architecture: decoder_only, which has no source; leave it out. The "
+                      "text is given as data.train_text and data.valid_text, its sampling as data.target_sampling",
+                      key));
+  if (data.train_text.empty()) refuse_empty("data.train_text", "--set data.train_text=FILE");
+  check_weights(data, data.train_text.size(), "files of data.train_text");
+  if (config.model.tokenizer.vocabulary != VocabularySharing::shared)
+    throw std::invalid_argument(
+        "tokenizer.vocabulary: separate is for two languages; with model.architecture: decoder_only leave it at "
+        "shared");
+  const ValidationMetric metric = config.validation.metric;
+  if (metric != ValidationMetric::automatic && metric != ValidationMetric::loss)
+    throw std::invalid_argument(
+        fmt::format("validation.metric: {} compares translations, of which a decoder_only model makes none; set it to "
+                    "loss, or leave it out",
+                    name_of(metric)));
 }
 
 // What a resumed run may not change: the network, and where in the text the checkpoint stands.
@@ -107,26 +158,31 @@ std::string name_of(ValidationMetric metric) {
 void TrainingConfig::declare(ConfigSchema& schema) {
   model.declare(schema);
 
-  schema.section("data", "the parallel text: one sentence a line, plain or gzipped");
+  schema.section("data", "the text: one sentence a line, plain or gzipped");
   schema.add("folder", &data.folder, "where the files are, relative to the current folder");
   schema.add("train_source", &data.train_source, "source files to learn from");
   schema.add("train_target", &data.train_target, "their translations, file by file and line by line");
+  schema.add("train_text", &data.train_text,
+             "what a decoder_only model learns from instead; each line is a text of its own");
   schema.add("train_weights", &data.train_weights,
-             "of each pair of files: how many times an epoch goes through it, fractions by chance; empty: once");
+             "of each pair of files, or file of train_text: how many times an epoch goes through it, fractions by "
+             "chance; empty: once");
   schema.add("train_alignments", &data.train_alignments,
              "word alignments of each pair of files (lines such as 0-0 1-2), for training.guided_alignment; \"\" for a "
              "pair without one");
   schema.add("valid_source", &data.valid_source, "source files for validation; empty: none");
   schema.add("valid_target", &data.valid_target, "their translations");
+  schema.add("valid_text", &data.valid_text, "files for the validation of a decoder_only model; empty: none");
   schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out, and counted",
              kAtLeastOne);
-  schema.add("max_target_tokens", &data.max_target_tokens, "pairs with a longer target are left out, and counted",
-             kAtLeastOne);
+  schema.add("max_target_tokens", &data.max_target_tokens,
+             "pairs with a longer target, and longer lines of train_text, are left out, and counted", kAtLeastOne);
   schema.add("source_sampling", &data.source_sampling,
              "other segmentations of the source in each epoch: BPE-dropout's probability, or unigram sampling's alpha; "
              "0: none",
              Bounds<double>{0.0, 1.0});
-  schema.add("target_sampling", &data.target_sampling, "likewise of the target", Bounds<double>{0.0, 1.0});
+  schema.add("target_sampling", &data.target_sampling, "likewise of the target, or of train_text",
+             Bounds<double>{0.0, 1.0});
   schema.add("cache_folder", &data.cache_folder,
              "gets the tokenised text, may be shared by runs; empty: cache in the run folder");
   schema.add("prefetch_threads", &data.prefetch_threads,
@@ -183,7 +239,8 @@ void TrainingConfig::declare(ConfigSchema& schema) {
 
   schema.section("validation", "measured on the validation text while training");
   schema.add("every", &validation.every, "steps between two validations", kAtLeastOne);
-  schema.add("metric", &validation.metric, kMetrics, "chooses the best weights");
+  schema.add("metric", &validation.metric, kMetrics,
+             "chooses the best weights; auto: bleu, of a decoder_only model loss");
   schema.add("patience", &validation.patience,
              "validations in a row without better weights after which training ends; 0: no end", kAtLeastZero);
   schema.add("beam_size", &validation.beam_size, "of the search for BLEU and chrF; 1 is greedy", kAtLeastOne);
@@ -193,23 +250,18 @@ void TrainingConfig::declare(ConfigSchema& schema) {
 }
 
 void TrainingConfig::check() const {
-  check_pairs(data.train_source, data.train_target, "train");
-  check_pairs(data.valid_source, data.valid_target, "valid");
-  if (data.train_source.empty())
-    throw std::invalid_argument(
-        "data.train_source is empty; name the files to learn from in the config, or with "
-        "--set data.train_source=FILE --set data.train_target=FILE");
-  check_weights(data);
-  check_guidance(*this);
+  is_language_model() ? check_plain_text(*this) : check_parallel_text(*this);
   if (training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",
                                             training.min_learning_rate, training.learning_rate));
-  if (validation.patience > 0 && data.valid_source.empty())
-    throw std::invalid_argument("validation.patience needs a validation text: data.valid_source and data.valid_target");
-  if (validation.metric != ValidationMetric::loss && validation.max_sentences == 0 && validation.patience > 0)
+  const char* valid_keys = is_language_model() ? "data.valid_text" : "data.valid_source and data.valid_target";
+  if (validation.patience > 0 && !has_validation_text())
+    throw std::invalid_argument(fmt::format("validation.patience needs a validation text: {}", valid_keys));
+  if (!is_language_model() && validation.metric != ValidationMetric::loss && validation.max_sentences == 0 &&
+      validation.patience > 0)
     throw std::invalid_argument("validation.max_sentences is 0, so nothing is translated: set validation.metric: loss");
-  if (training.keep_best > 0 && data.valid_source.empty())
-    throw std::invalid_argument("training.keep_best needs a validation text: data.valid_source and data.valid_target");
+  if (training.keep_best > 0 && !has_validation_text())
+    throw std::invalid_argument(fmt::format("training.keep_best needs a validation text: {}", valid_keys));
   if (training.average_checkpoints > training.keep_checkpoints)
     throw std::invalid_argument(
         fmt::format("training.average_checkpoints ({}) cannot be more than training.keep_checkpoints ({})",

@@ -12,17 +12,21 @@ namespace transmute {
 inline namespace v0 {
 
 /// Which text is learned from. File names are relative to `folder`; plain or gzipped, one sentence a line,
-/// line n of a source file translated by line n of the target file at the same place in its list.
+/// line n of a source file translated by line n of the target file at the same place in its list. A decoder-only model
+/// takes plain text instead, each line of which is a text of its own.
 struct DataOptions {
   std::string folder;  ///< relative to the current folder; empty: the current folder
   std::vector<std::string> train_source, train_target;
-  std::vector<double> train_weights;  ///< of each pair of files: how often an epoch goes through it; empty: once
+  std::vector<std::string> train_text;  ///< what a decoder-only model learns from
+  /// Of each pair of files, or of each text: how often an epoch goes through it; empty: once.
+  std::vector<double> train_weights;
   /// Word alignments of each pair of files, in Pharaoh's notation; "" for a pair without one. Read where
   /// TrainingOptions::guided_alignment asks for it.
   std::vector<std::string> train_alignments;
   std::vector<std::string> valid_source, valid_target;
-  int64_t max_source_tokens = 256;  ///< training pairs with a longer source are left out, and counted
-  int64_t max_target_tokens = 256;  ///< and those with a longer target
+  std::vector<std::string> valid_text;  ///< of a decoder-only model
+  int64_t max_source_tokens = 256;      ///< training pairs with a longer source are left out, and counted
+  int64_t max_target_tokens = 256;      ///< and those with a longer target, and longer lines of plain text
   /// Segmentations drawn afresh in each epoch, see SubwordSampler: BPE-dropout's probability, or the exponent for
   /// unigram models. 0: none.
   double source_sampling = 0;
@@ -80,15 +84,16 @@ struct TrainingOptions {
   int64_t average_checkpoints = 5;
 };
 
-/// What tells good weights from better ones.
-enum class ValidationMetric { bleu, chrf, chrf_plus_plus, loss };
+/// What tells good weights from better ones. `automatic` is BLEU for a model that translates, else the loss.
+enum class ValidationMetric { automatic, bleu, chrf, chrf_plus_plus, loss };
 
 /// Its name in the config.
 std::string name_of(ValidationMetric metric);
 
 struct ValidationOptions {
-  int64_t every = 1000;                              ///< steps between two validations
-  ValidationMetric metric = ValidationMetric::bleu;  ///< chooses the best weights; loss where nothing is translated
+  int64_t every = 1000;  ///< steps between two validations
+  /// Chooses the best weights; the loss where nothing is translated.
+  ValidationMetric metric = ValidationMetric::automatic;
   int64_t patience = 0;   ///< validations in a row without a better one after which training ends; 0: no end
   int64_t beam_size = 1;  ///< for the translations; greedy search is four times as quick and ranks weights as well
   double length_alpha = 0.6;
@@ -104,6 +109,10 @@ struct TrainingConfig {
 
   /// Binds every key of the YAML file to its field.
   void declare(ConfigSchema& schema);
+
+  /// Whether it trains a decoder-only model, on plain text.
+  bool is_language_model() const { return model.model.architecture == Architecture::decoder_only; }
+  bool has_validation_text() const { return !(is_language_model() ? data.valid_text : data.valid_source).empty(); }
 
   /// Checks what no single key shows, for example equally many source and target files.
   /// @throws std::invalid_argument with the key and the remedy.

@@ -84,6 +84,10 @@ uint64_t key_of(uint64_t source, uint64_t target, const Tokenizer& tokenizer, co
                       limits.source_tokens, limits.target_tokens);
 }
 
+const std::string& first_file_of(const AlignedFiles& files) {
+  return files.source.empty() ? files.target : files.source;
+}
+
 int token_bytes_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
   constexpr int64_t kLimit = 1 << 16;
   const bool small = tokenizer.source().size() <= kLimit && tokenizer.target().size() <= kLimit &&
@@ -99,10 +103,11 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
                                                      const LengthLimits& limits, WorkerCrew& workers) {
   ensure_writable_folder(folder_);
   const FolderLock lock(folder_);
-  uint64_t key = key_of(content_of(files.source), content_of(files.target), tokenizer, limits);
+  const uint64_t source = files.source.empty() ? 0 : content_of(files.source);
+  uint64_t key = key_of(source, content_of(files.target), tokenizer, limits);
   if (!files.alignment.empty()) key = combine_keys(key, content_of(files.alignment));
   const std::string corpus =
-      path_in(folder_, fmt::format("{}-{:016x}", fs::path(files.source).filename().string(), key));
+      path_in(folder_, fmt::format("{}-{:016x}", fs::path(first_file_of(files)).filename().string(), key));
   opened_.insert(corpus);
   if (fs::exists(corpus)) {
     try {
@@ -119,7 +124,9 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
                        const LengthLimits& limits, WorkerCrew& workers, uint64_t key) const {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  spdlog::info(fmt::format("tokenising {} and {}", files.source, files.target));
+  const bool plain = files.source.empty();
+  const char* unit = plain ? "lines" : "pairs";
+  spdlog::info("tokenising " + (plain ? files.target : files.source + " and " + files.target));
   write_folder_atomically(folder, [&](const std::string& partial) {
     ShardOptions options;
     options.key = key;
@@ -130,13 +137,13 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
     const LeftOut left_out = tokenize_files(files, tokenizer, limits, workers, [&](const TokenizedPair& pair) {
       writer.add(pair);
       if (writer.pairs() % options.pairs_per_shard == 0)
-        spdlog::info(fmt::format("{} pairs are tokenised", format_count(static_cast<int64_t>(writer.pairs()))));
+        spdlog::info(fmt::format("{} {} are tokenised", format_count(static_cast<int64_t>(writer.pairs())), unit));
     });
     writer.finish(left_out);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());
-    spdlog::info(fmt::format("tokenised {} pairs in {:.1f} s ({} pairs/s)", format_count(static_cast<int64_t>(lines)),
-                             seconds, format_count(static_cast<int64_t>(lines / seconds))));
+    spdlog::info(fmt::format("tokenised {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)),
+                             unit, seconds, format_count(static_cast<int64_t>(lines / seconds))));
   });
 }
 

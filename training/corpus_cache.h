@@ -20,8 +20,8 @@ class CorpusCache {
  public:
   explicit CorpusCache(std::string folder);
 
-  /// Aligned files, tokenised with all workers where that was not done before. A damaged corpus is made again, with
-  /// a warning. Memory stays small however large the files.
+  /// Aligned files, or plain text, tokenised with all workers where that was not done before. A damaged corpus is made
+  /// again, with a warning. Memory stays small however large the files.
   /// @throws as tokenize_files, and std::runtime_error where the folder cannot be written to, a full disk among the
   /// causes: what was there before remains.
   std::shared_ptr<const TokenShards> open(const AlignedFiles& files, const Tokenizer& tokenizer,

@@ -25,37 +25,38 @@ struct Pair {
 // Goes through aligned files; at the end checks that all have ended.
 class PairReader {
  public:
-  explicit PairReader(const AlignedFiles& files) : files_(files), source_(files.source), target_(files.target) {
+  explicit PairReader(const AlignedFiles& files) : files_(files), target_(files.target) {
+    if (!files.source.empty()) source_ = std::make_unique<LineReader>(files.source);
     if (!files.alignment.empty()) alignment_ = std::make_unique<LineReader>(files.alignment);
   }
 
   bool next(Pair& pair) {
-    const bool has_source = source_.next(pair.source_text);
+    const bool has_source = source_ && source_->next(pair.source_text);
     const bool has_target = target_.next(pair.target_text);
-    if (has_source != has_target) report_unequal(files_.target, target_, "translate line");
-    if (alignment_ && alignment_->next(pair.alignment_text) != has_source)
+    if (source_ && has_source != has_target) report_unequal(files_.target, target_, "translate line");
+    if (alignment_ && alignment_->next(pair.alignment_text) != has_target)
       report_unequal(files_.alignment, *alignment_, "align the words of line");
-    pair.line = source_.line_number();
-    return has_source;
+    pair.line = target_.line_number();
+    return has_target;
   }
 
  private:
   // `does`: what line n of the other file has to do with line n of the source.
   [[noreturn]] void report_unequal(const std::string& other_path, LineReader& other, const char* does) {
-    for (LineReader* reader : {&source_, &other}) {  // to their ends, for the count
+    for (LineReader* reader : {source_.get(), &other}) {  // to their ends, for the count
       for (std::string line; reader->next(line);) continue;
     }
     throw std::runtime_error(fmt::format("{} has {} lines, but {} has {}; line n of one must {} n of the other",
-                                         files_.source, source_.line_number(), other_path, other.line_number(), does));
+                                         files_.source, source_->line_number(), other_path, other.line_number(), does));
   }
 
   const AlignedFiles& files_;
-  LineReader source_, target_;
-  std::unique_ptr<LineReader> alignment_;
+  LineReader target_;
+  std::unique_ptr<LineReader> source_, alignment_;  // null where there is none
 };
 
 void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer) {
-  pair.tokens.source = tokenizer.source().encode(pair.source_text);
+  if (!files.source.empty()) pair.tokens.source = tokenizer.source().encode(pair.source_text);
   pair.tokens.target = tokenizer.target().encode(pair.target_text);
   if (files.alignment.empty()) return;
   try {
@@ -67,8 +68,10 @@ void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer)
 }
 
 // Where a pair is counted that is left out; null for one that is kept.
-int64_t* reason_against(const TokenizedPair& pair, const LengthLimits& limits, LeftOut& left_out) {
-  if (pair.source.empty() || pair.target.empty()) return &left_out.empty;
+int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, const LengthLimits& limits,
+                        LeftOut& left_out) {
+  const bool lacks_source = pair.source.empty() && !files.source.empty();
+  if (lacks_source || pair.target.empty()) return &left_out.empty;
   if (static_cast<int64_t>(pair.source.size()) > limits.source_tokens) return &left_out.long_source;
   if (static_cast<int64_t>(pair.target.size()) > limits.target_tokens) return &left_out.long_target;
   return nullptr;
@@ -136,7 +139,7 @@ LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, co
         for (size_t i = 0; i < count; ++i) tokenize(chunk[i], files, tokenizer);
         const bool taken = turns.take(number, [&] {
           for (size_t i = 0; i < count; ++i) {
-            if (int64_t* reason = reason_against(chunk[i].tokens, limits, left_out)) {
+            if (int64_t* reason = reason_against(chunk[i].tokens, files, limits, left_out)) {
               ++*reason;
             } else {
               take(chunk[i].tokens);
@@ -155,13 +158,14 @@ LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, co
 
 LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
                               WorkerCrew& workers) {
-  if (files.source.empty() || files.source.size() != files.target.size())
+  const bool plain = files.source.empty();
+  if (files.target.empty() || (!plain && files.source.size() != files.target.size()))
     throw std::invalid_argument(fmt::format("parallel text of {} source files and {} target files; name both in pairs",
                                             files.source.size(), files.target.size()));
   LoadedText loaded;
-  for (size_t file = 0; file < files.source.size(); ++file)
-    loaded.left_out.add(tokenize_files({files.source[file], files.target[file], {}}, tokenizer, limits, workers,
-                                       [&](const TokenizedPair& pair) {
+  for (size_t file = 0; file < files.target.size(); ++file)
+    loaded.left_out.add(tokenize_files({plain ? "" : files.source[file], files.target[file], {}}, tokenizer, limits,
+                                       workers, [&](const TokenizedPair& pair) {
                                          loaded.text.source.add(pair.source);
                                          loaded.text.target.add(pair.target);
                                        }));
@@ -170,6 +174,9 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
 }
 
 void refuse_empty_text(const TextFiles& files, const LeftOut& left_out, const LengthLimits& limits) {
+  if (files.source.empty())
+    throw std::runtime_error(fmt::format("{}: no usable line ({} empty, {} of over {} tokens)", files.target.front(),
+                                         left_out.empty, left_out.long_target, limits.target_tokens));
   throw std::runtime_error(
       fmt::format("{} and {}: no usable sentence pair ({} empty, {} with a source over {} tokens, {} with "
                   "a target over {})",

@@ -31,7 +31,8 @@ class TokenLists {
   std::vector<size_t> ends_;
 };
 
-/// Aligned, tokenised text, without reserved ids at the ends.
+/// Aligned, tokenised text, without reserved ids at the ends. Of plain text the lines are targets, whose sources are
+/// empty.
 struct ParallelText {
   TokenLists source;
   TokenLists target;
@@ -39,11 +40,12 @@ struct ParallelText {
   /// none.
   TokenLists links;
   size_t size() const { return source.size(); }
+  bool is_plain() const { return source.total_tokens() == 0; }
 };
 
 /// Pairs that were left out, by reason. A pair counts once.
 struct LeftOut {
-  int64_t empty = 0;  ///< source or target has no content
+  int64_t empty = 0;  ///< source or target has no content; of plain text, the line
   int64_t long_source = 0;
   int64_t long_target = 0;
   int64_t total() const { return empty + long_source + long_target; }
@@ -62,7 +64,7 @@ struct LoadedText {
 
 /// Files with equally many lines.
 struct AlignedFiles {
-  std::string source;
+  std::string source;  ///< empty: `target` is plain text
   std::string target;
   std::string alignment;  ///< of the words, see parse_word_links; empty where there is none
 };
@@ -73,7 +75,7 @@ struct TokenizedPair {
   Ids links;  ///< see ParallelText
 };
 
-/// Aligned lists of files; source[i] and target[i] have equally many lines.
+/// Aligned lists of files; source[i] and target[i] have equally many lines. Without sources: plain text.
 struct TextFiles {
   std::vector<std::string> source;
   std::vector<std::string> target;

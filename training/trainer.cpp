@@ -56,11 +56,15 @@ std::vector<std::string> paths_in(const std::string& folder, const std::vector<s
   return paths;
 }
 
-TextFiles train_files(const DataOptions& data) {
+TextFiles train_files(const TrainingConfig& config) {
+  const DataOptions& data = config.data;
+  if (config.is_language_model()) return {{}, paths_in(data.folder, data.train_text)};
   return {paths_in(data.folder, data.train_source), paths_in(data.folder, data.train_target)};
 }
 
-TextFiles valid_files(const DataOptions& data) {
+TextFiles valid_files(const TrainingConfig& config) {
+  const DataOptions& data = config.data;
+  if (config.is_language_model()) return {{}, paths_in(data.folder, data.valid_text)};
   return {paths_in(data.folder, data.valid_source), paths_in(data.folder, data.valid_target)};
 }
 
@@ -193,7 +197,9 @@ class Trainer::Session {
   void write_metrics();
   void record(Json record);
   void validate();
+  double validation_loss();
   void score_and_keep_best();
+  bool translates_validation_text() const;
   TranslatedText translate_validation_text();
   bool is_best(ValidationMetric metric, double score);
   void save_checkpoint();
@@ -259,7 +265,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   if (group_.size() > 1) replicas_.sum_over(group_);
   if (config_.training.ema_decay > 0 && group_.is_first())
     average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay);
-  if (!config_.data.valid_source.empty() && group_.is_first()) valid_text_ = load_validation_text();
+  if (config_.has_validation_text() && group_.is_first()) valid_text_ = load_validation_text();
   restore();
   optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
   saved_step_ = state_.step;
@@ -291,7 +297,7 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
   if (Tokenizer::exists(options_.run_folder)) return Tokenizer::load(options_.run_folder);
   spdlog::info(fmt::format("learning a vocabulary of {} pieces from the training text",
                            format_count(config_.model.tokenizer.vocab_size)));
-  const TextFiles files = train_files(config_.data);
+  const TextFiles files = train_files(config_);
   Tokenizer tokenizer = train_tokenizer(config_.model.tokenizer, lines_of(files.source), lines_of(files.target));
   tokenizer.save(options_.run_folder);
   release_freed_memory();  // learning takes far more than what follows
@@ -357,14 +363,14 @@ void Trainer::Session::check_weights_equal() {
 
 TrainingText Trainer::Session::prepare_training_text() {
   const DataOptions& data = config_.data;
-  const TextFiles files = train_files(data);
+  const TextFiles files = train_files(config_);
   const LengthLimits limits{data.max_source_tokens, data.max_target_tokens};
   const bool own_cache = data.cache_folder.empty();
   CorpusCache cache(own_cache ? path_in(options_.run_folder, "cache") : data.cache_folder);
   std::vector<Corpus> corpora;
   const bool guided = config_.training.guided_alignment > 0;
-  for (size_t i = 0; i < files.source.size(); ++i) {
-    AlignedFiles aligned{files.source[i], files.target[i], {}};
+  for (size_t i = 0; i < files.target.size(); ++i) {
+    AlignedFiles aligned{files.source.empty() ? "" : files.source[i], files.target[i], {}};
     if (guided && !data.train_alignments[i].empty()) aligned.alignment = path_in(data.folder, data.train_alignments[i]);
     corpora.push_back(
         {cache.open(aligned, tokenizer_, limits, workers_), data.train_weights.empty() ? 1.0 : data.train_weights[i]});
@@ -379,7 +385,7 @@ TrainingText Trainer::Session::prepare_training_text() {
 
 ParallelText Trainer::Session::load_validation_text() {
   const LengthLimits limits{config_.data.max_source_tokens, config_.data.max_target_tokens};
-  LoadedText loaded = load_parallel_text(valid_files(config_.data), tokenizer_, limits, workers_);
+  LoadedText loaded = load_parallel_text(valid_files(config_), tokenizer_, limits, workers_);
   report_text("validation", loaded.text.size(),
               {static_cast<int64_t>(loaded.text.source.total_tokens()),
                static_cast<int64_t>(loaded.text.target.total_tokens()), loaded.left_out});
@@ -388,10 +394,19 @@ ParallelText Trainer::Session::load_validation_text() {
 
 void Trainer::Session::report_text(const char* name, size_t pairs, const TextCounts& counts) const {
   if (!group_.is_first()) return;
+  const LeftOut& out = counts.left_out;
+  if (config_.is_language_model()) {
+    spdlog::info(fmt::format("{} text: {} lines, {} tokens", name, format_count(static_cast<int64_t>(pairs)),
+                             format_count(counts.target_tokens)));
+    if (out.total() > 0)
+      spdlog::warn(fmt::format("{} text: {} lines left out: {} empty, {} of over {} tokens (data.max_target_tokens)",
+                               name, format_count(out.total()), out.empty, out.long_target,
+                               config_.data.max_target_tokens));
+    return;
+  }
   spdlog::info(fmt::format("{} text: {} sentence pairs, {} source and {} target tokens", name,
                            format_count(static_cast<int64_t>(pairs)), format_count(counts.source_tokens),
                            format_count(counts.target_tokens)));
-  const LeftOut& out = counts.left_out;
   if (out.total() > 0)
     spdlog::warn(
         fmt::format("{} text: {} pairs left out: {} empty, {} with a source over {} tokens, {} with a target over {}",
@@ -672,8 +687,9 @@ void Trainer::Session::write_metrics() {
             {"gradient_norm", last_gradient_norm_},
             {"target_tokens", state_.target_tokens},
             {"target_tokens_per_second", target_rate},
-            {"source_tokens_per_second", static_cast<double>(window_.source_tokens) / elapsed},
             {"seconds", seconds()}};
+  if (!config_.is_language_model())
+    line["source_tokens_per_second"] = static_cast<double>(window_.source_tokens) / elapsed;
   if (config_.training.guided_alignment > 0)
     line["alignment_loss"] = window_.loss.guidance / static_cast<double>(window_.loss.tokens);
   record(line);
@@ -682,6 +698,10 @@ void Trainer::Session::write_metrics() {
                     state_.step, state_.epoch + 1, loss, rate, last_gradient_norm_,
                     format_count(static_cast<int64_t>(target_rate))));
   window_ = {};
+}
+
+bool Trainer::Session::translates_validation_text() const {
+  return valid_text_ && !config_.is_language_model() && config_.validation.max_sentences > 0;
 }
 
 TranslatedText Trainer::Session::translate_validation_text() {
@@ -694,7 +714,7 @@ TranslatedText Trainer::Session::translate_validation_text() {
   TranslationOptions options;
   options.search.beam_size = config_.validation.beam_size;
   options.search.length_alpha = config_.validation.length_alpha;
-  const TextFiles files = valid_files(config_.data);
+  const TextFiles files = valid_files(config_);
   TranslatedText text;
   text.sources = first_lines(files.source, config_.validation.max_sentences);
   for (const auto& translation : engine.translate(text.sources, options))
@@ -705,25 +725,31 @@ TranslatedText Trainer::Session::translate_validation_text() {
 
 // By rank 0; the others wait to hear whether these weights are the best ones.
 void Trainer::Session::validate() {
-  if (config_.data.valid_source.empty()) return;
+  if (!config_.has_validation_text()) return;
   const auto start = Clock::now();
   if (group_.is_first()) score_and_keep_best();
   share_state();
   window_.start += Clock::now() - start;  // tokens/s is of training
 }
 
+// Per token, by the present weights.
+double Trainer::Session::validation_loss() {
+  const LossSum loss = replicas_.evaluate(*valid_text_, config_.training.piece_tokens);
+  return loss.sum / static_cast<double>(loss.tokens);
+}
+
 void Trainer::Session::score_and_keep_best() {
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
-  const LossSum loss = replicas_.evaluate(*valid_text_, config_.training.piece_tokens);
-  const double per_token = loss.sum / static_cast<double>(loss.tokens);
+  const double per_token = validation_loss();
   Json measured{
       {"type", "validation"}, {"step", state_.step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
   std::string text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", state_.step, per_token,
                                  std::exp(per_token));
   ValidationMetric metric = ValidationMetric::loss;
   double score = -per_token;
-  if (config_.validation.max_sentences > 0) {
+  if (translates_validation_text()) {
     metric = config_.validation.metric;
+    if (metric == ValidationMetric::automatic) metric = ValidationMetric::bleu;
     const TranslatedText translated = translate_validation_text();
     const double bleu = translated.bleu(), chrf = translated.chrf(0), chrf_plus_plus = translated.chrf(2);
     measured["bleu"] = bleu;
@@ -771,7 +797,7 @@ void Trainer::Session::save_checkpoint() {
   const TrainingOptions& training = config_.training;
   checkpoints_.save(state, config_yaml_, tokenizer_, trained_parts(),
                     {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric});
-  if (config_.data.valid_source.empty()) write_report();  // else at each validation
+  if (!config_.has_validation_text()) write_report();  // else at each validation
   window_.start += Clock::now() - start;
 }
 
@@ -785,7 +811,8 @@ void Trainer::Session::write_report() const {
                    {"target tokens", format_count(state_.target_tokens)},
                    {"time", format_duration(seconds())},
                    {"parameters", format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_)))},
-                   {"training text", format_count(static_cast<int64_t>(train_text_.size())) + " sentence pairs"},
+                   {"training text", format_count(static_cast<int64_t>(train_text_.size())) +
+                                         (config_.is_language_model() ? " lines" : " sentence pairs")},
                    {"products", precision_ == Precision::bfloat16 ? "bfloat16" : "float32"},
                    {"processes", std::to_string(group_.size())},
                    {"device of each", device_.str()},
@@ -821,10 +848,14 @@ void Trainer::Session::finish() {
   });
   std::string text = fmt::format("finished after step {} ({} target tokens, {} of training)", format_count(state_.step),
                                  format_count(state_.target_tokens), format_duration(seconds()));
-  if (valid_text_ && config_.validation.max_sentences > 0)
+  if (translates_validation_text()) {
     text += fmt::format("; {}: validation BLEU {:.2f}", mean, translate_validation_text().bleu());
+  } else if (valid_text_) {
+    text += fmt::format("; {}: validation perplexity {:.3f}", mean, std::exp(validation_loss()));
+  }
   say(text);
-  say(fmt::format("the model is in {0}; translate with: translate --model {0}", folder));
+  say(config_.is_language_model() ? fmt::format("the model is in {0}; continue text with: generate --model {0}", folder)
+                                  : fmt::format("the model is in {0}; translate with: translate --model {0}", folder));
 }
 
 Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options) {

@@ -3,12 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/translation/alignment.h>
-#include <transmute/translation/ensemble.h>
 #include <transmute/translation/glossary.h>
-#include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/inline_tags.h>
 #include <transmute/translation/sentences.h>
-#include <transmute/translation/transformer_step_model.h>
 
 #include <algorithm>
 #include <iterator>
@@ -85,21 +82,6 @@ std::vector<std::vector<size_t>> make_batches(const std::vector<Part>& parts, co
   std::vector<size_t> lengths;
   for (const Part& part : parts) lengths.push_back(part.ids.size());
   return batches_by_length(lengths, options.batch_size, options.batch_tokens);
-}
-
-Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target) {
-  Hypothesis hypothesis;
-  hypothesis.text = target.decode(found.ids);
-  hypothesis.score = found.score;
-  hypothesis.log_probability = found.log_probability;
-  for (const int64_t id : found.ids) hypothesis.tokens.push_back(target.piece(id));
-  hypothesis.token_scores = std::move(found.token_scores);
-  hypothesis.token_scores.pop_back();  // the end's
-  hypothesis.alignment = std::move(found.alignment);
-  if (hypothesis.alignment.empty()) return hypothesis;
-  hypothesis.alignment.pop_back();
-  for (auto& row : hypothesis.alignment) row.pop_back();
-  return hypothesis;
 }
 
 // `more` translates the source tokens that follow the `width` that `rows` stands for.
@@ -211,6 +193,21 @@ int cut_quality(const std::vector<std::string>& pieces, size_t i) {
 
 }  // namespace
 
+Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target) {
+  Hypothesis hypothesis;
+  hypothesis.text = target.decode(found.ids);
+  hypothesis.score = found.score;
+  hypothesis.log_probability = found.log_probability;
+  for (const int64_t id : found.ids) hypothesis.tokens.push_back(target.piece(id));
+  hypothesis.token_scores = std::move(found.token_scores);
+  hypothesis.token_scores.pop_back();  // the end's
+  hypothesis.alignment = std::move(found.alignment);
+  if (hypothesis.alignment.empty()) return hypothesis;
+  hypothesis.alignment.pop_back();
+  for (auto& row : hypothesis.alignment) row.pop_back();
+  return hypothesis;
+}
+
 std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,
                                                    int64_t batch_tokens) {
   std::vector<size_t> order(lengths.size());
@@ -258,21 +255,13 @@ TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenize
 TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer,
                                      torch::Device device, InferencePrecision precision, ParallelFor parallel_for)
     : tokenizer_(std::move(tokenizer)), parallel_for_(std::move(parallel_for)) {
-  std::vector<std::shared_ptr<const StepModel>> models;
-  for (const Transformer& transformer : transformers) models.push_back(step_model(transformer, device, precision));
-  model_ = models.size() == 1 ? models.front() : std::make_shared<EnsembleStepModel>(std::move(models));
-}
-
-std::shared_ptr<const StepModel> TranslationEngine::step_model(const Transformer& transformer, torch::Device device,
-                                                               InferencePrecision precision) {
-  const std::string reason = device.is_cpu() ? InferenceModel::why_not(transformer->options) : "";
-  if (device.is_cpu() && reason.empty()) return std::make_shared<InferenceModel>(transformer, precision);
-  plain_reason_ = reason;
-  if (precision != InferencePrecision::float32)
-    throw std::invalid_argument(device.is_cpu()
-                                    ? "this model can only be translated with in float32: " + reason
-                                    : "precisions other than float32 are for the CPU; leave the precision at float32");
-  return std::make_shared<TransformerStepModel>(transformer, device);
+  for (const Transformer& transformer : transformers)
+    if (!transformer->encoder)
+      throw std::invalid_argument(
+          "a decoder_only model has no source to translate; LanguageModel continues text with it");
+  ReadyModel ready = make_step_model(transformers, device, precision);
+  model_ = std::move(ready.model);
+  plain_reason_ = std::move(ready.plain_reason);
 }
 
 std::vector<Translation> TranslationEngine::translate(const std::vector<std::string>& texts,

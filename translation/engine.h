@@ -4,6 +4,7 @@
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search.h>
 #include <transmute/translation/shortlist.h>
+#include <transmute/translation/step_models.h>
 #include <transmute/translation/translator.h>
 
 #include <functional>
@@ -21,12 +22,12 @@ using ParallelFor = std::function<void(size_t count, const std::function<void(si
 /// results back into input order. Translator is this behind a header without LibTorch; validation uses it on the
 /// weights being trained.
 ///
-/// On the CPU the weights are copied into an InferenceModel, and the transformer is let go. On other devices, and for
-/// what that model does not know, LibTorch's operations run the transformer itself.
+/// See make_step_model for what runs the model.
 class TranslationEngine {
  public:
   /// The transformer must be in eval mode.
-  /// @throws std::invalid_argument for a precision but float32 where LibTorch's operations run it.
+  /// @throws std::invalid_argument for a decoder-only one, and for a precision but float32 where LibTorch's operations
+  /// run it.
   TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, InferencePrecision precision,
                     ParallelFor parallel_for);
 
@@ -51,15 +52,15 @@ class TranslationEngine {
  private:
   std::vector<Translation> translate_tagged(const std::vector<std::string>& texts, const TranslationOptions& options,
                                             const TranslationHooks& hooks) const;
-  std::shared_ptr<const StepModel> step_model(const Transformer& transformer, torch::Device device,
-                                              InferencePrecision precision);
-
   std::shared_ptr<const StepModel> model_;
   std::string plain_reason_;
   Tokenizer tokenizer_;
   std::unique_ptr<const Shortlist> shortlist_;  // where there is one
   ParallelFor parallel_for_;
 };
+
+/// What search found, as text.
+Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target);
 
 /// Numbers of texts, batch by batch: those of similar length together, the longest first. There is little padding then,
 /// and the last batches are the short ones, so that workers end at about the same time.

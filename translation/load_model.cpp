@@ -1,15 +1,53 @@
 #include <transmute/translation/load_model.h>
+
+#include <spdlog/fmt/fmt.h>
 #include <transmute/translation/torchscript.h>
 
 #include <filesystem>
+#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
+
+namespace {
+
+bool same(const SubwordModel& a, const SubwordModel& b) {
+  return a.serialized() == b.serialized();
+}
+
+}  // namespace
 
 LoadedModel load_model(const std::string& path, torch::Device device) {
   // What does not exist is a folder that is missing: train makes folders.
   return std::filesystem::is_regular_file(path) ? load_torchscript_model(path, device)
                                                 : load_model_folder(path, device);
+}
+
+LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture) {
+  LoadedModel model = load_model(path, device);
+  if (model.transformer->options.architecture == architecture) return model;
+  throw std::invalid_argument(
+      path + (architecture == Architecture::encoder_decoder
+                  ? ": is a language model (model.architecture: decoder_only), which has no source; it is for generate "
+                    "and score --text"
+                  : ": is a translation model (model.architecture: encoder_decoder), which needs a source; it is for "
+                    "translate, visualize, embed and score --source --target"));
+}
+
+LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
+                             Architecture architecture) {
+  LoadedModel loaded = load_model(first, device, architecture);
+  LoadedEnsemble ensemble{{std::move(loaded.transformer)}, std::move(loaded.tokenizer)};
+  for (const std::string& path : others) {
+    LoadedModel other = load_model(path, device, architecture);
+    if (!same(ensemble.tokenizer.source(), other.tokenizer.source()) ||
+        !same(ensemble.tokenizer.target(), other.tokenizer.target()))
+      throw std::invalid_argument(
+          fmt::format("{} has another tokenizer than {}; models of an ensemble are trained with one (tokenizer.model)",
+                      path, first));
+    ensemble.transformers.push_back(std::move(other.transformer));
+  }
+  return ensemble;
 }
 
 }  // namespace v0

@@ -3,6 +3,7 @@
 #include <transmute/translation/model_folder.h>
 
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -10,6 +11,20 @@ inline namespace v0 {
 /// Opens a model in whichever form it is: a model folder, or a file that export_torchscript made.
 /// @throws std::runtime_error where it is missing, damaged or something else.
 LoadedModel load_model(const std::string& path, torch::Device device);
+
+/// The same for one of an architecture: encoder_decoder translates, decoder_only is a language model.
+/// @throws also std::invalid_argument for one of the other, naming the programs that are for it.
+LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture);
+
+/// Several models with one tokenizer.
+struct LoadedEnsemble {
+  std::vector<Transformer> transformers;
+  Tokenizer tokenizer;
+};
+
+/// @throws as load_model, and std::invalid_argument naming a model with another tokenizer than the first.
+LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
+                             Architecture architecture);
 
 }  // namespace v0
 }  // namespace transmute

@@ -19,6 +19,8 @@ namespace {
 const EnumNames<SubwordAlgorithm> kAlgorithms{{SubwordAlgorithm::bpe, "bpe"}, {SubwordAlgorithm::unigram, "unigram"}};
 const EnumNames<VocabularySharing> kSharing{{VocabularySharing::shared, "shared"},
                                             {VocabularySharing::separate, "separate"}};
+const EnumNames<Architecture> kArchitectures{{Architecture::encoder_decoder, "encoder_decoder"},
+                                             {Architecture::decoder_only, "decoder_only"}};
 const EnumNames<ScoreFunction> kScoreFunctions{{ScoreFunction::scaled_dot_product, "scaled_dot_product"},
                                                {ScoreFunction::dot_product, "dot_product"},
                                                {ScoreFunction::additive, "additive"},
@@ -87,7 +89,10 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "a larger text is sampled down to so many lines for learning the pieces", kAtLeastOne);
 
   schema.section("model", "the network of the paper's section 3");
-  schema.add("num_encoder_layers", &model.num_encoder_layers, "layers of the encoder, N", kAtLeastOne);
+  schema.add("architecture", &model.architecture, kArchitectures,
+             "encoder_decoder translates, as in the paper; decoder_only is a language model, which continues text");
+  schema.add("num_encoder_layers", &model.num_encoder_layers,
+             "layers of the encoder, N; of no account where there is none", kAtLeastOne);
   schema.add("num_decoder_layers", &model.num_decoder_layers, "layers of the decoder, N", kAtLeastOne);
   schema.add("d_model", &model.d_model, "width of the residual stream", kAtLeastOne);
   schema.add("num_heads", &model.num_heads, "attention heads, h", kAtLeastOne);

@@ -657,6 +657,8 @@ std::unique_ptr<NextScores> score(const torch::Tensor& logits, const std::vector
 }  // namespace
 
 void check(const AttentionChoice& choice, const TransformerOptions& options) {
+  if (choice.wanted && options.architecture == Architecture::decoder_only)
+    throw std::invalid_argument("a decoder_only model has no source to attend to: neither alignments nor coverage");
   const auto exists = [](int64_t number, int64_t count, const char* what) {
     if (number < 0 || number > count)
       throw std::invalid_argument(fmt::format("there is no {} {}: the model has {}", what, number, count));

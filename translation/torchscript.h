@@ -29,10 +29,21 @@ struct TorchScriptOptions {
 ///   select(DecoderCache, sentences: Tensor, parents: Tensor) -> DecoderCache
 ///   forward(source: Tensor, target_in: Tensor) -> logits
 ///
-/// Defaults are those of SearchOptions and TranslationOptions; torchscript/types.py, transformer.py and search.py say
-/// what each is. Sources are ids without begin and end. Parameters have the names of a model folder's. Extra files:
-/// `config.yaml`, `tokenizer.model` (or `tokenizer.source.model` and `tokenizer.target.model`), and `transmute.json`
-/// with format_version, special_ids, precision and a checksum.
+/// A language model (Architecture::decoder_only) has instead
+///
+///   generate(prompts: List[List[int]], max_new_tokens, temperature, top_k, top_p, seed, num_samples, batch_size)
+///             -> List[List[Text(ids, log_probability)]]
+///   greedy(prompts: List[List[int]], max_new_tokens, batch_size) -> List[List[int]]
+///   start_decoding(texts: int) -> TextCache
+///   decode_step(ids: Tensor, TextCache) -> TextStep(log_probabilities, cache)
+///   select(TextCache, rows: Tensor) -> TextCache
+///   forward(ids: Tensor) -> logits
+///
+/// Defaults are those of SearchOptions and TranslationOptions; torchscript/types.py, transformer.py and search.py, or
+/// language_model.py and generation.py, say what each is. `greedy` gives the same ids as the native search, `generate`
+/// draws other texts from the same distribution. Sources and prompts are ids without begin and end. Parameters have the
+/// names of a model folder's. Extra files: `config.yaml`, `tokenizer.model` (or `tokenizer.source.model` and
+/// `tokenizer.target.model`), and `transmute.json` with format_version, special_ids, precision and a checksum.
 ///
 /// `model`: anything that load_model opens.
 /// @throws std::runtime_error where the model cannot be read or the file not be written.

@@ -30,7 +30,10 @@ class TransformerBatch : public DecodingBatch {
                    AttentionChoice attention, const std::vector<Ids>& shortlists)
       : transformer_(std::move(transformer)), device_(device), attention_(attention) {
     const torch::NoGradGuard no_grad;
-    cache_ = transformer_->start_decoding(transformer_->encode(padded_sources(sources).to(device_)));
+    sentences_ = static_cast<int64_t>(sources.size());
+    const torch::Tensor ids =
+        transformer_->encoder ? padded_sources(sources) : torch::empty({sentences_, 0}, torch::kLong);
+    cache_ = transformer_->start_decoding(transformer_->encode(ids.to(device_)));
     if (!shortlists.empty()) take(shortlists);
   }
 
@@ -54,7 +57,8 @@ class TransformerBatch : public DecodingBatch {
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
     const torch::NoGradGuard no_grad;
-    const bool all_stay = sentences.size(0) == cache_.source_mask.size(0);
+    const bool all_stay = sentences.size(0) == sentences_;
+    sentences_ = sentences.size(0);
     cache_ = cache_.select(all_stay ? torch::Tensor() : sentences.to(device_), parents.to(device_));
     if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, sentences.to(device_));
   }
@@ -90,6 +94,7 @@ class TransformerBatch : public DecodingBatch {
   torch::Device device_;
   AttentionChoice attention_;
   DecoderCache cache_;
+  int64_t sentences_ = 0;
   torch::Tensor columns_;  // [B,L]: the sentences' shortlists; undefined where there are none
 };
 

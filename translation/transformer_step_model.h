@@ -10,7 +10,7 @@ inline namespace v0 {
 torch::Tensor padded_sources(const std::vector<Ids>& sources);
 
 /// A Transformer as search sees it: encodes once, then decodes on cached keys and values. The module must be
-/// in eval mode; it is only read.
+/// in eval mode; it is only read. Of the sources of a decoder-only network the number counts.
 class TransformerStepModel : public StepModel {
  public:
   TransformerStepModel(Transformer transformer, torch::Device device);

@@ -1,6 +1,5 @@
 #include <transmute/translation/translator.h>
 
-#include <spdlog/fmt/fmt.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
@@ -11,37 +10,8 @@
 namespace transmute {
 inline namespace v0 {
 
-namespace {
-
-bool same(const SubwordModel& a, const SubwordModel& b) {
-  return a.serialized() == b.serialized();
-}
-
-// The models of an ensemble, and the tokenizer that they share.
-struct Models {
-  std::vector<Transformer> transformers;
-  Tokenizer tokenizer;
-};
-
-Models load_models(const std::string& first, const std::vector<std::string>& others, torch::Device device) {
-  LoadedModel loaded = load_model(first, device);
-  Models models{{std::move(loaded.transformer)}, std::move(loaded.tokenizer)};
-  for (const std::string& path : others) {
-    LoadedModel other = load_model(path, device);
-    if (!same(models.tokenizer.source(), other.tokenizer.source()) ||
-        !same(models.tokenizer.target(), other.tokenizer.target()))
-      throw std::invalid_argument(
-          fmt::format("{} has another tokenizer than {}; models of an ensemble are trained with one (tokenizer.model)",
-                      path, first));
-    models.transformers.push_back(std::move(other.transformer));
-  }
-  return models;
-}
-
-}  // namespace
-
 struct Translator::State {
-  State(Models models, torch::Device device, const TranslatorOptions& options, int threads)
+  State(LoadedEnsemble models, torch::Device device, const TranslatorOptions& options, int threads)
       : threads(threads, run_operations_on_this_thread_only),
         engine(models.transformers, models.tokenizer, device, options.precision,
                [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
@@ -55,7 +25,8 @@ struct Translator::State {
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(load_models(model, options.ensemble, device), device, options, threads);
+  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::encoder_decoder),
+                                   device, options, threads);
 }
 
 Translator::~Translator() = default;

@@ -57,7 +57,9 @@ void copy(torch::nn::Linear& to, const torch::nn::Linear& from) {
   to->bias.copy_(from->bias);
 }
 
-torch::nn::TransformerEncoderLayer twin_of(const EncoderLayer& layer, const TransformerOptions& options) {
+// Of a layer that attends to itself alone, an encoder's or that of a decoder-only network.
+template <class Layer>
+torch::nn::TransformerEncoderLayer self_attending_twin_of(const Layer& layer, const TransformerOptions& options) {
   torch::nn::TransformerEncoderLayer twin(torch::nn::TransformerEncoderLayerOptions(options.d_model, options.num_heads)
                                               .dim_feedforward(options.d_ff)
                                               .dropout(0));
@@ -141,7 +143,7 @@ TEST(TorchParity, EncoderOfTwoLayers) {
   const torch::Tensor x = random_tensor({2, 5, 12}, 5);
   torch::Tensor expected = time_first(x);
   for (const auto& layer : encoder->named_children()["layers"]->children())
-    expected = twin_of(EncoderLayer(std::dynamic_pointer_cast<EncoderLayerImpl>(layer)), options)(
+    expected = self_attending_twin_of(EncoderLayer(std::dynamic_pointer_cast<EncoderLayerImpl>(layer)), options)(
         expected, torch::Tensor(), source_ids().eq(0));
   expect_near(encoder(x, padding_mask(source_ids(), 0)).memory, time_first(expected), kDoubleTolerance);
 }
@@ -163,6 +165,24 @@ TEST(TorchParity, DecoderOfTwoLayersWithItsGradients) {
   const auto actual_gradients = torch::autograd::grad({(actual * probe).sum()}, {x, memory});
   const auto expected_gradients = torch::autograd::grad({(expected * probe).sum()}, {x, memory});
   for (size_t i = 0; i < 2; ++i) expect_near(actual_gradients[i], expected_gradients[i], kDoubleTolerance);
+}
+
+TEST(TorchParity, DecoderOnlyOfTwoLayersIsAnEncoderWithACausalMask) {
+  TransformerOptions options = paper_options();
+  options.architecture = Architecture::decoder_only;
+  Decoder decoder = randomised(Decoder(options), 1);
+  const torch::Tensor x = random_tensor({2, 4, 12}, 5).requires_grad_();
+  const torch::Tensor probe = random_tensor({2, 4, 12}, 7);
+  const torch::Tensor actual = decoder(x, torch::Tensor(), torch::Tensor()).states;
+
+  torch::Tensor expected = time_first(x);
+  for (const auto& layer : decoder->named_children()["layers"]->children())
+    expected = self_attending_twin_of(DecoderLayer(std::dynamic_pointer_cast<DecoderLayerImpl>(layer)), options)(
+        expected, blocked_later(4), torch::Tensor());
+  expected = time_first(expected);
+  expect_near(actual, expected, kDoubleTolerance);
+  expect_near(torch::autograd::grad({(actual * probe).sum()}, {x})[0],
+              torch::autograd::grad({(expected * probe).sum()}, {x})[0], kDoubleTolerance);
 }
 
 TEST(TorchParity, CrossEntropyWithLabelSmoothing) {

@@ -52,7 +52,8 @@ double bilinear_score(const Matrix& query, int64_t t, const Matrix& key, int64_t
 
 Matrix embed(const TransformerOptions& options, const Weights& weights, const std::string& side,
              const std::vector<int64_t>& ids, const Dropout& drop) {
-  const bool one_table = options.embedding_tying == EmbeddingTying::all;
+  const bool one_table =
+      options.embedding_tying == EmbeddingTying::all || options.architecture == Architecture::decoder_only;
   const Matrix& table = weights.at(one_table ? "embedding.weight" : side + "_embedding.weight");
   Matrix x(static_cast<int64_t>(ids.size()), options.d_model);
   for (int64_t t = 0; t < x.rows; ++t)
@@ -263,6 +264,17 @@ Matrix transformer(const TransformerOptions& options, const Weights& weights, co
       break;
   }
   return linear(states, weights.at("output.weight"));
+}
+
+Matrix language_model(const TransformerOptions& options, const Weights& weights, const std::vector<int64_t>& ids,
+                      const Dropout& drop) {
+  Matrix states = embed(options, weights, "target", ids, drop);
+  for (int64_t i = 0; i < options.num_decoder_layers; ++i)
+    states = encoder_layer(options, weights, "decoder.layers." + std::to_string(i) + ".", states, up_to_itself, drop);
+  if (options.norm_position == NormPosition::pre)
+    states = layer_norm(states, weights, "decoder.norm.", options.norm_epsilon);
+  const bool tied = options.embedding_tying != EmbeddingTying::none;
+  return linear(states, weights.at(tied ? "embedding.weight" : "output.weight"));
 }
 
 double smoothed_cross_entropy(const Matrix& logits, const std::vector<int64_t>& targets, double smoothing,

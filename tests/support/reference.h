@@ -81,6 +81,10 @@ Matrix decoder_layer(const TransformerOptions& options, const Weights& weights, 
 Matrix transformer(const TransformerOptions& options, const Weights& weights, const std::vector<int64_t>& source,
                    const std::vector<int64_t>& target_in, const Dropout& drop = {});
 
+/// Logits [T,V] of a decoder-only network. Its layers are the encoder's, each position seeing those up to itself.
+Matrix language_model(const TransformerOptions& options, const Weights& weights, const std::vector<int64_t>& ids,
+                      const Dropout& drop = {});
+
 /// Sum of the smoothed cross-entropies of the rows whose target is not padding, section 5.4.
 double smoothed_cross_entropy(const Matrix& logits, const std::vector<int64_t>& targets, double smoothing,
                               int64_t padding_id);

@@ -264,6 +264,19 @@ TEST_F(CorpusFiles, AreTokenizedAnewWhereTextTokenizerOrLimitsChange) {
   EXPECT_LT(short_only->size(), lines.size());
 }
 
+TEST_F(CorpusFiles, OfPlainTextComeBackFromTheirCache) {
+  WorkerCrew crew(2);
+  CorpusCache cache(folder / "plain_cache");
+  const auto made = cache.open({"", folder / "de", ""}, tokenizer, {}, crew);
+  const auto again = cache.open({"", folder / "de", ""}, tokenizer, {}, crew);
+  EXPECT_EQ(made->key(), again->key());
+  EXPECT_NE(made->key(), cache.open({folder / "de", folder / "de", ""}, tokenizer, {}, crew)->key());
+  const LoadedText expected = load_parallel_text({{}, {folder / "de"}}, tokenizer, {}, crew);
+  const std::vector<Pair> pairs = all_pairs_of(*again);
+  ASSERT_EQ(pairs.size(), expected.text.size());
+  for (size_t i = 0; i < pairs.size(); ++i) EXPECT_EQ(pairs[i], pair_at(expected.text, i));
+}
+
 TEST_F(CorpusFiles, AreTokenizedAgainWhereTheCacheIsDamaged) {
   open(tokenizer);
   const std::string corpus = corpora().front();

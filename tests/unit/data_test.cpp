@@ -152,6 +152,30 @@ TEST_F(ParallelTextFiles, CountWhatIsLeftOutByReason) {
   EXPECT_EQ(loaded.text.size(), 2u) << "a sentence as long as the limit stays";
 }
 
+TEST_F(ParallelTextFiles, WithoutASourceArePlainTextWhoseLinesAreTargets) {
+  const std::string path = file("plain", {"the red house is near.", "", "the old train", "the blue river is far."});
+  const int64_t limit = static_cast<int64_t>(tokenizer.target().encode("the old train").size());
+  const LoadedText loaded = load({{}, {path}}, {1, limit}, 2);
+  EXPECT_EQ(loaded.left_out.empty, 1);
+  EXPECT_EQ(loaded.left_out.long_target, 2);
+  EXPECT_EQ(loaded.left_out.long_source, 0);
+  ASSERT_EQ(loaded.text.size(), 1U);
+  EXPECT_TRUE(loaded.text.is_plain());
+  EXPECT_EQ(ids_at(loaded.text.target, 0), tokenizer.target().encode("the old train"));
+
+  const Batch batch = make_batch(loaded.text, {0});
+  EXPECT_EQ(batch.source.sizes(), torch::IntArrayRef({1, 0}));
+  EXPECT_EQ(batch.source_tokens, 0);
+  EXPECT_EQ(batch.target_tokens, limit + 1);
+  EXPECT_EQ(batch.target_in[0][0].item<int64_t>(), special_ids::kBegin);
+  EXPECT_EQ(batch.target_out[0][limit].item<int64_t>(), special_ids::kEnd);
+
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                load({{}, {path}}, {1, 1});
+              }),
+              AllOf(StartsWith(path), HasSubstr("no usable line (1 empty, 3 of over 1 tokens)")));
+}
+
 TEST_F(ParallelTextFiles, MustHoldSomethingUsable) {
   const TextFiles files{{file("en", {"", "the red house"})}, {file("de", {"das", "das"})}};
   LengthLimits limits;

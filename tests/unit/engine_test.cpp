@@ -289,7 +289,7 @@ TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
                 TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::int8, inline_for);
               }),
-              HasSubstr("only be translated with in float32"));
+              HasSubstr("only be run in float32"));
 }
 
 // log P of a given translation, the end included, by the modules themselves: one sentence, no cache, no padding.

@@ -97,7 +97,8 @@ TEST(FusedResidualNorm, EqualsItsPlainTwin) {
     for (const double dropout : {0.0, 0.3})
       for (const bool has_bias : {false, true}) {
         if (columns == 1) continue;  // every row becomes 0 there
-        SCOPED_TRACE(testing::Message() << rows << 'x' << columns << ", dropout " << dropout << ", bias " << has_bias);
+        SCOPED_TRACE(::testing::Message()
+                     << rows << 'x' << columns << ", dropout " << dropout << ", bias " << has_bias);
         Inputs inputs = {random_tensor({1, rows, columns}, 1), random_tensor({1, rows, columns}, 2),
                          random_tensor({columns}, 3), random_tensor({columns}, 4)};
         std::vector<bool> is_matrix = {true, true, false, false};
@@ -118,7 +119,7 @@ TEST(FusedResidualNorm, EqualsItsPlainTwin) {
 TEST(FusedResidualAdd, EqualsItsPlainTwin) {
   for (const auto& [rows, columns] : kRows)
     for (const double dropout : {0.0, 0.3}) {
-      SCOPED_TRACE(testing::Message() << rows << 'x' << columns << ", dropout " << dropout);
+      SCOPED_TRACE(::testing::Message() << rows << 'x' << columns << ", dropout " << dropout);
       const auto call = [=](auto function) {
         return [=](const Inputs& in) { return function(in[0], Branch{in[1], in[2], dropout}); };
       };
@@ -132,7 +133,7 @@ TEST(FusedResidualAdd, EqualsItsPlainTwin) {
 TEST(FusedLayerNorm, EqualsItsPlainTwin) {
   for (const auto& [rows, columns] : kRows) {
     if (columns == 1) continue;
-    SCOPED_TRACE(testing::Message() << rows << 'x' << columns);
+    SCOPED_TRACE(::testing::Message() << rows << 'x' << columns);
     const auto call = [](auto function) {
       return [=](const Inputs& in) { return function(in[0], NormParameters{in[1], in[2], 1e-6}); };
     };
@@ -147,7 +148,7 @@ TEST(FusedLayerNorm, EqualsItsPlainTwin) {
 TEST(FusedFeedForward, EqualsItsPlainTwin) {
   for (const auto& [rows, columns] : kRows)
     for (const double dropout : {0.0, 0.3}) {
-      SCOPED_TRACE(testing::Message() << rows << 'x' << columns << ", dropout " << dropout);
+      SCOPED_TRACE(::testing::Message() << rows << 'x' << columns << ", dropout " << dropout);
       const auto call = [=](auto function) {
         return [=](const Inputs& in) { return function(in[0], in[1], in[2], dropout); };
       };
@@ -163,7 +164,8 @@ TEST(FusedEmbed, EqualsItsPlainTwin) {
   for (const auto& [rows, columns] : kRows)
     for (const double dropout : {0.0, 0.3})
       for (const bool sparse : {false, true}) {
-        SCOPED_TRACE(testing::Message() << rows << 'x' << columns << ", dropout " << dropout << ", sparse " << sparse);
+        SCOPED_TRACE(::testing::Message()
+                     << rows << 'x' << columns << ", dropout " << dropout << ", sparse " << sparse);
         const torch::Tensor ids = test::random_ids({3, rows}, 9, 5);
         const torch::Tensor positions = random_tensor({rows, columns}, 6).to(torch::kFloat);
         const auto call = [=](auto function, torch::Dtype type) {
@@ -234,8 +236,8 @@ std::vector<torch::Tensor> masks_for(int64_t batch, int64_t queries, int64_t key
 TEST(FusedSelfAttention, EqualsItsPlainTwin) {
   for (const auto& [batch, queries, keys, layout] : attention_cases())
     for (const auto& mask : masks_for(batch, queries, queries)) {
-      SCOPED_TRACE(testing::Message() << batch << ' ' << queries << " mask "
-                                      << (mask.defined() ? c10::str(mask.sizes()) : "none"));
+      SCOPED_TRACE(::testing::Message() << batch << ' ' << queries << " mask "
+                                        << (mask.defined() ? c10::str(mask.sizes()) : "none"));
       const auto call = [&, layout = layout](auto function) {
         return [=](const Inputs& in) { return function(in[0], mask, layout); };
       };
@@ -248,8 +250,8 @@ TEST(FusedSelfAttention, EqualsItsPlainTwin) {
 TEST(FusedCrossAttention, EqualsItsPlainTwin) {
   for (const auto& [batch, queries, keys, layout] : attention_cases())
     for (const auto& mask : masks_for(batch, queries, keys)) {
-      SCOPED_TRACE(testing::Message() << batch << ' ' << queries << ' ' << keys << " mask "
-                                      << (mask.defined() ? c10::str(mask.sizes()) : "none"));
+      SCOPED_TRACE(::testing::Message() << batch << ' ' << queries << ' ' << keys << " mask "
+                                        << (mask.defined() ? c10::str(mask.sizes()) : "none"));
       const auto call = [&, layout = layout](auto function) {
         return [=](const Inputs& in) { return function(in[0], in[1], mask, layout); };
       };

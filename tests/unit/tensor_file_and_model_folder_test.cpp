@@ -411,6 +411,16 @@ TEST_F(ModelFolder, AcceptsTheConfigOfATraining) {
   EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
 }
 
+TEST_F(ModelFolder, OfATimeBeforeThereWereLanguageModelsIsATranslator) {
+  std::string config = tiny_config();
+  const std::string line = "  architecture: encoder_decoder\n";
+  ASSERT_NE(config.find(line), std::string::npos) << config;
+  write_text(config_path, config.erase(config.find(line), line.size()));
+  const LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  EXPECT_EQ(loaded.transformer->options.architecture, Architecture::encoder_decoder);
+  EXPECT_TRUE(loaded.transformer->encoder);
+}
+
 TEST_F(ModelFolder, NamesATensorOfAnotherShape) {
   std::string name;
   change_weights([&](NamedTensors& weights) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <regex>
 #include <set>
 #include <stdexcept>
@@ -47,6 +48,41 @@ TEST(TrainingConfig, NeedsATargetForEachSource) {
   config.data.valid_target = {"v.de"};
   EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
               AllOf(HasSubstr("data.valid_source names 0 files"), HasSubstr("data.valid_target 1")));
+}
+
+TEST(TrainingConfig, OfALanguageModelNeedsPlainTextAndNothingOfASource) {
+  TrainingConfig sound;
+  sound.model.model.architecture = Architecture::decoder_only;
+  sound.data.train_text = {"a.txt", "b.txt"};
+  EXPECT_NO_THROW(sound.check());
+  const auto refusal = [&](const std::function<void(TrainingConfig&)>& spoil) {
+    TrainingConfig config = sound;
+    spoil(config);
+    return message_of<std::invalid_argument>([&] { config.check(); });
+  };
+  EXPECT_THAT(refusal([](auto& c) { c.data.train_text.clear(); }), HasSubstr("--set data.train_text=FILE"));
+  for (const char* key : {"train_source", "train_target", "valid_source", "valid_target", "train_alignments"})
+    EXPECT_THAT(refusal([&](TrainingConfig& c) {
+                  ConfigSchema schema;
+                  c.declare(schema);
+                  schema.set("data." + std::string(key) + "=[x]");
+                }),
+                AllOf(HasSubstr("data." + std::string(key) + " has no meaning"), HasSubstr("data.train_text")));
+  EXPECT_THAT(refusal([](auto& c) { c.data.source_sampling = 0.1; }), HasSubstr("data.target_sampling"));
+  EXPECT_THAT(refusal([](auto& c) { c.training.guided_alignment = 1; }), HasSubstr("training.guided_alignment"));
+  EXPECT_THAT(refusal([](auto& c) { c.data.train_weights = {1}; }), HasSubstr("1 numbers for 2 files of data.train"));
+  EXPECT_THAT(refusal([](auto& c) { c.validation.metric = ValidationMetric::chrf; }), HasSubstr("metric: chrf"));
+  EXPECT_THAT(refusal([](auto& c) { c.training.keep_best = 1; }), HasSubstr("data.valid_text"));
+  EXPECT_THAT(refusal([](auto& c) { c.model.model.architecture = Architecture::encoder_decoder; }),
+              AllOf(HasSubstr("data.train_text is for a language model"), HasSubstr("data.train_source")));
+
+  TrainingConfig validated = sound;
+  validated.data.valid_text = {"v.txt"};
+  validated.validation.patience = 3;
+  validated.validation.metric = ValidationMetric::loss;
+  validated.validation.max_sentences = 0;
+  EXPECT_NO_THROW(validated.check());
+  EXPECT_TRUE(validated.has_validation_text());
 }
 
 TEST(TrainingConfig, NeedsAWeightForEachCorpus) {

@@ -53,10 +53,15 @@ struct EncoderLayerWeights {
   FeedForwardLayer feed_forward;
 };
 
+struct CrossAttentionWeights {
+  PackedLinear query, key, value, output;
+  Norm norm;
+};
+
 struct DecoderLayerWeights {
   PackedLinear query_key_value, self_output;
-  PackedLinear cross_query, cross_key, cross_value, cross_output;
-  Norm self_norm, cross_norm;
+  Norm self_norm;
+  CrossAttentionWeights cross;  // empty without an encoder
   FeedForwardLayer feed_forward;
 };
 
@@ -200,9 +205,9 @@ struct InferenceModel::Network {
         source_positions(options, learned(transformer, "source_positions.weight")),
         target_positions(options, learned(transformer, "target_positions.weight")) {
     const Packer packer(transformer, precision, instructions);
-    const bool all_tied = options.embedding_tying == EmbeddingTying::all;
-    source_embedding = packer.tensor(all_tied ? "embedding.weight" : "source_embedding.weight").clone();
-    target_embedding = all_tied ? source_embedding : packer.tensor("target_embedding.weight").clone();
+    const bool one_table = options.embedding_tying == EmbeddingTying::all || !has_encoder();
+    source_embedding = packer.tensor(one_table ? "embedding.weight" : "source_embedding.weight").clone();
+    target_embedding = one_table ? source_embedding : packer.tensor("target_embedding.weight").clone();
     const bool output_tied = options.embedding_tying != EmbeddingTying::none;
     output = packer.pack(output_tied ? target_embedding : packer.tensor("output.weight"), {});
     for (int64_t i = 0; i < options.num_encoder_layers; ++i) {
@@ -215,17 +220,19 @@ struct InferenceModel::Network {
     for (int64_t i = 0; i < options.num_decoder_layers; ++i) {
       const std::string layer = fmt::format("decoder.layers.{}", i);
       const std::string self = layer + ".self_attention";
-      const std::string cross = layer + ".cross_attention";
       decoder.push_back({packer.linear({self + ".query", self + ".key", self + ".value"}),
-                         packer.linear({self + ".output"}), packer.linear({cross + ".query"}),
-                         packer.linear({cross + ".key"}), packer.linear({cross + ".value"}),
-                         packer.linear({cross + ".output"}), packer.norm(self + "_norm"), packer.norm(cross + "_norm"),
+                         packer.linear({self + ".output"}),
+                         packer.norm(self + "_norm"),
+                         {},
                          packer.feed_forward(layer)});
+      if (!has_encoder()) continue;
+      const std::string cross = layer + ".cross_attention";
+      decoder.back().cross = {packer.linear({cross + ".query"}), packer.linear({cross + ".key"}),
+                              packer.linear({cross + ".value"}), packer.linear({cross + ".output"}),
+                              packer.norm(cross + "_norm")};
     }
-    if (options.norm_position == NormPosition::pre) {
-      encoder_norm = packer.norm("encoder.norm");
-      decoder_norm = packer.norm("decoder.norm");
-    }
+    if (norm_first()) decoder_norm = packer.norm("decoder.norm");
+    if (norm_first() && has_encoder()) encoder_norm = packer.norm("encoder.norm");
   }
 
   static torch::Tensor learned(const Transformer& transformer, const std::string& name) {
@@ -237,6 +244,7 @@ struct InferenceModel::Network {
   int64_t values_width() const { return options.num_heads * options.d_v; }
   int64_t projected_width() const { return 2 * keys_width() + values_width(); }
   bool norm_first() const { return options.norm_position == NormPosition::pre; }
+  bool has_encoder() const { return options.architecture != Architecture::decoder_only; }
 
   // A cache block: [layer][head][keys of the slots | values of the slots].
   int64_t head_size() const { return kBlockSlots * (options.d_k + options.d_v); }
@@ -397,9 +405,9 @@ class InferenceModel::Batch : public DecodingBatch {
  private:
   // A sentence being decoded: where its source stands, and its part of the cache.
   struct Sentence {
-    int64_t first_source_row;
-    int64_t source_length;  // the end included
-    int64_t first_key;      // of its keys, transposed, in each layer
+    int64_t first_source_row = 0;
+    int64_t source_length = 0;  // the end included
+    int64_t first_key = 0;      // of its keys, transposed, in each layer
     std::vector<Number*> blocks{};
     int64_t slots = 0;               // taken
     std::vector<int32_t> columns{};  // of its shortlist's tokens in the shortlisted output
@@ -455,6 +463,11 @@ class InferenceModel::Batch : public DecodingBatch {
 
   void encode(const std::vector<Ids>& sources) {
     const Network& n = *network_;
+    rows_ = static_cast<int64_t>(sources.size());
+    if (!n.has_encoder()) {
+      sentences_.resize(sources.size());
+      return;
+    }
     int64_t rows = 0;
     int64_t keys = 0;
     for (const auto& source : sources) {
@@ -465,7 +478,6 @@ class InferenceModel::Batch : public DecodingBatch {
       keys += padded_keys(length) * n.keys_width();
       longest_source_ = std::max(longest_source_, length);
     }
-    rows_ = static_cast<int64_t>(sources.size());
     cache_.cross_keys.resize(n.decoder.size());
     cache_.cross_values.resize(n.decoder.size());
     for (size_t i = 0; i < n.decoder.size(); ++i) {
@@ -500,7 +512,7 @@ class InferenceModel::Batch : public DecodingBatch {
     if (n.norm_first()) n.normalize(n.encoder_norm, x, rows, x);
     for (size_t i = 0; i < n.decoder.size(); ++i) {
       float* projected = w.projected.at_least(rows * n.projected_width());
-      n.decoder[i].cross_key.apply(x, rows, projected, {}, w.scratch);
+      n.decoder[i].cross.key.apply(x, rows, projected, {}, w.scratch);
       for (size_t b = begin; b < end; ++b) {
         const Sentence& sentence = sentences_[b];
         const int64_t padded = padded_keys(sentence.source_length);
@@ -509,7 +521,7 @@ class InferenceModel::Batch : public DecodingBatch {
                                     n.keys_width(), sentence.source_length, o.d_k,
                                     cache_.cross_keys[i].data() + sentence.first_key + head * o.d_k * padded);
       }
-      n.decoder[i].cross_value.apply(x, rows, projected, {}, w.scratch);
+      n.decoder[i].cross.value.apply(x, rows, projected, {}, w.scratch);
       inference::convert(projected, rows * n.values_width(),
                          cache_.cross_values[i].data() + first_row * n.values_width(), n.instructions);
     }
@@ -594,15 +606,17 @@ class InferenceModel::Batch : public DecodingBatch {
     w.clock.end(Phase::decoder_products);
     n.end_sublayer(layer.self_norm, x, rows_);
 
-    input = n.sublayer_input(layer.cross_norm, x, rows_, w);
-    w.clock.end(Phase::decoder_rest);
-    layer.cross_query.apply(input, rows_, projected, {}, w.scratch);
-    w.clock.end(Phase::decoder_products);
-    attend_to_source(index, projected, context, attention);
-    w.clock.end(Phase::decoder_attention);
-    layer.cross_output.apply(context, rows_, x, {x, false}, w.scratch);
-    w.clock.end(Phase::decoder_products);
-    n.end_sublayer(layer.cross_norm, x, rows_);
+    if (n.has_encoder()) {
+      input = n.sublayer_input(layer.cross.norm, x, rows_, w);
+      w.clock.end(Phase::decoder_rest);
+      layer.cross.query.apply(input, rows_, projected, {}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+      attend_to_source(index, projected, context, attention);
+      w.clock.end(Phase::decoder_attention);
+      layer.cross.output.apply(context, rows_, x, {x, false}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+      n.end_sublayer(layer.cross.norm, x, rows_);
+    }
 
     const Norm& norm = layer.feed_forward.norm;
     input = n.sublayer_input(norm, x, rows_, w);

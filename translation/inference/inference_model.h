@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A Transformer made ready for translation on the CPU: weights packed for their products in one precision, no tensors
+/// A Transformer made ready to produce text on the CPU: weights packed for their products in one precision, no tensors
 /// between them, no padding, keys and values that hypotheses share. May be used by many threads at once, each of whose
 /// batches runs on its thread alone.
 ///
@@ -30,7 +30,7 @@ class InferenceModel : public StepModel {
   /// Why a model with such options cannot be run here; empty where it can.
   static std::string why_not(const TransformerOptions& options);
 
-  /// The logits of a step stay valid until the next one.
+  /// The logits of a step stay valid until the next one. Of the sources of a decoder-only model the number counts.
   /// @throws std::invalid_argument where a source is longer than the learned positions.
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                        const std::vector<Ids>& shortlists) const override;

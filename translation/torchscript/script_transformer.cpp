@@ -69,6 +69,21 @@ class Converter {
       tensors_[item.key()] = item.value().detach().to(torch::kCPU, dtype);
   }
 
+  /// With the methods of language_model.py and generation.py.
+  Module language_model() {
+    return compiler_.make("LanguageModel", {"language_model", "generation"}, [&](Module& module) {
+      module.register_module("embedding", with_weight("Embedding", "embedding"));
+      if (options_.embedding_tying == EmbeddingTying::none)
+        module.register_module("output", with_weight("Projection", "output"));
+      module.register_module("target_positions", positions("target_positions"));
+      module.register_module("decoder", decoder("decoder_only"));
+      set(module, "embedding_scale", std::sqrt(static_cast<double>(options_.d_model)));
+      set(module, "vocab_size", options_.target_vocab_size);
+      set_special_ids(module);
+    });
+  }
+
+  /// With the methods of transformer.py and search.py.
   Module transformer() {
     return compiler_.make("Transformer", {file_of(options_.embedding_tying), "transformer", "search"},
                           [&](Module& module) {
@@ -86,14 +101,18 @@ class Converter {
                             module.register_module("decoder", decoder("decoder"));
                             set(module, "embedding_scale", std::sqrt(static_cast<double>(options_.d_model)));
                             set(module, "source_vocab_size", options_.source_vocab_size);
-                            set(module, "padding_id", options_.padding_id);
-                            set(module, "unknown_id", special_ids::kUnknown);
-                            set(module, "begin_id", special_ids::kBegin);
-                            set(module, "end_id", special_ids::kEnd);
+                            set_special_ids(module);
                           });
   }
 
  private:
+  void set_special_ids(Module& module) const {
+    set(module, "padding_id", options_.padding_id);
+    set(module, "unknown_id", special_ids::kUnknown);
+    set(module, "begin_id", special_ids::kBegin);
+    set(module, "end_id", special_ids::kEnd);
+  }
+
   // Registers path.name where the C++ module has it.
   bool add_tensor(Module& module, const std::string& path, const char* name, bool is_buffer = false) {
     const auto found = tensors_.find(path + "." + name);
@@ -167,12 +186,16 @@ class Converter {
   }
 
   Module decoder_layer(const std::string& path) {
-    return compiler_.make("DecoderLayer", {"decoder_layer"}, [&](Module& module) {
-      for (const char* name : {"self_attention", "cross_attention"})
-        module.register_module(name, attention(path + "." + name));
+    const bool decoder_only = options_.architecture == Architecture::decoder_only;
+    std::vector<std::string> files{"decoder_layer"};
+    if (decoder_only) files = {"encoder_layer", "decoder_only_layer"};
+    return compiler_.make("DecoderLayer", files, [&](Module& module) {
+      module.register_module("self_attention", attention(path + ".self_attention"));
+      if (!decoder_only) module.register_module("cross_attention", attention(path + ".cross_attention"));
       module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
-      for (const char* name : {"self_attention_norm", "cross_attention_norm", "feed_forward_norm"})
-        module.register_module(name, residual_norm(path + "." + name));
+      module.register_module("self_attention_norm", residual_norm(path + ".self_attention_norm"));
+      if (!decoder_only) module.register_module("cross_attention_norm", residual_norm(path + ".cross_attention_norm"));
+      module.register_module("feed_forward_norm", residual_norm(path + ".feed_forward_norm"));
     });
   }
 
@@ -194,8 +217,8 @@ class Converter {
                  [&](const std::string& layer) { return encoder_layer(layer); });
   }
 
-  Module decoder(const std::string& path) {
-    return stack("Decoder", "decoder", path, options_.num_decoder_layers,
+  Module decoder(const char* file) {
+    return stack("Decoder", file, "decoder", options_.num_decoder_layers,
                  [&](const std::string& layer) { return decoder_layer(layer); });
   }
 
@@ -207,7 +230,9 @@ class Converter {
 }  // namespace
 
 Module script_transformer(const Transformer& transformer, torch::Dtype dtype) {
-  return Converter(transformer, dtype).transformer();
+  Converter converter(transformer, dtype);
+  return transformer->options.architecture == Architecture::decoder_only ? converter.language_model()
+                                                                         : converter.transformer();
 }
 
 }  // namespace torchscript

@@ -7,8 +7,9 @@ namespace transmute {
 inline namespace v0 {
 namespace torchscript {
 
-/// The same network as a TorchScript module, with the methods of transformer.py and search.py. Parameters have the same
-/// names; they are shared where `dtype` is theirs, else converted.
+/// The same network as a TorchScript module, with the methods of transformer.py and search.py, or, decoder-only, of
+/// language_model.py and generation.py. Parameters have the same names; they are shared where `dtype` is theirs, else
+/// converted.
 torch::jit::Module script_transformer(const Transformer& transformer, torch::Dtype dtype);
 
 }  // namespace torchscript

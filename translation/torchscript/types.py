@@ -44,3 +44,29 @@ class FinishedHypothesis(NamedTuple):
     rows: List[int]  # one more, the end's
     log_probability: float
     score: float
+
+
+# Of decoder-only models.
+
+
+class TextCache(NamedTuple):
+    keys: List[Tensor]  # of each layer, [B,H,t,K]: the tokens so far
+    values: List[Tensor]  # [B,H,t,Kv]
+    length: int  # tokens decoded so far
+
+
+class TextStep(NamedTuple):
+    log_probabilities: Tensor  # [B,V] float32, of the next token
+    cache: TextCache
+
+
+class Text(NamedTuple):
+    ids: List[int]  # the prompt's and those that follow, without begin and end
+    log_probability: float  # natural logarithm, of all of them and the end
+
+
+class LiveText(NamedTuple):
+    prompt: int  # its number in the batch
+    sample: int
+    ids: List[int]
+    log_probability: float

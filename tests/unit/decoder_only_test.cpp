@@ -1,0 +1,289 @@
+// The network without an encoder, as transformer_test.cpp tests the one with.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/model/kernels/dropout.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/model/transformer.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/tensors.h>
+
+#include <random>
+
+namespace transmute {
+namespace {
+
+using test::expect_near;
+using test::kDoubleTolerance;
+using test::kFloatTolerance;
+
+constexpr int64_t kPieces = 13;
+
+TransformerOptions decoder_only_options() {
+  TransformerOptions options;
+  options.architecture = Architecture::decoder_only;
+  options.target_vocab_size = kPieces;
+  options.d_model = 8;
+  options.num_heads = 2;
+  options.d_k = 3;
+  options.d_v = 5;
+  options.d_ff = 10;
+  options.num_decoder_layers = 2;
+  options.max_positions = 16;
+  options.dropout = 0;
+  return options;
+}
+
+std::vector<std::pair<std::string, TransformerOptions>> decoder_only_variants() {
+  TransformerOptions pre = decoder_only_options();
+  pre.norm_position = NormPosition::pre;
+  pre.positional_encoding = PositionalEncodingKind::learned;
+  pre.embedding_tying = EmbeddingTying::none;
+  TransformerOptions additive = decoder_only_options();
+  additive.embedding_tying = EmbeddingTying::target_output;
+  additive.score_function = ScoreFunction::additive;
+  additive.positional_encoding = PositionalEncodingKind::learned;
+  TransformerOptions pre_sinusoidal = decoder_only_options();
+  pre_sinusoidal.norm_position = NormPosition::pre;
+  return {{"post, sinusoidal, tied", decoder_only_options()},
+          {"pre, learned, untied", pre},
+          {"post, learned, tied, additive", additive},
+          {"pre, sinusoidal, tied", pre_sinusoidal}};
+}
+
+Transformer random_decoder_only(const TransformerOptions& options, torch::Dtype dtype) {
+  Transformer model(options);
+  test::randomise_parameters(*model, 31);
+  model->to(dtype);
+  model->eval();
+  return model;
+}
+
+// Sinusoids are float32 numbers in the module.
+double double_tolerance_of(const TransformerOptions& options) {
+  return options.positional_encoding == PositionalEncodingKind::learned ? kDoubleTolerance : 2e-6;
+}
+
+torch::Tensor no_source(int64_t rows) {
+  return torch::empty({rows, 0}, torch::kLong);
+}
+
+torch::Tensor logits_of(Transformer& model, const torch::Tensor& ids) {
+  return model(no_source(ids.size(0)), ids);
+}
+
+TEST(DecoderOnly, EqualsDoublePrecisionLoops) {
+  const torch::Tensor ids = test::ids_tensor({{1, 5, 6, 2}, {1, 11, 2, 10}});
+  for (const auto& [name, options] : decoder_only_variants())
+    for (const auto dtype : {torch::kDouble, torch::kFloat}) {
+      SCOPED_TRACE(name);
+      Transformer model = random_decoder_only(options, dtype);
+      const torch::Tensor logits = logits_of(model, ids);
+      ASSERT_EQ(logits.sizes(), torch::IntArrayRef({2, 4, kPieces}));
+      for (int64_t b = 0; b < 2; ++b)
+        expect_near(logits[b], reference::language_model(options, test::weights_of(*model), test::ids_of(ids[b])),
+                    dtype == torch::kFloat ? kFloatTolerance : double_tolerance_of(options));
+    }
+}
+
+TEST(DecoderOnly, DropsWhatTheOptionsSayInTraining) {
+  const uint64_t key = 77;
+  for (auto& [name, options] : decoder_only_variants()) {
+    SCOPED_TRACE(name);
+    options.dropout = 0.3;
+    options.attention_dropout = 0.2;
+    options.activation_dropout = 0.5;
+    Transformer model = random_decoder_only(options, torch::kDouble);
+    model->train();
+    const torch::Tensor ids = test::ids_tensor({{1, 5, 6}});
+    torch::Tensor logits;
+    {
+      const kernels::DropoutScope scope(key);
+      logits = logits_of(model, ids);
+    }
+    int sites = 0;
+    const kernels::DropoutScope scope(key);
+    const auto drop = [&, attention = options.attention_dropout, activation = options.activation_dropout,
+                       other = options.dropout](reference::DropoutSite site, reference::Matrix& values) {
+      double probability = other;
+      if (site == reference::DropoutSite::attention) probability = attention;
+      if (site == reference::DropoutSite::activation) probability = activation;
+      values = test::matrix_of(kernels::dropout(test::tensor_of(values), probability, true));
+      ++sites;
+    };
+    const auto expected = reference::language_model(options, test::weights_of(*model), test::ids_of(ids), drop);
+    EXPECT_EQ(sites, 1 + 2 * 4);  // embeddings, layers
+    expect_near(logits, expected, double_tolerance_of(options));
+  }
+}
+
+TEST(DecoderOnly, PropagatesGradientsThroughTheSmoothedLoss) {
+  const torch::Tensor target_in = test::ids_tensor({{1, 5, 4}, {1, 3, 0}});
+  const torch::Tensor target_out = test::ids_tensor({{5, 4, 2}, {3, 2, 0}});
+  for (auto& [name, options] : decoder_only_variants()) {
+    SCOPED_TRACE(name);
+    options.target_vocab_size = 6;
+    options.max_positions = 3;
+    options.d_model = 4;
+    options.d_ff = 5;
+    Transformer model = random_decoder_only(options, torch::kDouble);
+    const TrainingLoss loss = model->loss(no_source(2), target_in, target_out, {0.1, 1});
+    EXPECT_FALSE(loss.guidance.defined());
+    double expected = 0;
+    for (int64_t b = 0; b < 2; ++b)
+      expected += reference::smoothed_cross_entropy(
+          reference::language_model(options, test::weights_of(*model), test::ids_of(target_in[b])),
+          test::ids_of(target_out[b]), 0.1, options.padding_id);
+    EXPECT_NEAR(loss.tokens.item<double>(), expected, 10 * double_tolerance_of(options));
+    test::expect_gradients_match(
+        [&, m = model]() mutable {
+          return m->loss(no_source(2), target_in, target_out, {0.1, 1}).tokens;
+        },
+        test::leaves_of(*model));
+  }
+}
+
+TEST(DecoderOnly, NeverLooksAtLaterTokens) {
+  const torch::Tensor ids = test::random_ids({2, 9}, kPieces, 2);
+  for (const auto& [name, options] : decoder_only_variants()) {
+    SCOPED_TRACE(name);
+    Transformer model = random_decoder_only(options, torch::kFloat);
+    const torch::Tensor logits = logits_of(model, ids);
+    for (int64_t t = 1; t < 9; ++t) {
+      torch::Tensor changed = ids.clone();
+      changed.slice(1, t, 9).remainder_(kPieces - 1).add_(1);  // every id from t on becomes another one
+      const torch::Tensor other = logits_of(model, changed);
+      EXPECT_TRUE(torch::equal(other.slice(1, 0, t), logits.slice(1, 0, t))) << "from position " << t;
+      EXPECT_FALSE(torch::allclose(other.select(1, t), logits.select(1, t))) << "at position " << t;
+    }
+  }
+}
+
+TEST(DecoderOnly, GivesATextTheSameLogitsAloneAndAmongPaddedNeighbours) {
+  const std::vector<std::vector<int64_t>> texts = {{1, 5, 6, 8, 9, 2}, {1, 2}, {1, 7, 7, 3}};
+  std::vector<std::vector<int64_t>> padded = texts;
+  for (auto& row : padded) row.resize(7, 0);
+  for (const auto& [name, options] : decoder_only_variants()) {
+    SCOPED_TRACE(name);
+    Transformer model = random_decoder_only(options, torch::kDouble);
+    const torch::Tensor together = logits_of(model, test::ids_tensor(padded));
+    for (size_t b = 0; b < texts.size(); ++b)
+      expect_near(together[static_cast<int64_t>(b)].slice(0, 0, static_cast<int64_t>(texts[b].size())),
+                  logits_of(model, test::ids_tensor({texts[b]}))[0], kDoubleTolerance);
+  }
+}
+
+// Texts are reordered after each step, and some leave, as in a search.
+TEST(DecoderOnly, DecodesStepByStepWhatAllPositionsAtOnceSay) {
+  constexpr int64_t kHypotheses = 2;
+  for (const auto& [name, options] : decoder_only_variants())
+    for (const auto dtype : {torch::kDouble, torch::kFloat}) {
+      SCOPED_TRACE(name);
+      std::mt19937 random(7);
+      Transformer model = random_decoder_only(options, dtype);
+      DecoderCache cache = model->start_decoding(model->encode(no_source(3)));
+      std::vector<std::vector<int64_t>> histories(3 * kHypotheses);
+      for (int64_t step = 0; step < 8; ++step) {
+        EXPECT_EQ(cache.length, step);
+        std::vector<int64_t> ids;
+        for (auto& history : histories) {
+          history.push_back(1 + static_cast<int64_t>(random() % (kPieces - 1)));
+          ids.push_back(history.back());
+        }
+        const auto texts = static_cast<int64_t>(ids.size()) / kHypotheses;
+        const DecoderStep result =
+            model->step(torch::tensor(ids).view({texts, kHypotheses}), cache, ReturnWeights::yes);
+        expect_near(model->project(result.states).flatten(0, 1),
+                    logits_of(model, test::ids_tensor(histories)).select(1, -1),
+                    dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
+        std::vector<int64_t> staying, parents;
+        std::vector<std::vector<int64_t>> next;
+        for (int64_t text = 0; text < texts; ++text) {
+          if (step == 3 && text == 1) continue;
+          staying.push_back(text);
+          for (int64_t n = 0; n < kHypotheses; ++n) {
+            parents.push_back(text * kHypotheses + static_cast<int64_t>(random() % kHypotheses));
+            next.push_back(histories[static_cast<size_t>(parents.back())]);
+          }
+        }
+        cache = result.cache.select(torch::tensor(staying), torch::tensor(parents));
+        histories = next;
+      }
+    }
+}
+
+TEST(DecoderOnly, RefusesASourceAndAGuidedHead) {
+  Transformer model = random_decoder_only(decoder_only_options(), torch::kFloat);
+  const torch::Tensor ids = test::ids_tensor({{1, 2}});
+  EXPECT_THAT(testing::message_of<c10::Error>([&] { model(ids, ids); }),
+              ::testing::HasSubstr("its source must be empty, [B,0]"));
+  const GuidedAttention guided{torch::zeros({1, 2, 2}), 0, 0};
+  EXPECT_THAT(testing::message_of<c10::Error>([&] { model->loss(no_source(1), ids, ids, {}, &guided); }),
+              ::testing::HasSubstr("no attention to guide"));
+}
+
+TEST(DecoderOnly, ParameterCountEqualsTheModulesForRandomOptions) {
+  std::mt19937 random(3);
+  const auto up_to = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
+  for (int trial = 0; trial < 40; ++trial) {
+    TransformerOptions options = decoder_only_options();
+    options.num_heads = up_to(4);
+    options.d_model = 2 * options.num_heads * up_to(5);
+    options.d_k = up_to(9) - 1;
+    options.d_v = up_to(9) - 1;
+    options.d_ff = up_to(30);
+    options.num_encoder_layers = up_to(3);  // which say nothing
+    options.num_decoder_layers = up_to(3);
+    options.score_function = static_cast<ScoreFunction>(random() % 5);
+    options.norm_position = static_cast<NormPosition>(random() % 2);
+    options.positional_encoding = static_cast<PositionalEncodingKind>(random() % 2);
+    options.max_positions = up_to(20);
+    options.embedding_tying = static_cast<EmbeddingTying>(random() % 3);
+    options.source_vocab_size = up_to(40);
+    options.target_vocab_size = up_to(40);
+    int64_t count = 0;
+    for (const auto& parameter : Transformer(options)->parameters()) count += parameter.numel();
+    ASSERT_EQ(parameter_count(options), count) << "trial " << trial;
+  }
+}
+
+// These names are a file format.
+TEST(DecoderOnly, NamesItsParametersAsTheDecoderThatItIs) {
+  TransformerOptions options = decoder_only_options();
+  options.num_decoder_layers = 1;
+  const std::vector<std::string> layer = {
+      "decoder.layers.0.self_attention.query.weight", "decoder.layers.0.self_attention.key.weight",
+      "decoder.layers.0.self_attention.value.weight", "decoder.layers.0.self_attention.output.weight",
+      "decoder.layers.0.feed_forward.inner.weight",   "decoder.layers.0.feed_forward.inner.bias",
+      "decoder.layers.0.feed_forward.outer.weight",   "decoder.layers.0.feed_forward.outer.bias",
+      "decoder.layers.0.self_attention_norm.weight",  "decoder.layers.0.self_attention_norm.bias",
+      "decoder.layers.0.feed_forward_norm.weight",    "decoder.layers.0.feed_forward_norm.bias"};
+  std::vector<std::string> expected = {"embedding.weight"};
+  expected.insert(expected.end(), layer.begin(), layer.end());
+  EXPECT_EQ(Transformer(options)->named_parameters().keys(), expected);
+  options.embedding_tying = EmbeddingTying::target_output;
+  EXPECT_EQ(Transformer(options)->named_parameters().keys(), expected);
+
+  options.embedding_tying = EmbeddingTying::none;
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.norm_position = NormPosition::pre;
+  expected = {"embedding.weight", "output.weight", "target_positions.weight"};
+  expected.insert(expected.end(), layer.begin(), layer.end());
+  expected.insert(expected.end(), {"decoder.norm.weight", "decoder.norm.bias"});
+  EXPECT_EQ(Transformer(options)->named_parameters().keys(), expected);
+}
+
+TEST(DecoderOnly, HasNoEncoderWhateverItsOptionsSayOfOne) {
+  TransformerOptions options = decoder_only_options();
+  options.num_encoder_layers = -3;
+  options.source_vocab_size = 0;
+  const TransformerOptions filled = validated(options);
+  EXPECT_EQ(filled.num_encoder_layers, 0);
+  EXPECT_EQ(filled.source_vocab_size, kPieces);
+  EXPECT_FALSE(Transformer(options)->encoder);
+  options.num_decoder_layers = 0;
+  EXPECT_THROW(validated(options), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <transmute/model/transformer.h>
+#include <transmute/translation/precision.h>
+#include <transmute/translation/search.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Networks as search sees them, on the quickest way that there is for them.
+struct ReadyModel {
+  std::shared_ptr<const StepModel> model;
+  /// Why LibTorch's operations run it on the CPU, several times slower; empty where they do not.
+  std::string plain_reason;
+};
+
+/// On the CPU the weights are copied into an InferenceModel, and the transformers may go. On other devices, and for
+/// what that model does not know, LibTorch's operations run the transformer itself. The probabilities of several are
+/// averaged.
+/// @throws std::invalid_argument for a precision but float32 where LibTorch's operations run it.
+ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::Device device,
+                           InferencePrecision precision);
+
+}  // namespace v0
+}  // namespace transmute
