@@ -46,6 +46,7 @@ struct Arguments {
   int64_t piece_tokens = 2048;
   double seconds = 20;
   int64_t length = 0;
+  bool recompute = false;
   bool torch = false;
 };
 
@@ -184,6 +185,7 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
   const ParallelText text =
       synthetic_text(a.length > 0 ? 4 * a.batch_tokens / a.length + 4 : 20000, shape.vocab_size, a.length);
   Replicas replicas(Transformer(options_of(shape)), torch::kCPU, workers, precision);
+  if (a.recompute) replicas.use(Activations::recomputed);
   Adam adam(parameters_of(replicas.transformer()), {});
   adam.keep_rounded(replicas.rounded_parameters(), workers);
   const auto batches = epoch_batches(text, a.batch_tokens, 1, 0);
@@ -327,6 +329,7 @@ int main(int argc, char** argv) {
   app.add_option("--piece-tokens", a.piece_tokens)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--seconds", a.seconds, "of each measurement")->capture_default_str();
   app.add_option("--length", a.length, "tokens of every sentence; 0: lengths as Multi30k's")->capture_default_str();
+  app.add_flag("--recompute", a.recompute, "as training.recompute");
   app.add_flag("--torch", a.torch, "the same with torch.nn.Transformer, where python3 has torch");
   CLI11_PARSE(app, argc, argv);
   transmute::run(a);

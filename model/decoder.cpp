@@ -98,7 +98,7 @@ DecoderImpl::DecoderImpl(const TransformerOptions& options) {
 
 DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& memory,
                                    const torch::Tensor& memory_mask, ReturnWeights return_weights,
-                                   const GuidedAttention* guided) {
+                                   const GuidedAttention* guided, Activations activations) {
   const auto layers = static_cast<int64_t>(layers_.size());
   TORCH_CHECK_VALUE(guided == nullptr || (guided->layer >= 0 && guided->layer < layers), "the decoder has ", layers,
                     " layers, not a ", guided->layer + 1, "th");
@@ -107,8 +107,17 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
   DecoderOutput result{x, {}, {}, {}};
   for (int64_t i = 0; i < layers; ++i) {
     const bool is_guided = guided != nullptr && guided->layer == i;
-    DecoderLayerImpl::Result layer_result = layers_[static_cast<size_t>(i)](
-        result.states, memory, self_mask, memory_mask, return_weights, is_guided ? guided : nullptr);
+    DecoderLayer& layer = layers_[static_cast<size_t>(i)];
+    if (activations == Activations::recomputed && return_weights == ReturnWeights::no && !is_guided) {
+      const auto output = [own = layer, self_mask, memory_mask](const torch::Tensor& states,
+                                                                const torch::Tensor& seen) mutable {
+        return own(states, seen, self_mask, memory_mask).output;
+      };
+      result.states = recomputed(output, result.states, memory);
+      continue;
+    }
+    DecoderLayerImpl::Result layer_result =
+        layer(result.states, memory, self_mask, memory_mask, return_weights, is_guided ? guided : nullptr);
     if (is_guided) result.guidance = layer_result.guidance;
     result.states = layer_result.output;
     if (return_weights == ReturnWeights::no) continue;

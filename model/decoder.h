@@ -4,6 +4,7 @@
 #include <torch/nn/pimpl.h>
 #include <transmute/model/attention.h>
 #include <transmute/model/feed_forward.h>
+#include <transmute/model/recompute.h>
 #include <transmute/model/sublayer.h>
 
 #include <vector>
@@ -91,7 +92,8 @@ class DecoderImpl : public torch::nn::Module {
   /// All positions at once, each seeing only those before it. x: [B,T,D], memory: [B,S,D], memory_mask:
   /// [B,1,1,S].
   DecoderOutput forward(const torch::Tensor& x, const torch::Tensor& memory, const torch::Tensor& memory_mask,
-                        ReturnWeights return_weights = ReturnWeights::no, const GuidedAttention* guided = nullptr);
+                        ReturnWeights return_weights = ReturnWeights::no, const GuidedAttention* guided = nullptr,
+                        Activations activations = Activations::kept);
 
   /// A cache with no token decoded yet: projects the memory once for each layer that attends to it.
   DecoderCache start(const torch::Tensor& memory, const torch::Tensor& memory_mask);

@@ -43,9 +43,17 @@ EncoderImpl::EncoderImpl(const TransformerOptions& options) {
     norm_ = register_module("norm", LayerNorm(options.d_model, options.norm_epsilon));
 }
 
-EncoderOutput EncoderImpl::forward(const torch::Tensor& x, const torch::Tensor& mask, ReturnWeights return_weights) {
+EncoderOutput EncoderImpl::forward(const torch::Tensor& x, const torch::Tensor& mask, ReturnWeights return_weights,
+                                   Activations activations) {
   EncoderOutput result{x, {}};
   for (auto& layer : layers_) {
+    if (activations == Activations::recomputed && return_weights == ReturnWeights::no) {
+      const auto output = [own = layer, mask](const torch::Tensor& states, const torch::Tensor&) mutable {
+        return own(states, mask).output;
+      };
+      result.memory = recomputed(output, result.memory);
+      continue;
+    }
     AttentionResult layer_result = layer(result.memory, mask, return_weights);
     result.memory = layer_result.output;
     if (return_weights == ReturnWeights::yes) result.self_weights.push_back(layer_result.weights);

@@ -5,6 +5,7 @@
 #include <torch/nn/pimpl.h>
 #include <transmute/model/attention.h>
 #include <transmute/model/feed_forward.h>
+#include <transmute/model/recompute.h>
 #include <transmute/model/sublayer.h>
 
 #include <vector>
@@ -41,7 +42,7 @@ class EncoderImpl : public torch::nn::Module {
 
   /// x: [B,S,D], mask: [B,1,1,S].
   EncoderOutput forward(const torch::Tensor& x, const torch::Tensor& mask,
-                        ReturnWeights return_weights = ReturnWeights::no);
+                        ReturnWeights return_weights = ReturnWeights::no, Activations activations = Activations::kept);
 
  private:
   std::vector<EncoderLayer> layers_;

@@ -16,7 +16,8 @@ using LayerFunction = std::function<torch::Tensor(const torch::Tensor& x, const 
 /// function(x, memory) without keeping what its backward pass needs: that calls it once more (Chen et al., "Training
 /// Deep Nets with Sublinear Memory Cost", 2016). What stays in memory are x, `memory` and the result.
 ///
-/// The second call draws the same dropout masks, so the gradients are the same numbers as without. Gradients of the
+/// The second call draws the same dropout masks, so the gradients are the same as without, but for the order of
+/// sums over several uses. Gradients of the
 /// parameters that `function` knows by itself are accumulated into them; torch::autograd::grad does not see them.
 /// Where neither x nor `memory`, which may be undefined, has a gradient, it is called once, and keeps what it needs.
 /// @param function does the same whenever it is called

@@ -65,7 +65,8 @@ const torch::Tensor& TransformerImpl::output_weight() const {
   return output_ ? output_->weight : target_embedding_->weight;
 }
 
-EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights return_weights) {
+EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights return_weights,
+                                      Activations activations) {
   check_ids(source, "source");
   if (!encoder) {
     TORCH_CHECK_VALUE(source.size(1) == 0,
@@ -76,16 +77,18 @@ EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights
   }
   const torch::Tensor mask = padding_mask(source, options.padding_id);
   const torch::Tensor positions = source_positions_(0, source.size(1));
-  EncoderOutput encoded = encoder(embed(source_embedding_, source, positions), mask, return_weights);
+  EncoderOutput encoded = encoder(embed(source_embedding_, source, positions), mask, return_weights, activations);
   return {encoded.memory, mask, std::move(encoded.self_weights)};
 }
 
 DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const EncodedSource& source,
-                                      ReturnWeights return_weights, const GuidedAttention* guided) {
+                                      ReturnWeights return_weights, const GuidedAttention* guided,
+                                      Activations activations) {
   check_ids(target_in, "target_in");
   // Padding stands at the right end of a row, where the causal mask hides it from every real position.
   const torch::Tensor positions = target_positions_(0, target_in.size(1));
-  return decoder(embed(target_embedding_, target_in, positions), source.memory, source.mask, return_weights, guided);
+  return decoder(embed(target_embedding_, target_in, positions), source.memory, source.mask, return_weights, guided,
+                 activations);
 }
 
 torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
@@ -95,7 +98,8 @@ torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
 TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,
                                    const torch::Tensor& target_out, const LossOptions& loss_options,
                                    const GuidedAttention* guided) {
-  const DecoderOutput decoded = decode(target_in, encode(source), ReturnWeights::no, guided);
+  const EncodedSource encoded = encode(source, ReturnWeights::no, loss_options.activations);
+  const DecoderOutput decoded = decode(target_in, encoded, ReturnWeights::no, guided, loss_options.activations);
   return {kernels::projected_cross_entropy(decoded.states.flatten(0, 1), output_weight(), target_out.flatten(),
                                            {loss_options.label_smoothing, options.padding_id, loss_options.factor}),
           guided == nullptr ? torch::Tensor() : decoded.guidance * loss_options.factor};

@@ -27,7 +27,8 @@ struct TrainingLoss {
 
 struct LossOptions {
   double label_smoothing = 0;
-  double factor = 1;  ///< of the sum over the tokens, padding left out
+  double factor = 1;                            ///< of the sum over the tokens, padding left out
+  Activations activations = Activations::kept;  ///< of the layers
 };
 
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.
@@ -52,11 +53,13 @@ class TransformerImpl : public torch::nn::Module {
 
   /// source: [B,S] ids, rows filled up with padding_id.
   /// @throws c10::ValueError where there is no encoder but a source.
-  EncodedSource encode(const torch::Tensor& source, ReturnWeights return_weights = ReturnWeights::no);
+  EncodedSource encode(const torch::Tensor& source, ReturnWeights return_weights = ReturnWeights::no,
+                       Activations activations = Activations::kept);
 
   /// target_in: [B,T] ids. The states are the decoder's, before `project`.
   DecoderOutput decode(const torch::Tensor& target_in, const EncodedSource& source,
-                       ReturnWeights return_weights = ReturnWeights::no, const GuidedAttention* guided = nullptr);
+                       ReturnWeights return_weights = ReturnWeights::no, const GuidedAttention* guided = nullptr,
+                       Activations activations = Activations::kept);
 
   /// states: [...,D]; result: logits [...,V] (section 3.4).
   torch::Tensor project(const torch::Tensor& states);

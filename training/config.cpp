@@ -195,6 +195,9 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              "batches of each process whose gradients make one step", kAtLeastOne);
   schema.add("piece_tokens", &training.piece_tokens,
              "a batch is computed in pieces of so many padded tokens, which bounds the memory", kAtLeastOne);
+  schema.add("recompute", &training.recompute,
+             "compute each layer once more in the backward pass instead of keeping its activations: less memory, more "
+             "time");
   schema.add("max_steps", &training.max_steps, "updates of the weights", kAtLeastOne);
   schema.add("max_epochs", &training.max_epochs, "passes over the text; 0: no limit", kAtLeastZero);
   schema.add("max_minutes", &training.max_minutes, "time for training, over all resumed runs; 0: no limit",

@@ -47,6 +47,7 @@ struct TrainingOptions {
   int64_t piece_tokens = 2048;     ///< a batch is computed in pieces of so many padded tokens, which bounds memory
   int64_t max_steps = 100000;      ///< updates of the weights
   int64_t max_epochs = 0;          ///< passes over the text; 0: no limit
+  bool recompute = false;          ///< the layers' activations in the backward pass, instead of keeping them
   double max_minutes = 0;          ///< time for training, over all resumed runs; 0: no limit
 
   Schedule schedule = Schedule::noam;

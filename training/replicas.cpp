@@ -157,7 +157,7 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
       const TrainingLoss loss = [&] {
         const Trace::Span span(trace, "forward");
         const kernels::DropoutScope scope(combine_keys(input.dropout_key, i));
-        return batch_loss(replica, batch, {label_smoothing, factor});
+        return batch_loss(replica, batch, {label_smoothing, factor, activations_});
       }();
       const Trace::Span span(trace, "backward");
       set_gradients_aside(w);

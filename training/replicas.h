@@ -59,6 +59,8 @@ class Replicas {
   /// Waits for the sums of all workers and ranks, by parameter. They may be written to.
   std::vector<torch::Tensor> sums_over_ranks() { return sum_->finish(); }
   void guide(const Guidance& guidance) { guidance_ = guidance; }
+  /// What the layers do with their activations in training.
+  void use(Activations activations) { activations_ = activations; }
 
   /// gradients[w][p], as Adam takes them.
   std::vector<std::vector<torch::Tensor>> gradients();
@@ -85,6 +87,7 @@ class Replicas {
   WorkerCrew& workers_;
   Precision precision_;
   Guidance guidance_;
+  Activations activations_ = Activations::kept;
   std::vector<Transformer> replicas_;  // float32
   std::vector<Transformer> trained_;   // the same, or rounded
   std::vector<torch::Tensor> rounded_;

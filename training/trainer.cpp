@@ -262,6 +262,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
   check_ranks_fit();
   replicas_.guide(guidance());
+  if (config_.training.recompute) replicas_.use(Activations::recomputed);
   if (group_.size() > 1) replicas_.sum_over(group_);
   if (config_.training.ema_decay > 0 && group_.is_first())
     average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay);

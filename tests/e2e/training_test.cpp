@@ -209,6 +209,17 @@ TEST_F(Training, ResumeContinuesBitForBit) {
   EXPECT_EQ(checkpoint_bytes("halved", "000000030"), checkpoint_bytes("whole", "000000030"));
 }
 
+TEST_F(Training, RecomputesActivationsToTheSameWeights) {
+  const std::vector<std::string> usual = {"model.num_encoder_layers=2", "training.accumulate_batches=2",
+                                          "training.max_steps=3", "training.checkpoint_every=3"};
+  std::vector<std::string> recomputing = usual;
+  recomputing.push_back("training.recompute=true");
+  ASSERT_EQ(train("kept", usual).exit_code, 0);
+  ASSERT_EQ(train("recomputed", recomputing).exit_code, 0);
+  EXPECT_EQ(checkpoint_bytes("recomputed", "000000003"), checkpoint_bytes("kept", "000000003"))
+      << "one decoder layer: every sum is of the same order";
+}
+
 TEST_F(Training, ResumesFromACheckpointOfTheFirstVersion) {
   ASSERT_EQ(train("whole").exit_code, 0);
   ASSERT_EQ(train("halved", {"training.max_steps=17"}).exit_code, 0);

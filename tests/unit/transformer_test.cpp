@@ -209,6 +209,44 @@ TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
   }
 }
 
+TEST(Transformer, HasTheSameGradientsWhereLayersAreRecomputed) {
+  for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::decoder_only})
+    for (const NormPosition norm : {NormPosition::post, NormPosition::pre}) {
+      TransformerOptions options = small_options();
+      options.architecture = architecture;
+      options.norm_position = norm;
+      options.num_encoder_layers = architecture == Architecture::decoder_only ? 0 : 2;
+      options.num_decoder_layers = 3;
+      options.dropout = options.attention_dropout = options.activation_dropout = 0.3;
+      torch::manual_seed(4);
+      Transformer transformer(options);
+      const torch::Tensor target = torch::randint(4, options.target_vocab_size, {3, 7}, torch::kLong);
+      const torch::Tensor source = architecture == Architecture::decoder_only
+                                       ? torch::empty({3, 0}, torch::kLong)
+                                       : torch::randint(4, options.source_vocab_size, {3, 5}, torch::kLong);
+      const auto gradients_with = [&](Activations activations, const GuidedAttention* guided) {
+        transformer->zero_grad();
+        const kernels::DropoutScope scope(9);
+        const TrainingLoss loss = transformer->loss(source, target, target, {0.1, 0.5, activations}, guided);
+        (guided == nullptr ? loss.tokens : loss.tokens + loss.guidance).backward();
+        std::vector<torch::Tensor> gradients{loss.tokens.detach()};
+        for (const auto& parameter : transformer->parameters()) gradients.push_back(parameter.grad().clone());
+        return gradients;
+      };
+      const GuidedAttention guided{torch::full({3, 7, 5}, 0.2), 1, 0};
+      for (const GuidedAttention* guidance : {static_cast<const GuidedAttention*>(nullptr), &guided}) {
+        if (guidance != nullptr && architecture == Architecture::decoder_only) continue;
+        const auto kept = gradients_with(Activations::kept, guidance);
+        const auto recomputed = gradients_with(Activations::recomputed, guidance);
+        EXPECT_TRUE(torch::equal(recomputed[0], kept[0]));
+        for (size_t i = 1; i < kept.size(); ++i)  // sums over the decoder's layers come in another order
+          EXPECT_LE((recomputed[i] - kept[i]).abs().max().item<double>(),
+                    1e-5 * kept[i].abs().max().item<double>() + 1e-9)
+              << i;
+      }
+    }
+}
+
 TEST(Transformer, NamesTheHeadOrLayerToGuideThatIsNotThere) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
   const torch::Tensor ids = test::ids_tensor({{1, 2}});
