@@ -75,7 +75,8 @@ std::vector<std::vector<ScriptText>> generate(torch::jit::Module module, const s
                                               const torch::jit::Kwargs& options) {
   const torch::NoGradGuard no_grad;
   std::vector<std::vector<ScriptText>> found;
-  for (const c10::IValue& texts : module.get_method("generate")({list_of(prompts)}, options).toListRef()) {
+  const c10::IValue result = module.get_method("generate")({list_of(prompts)}, options);
+  for (const c10::IValue& texts : result.toListRef()) {
     found.emplace_back();
     for (const c10::IValue& text : texts.toListRef())
       found.back().push_back(
@@ -186,8 +187,8 @@ TEST_P(TorchScriptLanguageModel, DrawsTokensAsOftenAsTheyAreProbable) {
   scores.slice(0, 0, special_ids::kEnd).fill_(-INFINITY);
   const torch::Tensor expected = torch::softmax(scores, 0) * static_cast<double>(kDraws);
   torch::Tensor counted = torch::zeros({kPieces}, torch::kDouble);
-  for (const auto& text :
-       generate(module, {prompt}, {{"max_new_tokens", 1}, {"temperature", 2.0}, {"num_samples", kDraws}}).front())
+  const auto drawn = generate(module, {prompt}, {{"max_new_tokens", 1}, {"temperature", 2.0}, {"num_samples", kDraws}});
+  for (const ScriptText& text : drawn.front())
     counted[text.ids.size() > prompt.size() ? text.ids.back() : special_ids::kEnd] += 1;
   double statistic = 0, classes = 0, rest_expected = 0, rest_counted = 0;
   for (int64_t id = 0; id < kPieces; ++id) {
