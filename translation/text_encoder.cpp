@@ -29,7 +29,6 @@ void check(const TextEncoderOptions& options) {
   at_least_one(options.max_source_tokens, "max_source_tokens");
 }
 
-// Each followed by the end, filled up to the longest, which is the first: [B,S].
 }  // namespace
 
 TextEncoder::TextEncoder(LoadedModel model, torch::Device device, ParallelFor parallel_for)
