@@ -73,8 +73,7 @@ void LexicalModel::iterate(const ParallelText& text) {
         row->counts[entry] += static_cast<float>(static_cast<double>(row->probabilities[entry]) / sum);
     }
   }
-  // Tokens are as many as a text has in practice: 1e-9 cannot matter, and keeps sums from becoming 0.
-  constexpr double kLeast = 1e-9;
+  constexpr double kLeast = 1e-9;  // keeps the sum of a target token's probabilities from becoming 0
   for (Row& row : rows_) {
     const double total = std::accumulate(row.counts.begin(), row.counts.end(), 0.0);
     for (size_t k = 0; k < row.counts.size(); ++k)
