@@ -126,9 +126,9 @@ void Replicas::add_shares(size_t parameter, torch::Tensor& sum) {
   bool first = true;
   for (size_t w = 0; w < trained_.size(); ++w) {
     torch::Tensor& gradient = completions_[w].parameters[parameter].mutable_grad();
-    if (parameter < sums_[w].size() && sums_[w][parameter].defined()) set_aside(w, parameter, gradient);
-    const bool is_aside = parameter < sums_[w].size() && sums_[w][parameter].defined();
-    const torch::Tensor& share = is_aside ? sums_[w][parameter] : gradient;
+    const bool has_aside = parameter < sums_[w].size() && sums_[w][parameter].defined();
+    if (has_aside) set_aside(w, parameter, gradient);
+    const torch::Tensor& share = has_aside ? sums_[w][parameter] : gradient;
     if (!share.defined()) continue;
     if (first) {
       sum.copy_(share);

@@ -59,6 +59,18 @@ void randomise_parameters(torch::nn::Module& module, uint64_t seed) {
   for (auto& parameter : module.parameters()) parameter.copy_(random_tensor(parameter.sizes(), seed++) * 0.5);
 }
 
+Transformer random_transformer(const TransformerOptions& options, torch::Dtype dtype) {
+  Transformer model(options);
+  randomise_parameters(*model, 31);
+  model->to(dtype);
+  model->eval();
+  return model;
+}
+
+double double_tolerance_of(const TransformerOptions& options) {
+  return options.positional_encoding == PositionalEncodingKind::learned ? kDoubleTolerance : 2e-6;
+}
+
 double largest_difference(const torch::Tensor& actual, const torch::Tensor& expected) {
   if (actual.sizes() != expected.sizes()) return std::numeric_limits<double>::infinity();
   const torch::Tensor difference = actual.detach().to(torch::kDouble) - expected.detach().to(torch::kDouble);

@@ -2,6 +2,7 @@
 
 #include <torch/nn/module.h>
 #include <torch/types.h>
+#include <transmute/model/transformer.h>
 #include <transmute/tests/support/reference.h>
 
 #include <cstdint>
@@ -30,6 +31,12 @@ torch::Tensor random_ids(torch::IntArrayRef sizes, int64_t vocab_size, uint64_t 
 /// Draws every parameter anew from N(0, 0.5²), norms and biases too: initial values 0 and 1 would hide
 /// mistakes.
 void randomise_parameters(torch::nn::Module& module, uint64_t seed);
+
+/// A network of such parameters, in eval mode.
+Transformer random_transformer(const TransformerOptions& options, torch::Dtype dtype);
+
+/// Of a float64 network beside the reference, whose sinusoids are exact: those of the module are float32 numbers.
+double double_tolerance_of(const TransformerOptions& options);
 
 /// Largest |actual - expected|; NaN where either has one, infinity where shapes differ.
 double largest_difference(const torch::Tensor& actual, const torch::Tensor& expected);

@@ -13,9 +13,11 @@
 namespace transmute {
 namespace {
 
+using test::double_tolerance_of;
 using test::expect_near;
 using test::kDoubleTolerance;
 using test::kFloatTolerance;
+using test::random_transformer;
 
 constexpr int64_t kPieces = 13;
 
@@ -51,19 +53,6 @@ std::vector<std::pair<std::string, TransformerOptions>> decoder_only_variants() 
           {"pre, sinusoidal, tied", pre_sinusoidal}};
 }
 
-Transformer random_decoder_only(const TransformerOptions& options, torch::Dtype dtype) {
-  Transformer model(options);
-  test::randomise_parameters(*model, 31);
-  model->to(dtype);
-  model->eval();
-  return model;
-}
-
-// Sinusoids are float32 numbers in the module.
-double double_tolerance_of(const TransformerOptions& options) {
-  return options.positional_encoding == PositionalEncodingKind::learned ? kDoubleTolerance : 2e-6;
-}
-
 torch::Tensor no_source(int64_t rows) {
   return torch::empty({rows, 0}, torch::kLong);
 }
@@ -77,7 +66,7 @@ TEST(DecoderOnly, EqualsDoublePrecisionLoops) {
   for (const auto& [name, options] : decoder_only_variants())
     for (const auto dtype : {torch::kDouble, torch::kFloat}) {
       SCOPED_TRACE(name);
-      Transformer model = random_decoder_only(options, dtype);
+      Transformer model = random_transformer(options, dtype);
       const torch::Tensor logits = logits_of(model, ids);
       ASSERT_EQ(logits.sizes(), torch::IntArrayRef({2, 4, kPieces}));
       for (int64_t b = 0; b < 2; ++b)
@@ -93,7 +82,7 @@ TEST(DecoderOnly, DropsWhatTheOptionsSayInTraining) {
     options.dropout = 0.3;
     options.attention_dropout = 0.2;
     options.activation_dropout = 0.5;
-    Transformer model = random_decoder_only(options, torch::kDouble);
+    Transformer model = random_transformer(options, torch::kDouble);
     model->train();
     const torch::Tensor ids = test::ids_tensor({{1, 5, 6}});
     torch::Tensor logits;
@@ -126,7 +115,7 @@ TEST(DecoderOnly, PropagatesGradientsThroughTheSmoothedLoss) {
     options.max_positions = 3;
     options.d_model = 4;
     options.d_ff = 5;
-    Transformer model = random_decoder_only(options, torch::kDouble);
+    Transformer model = random_transformer(options, torch::kDouble);
     const TrainingLoss loss = model->loss(no_source(2), target_in, target_out, {0.1, 1});
     EXPECT_FALSE(loss.guidance.defined());
     double expected = 0;
@@ -147,7 +136,7 @@ TEST(DecoderOnly, NeverLooksAtLaterTokens) {
   const torch::Tensor ids = test::random_ids({2, 9}, kPieces, 2);
   for (const auto& [name, options] : decoder_only_variants()) {
     SCOPED_TRACE(name);
-    Transformer model = random_decoder_only(options, torch::kFloat);
+    Transformer model = random_transformer(options, torch::kFloat);
     const torch::Tensor logits = logits_of(model, ids);
     for (int64_t t = 1; t < 9; ++t) {
       torch::Tensor changed = ids.clone();
@@ -165,7 +154,7 @@ TEST(DecoderOnly, GivesATextTheSameLogitsAloneAndAmongPaddedNeighbours) {
   for (auto& row : padded) row.resize(7, 0);
   for (const auto& [name, options] : decoder_only_variants()) {
     SCOPED_TRACE(name);
-    Transformer model = random_decoder_only(options, torch::kDouble);
+    Transformer model = random_transformer(options, torch::kDouble);
     const torch::Tensor together = logits_of(model, test::ids_tensor(padded));
     for (size_t b = 0; b < texts.size(); ++b)
       expect_near(together[static_cast<int64_t>(b)].slice(0, 0, static_cast<int64_t>(texts[b].size())),
@@ -180,7 +169,7 @@ TEST(DecoderOnly, DecodesStepByStepWhatAllPositionsAtOnceSay) {
     for (const auto dtype : {torch::kDouble, torch::kFloat}) {
       SCOPED_TRACE(name);
       std::mt19937 random(7);
-      Transformer model = random_decoder_only(options, dtype);
+      Transformer model = random_transformer(options, dtype);
       DecoderCache cache = model->start_decoding(model->encode(no_source(3)));
       std::vector<std::vector<int64_t>> histories(3 * kHypotheses);
       for (int64_t step = 0; step < 8; ++step) {
@@ -213,7 +202,7 @@ TEST(DecoderOnly, DecodesStepByStepWhatAllPositionsAtOnceSay) {
 }
 
 TEST(DecoderOnly, RefusesASourceAndAGuidedHead) {
-  Transformer model = random_decoder_only(decoder_only_options(), torch::kFloat);
+  Transformer model = random_transformer(decoder_only_options(), torch::kFloat);
   const torch::Tensor ids = test::ids_tensor({{1, 2}});
   EXPECT_THAT(testing::message_of<c10::Error>([&] { model(ids, ids); }),
               ::testing::HasSubstr("its source must be empty, [B,0]"));

@@ -15,9 +15,11 @@
 namespace transmute {
 namespace {
 
+using test::double_tolerance_of;
 using test::expect_near;
 using test::kDoubleTolerance;
 using test::kFloatTolerance;
+using test::random_transformer;
 
 constexpr int64_t kVocabulary = 13;
 
@@ -58,19 +60,6 @@ std::vector<std::pair<std::string, TransformerOptions>> variants() {
           {"pre, sinusoidal, tied all", pre_sinusoidal}};
 }
 
-Transformer random_transformer(const TransformerOptions& options, torch::Dtype dtype) {
-  Transformer model(options);
-  test::randomise_parameters(*model, 31);
-  model->to(dtype);
-  model->eval();
-  return model;
-}
-
-// Sinusoids are float32 numbers in the module, also where the rest is float64; the reference's are exact.
-double tolerance_of(const TransformerOptions& options) {
-  return options.positional_encoding == PositionalEncodingKind::learned ? kDoubleTolerance : 2e-6;
-}
-
 std::vector<std::string> names_of(const TransformerOptions& options) {
   return Transformer(options)->named_parameters().keys();
 }
@@ -93,7 +82,7 @@ TEST(Transformer, EqualsDoublePrecisionLoops) {
       expect_near(
           logits[b],
           reference::transformer(options, test::weights_of(*model), test::ids_of(source[b]), test::ids_of(target[b])),
-          tolerance_of(options));
+          double_tolerance_of(options));
   }
 }
 
@@ -145,7 +134,7 @@ TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
     const auto expected =
         reference::transformer(options, test::weights_of(*model), test::ids_of(source), test::ids_of(target), drop);
     EXPECT_EQ(sites, 2 + 2 * 4 + 2 * 6);  // embeddings, encoder layers, decoder layers
-    expect_near(logits, expected, tolerance_of(options));
+    expect_near(logits, expected, double_tolerance_of(options));
     model->eval();
     EXPECT_GT(test::largest_difference(model(source, target), logits), 0.01);
   }
