@@ -97,5 +97,10 @@ size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+void check_utf8(std::string_view text, std::string_view what) {
+  if (const size_t bad = find_invalid_utf8(text); bad != std::string::npos)
+    throw std::invalid_argument(fmt::format("{} is not valid UTF-8 (byte {})", what, bad + 1));
+}
+
 }  // namespace v0
 }  // namespace transmute

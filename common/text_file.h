@@ -44,5 +44,8 @@ std::vector<std::string> read_lines(const std::string& path);
 /// Position of the first byte that is not part of well-formed UTF-8, or npos where all of `text` is.
 size_t find_invalid_utf8(std::string_view text);
 
+/// @throws std::invalid_argument naming `what` and its first bad byte, where it is not well-formed UTF-8.
+void check_utf8(std::string_view text, std::string_view what);
+
 }  // namespace v0
 }  // namespace transmute

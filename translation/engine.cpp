@@ -33,18 +33,12 @@ size_t first_part(const std::vector<Part>& parts, size_t line) {
 }
 
 void check(const TranslationOptions& options) {
-  const auto at_least_one = [](int64_t value, const char* name) {
-    if (value < 1) throw std::invalid_argument(fmt::format("{} must be at least 1, not {}", name, value));
-  };
-  at_least_one(options.batch_size, "batch_size");
-  at_least_one(options.batch_tokens, "batch_tokens");
-  at_least_one(options.max_source_tokens, "max_source_tokens");
+  check_at_least_one(options.batch_size, "batch_size");
+  check_at_least_one(options.batch_tokens, "batch_tokens");
+  check_at_least_one(options.max_source_tokens, "max_source_tokens");
 }
 
-void check_utf8(const std::string& text) {
-  if (const size_t bad = find_invalid_utf8(text); bad != std::string::npos)
-    throw std::invalid_argument(fmt::format("text to translate is not valid UTF-8 (byte {})", bad + 1));
-}
+constexpr const char* kText = "text to translate";
 
 // Its parts: the whole, or what is too long cut up.
 std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options) {
@@ -61,7 +55,7 @@ std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, 
 
 // What a translation has to contain; unknown characters could not be written.
 Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const char* what) {
-  check_utf8(text);
+  check_utf8(text, kText);
   Ids ids = tokenizer.encode(text);
   if (std::find(ids.begin(), ids.end(), special_ids::kUnknown) != ids.end())
     throw std::invalid_argument(
@@ -70,7 +64,7 @@ Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const 
 }
 
 std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options) {
-  check_utf8(text);
+  check_utf8(text, kText);
   if (!options.split_sentences) return cut_up(tokenizer, text, options);
   std::vector<Ids> parts;
   for (const std::string& sentence : split_sentences(text))
@@ -192,6 +186,10 @@ int cut_quality(const std::vector<std::string>& pieces, size_t i) {
 }
 
 }  // namespace
+
+void check_at_least_one(int64_t value, const char* option) {
+  if (value < 1) throw std::invalid_argument(fmt::format("{} must be at least 1, not {}", option, value));
+}
 
 Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target) {
   Hypothesis hypothesis;
@@ -348,7 +346,7 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
   std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
   for (const std::string& text : texts) {
-    check_utf8(text);
+    check_utf8(text, kText);
     plain.push_back(tagged.emplace_back(text).plain());
   }
   TranslationOptions with_alignments = options;
@@ -384,8 +382,8 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   search.alignment_head = options.search.alignment_head;
   std::vector<Part> parts(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
-    check_utf8(sources[i]);
-    check_utf8(targets[i]);
+    check_utf8(sources[i], kText);
+    check_utf8(targets[i], kText);
     parts[i] = {i, tokenizer_.source().encode(sources[i]), tokenizer_.target().encode(targets[i])};
   }
   std::vector<Hypothesis> scored(sources.size());

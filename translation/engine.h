@@ -59,6 +59,9 @@ class TranslationEngine {
   ParallelFor parallel_for_;
 };
 
+/// @throws std::invalid_argument naming the option, where its value is less than 1.
+void check_at_least_one(int64_t value, const char* option);
+
 /// What search found, as text.
 Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target);
 

@@ -22,17 +22,15 @@ namespace {
 std::vector<Ids> encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts) {
   std::vector<Ids> encoded;
   for (size_t i = 0; i < texts.size(); ++i) {
-    if (const size_t bad = find_invalid_utf8(texts[i]); bad != std::string::npos)
-      throw std::invalid_argument(fmt::format("text {} is not valid UTF-8 (byte {})", i + 1, bad + 1));
+    check_utf8(texts[i], fmt::format("text {}", i + 1));
     encoded.push_back(tokenizer.encode(texts[i]));
   }
   return encoded;
 }
 
 std::vector<std::vector<size_t>> batches_of(const std::vector<Ids>& texts, const GenerationOptions& options) {
-  if (options.batch_size < 1 || options.batch_tokens < 1)
-    throw std::invalid_argument(fmt::format("batch_size and batch_tokens must be at least 1, not {} and {}",
-                                            options.batch_size, options.batch_tokens));
+  check_at_least_one(options.batch_size, "batch_size");
+  check_at_least_one(options.batch_tokens, "batch_tokens");
   std::vector<size_t> lengths;
   for (const Ids& ids : texts) lengths.push_back(ids.size());
   return batches_by_length(lengths, options.batch_size, options.batch_tokens);

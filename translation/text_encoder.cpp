@@ -21,12 +21,9 @@ struct Piece {
 };
 
 void check(const TextEncoderOptions& options) {
-  const auto at_least_one = [](int64_t value, const char* name) {
-    if (value < 1) throw std::invalid_argument(fmt::format("{} must be at least 1, not {}", name, value));
-  };
-  at_least_one(options.batch_size, "batch_size");
-  at_least_one(options.batch_tokens, "batch_tokens");
-  at_least_one(options.max_source_tokens, "max_source_tokens");
+  check_at_least_one(options.batch_size, "batch_size");
+  check_at_least_one(options.batch_tokens, "batch_tokens");
+  check_at_least_one(options.max_source_tokens, "max_source_tokens");
 }
 
 }  // namespace
@@ -44,8 +41,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   std::vector<TextVectors> results(texts.size());
   std::vector<Piece> pieces;
   for (size_t text = 0; text < texts.size(); ++text) {
-    if (const size_t bad = find_invalid_utf8(texts[text]); bad != std::string::npos)
-      throw std::invalid_argument(fmt::format("text {} is not valid UTF-8 (byte {})", text + 1, bad + 1));
+    check_utf8(texts[text], fmt::format("text {}", text + 1));
     const Ids ids = tokenizer.encode(texts[text]);
     if (ids.empty()) continue;
     results[text].tokens = tokenizer.encode_as_pieces(texts[text]);

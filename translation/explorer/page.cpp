@@ -60,11 +60,6 @@ std::string packed_weights(const std::vector<torch::Tensor>& layers) {
   return base64(bytes);
 }
 
-void check_text(const std::string& text, size_t number, const char* what) {
-  if (const size_t bad = find_invalid_utf8(text); bad != std::string::npos)
-    throw std::invalid_argument(fmt::format("{} {} is not valid UTF-8 (byte {})", what, number, bad + 1));
-}
-
 void check_length(const Ids& ids, size_t number, const char* what, int64_t most) {
   if (ids.empty())
     throw std::invalid_argument(
@@ -95,14 +90,14 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
   std::vector<Encoded> all;
   for (const auto& sentence : sentences) {
     const size_t number = all.size() + 1;
-    check_text(sentence.source, number, "sentence");
+    check_utf8(sentence.source, fmt::format("sentence {}", number));
     Encoded encoded;
     encoded.source_text = sentence.source;
     encoded.source = model.tokenizer.source().encode(sentence.source);
     encoded.source_pieces = model.tokenizer.source().encode_as_pieces(sentence.source);
     check_length(encoded.source, number, "sentence", most);
     if (sentence.target) {
-      check_text(*sentence.target, number, "target");
+      check_utf8(*sentence.target, fmt::format("target {}", number));
       encoded.forced = true;
       encoded.target_text = *sentence.target;
       encoded.target = model.tokenizer.target().encode(*sentence.target);
