@@ -67,12 +67,14 @@ DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const
 }
 
 DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, const DecoderLayerCache& cache,
-                                                    const torch::Tensor& memory_mask, ReturnWeights return_weights) {
+                                                    const torch::Tensor& self_mask, const torch::Tensor& memory_mask,
+                                                    ReturnWeights return_weights) {
   StepResult result{{}, cache, {}};
   torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
-    const torch::Tensor rows = input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
+    const bool many_positions = self_mask.defined();
+    const torch::Tensor rows = many_positions ? input : input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
     result.cache.self = append(cache.self, self_attention->project_memory(rows));
-    return self_attention->attend(rows, result.cache.self).output.view_as(input);
+    return self_attention->attend(rows, result.cache.self, self_mask).output.view_as(input);
   });
   // The N hypotheses of a sentence stand where the T positions do, so that they share its keys and values.
   if (cross_attention)
@@ -136,12 +138,24 @@ DecoderCache DecoderImpl::start(const torch::Tensor& memory, const torch::Tensor
 }
 
 DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
+  return go_on(x, 1, {}, cache, return_weights);
+}
+
+DecoderStep DecoderImpl::extend(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
+  const torch::Tensor past = cache.layers.empty() ? torch::Tensor() : cache.layers.front().self.key;
+  TORCH_CHECK_VALUE(!past.defined() || past.size(0) == x.size(0), "many positions at once are for one hypothesis per ",
+                    "sentence, not ", past.size(0), " of ", x.size(0), " sentences");
+  return go_on(x, x.size(1), causal_mask(x.size(1), x.device(), cache.length), cache, return_weights);
+}
+
+DecoderStep DecoderImpl::go_on(const torch::Tensor& x, int64_t positions, const torch::Tensor& self_mask,
+                               const DecoderCache& cache, ReturnWeights return_weights) {
   TORCH_CHECK_VALUE(cache.layers.size() == layers_.size(), "the decoder has ", layers_.size(),
                     " layers, but the cache ", cache.layers.size());
-  DecoderStep result{x, {{}, cache.source_mask, cache.length + 1}, {}};
+  DecoderStep result{x, {{}, cache.source_mask, cache.length + positions}, {}};
   for (size_t i = 0; i < layers_.size(); ++i) {
     DecoderLayerImpl::StepResult layer =
-        layers_[i]->step(result.states, cache.layers[i], cache.source_mask, return_weights);
+        layers_[i]->step(result.states, cache.layers[i], self_mask, cache.source_mask, return_weights);
     result.states = layer.output;
     result.cache.layers.push_back(std::move(layer.cache));
     if (return_weights == ReturnWeights::yes) result.cross_weights.push_back(layer.cross_weights);

@@ -48,9 +48,9 @@ struct DecoderCache {
 };
 
 struct DecoderStep {
-  torch::Tensor states;  ///< [B,N,D]
+  torch::Tensor states;  ///< [B,N,D], or of T positions [B,T,D]
   DecoderCache cache;
-  std::vector<torch::Tensor> cross_weights;  ///< each layer's, [B,H,N,S], where asked for
+  std::vector<torch::Tensor> cross_weights;  ///< each layer's, [B,H,N,S] or [B,H,T,S], where asked for
 };
 
 /// Masked self-attention, attention to the encoder's output, feed-forward network, each in a ResidualNorm
@@ -70,13 +70,14 @@ class DecoderLayerImpl : public torch::nn::Module {
                  const GuidedAttention* guided = nullptr);
 
   struct StepResult {
-    torch::Tensor output;  // [B,N,D]
+    torch::Tensor output;  // as x
     DecoderLayerCache cache;
-    torch::Tensor cross_weights;  // [B,H,N,S]
+    torch::Tensor cross_weights;  // [B,H,N,S] or [B,H,T,S]
   };
-  /// One token more for each hypothesis. x: [B,N,D].
-  StepResult step(const torch::Tensor& x, const DecoderLayerCache& cache, const torch::Tensor& memory_mask,
-                  ReturnWeights return_weights = ReturnWeights::no);
+  /// One token more for each of N hypotheses: x [B,N,D], self_mask undefined. Or T tokens more for one hypothesis each:
+  /// x [B,T,D], self_mask [1,1,T,t+T].
+  StepResult step(const torch::Tensor& x, const DecoderLayerCache& cache, const torch::Tensor& self_mask,
+                  const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no);
 
   MultiHeadAttention self_attention{nullptr}, cross_attention{nullptr};
   FeedForward feed_forward{nullptr};
@@ -102,7 +103,14 @@ class DecoderImpl : public torch::nn::Module {
   /// the rows of cache.layers[i].self are B·N, sentence by sentence.
   DecoderStep step(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights = ReturnWeights::no);
 
+  /// The next T positions of one hypothesis per sentence at once. x: [B,T,D].
+  DecoderStep extend(const torch::Tensor& x, const DecoderCache& cache,
+                     ReturnWeights return_weights = ReturnWeights::no);
+
  private:
+  DecoderStep go_on(const torch::Tensor& x, int64_t positions, const torch::Tensor& self_mask,
+                    const DecoderCache& cache, ReturnWeights return_weights);
+
   std::vector<DecoderLayer> layers_;
   LayerNorm norm_{nullptr};
 };

@@ -10,9 +10,9 @@ torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id) {
   return ids.ne(padding_id).unsqueeze(1).unsqueeze(1);  // [B,1,1,S]
 }
 
-torch::Tensor causal_mask(int64_t length, const torch::Device& device) {
+torch::Tensor causal_mask(int64_t length, const torch::Device& device, int64_t past) {
   const auto options = torch::TensorOptions().dtype(torch::kBool).device(device);
-  return torch::ones({length, length}, options).tril_().unsqueeze(0).unsqueeze(0);  // [1,1,T,T]
+  return torch::ones({length, past + length}, options).tril_(past).unsqueeze(0).unsqueeze(0);  // [1,1,T,past+T]
 }
 
 }  // namespace v0

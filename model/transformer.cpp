@@ -120,5 +120,11 @@ DecoderStep TransformerImpl::step(const torch::Tensor& ids, const DecoderCache& 
   return decoder->step(embed(target_embedding_, ids, position), cache, return_weights);
 }
 
+DecoderStep TransformerImpl::extend(const torch::Tensor& ids, const DecoderCache& cache, ReturnWeights return_weights) {
+  check_ids(ids, "ids");
+  const torch::Tensor positions = target_positions_(cache.length, ids.size(1));
+  return decoder->extend(embed(target_embedding_, ids, positions), cache, return_weights);
+}
+
 }  // namespace v0
 }  // namespace transmute

@@ -75,6 +75,10 @@ class TransformerImpl : public torch::nn::Module {
   DecoderStep step(const torch::Tensor& ids, const DecoderCache& cache,
                    ReturnWeights return_weights = ReturnWeights::no);
 
+  /// T such steps of one hypothesis per sentence at once. ids: [B,T].
+  DecoderStep extend(const torch::Tensor& ids, const DecoderCache& cache,
+                     ReturnWeights return_weights = ReturnWeights::no);
+
   const TransformerOptions options;  ///< validated
   Encoder encoder{nullptr};          ///< null in a decoder-only network
   Decoder decoder{nullptr};

@@ -72,12 +72,6 @@ std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, 
   return parts;
 }
 
-std::vector<std::vector<size_t>> make_batches(const std::vector<Part>& parts, const TranslationOptions& options) {
-  std::vector<size_t> lengths;
-  for (const Part& part : parts) lengths.push_back(part.ids.size());
-  return batches_by_length(lengths, options.batch_size, options.batch_tokens);
-}
-
 // `more` translates the source tokens that follow the `width` that `rows` stands for.
 void append_alignment(std::vector<std::vector<float>>& rows, size_t width, std::vector<std::vector<float>>&& more,
                       size_t more_width) {
@@ -302,7 +296,9 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   }
 
   Watcher watcher(hooks, tokenizer_, encoded);
-  const std::vector<std::vector<size_t>> batches = make_batches(parts, options);
+  std::vector<size_t> lengths;
+  for (const Part& part : parts) lengths.push_back(part.ids.size());
+  const auto batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
   std::vector<Translation> decoded(parts.size());
   parallel_for_(batches.size(), [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
@@ -387,7 +383,9 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
     parts[i] = {i, tokenizer_.source().encode(sources[i]), tokenizer_.target().encode(targets[i])};
   }
   std::vector<Hypothesis> scored(sources.size());
-  const std::vector<std::vector<size_t>> batches = make_batches(parts, options);
+  std::vector<size_t> lengths;  // translations are filled up to the longest of their batch
+  for (const Part& part : parts) lengths.push_back(std::max(part.ids.size(), part.prefix.size()));
+  const auto batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
   parallel_for_(batches.size(), [&](size_t b) {
     std::vector<Ids> batch_sources;
     TargetDemands demands;

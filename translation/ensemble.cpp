@@ -18,18 +18,10 @@ class EnsembleBatch : public DecodingBatch {
       : members_(std::move(members)), columns_(std::move(columns)) {}
 
   NextToken step(const torch::Tensor& ids) override {
-    const torch::NoGradGuard no_grad;
-    std::vector<torch::Tensor> log_probs;
-    torch::Tensor attention;
-    for (auto& member : members_) {
-      const NextToken next = member->step(ids);
-      log_probs.push_back(log_softmax(next.logits));
-      if (next.attention.defined())
-        attention = attention.defined() ? attention + next.attention : next.attention.clone();
-    }
-    const auto count = static_cast<double>(members_.size());
-    if (attention.defined()) attention = attention / count;
-    return {torch::logsumexp(torch::stack(log_probs), {0}) - std::log(count), attention};
+    return averaged([&](DecodingBatch& member) { return member.step(ids); });
+  }
+  NextToken extend(const torch::Tensor& ids) override {
+    return averaged([&](DecodingBatch& member) { return member.extend(ids); });
   }
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
@@ -43,6 +35,22 @@ class EnsembleBatch : public DecodingBatch {
   }
 
  private:
+  template <class AskMember>
+  NextToken averaged(AskMember ask) {
+    const torch::NoGradGuard no_grad;
+    std::vector<torch::Tensor> log_probs;
+    torch::Tensor attention;
+    for (auto& member : members_) {
+      const NextToken next = ask(*member);
+      log_probs.push_back(log_softmax(next.logits));
+      if (next.attention.defined())
+        attention = attention.defined() ? attention + next.attention : next.attention.clone();
+    }
+    const auto count = static_cast<double>(members_.size());
+    if (attention.defined()) attention = attention / count;
+    return {torch::logsumexp(torch::stack(log_probs), {0}) - std::log(count), attention};
+  }
+
   // Over each sentence's own columns: the order of a sum must not depend on how many its neighbours have.
   torch::Tensor log_softmax(const torch::Tensor& logits) const {
     if (columns_.empty()) return torch::log_softmax(logits, -1);

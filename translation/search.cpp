@@ -204,6 +204,8 @@ class SentenceSearch {
   bool has_terms() const { return term_tokens_ > 0; }
   const std::vector<LiveHypothesis>& live() const { return live_; }
   int64_t prefix_length() const { return static_cast<int64_t>(prefix_.size()); }
+  /// Steps whose tokens are known beforehand.
+  int64_t forced_steps() const { return prefix_length() + (max_length_ == prefix_length() ? 1 : 0); }
   int64_t prefix_token(int64_t position) const { return prefix_[static_cast<size_t>(position)]; }
   /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
   double random(int64_t length, size_t n) const {
@@ -232,7 +234,7 @@ class SentenceSearch {
   bool at_limit(int64_t length) const { return length >= max_length_; }
 
   /// `candidates` come best first. `first_row`: that of this sentence's hypotheses in the last step, whose attention
-  /// [B·N,S] is.
+  /// [B,N,S] is, contiguous.
   void advance(const std::vector<Candidate>& candidates, int64_t first_row, const torch::Tensor& attention) {
     std::vector<LiveHypothesis> next;
     for (size_t rank = 0; rank < candidates.size(); ++rank) {
@@ -397,6 +399,32 @@ torch::Tensor parent_rows(const std::vector<SentenceSearch>& sentences, int64_t 
   return rows;
 }
 
+// Rows of many positions that go through a model together: enough for its products, few enough for the caches.
+constexpr int64_t kRowsAtOnce = 64;
+
+// Steps that can be taken together from the beginning: as many as the tokens of every sentence are known for; where
+// nothing but known tokens is asked for, as many as the longest sentence has, the end included.
+int64_t known_steps(const std::vector<SentenceSearch>& sentences, bool all_is_known) {
+  int64_t fewest = sentences.front().forced_steps(), most = fewest;
+  for (const SentenceSearch& sentence : sentences) {
+    fewest = std::min(fewest, sentence.forced_steps());
+    most = std::max(most, sentence.forced_steps());
+  }
+  return all_is_known ? most : fewest;
+}
+
+// What those steps read, from `first` on: begin and the prefixes, filled up with padding: [B,count].
+torch::Tensor known_tokens(const std::vector<SentenceSearch>& sentences, int64_t first, int64_t count) {
+  torch::Tensor ids = torch::full({static_cast<int64_t>(sentences.size()), count}, special_ids::kPad, torch::kLong);
+  int64_t* row = ids.data_ptr<int64_t>();
+  for (const SentenceSearch& sentence : sentences) {
+    for (int64_t i = 0; i < count && first + i <= sentence.prefix_length(); ++i)
+      row[i] = first + i == 0 ? special_ids::kBegin : sentence.prefix_token(first + i - 1);
+    row += count;
+  }
+  return ids;
+}
+
 // For each sentence that has a shortlist, what the columns of its logits are to be: the reserved tokens, so that they
 // stand where they stand in the vocabulary, the shortlist and what is demanded, in ascending order.
 std::vector<Ids> completed_shortlists(const TargetDemands& demands) {
@@ -431,7 +459,8 @@ class NextScores {
 // In memory: a fused pass over each hypothesis' logits.
 class ScoresOnCpu : public NextScores {
  public:
-  ScoresOnCpu(const torch::Tensor& logits, CandidateFinder& finder) : logits_(logits.contiguous()), finder_(finder) {}
+  ScoresOnCpu(const torch::Tensor& logits, CandidateFinder& finder)
+      : logits_(logits.stride(2) == 1 ? logits : logits.contiguous()), finder_(finder) {}
 
   std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t count) override {
     std::vector<CandidateRow> rows;
@@ -455,8 +484,8 @@ class ScoresOnCpu : public NextScores {
 
  private:
   LogitsRow row(const SentenceSearch& sentence, int64_t b, int64_t n) const {
-    const int64_t width = logits_.size(2);
-    return {logits_.data_ptr<float>() + (b * logits_.size(1) + n) * width, sentence.columns(width)};
+    return {logits_.data_ptr<float>() + b * logits_.stride(0) + n * logits_.stride(1),
+            sentence.columns(logits_.size(2))};
   }
   static std::vector<Candidate> in_tokens(const SentenceSearch& sentence, std::vector<Candidate> columns) {
     for (Candidate& candidate : columns) candidate.token = sentence.token_of(candidate.token);
@@ -648,11 +677,120 @@ std::vector<Candidate> alternatives(const SentenceSearch& sentence, NextScores& 
   return candidates;
 }
 
-std::unique_ptr<NextScores> score(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences,
-                                  size_t count, std::optional<CandidateFinder>& finder) {
-  if (finder) return std::make_unique<ScoresOnCpu>(logits, *finder);
-  return std::make_unique<ScoresOnDevice>(logits, sentences, count);
-}
+// All sentences' search.
+class BatchSearch {
+ public:
+  /// What it is given outlives it.
+  BatchSearch(const StepModel& model, const std::vector<Ids>& sources, const SearchOptions& options,
+              const SearchHooks& hooks, const TargetDemands& demands)
+      : options_(options),
+        hooks_(hooks),
+        shortlists_(completed_shortlists(demands)),
+        nothing_is_free_(demands.prefixes_are_complete),
+        results_(sources.size()) {
+    for (size_t i = 0; i < sources.size(); ++i)
+      searching_.emplace_back(i, sources[i], options, demands, shortlists_.empty() ? nullptr : &shortlists_[i]);
+    batch_ = model.start(
+        sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head},
+        shortlists_);
+  }
+
+  std::vector<std::vector<IdHypothesis>> run() {
+    take_known_steps();
+    for (; !searching_.empty(); ++length_) {
+      const NextToken next = batch_->step(last_tokens(searching_, beam_));
+      size_t most_candidates = 0;
+      for (auto& sentence : searching_) {
+        sentence.find_banned(length_);
+        most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
+      }
+      advance(next, most_candidates);
+      leave_those_done(widest_beam());
+    }
+    return std::move(results_);
+  }
+
+ private:
+  // What all sentences are forced to say, many tokens at a time.
+  void take_known_steps() {
+    const int64_t known = known_steps(searching_, nothing_is_free_);
+    while (length_ < known) {
+      const int64_t at_once = std::max<int64_t>(1, kRowsAtOnce / static_cast<int64_t>(searching_.size()));
+      const int64_t positions = std::min(at_once, known - length_);
+      const NextToken all = batch_->extend(known_tokens(searching_, length_, positions));
+      for (int64_t position = 0; position < positions; ++position, ++length_) {
+        NextToken next{all.logits.slice(1, position, position + 1), {}};
+        if (all.attention.defined()) next.attention = all.attention.slice(1, position, position + 1).contiguous();
+        advance(next, 1);
+      }
+      leave_those_done(length_ < known ? 1 : widest_beam());
+    }
+  }
+
+  // By a token, those that are not done.
+  void advance(const NextToken& next, size_t most_candidates) {
+    if (!finder_ && next.logits.is_cpu()) finder_.emplace();
+    std::unique_ptr<NextScores> scores;
+    if (finder_)
+      scores = std::make_unique<ScoresOnCpu>(next.logits, *finder_);
+    else
+      scores = std::make_unique<ScoresOnDevice>(next.logits, searching_, most_candidates);
+    if (hooks_.should_stop && hooks_.should_stop()) throw Cancelled();
+    for (size_t b = 0; b < searching_.size(); ++b) {
+      SentenceSearch& sentence = searching_[b];
+      if (sentence.done()) continue;
+      const auto row = static_cast<int64_t>(b);
+      std::vector<Candidate> candidates = candidates_of(sentence, *scores, row);
+      // Where every token that it may use is banned, it ends.
+      if (candidates.empty()) candidates = forced_ends(sentence, *scores, row);
+      sentence.advance(candidates, row * beam_, next.attention);
+      if (hooks_.on_tokens && sentence.update_certain()) hooks_.on_tokens(sentence.index(), sentence.certain());
+      if (sentence.done()) results_[sentence.index()] = sentence.best();
+    }
+  }
+
+  std::vector<Candidate> candidates_of(const SentenceSearch& sentence, NextScores& scores, int64_t row) const {
+    if (length_ < sentence.prefix_length()) return forced_token(sentence, scores, row, sentence.prefix_token(length_));
+    if (sentence.at_limit(length_)) return forced_ends(sentence, scores, row);
+    if (options_.sampling) return drawn(sentence, scores, row, length_, options_);
+    if (options_.alternatives) return alternatives(sentence, scores, row, length_);
+    if (sentence.has_terms()) return towards_terms(sentence, scores, row);
+    return best_allowed(sentence, scores, row);
+  }
+
+  int64_t widest_beam() const {
+    int64_t widest = 1;
+    for (const auto& sentence : searching_)
+      if (!sentence.done()) widest = std::max(widest, sentence.beam());
+    return widest;
+  }
+
+  // Goes on with the others, with so many hypotheses each.
+  void leave_those_done(int64_t beam) {
+    std::vector<SentenceSearch> remaining;
+    std::vector<int64_t> kept;
+    for (size_t b = 0; b < searching_.size(); ++b) {
+      if (searching_[b].done()) continue;
+      kept.push_back(static_cast<int64_t>(b));
+      remaining.push_back(std::move(searching_[b]));
+    }
+    searching_ = std::move(remaining);
+    if (searching_.empty()) return;
+    beam_ = beam;
+    batch_->select(torch::tensor(kept, torch::kLong), parent_rows(searching_, beam_));
+  }
+
+  const SearchOptions& options_;
+  const SearchHooks& hooks_;
+  std::vector<Ids> shortlists_;
+  bool nothing_is_free_;
+  std::vector<std::vector<IdHypothesis>> results_;
+  std::vector<SentenceSearch> searching_;
+  std::unique_ptr<DecodingBatch> batch_;
+  std::optional<CandidateFinder> finder_;
+  int64_t beam_ = 1;    // hypotheses of each sentence in the batch
+  int64_t length_ = 0;  // of those
+};
 
 }  // namespace
 
@@ -665,6 +803,16 @@ void check(const AttentionChoice& choice, const TransformerOptions& options) {
   };
   exists(choice.layer, options.num_decoder_layers, "decoder layer");
   exists(choice.head, options.num_heads, "attention head");
+}
+
+NextToken DecodingBatch::extend(const torch::Tensor& ids) {
+  std::vector<torch::Tensor> logits, attention;
+  for (int64_t position = 0; position < ids.size(1); ++position) {
+    const NextToken next = step(ids.slice(1, position, position + 1));
+    logits.push_back(next.logits.clone());
+    if (next.attention.defined()) attention.push_back(next.attention);
+  }
+  return {torch::cat(logits, 1), attention.empty() ? torch::Tensor() : torch::cat(attention, 1)};
 }
 
 void check_shortlist(const Ids& shortlist, int64_t vocabulary) {
@@ -686,62 +834,8 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
   SearchOptions options = given;
   if (!searches(options)) options.beam_size = options.num_hypotheses;
   check(demands, sources.size(), searches(options));
-  std::vector<std::vector<IdHypothesis>> results(sources.size());
-  if (sources.empty()) return results;
-
-  const std::vector<Ids> shortlists = completed_shortlists(demands);
-  std::vector<SentenceSearch> searching;
-  for (size_t i = 0; i < sources.size(); ++i)
-    searching.emplace_back(i, sources[i], options, demands, shortlists.empty() ? nullptr : &shortlists[i]);
-  const std::unique_ptr<DecodingBatch> batch = model.start(
-      sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head},
-      shortlists);
-
-  std::optional<CandidateFinder> finder;
-  int64_t beam = 1;
-  for (int64_t length = 0; !searching.empty(); ++length) {
-    const NextToken next = batch->step(last_tokens(searching, beam));
-    if (!finder && next.logits.is_cpu()) finder.emplace();
-    size_t most_candidates = 0;
-    for (auto& sentence : searching) {
-      sentence.find_banned(length);
-      most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
-    }
-    const auto scores = score(next.logits, searching, most_candidates, finder);
-    if (hooks.should_stop && hooks.should_stop()) throw Cancelled();
-
-    std::vector<SentenceSearch> remaining;
-    std::vector<int64_t> kept;
-    for (size_t b = 0; b < searching.size(); ++b) {
-      SentenceSearch& sentence = searching[b];
-      const auto row = static_cast<int64_t>(b);
-      const auto candidates = [&] {
-        if (length < sentence.prefix_length())
-          return forced_token(sentence, *scores, row, sentence.prefix_token(length));
-        if (sentence.at_limit(length)) return forced_ends(sentence, *scores, row);
-        if (options.sampling) return drawn(sentence, *scores, row, length, options);
-        if (options.alternatives) return alternatives(sentence, *scores, row, length);
-        if (sentence.has_terms()) return towards_terms(sentence, *scores, row);
-        return best_allowed(sentence, *scores, row);
-      };
-      std::vector<Candidate> found = candidates();
-      if (found.empty()) found = forced_ends(sentence, *scores, row);  // every token that it may use is banned
-      sentence.advance(found, row * beam, next.attention);
-      if (hooks.on_tokens && sentence.update_certain()) hooks.on_tokens(sentence.index(), sentence.certain());
-      if (sentence.done()) {
-        results[sentence.index()] = sentence.best();
-      } else {
-        kept.push_back(row);
-        remaining.push_back(std::move(sentence));
-      }
-    }
-    searching = std::move(remaining);
-    if (searching.empty()) break;
-    beam = 0;
-    for (const auto& sentence : searching) beam = std::max(beam, sentence.beam());
-    batch->select(torch::tensor(kept, torch::kLong), parent_rows(searching, beam));
-  }
-  return results;
+  if (sources.empty()) return {};
+  return BatchSearch(model, sources, options, hooks, demands).run();
 }
 
 }  // namespace v0

@@ -52,6 +52,10 @@ class DecodingBatch {
   /// Extends every hypothesis by a token. ids: int64 [B,N] on the CPU.
   virtual NextToken step(const torch::Tensor& ids) = 0;
 
+  /// Extends the one hypothesis of each sentence (N = 1) by T tokens that are known beforehand: as T steps, but all at
+  /// once where the model can. ids: int64 [B,T] on the CPU. In the result the positions stand where hypotheses do.
+  virtual NextToken extend(const torch::Tensor& ids);
+
   /// Goes on with other hypotheses, N' per sentence: `sentences` int64 [B'] picks those that stay, `parents`
   /// int64 [B'·N'] says which old row (b·N + n) each new one continues. Both on the CPU.
   virtual void select(const torch::Tensor& sentences, const torch::Tensor& parents) = 0;

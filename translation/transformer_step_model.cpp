@@ -39,8 +39,26 @@ class TransformerBatch : public DecodingBatch {
 
   NextToken step(const torch::Tensor& ids) override {
     const torch::NoGradGuard no_grad;
-    DecoderStep result =
-        transformer_->step(ids.to(device_), cache_, attention_.wanted ? ReturnWeights::yes : ReturnWeights::no);
+    return next_token(transformer_->step(ids.to(device_), cache_, wanted_weights()));
+  }
+
+  NextToken extend(const torch::Tensor& ids) override {
+    const torch::NoGradGuard no_grad;
+    return next_token(transformer_->extend(ids.to(device_), cache_, wanted_weights()));
+  }
+
+  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    const torch::NoGradGuard no_grad;
+    const bool all_stay = sentences.size(0) == sentences_;
+    sentences_ = sentences.size(0);
+    cache_ = cache_.select(all_stay ? torch::Tensor() : sentences.to(device_), parents.to(device_));
+    if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, sentences.to(device_));
+  }
+
+ private:
+  ReturnWeights wanted_weights() const { return attention_.wanted ? ReturnWeights::yes : ReturnWeights::no; }
+
+  NextToken next_token(DecoderStep result) {
     cache_ = std::move(result.cache);
     NextToken next{transformer_->project(result.states).to(torch::kFloat), {}};
     if (columns_.defined()) next.logits = shortlisted(next.logits);
@@ -55,15 +73,6 @@ class TransformerBatch : public DecodingBatch {
     return next;
   }
 
-  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
-    const torch::NoGradGuard no_grad;
-    const bool all_stay = sentences.size(0) == sentences_;
-    sentences_ = sentences.size(0);
-    cache_ = cache_.select(all_stay ? torch::Tensor() : sentences.to(device_), parents.to(device_));
-    if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, sentences.to(device_));
-  }
-
- private:
   void take(const std::vector<Ids>& shortlists) {
     const int64_t vocabulary = transformer_->options.target_vocab_size;
     size_t longest = 0;

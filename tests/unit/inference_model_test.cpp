@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/translation/ensemble.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/transformer_step_model.h>
 
@@ -185,6 +186,74 @@ TEST(StepModels, SayTheSameOfTheTokensOfShortlistsAsOfAll) {
       EXPECT_THAT(message_of<std::invalid_argument>([&, m = model] { m->start({{4}}, {}, {{token}}); }),
                   HasSubstr("is not in the model's vocabulary"));
   }
+}
+
+// And goes on afterwards with sentences that leave and hypotheses that become more.
+void expect_that_many_at_once_are_as_one_by_one(const StepModel& model, const std::vector<Ids>& sources,
+                                                int64_t vocabulary, bool with_source, bool bit_for_bit,
+                                                const std::string& name) {
+  const auto same = [&](const torch::Tensor& a, const torch::Tensor& b) {
+    return a.sizes() == b.sizes() && (bit_for_bit ? torch::equal(a, b) : torch::allclose(a, b, 1e-4, 1e-4));
+  };
+  const auto count = static_cast<int64_t>(sources.size());
+  torch::manual_seed(5);
+  const torch::Tensor ids = torch::randint(special_ids::kCount, vocabulary, {count, 70}, torch::kLong);
+  std::vector<Ids> shortlists;
+  for (int64_t b = 0; b < count; ++b) {
+    shortlists.emplace_back();
+    for (int64_t token = 0; token < vocabulary; token += 1 + b % 3) shortlists.back().push_back(token);
+  }
+  for (const bool with_shortlists : {false, true}) {
+    const AttentionChoice attention{with_source, 1, 0};
+    const std::vector<Ids> lists = with_shortlists ? shortlists : std::vector<Ids>();
+    const auto one_by_one = model.start(sources, attention, lists), together = model.start(sources, attention, lists);
+    int64_t begin = 0;
+    for (const int64_t positions : {31, 1, 5, 33}) {
+      const NextToken found = together->extend(ids.slice(1, begin, begin + positions));
+      for (int64_t t = 0; t < positions; ++t) {
+        const NextToken expected = one_by_one->step(ids.slice(1, begin + t, begin + t + 1));
+        ASSERT_TRUE(same(found.logits.slice(1, t, t + 1), expected.logits)) << name << ", position " << begin + t;
+        ASSERT_EQ(found.attention.defined(), with_source);
+        if (with_source) {
+          ASSERT_TRUE(same(found.attention.slice(1, t, t + 1), expected.attention)) << name;
+        }
+      }
+      begin += positions;
+    }
+    const torch::Tensor kept = torch::tensor({int64_t{0}, count - 1});
+    const torch::Tensor parents = torch::tensor({int64_t{0}, int64_t{0}, count - 1, count - 1});
+    for (auto* batch : {one_by_one.get(), together.get()}) batch->select(kept, parents);
+    const torch::Tensor next = torch::tensor({{4, 5}, {6, 7}}, torch::kLong);
+    ASSERT_TRUE(same(together->step(next).logits, one_by_one->step(next).logits)) << name;
+    EXPECT_THROW(together->extend(next), c10::ValueError) << "more than one hypothesis";
+  }
+}
+
+TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
+  for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::decoder_only})
+    for (const NormPosition norm : {NormPosition::post, NormPosition::pre}) {
+      TransformerOptions options = small_options();
+      options.architecture = architecture;
+      options.norm_position = norm;
+      const bool with_source = architecture == Architecture::encoder_decoder;
+      if (!with_source) options.num_encoder_layers = 0;
+      const Transformer transformer = random_transformer(options, 1);
+      const auto sources = some_sources(options.source_vocab_size, 4);
+      const auto check = [&](const StepModel& model, bool bit_for_bit, const std::string& name) {
+        expect_that_many_at_once_are_as_one_by_one(model, sources, options.target_vocab_size, with_source, bit_for_bit,
+                                                   name);
+      };
+      const auto plain = std::make_shared<TransformerStepModel>(transformer, torch::kCPU);
+      check(*plain, false, "plain");
+      std::vector<std::shared_ptr<const StepModel>> members{plain};
+      for (int level = 0; level <= static_cast<int>(inference::best_instructions()); ++level)
+        for (const auto precision :
+             {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
+          members.push_back(std::make_shared<InferenceModel>(transformer, precision, static_cast<Instructions>(level)));
+          check(*members.back(), true, inference_precision_name(precision));
+        }
+      check(EnsembleStepModel(members), false, "ensemble");
+    }
 }
 
 TEST(InferenceModel, ReturnsTheAttentionOfAnyLayerAndHead) {

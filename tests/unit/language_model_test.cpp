@@ -148,6 +148,29 @@ TEST_F(TinyLanguageModel, ScoresTextsAsTheModuleDoes) {
   }
 }
 
+TEST_F(TinyLanguageModel, AveragesTheProbabilitiesOfSeveral) {
+  TransformerOptions options = tiny_language_model_options();
+  const std::string first = saved(options, "first");
+  const Transformer one = transformer;
+  options.norm_position = NormPosition::pre;
+  const std::string second = saved(options, "second");
+  const Transformer other = transformer;
+  TranslatorOptions both{"cpu", 1};
+  both.ensemble = {second};
+  const LanguageModel model(first, both);
+  const std::string text = "the red house";
+  const Ids ids = tokenizer.target().encode(text);
+  transformer = one;
+  const torch::Tensor by_one = next_tokens(ids);
+  transformer = other;
+  const torch::Tensor mean = torch::logsumexp(torch::stack({by_one, next_tokens(ids)}), 0) - std::log(2.0);
+  const Hypothesis scored = model.score_batch({text}).front();
+  for (size_t t = 0; t < ids.size(); ++t)
+    EXPECT_NEAR(scored.token_scores[t], mean[static_cast<int64_t>(t)][ids[t]].item<double>(), 1e-4);
+  EXPECT_NE(LanguageModel(first).generate(text), model.generate(text));
+  EXPECT_EQ(LanguageModel(first, both).generate(text), model.generate(text));
+}
+
 TEST_F(TinyLanguageModel, TakesTheMostProbableTokensWithoutSampling) {
   const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
   GenerationOptions options;

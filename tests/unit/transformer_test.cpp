@@ -355,6 +355,36 @@ TEST(CachedDecoding, EqualsDecodingAllPositionsAtOnce) {
     }
 }
 
+TEST(CachedDecoding, TakesManyPositionsAtOnceLikeOneAfterTheOther) {
+  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}});
+  const torch::Tensor target = test::random_ids({2, 10}, kVocabulary, 3);
+  for (const auto& [name, options] : variants()) {
+    SCOPED_TRACE(name);
+    Transformer model = random_transformer(options, torch::kDouble);
+    const EncodedSource encoded = model->encode(source);
+    const DecoderOutput full = model->decode(target, encoded, ReturnWeights::yes);
+    DecoderCache cache = model->start_decoding(encoded);
+    int64_t begin = 0;
+    for (const int64_t count : {3, 1, 4}) {
+      const int64_t end = begin + count;
+      const DecoderStep many = model->extend(target.slice(1, begin, end), cache, ReturnWeights::yes);
+      EXPECT_EQ(many.cache.length, end);
+      expect_near(many.states, full.states.slice(1, begin, end), kDoubleTolerance);
+      ASSERT_EQ(many.cross_weights.size(), 2u);
+      for (size_t layer = 0; layer < 2; ++layer)
+        expect_near(many.cross_weights[layer], full.cross_weights[layer].slice(2, begin, end), kDoubleTolerance);
+      cache = many.cache;
+      begin = end;
+    }
+    cache = cache.select(torch::tensor({1}), torch::tensor({1}));  // goes on as one that took each by itself
+    for (; begin < target.size(1); ++begin) {
+      const DecoderStep step = model->step(target.slice(0, 1).slice(1, begin, begin + 1), cache);
+      expect_near(step.states, full.states.slice(0, 1).slice(1, begin, begin + 1), kDoubleTolerance);
+      cache = step.cache;
+    }
+  }
+}
+
 // Random hypotheses of three sentences are reordered after each step, and sentences leave, as in a search.
 TEST(CachedDecoding, FollowsHypothesesThatAreReorderedAndSentencesThatLeave) {
   constexpr int64_t kHypotheses = 3;

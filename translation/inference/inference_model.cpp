@@ -345,38 +345,16 @@ class InferenceModel::Batch : public DecodingBatch {
   }
 
   NextToken step(const torch::Tensor& ids) override {
-    Workspace& w = *workspace_;
-    const Network& n = *network_;
-    const TransformerOptions& o = n.options;
-    w.clock.start();
     const auto batch = static_cast<int64_t>(sentences_.size());
-    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && ids.size(0) * ids.size(1) == rows_ &&
-                          ids.scalar_type() == torch::kLong,
-                      "step: ids must be int64 [B,N]");
-    beam_ = ids.size(1);
-    const torch::Tensor contiguous = ids.contiguous();
-    float* x = w.states.at_least(rows_ * o.d_model);
-    for (int64_t row = 0; row < rows_; ++row)
-      n.target_positions.add(length_, embedding(n.target_embedding, contiguous.data_ptr<int64_t>()[row]),
-                             n.embedding_scale, x + row * o.d_model);
-    take_slots();
-    NextToken next;
-    if (attention_.wanted) next.attention = torch::zeros({batch, beam_, longest_source_}, torch::kFloat);
-    for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
-      const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
-      float* attention = layer + 1 == chosen && next.attention.defined() ? next.attention.data_ptr<float>() : nullptr;
-      decode_layer(static_cast<int64_t>(layer), x, attention);
-    }
-    if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
-    ++length_;
-    w.clock.end(Phase::decoder_rest);
-    const PackedLinear& output = shortlisted_ ? w.shortlisted_output : n.output;
-    float* logits = w.logits.at_least(rows_ * output.outputs());
-    output.apply(x, rows_, logits, {}, w.scratch);
-    next.logits = torch::from_blob(logits, {batch, beam_, output.outputs()}, torch::kFloat);
-    if (shortlisted_) next.logits = own_columns(logits);
-    w.clock.end(Phase::output_product);
-    return next;
+    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && ids.numel() == hypotheses_, "step: ids must be [B,N]");
+    return go_on(ids, 1);
+  }
+
+  NextToken extend(const torch::Tensor& ids) override {
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && hypotheses_ == batch,
+                      "extend: ids must be [B,T], and of each sentence one hypothesis");
+    return go_on(ids, ids.size(1));
   }
 
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
@@ -393,13 +371,12 @@ class InferenceModel::Batch : public DecodingBatch {
       if (!stays[i]) release(sentences_[i]);
     sentences_ = std::move(staying);
 
-    const int64_t new_rows = rows.size(0);
-    cache_.next_past.resize(static_cast<size_t>(new_rows * capacity_));
-    for (int64_t row = 0; row < new_rows; ++row)
+    hypotheses_ = rows.size(0);
+    cache_.next_past.resize(static_cast<size_t>(hypotheses_ * capacity_));
+    for (int64_t row = 0; row < hypotheses_; ++row)
       std::copy_n(cache_.past.data() + rows.data_ptr<int64_t>()[row] * capacity_, length_,
                   cache_.next_past.data() + row * capacity_);
     std::swap(cache_.past, cache_.next_past);
-    rows_ = new_rows;
   }
 
  private:
@@ -423,6 +400,44 @@ class InferenceModel::Batch : public DecodingBatch {
     sentence.blocks.clear();
   }
 
+  // `positions` tokens more for each hypothesis; all but one only where a sentence has one hypothesis. ids:
+  // [B,N·positions].
+  NextToken go_on(const torch::Tensor& ids, int64_t positions) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    w.clock.start();
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.scalar_type() == torch::kLong, "ids must be int64");
+    positions_ = positions;
+    rows_ = ids.numel();
+    rows_per_sentence_ = ids.size(1);
+    const torch::Tensor contiguous = ids.contiguous();
+    float* x = w.states.at_least(rows_ * o.d_model);
+    for (int64_t row = 0; row < rows_; ++row)
+      n.target_positions.add(length_ + row % positions_,
+                             embedding(n.target_embedding, contiguous.data_ptr<int64_t>()[row]), n.embedding_scale,
+                             x + row * o.d_model);
+    take_slots();
+    NextToken next;
+    if (attention_.wanted) next.attention = torch::zeros({batch, rows_per_sentence_, longest_source_}, torch::kFloat);
+    for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
+      const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
+      float* attention = layer + 1 == chosen && next.attention.defined() ? next.attention.data_ptr<float>() : nullptr;
+      decode_layer(static_cast<int64_t>(layer), x, attention);
+    }
+    if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
+    length_ += positions_;
+    w.clock.end(Phase::decoder_rest);
+    const PackedLinear& output = shortlisted_ ? w.shortlisted_output : n.output;
+    float* logits = w.logits.at_least(rows_ * output.outputs());
+    output.apply(x, rows_, logits, {}, w.scratch);
+    next.logits = torch::from_blob(logits, {batch, rows_per_sentence_, output.outputs()}, torch::kFloat);
+    if (shortlisted_) next.logits = own_columns(logits);
+    w.clock.end(Phase::output_product);
+    return next;
+  }
+
   // Makes the output of what is on any list.
   void take(const std::vector<Ids>& shortlists) {
     constexpr int32_t kOnNoList = -1;
@@ -444,7 +459,7 @@ class InferenceModel::Batch : public DecodingBatch {
     shortlisted_ = true;
   }
 
-  // Each sentence's own logits, side by side: [B,N,L].
+  // Each sentence's own logits, side by side: [B,N,L] or [B,T,L].
   torch::Tensor own_columns(const float* logits) {
     const int64_t width = workspace_->shortlisted_output.outputs();
     size_t longest = 0;
@@ -453,17 +468,17 @@ class InferenceModel::Batch : public DecodingBatch {
     float* own = workspace_->shortlisted_logits.at_least(rows_ * columns);
     float* to = own;
     for (const Sentence& sentence : sentences_)
-      for (int64_t hypothesis = 0; hypothesis < beam_; ++hypothesis, logits += width, to += columns) {
+      for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += width, to += columns) {
         float* next = to;
         for (const int32_t column : sentence.columns) *next++ = logits[column];
         std::fill(next, to + columns, -std::numeric_limits<float>::infinity());
       }
-    return torch::from_blob(own, {static_cast<int64_t>(sentences_.size()), beam_, columns}, torch::kFloat);
+    return torch::from_blob(own, {static_cast<int64_t>(sentences_.size()), rows_per_sentence_, columns}, torch::kFloat);
   }
 
   void encode(const std::vector<Ids>& sources) {
     const Network& n = *network_;
-    rows_ = static_cast<int64_t>(sources.size());
+    hypotheses_ = static_cast<int64_t>(sources.size());
     if (!n.has_encoder()) {
       sentences_.resize(sources.size());
       return;
@@ -567,28 +582,31 @@ class InferenceModel::Batch : public DecodingBatch {
   // A place in the cache for the token of each row.
   void take_slots() {
     const Network& n = *network_;
-    if (length_ == capacity_) grow_past();
-    cache_.past.resize(static_cast<size_t>(rows_ * capacity_));
+    if (length_ + positions_ > capacity_) grow_past();
+    cache_.past.resize(static_cast<size_t>(hypotheses_ * capacity_));
     for (int64_t row = 0; row < rows_; ++row) {
-      Sentence& sentence = sentences_[static_cast<size_t>(row / beam_)];
+      Sentence& sentence = sentences_[static_cast<size_t>(row / rows_per_sentence_)];
       const int64_t slot = sentence.slots++ % kBlockSlots;
       if (slot == 0) sentence.blocks.push_back(cache_.take_block(n.block_size()));
       Number* block = sentence.blocks.back();
-      cache_.past[static_cast<size_t>(row * capacity_ + length_)] = {
-          block + slot * n.options.d_k, block + kBlockSlots * n.options.d_k + slot * n.options.d_v};
+      past_of(row)[length_ + row % positions_] = {block + slot * n.options.d_k,
+                                                  block + kBlockSlots * n.options.d_k + slot * n.options.d_v};
     }
   }
 
   void grow_past() {
-    const int64_t capacity = std::max<int64_t>(32, 2 * capacity_);
-    cache_.next_past.resize(static_cast<size_t>(rows_ * capacity));
-    for (int64_t row = 0; row < rows_; ++row)
+    const int64_t capacity = std::max<int64_t>({32, 2 * capacity_, length_ + positions_});
+    cache_.next_past.resize(static_cast<size_t>(hypotheses_ * capacity));
+    for (int64_t row = 0; row < hypotheses_; ++row)
       std::copy_n(cache_.past.data() + row * capacity_, length_, cache_.next_past.data() + row * capacity);
     std::swap(cache_.past, cache_.next_past);
     capacity_ = capacity;
   }
 
-  // x: [rows,D], in place. attention: [B,N,S] gets the chosen weights, where not null.
+  // The places of the tokens of a row's hypothesis.
+  CachedToken<Number>* past_of(int64_t row) { return cache_.past.data() + row / positions_ * capacity_; }
+
+  // x: [rows,D], in place. attention: [B,rows of a sentence,S] gets the chosen weights, where not null.
   void decode_layer(int64_t index, float* x, float* attention) {
     Workspace& w = *workspace_;
     const Network& n = *network_;
@@ -630,17 +648,18 @@ class InferenceModel::Batch : public DecodingBatch {
     Workspace& w = *workspace_;
     const Network& n = *network_;
     const TransformerOptions& o = n.options;
-    float* weights = w.weights.at_least(padded_keys(length_ + 1));
+    float* weights = w.weights.at_least(padded_keys(length_ + positions_));
     for (int64_t row = 0; row < rows_; ++row) {
-      const CachedToken<Number>* tokens = cache_.past.data() + row * capacity_;
+      const CachedToken<Number>* tokens = past_of(row);
+      const int64_t position = length_ + row % positions_;
       const float* from = projected + row * n.projected_width();
       for (int64_t head = 0; head < o.num_heads; ++head) {
         const int64_t offset = (layer * o.num_heads + head) * n.head_size();
-        inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[length_].key + offset, n.instructions);
-        inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[length_].value + offset,
+        inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[position].key + offset, n.instructions);
+        inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[position].value + offset,
                            n.instructions);
         const AttendScatteredArguments<Number> a{
-            from + head * o.d_k, tokens, length_ + 1, offset, offset, context + row * n.values_width() + head * o.d_v};
+            from + head * o.d_k, tokens, position + 1, offset, offset, context + row * n.values_width() + head * o.d_v};
         inference::attend_scattered(n.shape, a, weights, n.instructions);
       }
     }
@@ -652,16 +671,16 @@ class InferenceModel::Batch : public DecodingBatch {
     const TransformerOptions& o = n.options;
     const Number* keys = cache_.cross_keys[static_cast<size_t>(layer)].data();
     const Number* values = cache_.cross_values[static_cast<size_t>(layer)].data();
-    float* weights = w.weights.at_least(beam_ * padded_keys(longest_source_));
+    float* weights = w.weights.at_least(rows_per_sentence_ * padded_keys(longest_source_));
     for (size_t b = 0; b < sentences_.size(); ++b) {
       const Sentence& sentence = sentences_[b];
-      const int64_t row = static_cast<int64_t>(b) * beam_;
+      const int64_t row = static_cast<int64_t>(b) * rows_per_sentence_;
       const int64_t padded = padded_keys(sentence.source_length);
       for (int64_t head = 0; head < o.num_heads; ++head) {
         AttendArguments<Number> a;
         a.queries = queries + row * n.keys_width() + head * o.d_k;
         a.query_stride = n.keys_width();
-        a.rows = beam_;
+        a.rows = rows_per_sentence_;
         a.transposed_keys = keys + sentence.first_key + head * o.d_k * padded;
         a.values = values + sentence.first_source_row * n.values_width() + head * o.d_v;
         a.value_stride = n.values_width();
@@ -671,9 +690,9 @@ class InferenceModel::Batch : public DecodingBatch {
         inference::attend(n.shape, a, weights, n.instructions);
         if (attention == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
         const float share = attention_.head > 0 ? 1.0F : 1.0F / static_cast<float>(o.num_heads);
-        for (int64_t hypothesis = 0; hypothesis < beam_; ++hypothesis)
+        for (int64_t r = 0; r < rows_per_sentence_; ++r)
           for (int64_t s = 0; s < sentence.source_length; ++s)
-            attention[(row + hypothesis) * longest_source_ + s] += weights[hypothesis * padded + s] * share;
+            attention[(row + r) * longest_source_ + s] += weights[r * padded + s] * share;
       }
     }
   }
@@ -684,9 +703,12 @@ class InferenceModel::Batch : public DecodingBatch {
   AttentionChoice attention_;
   std::vector<Sentence> sentences_;
   int64_t longest_source_ = 0;
-  int64_t rows_ = 0;  // hypotheses, sentence by sentence
-  int64_t beam_ = 1;
-  int64_t length_ = 0;    // tokens decoded
+  int64_t hypotheses_ = 0;  // sentence by sentence
+  int64_t length_ = 0;      // tokens decoded
+  // Of a call: each hypothesis has so many rows, one behind the other.
+  int64_t positions_ = 1;
+  int64_t rows_ = 0;
+  int64_t rows_per_sentence_ = 1;
   int64_t capacity_ = 0;  // of a row of the workspace's `past`
   bool shortlisted_ = false;
 };
