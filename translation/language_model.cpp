@@ -1,6 +1,7 @@
 #include <transmute/translation/language_model.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
@@ -59,7 +60,10 @@ struct LanguageModel::State {
       : threads(threads, run_operations_on_this_thread_only),
         model(make_step_model(models.transformers, device, precision)),
         tokenizer(std::move(models.tokenizer)),
-        most_tokens(transmute::most_tokens(models.transformers)) {}
+        most_tokens(transmute::most_tokens(models.transformers)) {
+    models.transformers.clear();
+    return_freed_memory();
+  }
 
   void check_length(const Ids& ids, int64_t added) const {
     const auto length = static_cast<int64_t>(ids.size());

@@ -1,5 +1,6 @@
 #include <transmute/translation/translator.h>
 
+#include <transmute/common/memory.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
@@ -16,6 +17,8 @@ struct Translator::State {
         engine(models.transformers, models.tokenizer, device, options.precision,
                [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
+    models.transformers.clear();  // the engine has its own copy of the weights, or shares them
+    return_freed_memory();
   }
 
   ThreadPool threads;

@@ -13,8 +13,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -26,6 +28,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/mapped_file.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
@@ -748,6 +751,28 @@ TEST(ProgressLine, DrawsABarNoWiderThanTheTerminal) {
                       start + std::string(39, 'x') +                    // the last column stays free
                       start + "nobody knows how much is left" + start)
       << "the line is taken away at the end";
+}
+
+int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0, resident = 0;
+  statm >> pages >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+TEST(ReturnFreedMemory, GivesBackWhatLiesBetweenBlocksInUse) {
+#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "needs glibc's malloc";
+#endif
+  constexpr size_t kBlocks = 4000, kBlock = 20'000;
+  std::vector<std::unique_ptr<std::string>> blocks;
+  for (size_t i = 0; i < kBlocks; ++i) blocks.push_back(std::make_unique<std::string>(kBlock, 'x'));
+  for (size_t i = 0; i + 1 < kBlocks; ++i) blocks[i].reset();  // the last keeps the heap from shrinking
+  const int64_t freed = resident_bytes();
+  if (freed == 0) GTEST_SKIP() << "needs Linux's /proc";
+  return_freed_memory();
+  EXPECT_LT(resident_bytes(), freed - static_cast<int64_t>(kBlocks * kBlock) / 2);
+  EXPECT_EQ(*blocks.back(), std::string(kBlock, 'x'));
 }
 
 }  // namespace
