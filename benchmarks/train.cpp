@@ -8,6 +8,7 @@
 #include <time.h>
 #include <torch/version.h>
 #include <transmute/common/random.h>
+#include <transmute/model/kernels/row_products.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/optimizer.h>
@@ -138,16 +139,24 @@ double operations_of(const std::vector<std::vector<Product>>& pieces) {
   return operations;
 }
 
-// Runs products alone, operands and results in memory of their own.
+// Runs products alone, operands and results in memory of their own: with LibTorch's product, which is the roof, or with
+// that of the training step, which on some machines is another.
+enum class Multiplier { libtorch, own };
 class ProductRunner {
  public:
   explicit ProductRunner(torch::Dtype type) : type_(type) {}
 
-  void run(const Product& p) {
+  void run(const Product& p, Multiplier multiplier) {
     auto& [x, weight, gradient, result, to_x, to_weight] = operands(p);
-    torch::mm_out(result, x, weight.t());
-    torch::mm_out(to_x, gradient, weight);
-    torch::mm_out(to_weight, gradient.t(), x);
+    const auto multiply = [&](torch::Tensor& out, const torch::Tensor& a, const torch::Tensor& b) {
+      if (multiplier == Multiplier::libtorch)
+        torch::mm_out(out, a, b);
+      else
+        kernels::multiply_into(out, a, b);
+    };
+    multiply(result, x, weight.t());
+    multiply(to_x, gradient, weight);
+    multiply(to_weight, gradient.t(), x);
   }
 
  private:
@@ -193,7 +202,7 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
   std::vector<ProductRunner> runners(static_cast<size_t>(a.workers), ProductRunner(type));
 
   int64_t step = 0;
-  std::vector<double> wall_rates, cpu_rates, shares, cpu_shares, product_rates;
+  std::vector<double> wall_rates, cpu_rates, shares, cpu_shares, product_rates, own_rates;
   double source_tokens = 0, target_tokens = 0, wall = 0;
   Trace trace;
   const auto take_step = [&](Trace* spans) {
@@ -229,22 +238,24 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
       pieces.push_back(products_of(shape, batch.source.numel(), batch.target_in.numel()));
       step_source_tokens += batch.source_tokens;
     }
-    const auto run_products = [&] {
+    const auto run_products = [&](Multiplier multiplier) {
       workers.run([&](int worker) {
         const torch::NoGradGuard no_grad;
         const auto w = static_cast<size_t>(worker);
         for (size_t i = w; i < pieces.size(); i += runners.size())
-          for (const auto& product : pieces[i]) runners[w].run(product);
+          for (const auto& product : pieces[i]) runners[w].run(product, multiplier);
       });
     };
-    run_products();  // makes the operands, and oneDNN's kernels for these sizes, as the step has its own
-    const Measured products = measured(run_products);
+    run_products(Multiplier::libtorch);  // makes the operands, and oneDNN's kernels for these sizes
+    const Measured products = measured([&] { run_products(Multiplier::libtorch); });
+    const Measured own = measured([&] { run_products(Multiplier::own); });
     const auto tokens = static_cast<double>(input.step_target_tokens);
     wall_rates.push_back(tokens / whole.wall);
     cpu_rates.push_back(tokens * a.workers / whole.cpu);
     shares.push_back(products.wall / whole.wall);
     cpu_shares.push_back(products.cpu / whole.cpu);
     product_rates.push_back(operations_of(pieces) * a.workers / products.cpu * 1e-9);
+    own_rates.push_back(operations_of(pieces) * a.workers / own.cpu * 1e-9);
     source_tokens += static_cast<double>(step_source_tokens);
     target_tokens += tokens;
     wall += whole.wall;
@@ -253,10 +264,11 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
   const double per_worker = 1.0 / a.workers;
   const double data = trace.seconds("data"), forward = trace.seconds("forward") * per_worker;
   const double backward = trace.seconds("backward") * per_worker, optimizer = trace.seconds("optimizer");
-  std::printf("%-6s %-9s %8.0f %8.0f %10.0f %7.0f%% %7.0f%% %10.0f %6.1f%% %6.1f%% %6.1f%% %6.1f%% %8.0f\n", shape.name,
-              precision == Precision::bfloat16 ? "bfloat16" : "float32", source_tokens / wall, target_tokens / wall,
-              median(cpu_rates), 100 * median(shares), 100 * median(cpu_shares), median(product_rates),
-              100 * data / wall, 100 * forward / wall, 100 * backward / wall, 100 * optimizer / wall, peak_mebibytes);
+  std::printf("%-6s %-9s %8.0f %8.0f %10.0f %7.0f%% %7.0f%% %8.0f %8.0f %6.1f%% %6.1f%% %6.1f%% %6.1f%% %8.0f\n",
+              shape.name, precision == Precision::bfloat16 ? "bfloat16" : "float32", source_tokens / wall,
+              target_tokens / wall, median(cpu_rates), 100 * median(shares), 100 * median(cpu_shares),
+              median(product_rates), median(own_rates), 100 * data / wall, 100 * forward / wall, 100 * backward / wall,
+              100 * optimizer / wall, peak_mebibytes);
 }
 
 std::string output_of(const std::string& command) {
@@ -293,9 +305,10 @@ void run(const Arguments& a) {
       a.length > 0 ? fmt::format("sentences of {} tokens", a.length).c_str() : "lengths as Multi30k's");
   std::printf(
       "tokens/s without padding, source and target, by the wall clock; target by CPU time. Roof: the time of the "
-      "step's dense products alone, of the step's. Phases: share of the step.\n");
-  std::printf("%-6s %-9s %8s %8s %10s %8s %8s %10s %7s %7s %7s %7s %8s\n", "shape", "precision", "src/s", "tgt/s",
-              "tgt/CPU-s", "roof", "roof/CPU", "GFLOP/s", "data", "forward", "backwd", "optim", "peak MiB");
+      "step's dense products alone, by LibTorch, of the step's; GFLOP/s: LibTorch's, and of our own products. Phases: "
+      "share of the step.\n");
+  std::printf("%-6s %-9s %8s %8s %10s %8s %8s %8s %8s %7s %7s %7s %7s %8s\n", "shape", "precision", "src/s", "tgt/s",
+              "tgt/CPU-s", "roof", "roof/CPU", "GFLOP/s", "own", "data", "forward", "backwd", "optim", "peak MiB");
   for (const auto& shape : kShapes) {
     if (std::find(a.shapes.begin(), a.shapes.end(), shape.name) == a.shapes.end()) continue;
     for (const auto& precision : a.precisions)

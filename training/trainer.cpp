@@ -110,6 +110,8 @@ const char* name_of(kernels::Simd simd) {
       return "AVX-512";
     case kernels::Simd::avx512_bf16:
       return "AVX-512 with bfloat16";
+    case kernels::Simd::amx:
+      return "AVX-512 with bfloat16 tiles (AMX)";
     default:
       return "baseline";
   }

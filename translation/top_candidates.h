@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/translation/inference/aligned_buffer.h>
+#include <transmute/common/aligned_buffer.h>
 #include <transmute/translation/inference/instructions.h>
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class CandidateFinder {
   double log_sum_exp(const LogitsRow& logits);  // fills chunk_tops_ too
 
   inference::Instructions instructions_;
-  inference::AlignedBuffer<float> chunk_tops_;
+  AlignedBuffer<float> chunk_tops_;
 };
 
 }  // namespace v0

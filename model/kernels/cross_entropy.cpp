@@ -53,7 +53,7 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
       const torch::Tensor chunk = states.narrow(0, begin, count);
       // One column a token: both this product and the weight's gradient then take their large operand as it lies.
       torch::Tensor logits = memory.narrow(0, 0, vocabulary * count).view({vocabulary, count});
-      torch::mm_out(logits, weight, chunk.t());
+      multiply_into(logits, weight, chunk.t());
       loss += with_element_type(states, [&](auto element) {
         using T = decltype(element);
         return row_kernels<T>().loss_columns(data_of<T>(logits), vocabulary, count, targets.data_ptr<int64_t>() + begin,
@@ -62,11 +62,14 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
       });
       if (!differentiate) continue;
       torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);
-      torch::mm_out(chunk_gradient, logits.t(), weight);
+      multiply_into(chunk_gradient, logits.t(), weight);
       if (begin == 0) {
-        weight_gradient = torch::mm(logits, chunk);
-      } else if (states.scalar_type() == torch::kBFloat16) {  // see row_products.h: no addend for oneDNN
-        weight_gradient.add_(torch::mm(logits, chunk));
+        weight_gradient = torch::empty_like(weight);
+        multiply_into(weight_gradient, logits, chunk);
+      } else if (states.scalar_type() == torch::kBFloat16) {  // see row_products.h: no addend for oneDNN, nor in tiles
+        torch::Tensor addend = torch::empty_like(weight);
+        multiply_into(addend, logits, chunk);
+        weight_gradient.add_(addend);
       } else {
         weight_gradient.addmm_(logits, chunk);
       }

@@ -70,6 +70,7 @@ TRANSMUTE_TARGET_AVX512 void apply_block_avx512(const T* in, T* out, int64_t n, 
 template <class T>
 BlockFunction<T> best_block_function() {
   switch (active_simd()) {
+    case Simd::amx:
     case Simd::avx512_bf16:
     case Simd::avx512:
       return apply_block_avx512<T>;

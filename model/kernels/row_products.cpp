@@ -1,5 +1,8 @@
 #include <transmute/model/kernels/row_products.h>
 
+#include <transmute/model/kernels/kernel_tensors.h>
+#include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/tile_product.h>
 #include <transmute/model/libtorch.h>
 
 namespace transmute {
@@ -8,8 +11,32 @@ namespace kernels {
 
 namespace {
 
-bool goes_by_steps(const torch::Tensor& x) {
+bool is_bfloat16_on_cpu(const torch::Tensor& x) {
   return x.device().is_cpu() && x.scalar_type() == torch::kBFloat16;
+}
+
+bool goes_in_tiles(const torch::Tensor& x) {
+  return is_bfloat16_on_cpu(x) && active_simd() == Simd::amx;
+}
+
+bool goes_by_steps(const torch::Tensor& x) {
+  return is_bfloat16_on_cpu(x) && active_simd() != Simd::amx;
+}
+
+Bfloat16Matrix matrix_of(const torch::Tensor& x) {
+  return {data_of<uint16_t>(x), x.size(0), x.size(1), x.stride(0), x.stride(1)};
+}
+
+// One of its strides is 1.
+torch::Tensor with_runs(const torch::Tensor& x) {
+  return x.stride(0) == 1 || x.stride(1) == 1 ? x : x.contiguous();
+}
+
+torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
+  if (!goes_in_tiles(a)) return torch::mm(a, b);
+  torch::Tensor out = torch::empty({a.size(0), b.size(1)}, a.options());
+  multiply_into(out, a, b);
+  return out;
 }
 
 // Rows from `begin` on, and zeros up to one step.
@@ -23,7 +50,7 @@ torch::Tensor last_step(const torch::Tensor& x, int64_t begin) {
 torch::Tensor by_steps(const torch::Tensor& x, const torch::Tensor& matrix) {
   const int64_t rows = x.size(0);
   const int64_t whole = rows / kRowStep * kRowStep;
-  if (!goes_by_steps(x) || whole == rows) return torch::mm(x, matrix);
+  if (!goes_by_steps(x) || whole == rows) return product(x, matrix);
   torch::Tensor product = torch::empty({rows, matrix.size(1)}, x.options());
   if (whole > 0) {
     torch::Tensor whole_steps = product.narrow(0, 0, whole);
@@ -34,6 +61,18 @@ torch::Tensor by_steps(const torch::Tensor& x, const torch::Tensor& matrix) {
 }
 
 }  // namespace
+
+void multiply_into(torch::Tensor& out, const torch::Tensor& a, const torch::Tensor& b) {
+  if (!goes_in_tiles(a)) {
+    torch::mm_out(out, a, b);
+    return;
+  }
+  TORCH_CHECK_VALUE(a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0) && out.size(0) == a.size(0) &&
+                        out.size(1) == b.size(1) && out.is_contiguous() && b.scalar_type() == a.scalar_type() &&
+                        out.scalar_type() == a.scalar_type(),
+                    "multiply_into: ", a.sizes(), " times ", b.sizes(), " is no ", out.sizes());
+  tile_product(matrix_of(with_runs(a)), matrix_of(with_runs(b)), data_of<uint16_t>(out));
+}
 
 torch::Tensor rows_by_transposed(const torch::Tensor& x, const torch::Tensor& weight) {
   return by_steps(x, weight.t());
@@ -46,7 +85,7 @@ torch::Tensor rows_by(const torch::Tensor& x, const torch::Tensor& weight) {
 torch::Tensor outer_products(const torch::Tensor& x, const torch::Tensor& y) {
   const int64_t rows = x.size(0);
   const int64_t whole = rows / kRowStep * kRowStep;
-  if (!goes_by_steps(x) || whole == rows) return torch::mm(x.t(), y);
+  if (!goes_by_steps(x) || whole == rows) return product(x.t(), y);
   torch::Tensor sum = torch::mm(last_step(x, whole).t(), last_step(y, whole));
   if (whole > 0) sum.add_(torch::mm(x.narrow(0, 0, whole).t(), y.narrow(0, 0, whole)));
   return sum;

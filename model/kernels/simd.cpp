@@ -3,11 +3,46 @@
 #include <algorithm>
 #include <atomic>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
 namespace {
+
+#if defined(__x86_64__)
+// A process has to ask Linux for the tiles' 8 KB of state before it touches them.
+bool may_use_amx() {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  constexpr unsigned kBf16 = 1U << 22, kTile = 1U << 24, kInt8 = 1U << 25;
+  if ((d & (kBf16 | kTile | kInt8)) != (kBf16 | kTile | kInt8)) return false;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+#endif
+
+Simd find_best() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    if (!__builtin_cpu_supports("avx512bf16")) return Simd::avx512;
+    return __builtin_cpu_supports("avx512vnni") && may_use_amx() ? Simd::amx : Simd::avx512_bf16;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Simd::avx2;
+#endif
+  return Simd::baseline;
+}
 
 std::atomic<Simd>& level() {
   static std::atomic<Simd> active{best_simd()};
@@ -15,6 +50,11 @@ std::atomic<Simd>& level() {
 }
 
 }  // namespace
+
+Simd best_simd() {
+  static const Simd best = find_best();
+  return best;
+}
 
 Simd active_simd() {
   return level().load(std::memory_order_relaxed);

@@ -6,18 +6,16 @@ namespace kernels {
 
 /// Instruction sets that the CPU kernels are compiled for; the best one that the machine has is chosen at run
 /// time.
-enum class Simd { baseline, avx2, avx512, avx512_bf16 };
+enum class Simd {
+  baseline,
+  avx2,         ///< with FMA
+  avx512,       ///< F, BW, DQ, VL
+  avx512_bf16,  ///< and products of bfloat16
+  amx           ///< and those in tiles, and int8's (VNNI too); where Linux lets the process use them
+};
 
-/// The best that this CPU has.
-inline Simd best_simd() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    return __builtin_cpu_supports("avx512bf16") ? Simd::avx512_bf16 : Simd::avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Simd::avx2;
-#endif
-  return Simd::baseline;
-}
+/// The best that this machine and its kernel offer.
+Simd best_simd();
 
 /// What the kernels use: best_simd(), unless a test has the process do with less.
 Simd active_simd();

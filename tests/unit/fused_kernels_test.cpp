@@ -29,7 +29,7 @@ constexpr torch::Dtype kTypes[] = {torch::kFloat, torch::kBFloat16};
 
 std::vector<Simd> levels() {
   std::vector<Simd> all;
-  for (const Simd level : {Simd::baseline, Simd::avx2, Simd::avx512, Simd::avx512_bf16})
+  for (const Simd level : {Simd::baseline, Simd::avx2, Simd::avx512, Simd::avx512_bf16, Simd::amx})
     if (level <= best_simd()) all.push_back(level);
   return all;
 }

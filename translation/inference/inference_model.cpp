@@ -1,6 +1,6 @@
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/aligned_buffer.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/translation/inference/aligned_buffer.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/inference/row_kernels.h>
@@ -19,7 +19,6 @@
 namespace transmute {
 inline namespace v0 {
 
-using inference::AlignedBuffer;
 using inference::AttendArguments;
 using inference::AttendScatteredArguments;
 using inference::CachedToken;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/translation/inference/aligned_buffer.h>
+#include <transmute/common/aligned_buffer.h>
 #include <transmute/translation/inference/instructions.h>
 #include <transmute/translation/precision.h>
 

@@ -1,16 +1,8 @@
+#include <transmute/model/kernels/amx_tiles.h>
 #include <transmute/translation/inference/product_kernels.h>
 
 #if defined(__x86_64__)
-// GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
-
 #include <algorithm>
-
-#define TRANSMUTE_AMX __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-int8,amx-bf16")))
 
 namespace transmute {
 inline namespace v0 {
@@ -18,47 +10,11 @@ namespace inference {
 
 namespace {
 
-// Tiles 0 to 3 are sums (two blocks of rows times two panels), 4 and 5 blocks of activations, 6 and 7 panels of
-// weights.
-struct alignas(64) TileShapes {
-  uint8_t palette = 1;
-  uint8_t start_row = 0;
-  uint8_t reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
-
-// The tiles of this thread, set up for so many rows in the two blocks; as if never used after it ends.
-class Tiles {
- public:
-  TRANSMUTE_AMX ~Tiles() {
-    if (first_ != 0) _tile_release();
-  }
-  TRANSMUTE_AMX void shape(int64_t first, int64_t second) {
-    if (first == first_ && second == second_) return;
-    first_ = first;
-    second_ = second;
-    TileShapes shapes;
-    for (int tile = 0; tile < 8; ++tile) {
-      const bool is_weight = tile >= 6;
-      const bool is_second = tile == 2 || tile == 3 || tile == 5;
-      const int64_t rows = is_weight ? kTileRows : is_second ? second : first;
-      shapes.rows[tile] = static_cast<uint8_t>(rows);
-      shapes.row_bytes[tile] = rows == 0 ? 0 : kStepBytes;
-    }
-    _tile_loadconfig(&shapes);
-  }
-
- private:
-  int64_t first_ = 0;
-  int64_t second_ = 0;
-};
-
-TRANSMUTE_AMX inline __mmask16 first_lanes(int64_t count) {
+TRANSMUTE_TARGET_AMX inline __mmask16 first_lanes(int64_t count) {
   return count >= 16 ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
 }
 
-TRANSMUTE_AMX inline void finish(__m512 sum, int64_t row, int64_t column, const ProductOutput& out) {
+TRANSMUTE_TARGET_AMX inline void finish(__m512 sum, int64_t row, int64_t column, const ProductOutput& out) {
   const __mmask16 lanes = first_lanes(out.outputs - column);
   const int64_t at = row * out.outputs + column;
   if (out.bias != nullptr) sum = _mm512_add_ps(sum, _mm512_loadu_ps(out.bias + column));
@@ -70,7 +26,7 @@ TRANSMUTE_AMX inline void finish(__m512 sum, int64_t row, int64_t column, const 
 // Rows [first, first+rows) times panels `panel` and `panel`+1: x and weight are their first tiles.
 enum class Numbers { bfloat16, int8 };
 template <Numbers kNumbers, bool kTwo>
-TRANSMUTE_AMX inline void multiply_tiles(const uint8_t* x0, const uint8_t* w0, int64_t steps, int32_t* sums) {
+TRANSMUTE_TARGET_AMX inline void multiply_tiles(const uint8_t* x0, const uint8_t* w0, int64_t steps, int32_t* sums) {
   const int64_t apart = steps * kTileBytes;
   _tile_zero(0);
   _tile_zero(1);
@@ -109,9 +65,9 @@ TRANSMUTE_AMX inline void multiply_tiles(const uint8_t* x0, const uint8_t* w0, i
 }
 
 template <Numbers kNumbers>
-TRANSMUTE_AMX void multiply(const uint8_t* x, int64_t rows, const uint8_t* weight, int64_t steps,
-                            const ProductOutput& out, const Int8Scales* scales) {
-  Tiles tiles;
+TRANSMUTE_TARGET_AMX void multiply(const uint8_t* x, int64_t rows, const uint8_t* weight, int64_t steps,
+                                   const ProductOutput& out, const Int8Scales* scales) {
+  kernels::AmxTiles tiles;
   alignas(64) int32_t sums[32 * 32];
   for (int64_t panel = 0; panel * kTileOutputs < out.outputs; panel += 2) {
     const uint8_t* w = weight + panel * steps * kTileBytes;

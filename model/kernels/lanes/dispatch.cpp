@@ -25,6 +25,7 @@ template <class Table>
 const Table& of_active_simd([[maybe_unused]] const Table& for_avx512_bf16, [[maybe_unused]] const Table& for_avx512,
                             [[maybe_unused]] const Table& for_avx2, const Table& for_any) {
   switch (active_simd()) {
+    case Simd::amx:
     case Simd::avx512_bf16:
       return for_avx512_bf16;
     case Simd::avx512:

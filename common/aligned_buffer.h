@@ -8,8 +8,6 @@
 
 namespace transmute {
 inline namespace v0 {
-namespace inference {
-
 /// Memory on cache lines that grows and never shrinks. Growing loses what stood in it.
 template <class T>
 class AlignedBuffer {
@@ -42,6 +40,5 @@ class AlignedBuffer {
   int64_t count_ = 0;
 };
 
-}  // namespace inference
 }  // namespace v0
 }  // namespace transmute
