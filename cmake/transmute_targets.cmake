@@ -23,7 +23,7 @@ function(transmute_common_settings target)
   if(TRANSMUTE_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${TRANSMUTE_SANITIZE} -fno-omit-frame-pointer)
     if(TRANSMUTE_SANITIZE MATCHES undefined) # vptr wants type information that LibTorch keeps to itself
-      target_compile_options(${target} PUBLIC -fno-sanitize=vptr)
+      target_compile_options(${target} PUBLIC -fno-sanitize=vptr -fno-sanitize-recover=undefined)
     endif()
     target_link_options(${target} PUBLIC -fsanitize=${TRANSMUTE_SANITIZE})
   endif()

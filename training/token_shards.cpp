@@ -88,7 +88,6 @@ class ShardWriter::Shard {
   }
 
   void commit(const ShardOptions& options) {
-    buffer_.resize((buffer_.size() + 7) / 8 * 8);  // the table is read in place
     flush();
     const size_t table_bytes = table_.size() * sizeof(table_[0]);
     Footer footer{written_, pairs_, options.key, static_cast<uint32_t>(options.token_bytes), kFormatVersion, {}, 0};
@@ -209,17 +208,23 @@ TokenShards::Shard TokenShards::open_shard(const std::string& path, uint64_t key
     throw damaged(path, "cut off, or other than its index says");
   if (footer.version != kFormatVersion) throw damaged(path, "of another version");
   if (footer.key != key) throw damaged(path, "made from something else");
-  shard.table = reinterpret_cast<const BlockPlace*>(shard.file->data() + footer.table_offset);
+  shard.table = shard.file->data() + footer.table_offset;
   if (footer.checksum != checksum_of(footer, shard.table, (blocks + 1) * sizeof(BlockPlace)))
     throw damaged(path, "its checksum is wrong");
   return shard;
 }
 
+TokenShards::BlockPlace TokenShards::place_of(const Shard& shard, size_t block) {
+  BlockPlace place;
+  std::memcpy(&place, shard.table + block * sizeof(BlockPlace), sizeof(BlockPlace));
+  return place;
+}
+
 void TokenShards::read_block(size_t block, std::vector<MappedPair>& pairs) const {
   const Shard& shard = shards_.at(block / blocks_per_shard_);
   const size_t in_shard = block % blocks_per_shard_;
-  const BlockPlace& place = shard.table[in_shard];
-  const uint64_t end = shard.table[in_shard + 1].offset;
+  const BlockPlace place = place_of(shard, in_shard);
+  const uint64_t end = place_of(shard, in_shard + 1).offset;
   const uint8_t* bytes = shard.file->data() + place.offset;
   if (hash_bytes(bytes, end - place.offset) != place.checksum)
     throw damaged(shard.path, fmt::format("block {} of it is not what was written; remove the folder {}, which is made "
@@ -243,8 +248,9 @@ void TokenShards::read_block(size_t block, std::vector<MappedPair>& pairs) const
 
 void TokenShards::will_need(size_t block) const {
   const Shard& shard = shards_.at(block / blocks_per_shard_);
-  const BlockPlace* place = shard.table + block % blocks_per_shard_;
-  shard.file->will_need(place[0].offset, place[1].offset - place[0].offset);
+  const size_t in_shard = block % blocks_per_shard_;
+  const uint64_t begin = place_of(shard, in_shard).offset;
+  shard.file->will_need(begin, place_of(shard, in_shard + 1).offset - begin);
 }
 
 void TokenShards::release() const {

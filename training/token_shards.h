@@ -108,10 +108,11 @@ class TokenShards {
     std::string path;
     std::unique_ptr<MappedFile> file;
     size_t pairs = 0;
-    const BlockPlace* table = nullptr;  // one more than there are blocks: where the last one ends
+    const uint8_t* table = nullptr;  // BlockPlaces, at any address; one more than there are blocks: where the last ends
   };
   friend class ShardWriter;
   Shard open_shard(const std::string& path, uint64_t key, size_t pairs) const;
+  static BlockPlace place_of(const Shard& shard, size_t block);
 
   std::string folder_;
   uint64_t key_ = 0;
