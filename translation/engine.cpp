@@ -218,6 +218,34 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& le
   return batches;
 }
 
+std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vector<Ids>& sources,
+                                        const std::vector<Ids>& targets, const SearchOptions& options,
+                                        int64_t batch_size, int64_t batch_tokens, const ParallelFor& parallel_for) {
+  SearchOptions search;
+  search.beam_size = 1;
+  search.length_alpha = options.length_alpha;
+  search.length_penalty = options.length_penalty;
+  search.alignments = options.alignments;
+  search.alignment_layer = options.alignment_layer;
+  search.alignment_head = options.alignment_head;
+  std::vector<size_t> lengths;  // targets are filled up to the longest of their batch
+  for (size_t i = 0; i < targets.size(); ++i) lengths.push_back(std::max(sources[i].size(), targets[i].size()));
+  const auto batches = batches_by_length(lengths, batch_size, batch_tokens);
+  std::vector<IdHypothesis> scored(targets.size());
+  parallel_for(batches.size(), [&](size_t b) {
+    std::vector<Ids> batch_sources;
+    TargetDemands demands;
+    demands.prefixes_are_complete = true;
+    for (const size_t i : batches[b]) {
+      batch_sources.push_back(sources[i]);
+      demands.prefixes.push_back(targets[i]);
+    }
+    auto found = beam_search(model, batch_sources, search, {}, demands);
+    for (size_t i = 0; i < found.size(); ++i) scored[batches[b][i]] = std::move(found[i].front());
+  });
+  return scored;
+}
+
 std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& pieces, int64_t limit) {
   std::vector<Ids> parts;
   const auto most = static_cast<size_t>(limit);
@@ -369,36 +397,19 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   check(options);
   if (sources.size() != targets.size())
     throw std::invalid_argument(fmt::format("{} targets were given for {} sources", targets.size(), sources.size()));
-  SearchOptions search;
-  search.beam_size = 1;
-  search.length_alpha = options.search.length_alpha;
-  search.length_penalty = options.search.length_penalty;
-  search.alignments = options.search.alignments;
-  search.alignment_layer = options.search.alignment_layer;
-  search.alignment_head = options.search.alignment_head;
-  std::vector<Part> parts(sources.size());
+  std::vector<Ids> source_ids(sources.size()), target_ids(targets.size());
   for (size_t i = 0; i < sources.size(); ++i) {
     check_utf8(sources[i], kText);
     check_utf8(targets[i], kText);
-    parts[i] = {i, tokenizer_.source().encode(sources[i]), tokenizer_.target().encode(targets[i])};
+    source_ids[i] = tokenizer_.source().encode(sources[i]);
+    target_ids[i] = tokenizer_.target().encode(targets[i]);
   }
-  std::vector<Hypothesis> scored(sources.size());
-  std::vector<size_t> lengths;  // translations are filled up to the longest of their batch
-  for (const Part& part : parts) lengths.push_back(std::max(part.ids.size(), part.prefix.size()));
-  const auto batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
-  parallel_for_(batches.size(), [&](size_t b) {
-    std::vector<Ids> batch_sources;
-    TargetDemands demands;
-    demands.prefixes_are_complete = true;
-    for (const size_t part : batches[b]) {
-      batch_sources.push_back(parts[part].ids);
-      demands.prefixes.push_back(parts[part].prefix);
-    }
-    auto found = beam_search(*model_, batch_sources, search, {}, demands);
-    for (size_t i = 0; i < found.size(); ++i)
-      scored[batches[b][i]] = to_hypothesis(std::move(found[i].front()), tokenizer_.target());
-  });
-  for (size_t i = 0; i < scored.size(); ++i) scored[i].text = targets[i];
+  std::vector<Hypothesis> scored;
+  for (IdHypothesis& found : score_targets(*model_, source_ids, target_ids, options.search, options.batch_size,
+                                           options.batch_tokens, parallel_for_)) {
+    scored.push_back(to_hypothesis(std::move(found), tokenizer_.target()));
+    scored.back().text = targets[scored.size() - 1];
+  }
   return scored;
 }
 

@@ -71,6 +71,12 @@ Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target);
 std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,
                                                    int64_t batch_tokens);
 
+/// The probability of each target, its end included, given the source of the same number: one hypothesis each. Of
+/// `options` the length penalty and the alignments count. The last three as for TranslationEngine.
+std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vector<Ids>& sources,
+                                        const std::vector<Ids>& targets, const SearchOptions& options,
+                                        int64_t batch_size, int64_t batch_tokens, const ParallelFor& parallel_for);
+
 /// Cuts ids into parts of at most `limit`, after the end of a sentence if there is one, else of a clause,
 /// else of a word. `pieces` are the ids' SentencePiece pieces.
 std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& pieces, int64_t limit);

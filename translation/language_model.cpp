@@ -29,12 +29,9 @@ std::vector<Ids> encode_texts(const SubwordModel& tokenizer, const std::vector<s
   return encoded;
 }
 
-std::vector<std::vector<size_t>> batches_of(const std::vector<Ids>& texts, const GenerationOptions& options) {
+void check_limits(const GenerationOptions& options) {
   check_at_least_one(options.batch_size, "batch_size");
   check_at_least_one(options.batch_tokens, "batch_tokens");
-  std::vector<size_t> lengths;
-  for (const Ids& ids : texts) lengths.push_back(ids.size());
-  return batches_by_length(lengths, options.batch_size, options.batch_tokens);
 }
 
 // The tokens that a text of the model can have; the end, or what precedes the first token, takes a position too.
@@ -108,7 +105,10 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
   const SubwordModel& tokenizer = state_->tokenizer.target();
   const std::vector<Ids> encoded = encode_texts(tokenizer, prompts);
   for (const Ids& ids : encoded) state_->check_length(ids, options.search.max_extra_length);
-  const std::vector<std::vector<size_t>> batches = batches_of(encoded, options);
+  check_limits(options);
+  std::vector<size_t> lengths;
+  for (const Ids& ids : encoded) lengths.push_back(ids.size());
+  const auto batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
 
   std::mutex hooks_mutex;
   size_t done = 0;
@@ -161,23 +161,15 @@ std::vector<Hypothesis> LanguageModel::score_batch(const std::vector<std::string
   const SubwordModel& tokenizer = state_->tokenizer.target();
   const std::vector<Ids> encoded = encode_texts(tokenizer, texts);
   for (const Ids& ids : encoded) state_->check_length(ids, 0);
-  SearchOptions search;
-  search.beam_size = 1;
-  search.length_alpha = options.search.length_alpha;
-  search.length_penalty = options.search.length_penalty;
-  const std::vector<std::vector<size_t>> batches = batches_of(encoded, options);
+  check_limits(options);
+  auto found = score_targets(
+      *state_->model.model, encoded, encoded, options.search, options.batch_size, options.batch_tokens,
+      [&](size_t count, const std::function<void(size_t)>& task) { state_->threads.for_each(count, task); });
   std::vector<Hypothesis> scored(texts.size());
-  state_->threads.for_each(batches.size(), [&](size_t b) {
-    TargetDemands demands;
-    demands.prefixes_are_complete = true;
-    for (const size_t text : batches[b]) demands.prefixes.push_back(encoded[text]);
-    auto found = beam_search(*state_->model.model, demands.prefixes, search, {}, demands);
-    for (size_t i = 0; i < found.size(); ++i) {
-      const size_t text = batches[b][i];
-      if (!encoded[text].empty()) scored[text] = to_hypothesis(std::move(found[i].front()), tokenizer);
-      scored[text].text = texts[text];
-    }
-  });
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (!encoded[i].empty()) scored[i] = to_hypothesis(std::move(found[i]), tokenizer);
+    scored[i].text = texts[i];
+  }
   return scored;
 }
 
