@@ -18,6 +18,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #if defined(TRANSMUTE_HAS_GLOO)
 #ifndef USE_C10D_GLOO
@@ -273,7 +274,7 @@ class ProcessGroup::Connection {
       join_gloo();
       join_nccl(device);
     } catch (...) {
-      leak();
+      abandon();
       throw;
     }
   }
@@ -285,7 +286,7 @@ class ProcessGroup::Connection {
         return;
       }
     }
-    leak();
+    abandon();
   }
 
   template <class Start>
@@ -517,10 +518,12 @@ class ProcessGroup::Connection {
   }
 
   // Its destructor would wait for ranks that do not answer any more.
-  void leak() {
+  void abandon() {
     failed_ = true;
-    new c10::intrusive_ptr<Backend>(gloo_);
-    new c10::intrusive_ptr<Backend>(nccl_);
+    static std::mutex mutex;
+    static auto* const abandoned = new std::vector<c10::intrusive_ptr<Backend>>;  // outlives the program
+    const std::lock_guard<std::mutex> lock(mutex);
+    abandoned->insert(abandoned->end(), {gloo_, nccl_});
   }
 
   static constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365);
