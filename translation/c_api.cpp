@@ -1,3 +1,4 @@
+#include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
@@ -12,6 +13,10 @@
 
 struct transmute_translator {
   transmute::Translator translator;
+};
+
+struct transmute_language_model {
+  transmute::LanguageModel model;
 };
 
 struct transmute_result {
@@ -68,6 +73,28 @@ std::vector<std::string> read_strings(const char* const* strings, size_t count, 
   return read;
 }
 
+transmute::TranslatorOptions translator_options(const transmute_translator_options& given) {
+  transmute::TranslatorOptions ours;
+  if (given.device != nullptr) ours.device = given.device;
+  ours.threads = given.threads;
+  if (given.precision != nullptr) ours.precision = transmute::inference_precision_from_name(given.precision);
+  ours.ensemble = read_strings(given.ensemble, given.ensemble_size, "model of the ensemble");
+  if (given.shortlist != nullptr) ours.shortlist.table = given.shortlist;
+  ours.shortlist.best = given.shortlist_best;
+  ours.shortlist.frequent = given.shortlist_frequent;
+  return ours;
+}
+
+transmute::TranslationHooks hooks_of(const transmute_translation_options& given) {
+  transmute::TranslationHooks hooks;
+  if (given.on_text != nullptr)
+    hooks.on_text = [&](size_t text, const std::string& so_far) { given.on_text(given.user, text, so_far.c_str()); };
+  if (given.on_progress != nullptr)
+    hooks.on_progress = [&](size_t done, size_t total) { given.on_progress(given.user, done, total); };
+  if (given.should_stop != nullptr) hooks.should_stop = [&] { return given.should_stop(given.user) != 0; };
+  return hooks;
+}
+
 // All but the target prefixes, whose number the texts have.
 transmute::TranslationOptions translation_options(const transmute_translation_options& given) {
   transmute::TranslationOptions ours;
@@ -91,6 +118,19 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   ours.split_sentences = given.split_sentences != 0;
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
   for (size_t i = 0; i < terms.size(); i += 2) ours.glossary.push_back({terms[i], terms[i + 1]});
+  return ours;
+}
+
+transmute::GenerationOptions generation_options(const transmute_translation_options& given) {
+  if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
+      given.split_sentences != 0)
+    throw std::invalid_argument(
+        "target_prefixes, glossary, inline_tags and split_sentences are for translators, not for language models");
+  const transmute::TranslationOptions shared = translation_options(given);
+  transmute::GenerationOptions ours;
+  ours.search = shared.search;
+  ours.batch_size = shared.batch_size;
+  ours.batch_tokens = shared.batch_tokens;
   return ours;
 }
 
@@ -149,15 +189,7 @@ const char* transmute_version(void) {
 transmute_translator* transmute_open(const char* model, const transmute_translator_options* options, char** error) {
   return guarded(error, [&] {
     if (model == nullptr) throw std::invalid_argument("transmute_open: the model is NULL");
-    const auto given = read_options(options, transmute_translator_options_init);
-    transmute::TranslatorOptions ours;
-    if (given.device != nullptr) ours.device = given.device;
-    ours.threads = given.threads;
-    if (given.precision != nullptr) ours.precision = transmute::inference_precision_from_name(given.precision);
-    ours.ensemble = read_strings(given.ensemble, given.ensemble_size, "model of the ensemble");
-    if (given.shortlist != nullptr) ours.shortlist.table = given.shortlist;
-    ours.shortlist.best = given.shortlist_best;
-    ours.shortlist.frequent = given.shortlist_frequent;
+    const auto ours = translator_options(read_options(options, transmute_translator_options_init));
     return new transmute_translator{transmute::Translator(model, ours)};
   });
 }
@@ -173,14 +205,8 @@ transmute_result* transmute_translate(const transmute_translator* translator, co
     const auto given = read_options(options, transmute_translation_options_init);
     transmute::TranslationOptions ours = translation_options(given);
     if (given.target_prefixes != nullptr) ours.target_prefixes = read_strings(given.target_prefixes, count, "prefix");
-    transmute::TranslationHooks hooks;
-    if (given.on_text != nullptr)
-      hooks.on_text = [&](size_t text, const std::string& so_far) { given.on_text(given.user, text, so_far.c_str()); };
-    if (given.on_progress != nullptr)
-      hooks.on_progress = [&](size_t done, size_t total) { given.on_progress(given.user, done, total); };
-    if (given.should_stop != nullptr) hooks.should_stop = [&] { return given.should_stop(given.user) != 0; };
     return new transmute_result{
-        translator->translator.translate_batch(read_strings(texts, count, "text"), ours, hooks)};
+        translator->translator.translate_batch(read_strings(texts, count, "text"), ours, hooks_of(given))};
   });
 }
 
@@ -193,6 +219,51 @@ transmute_result* transmute_score(const transmute_translator* translator, const 
     auto result = std::make_unique<transmute_result>();
     for (auto& hypothesis : translator->translator.score_batch(read_strings(sources, count, "source"),
                                                                read_strings(targets, count, "target"), ours))
+      result->translations.emplace_back().hypotheses.push_back(std::move(hypothesis));
+    return result.release();
+  });
+}
+
+transmute_language_model* transmute_open_language_model(const char* model, const transmute_translator_options* options,
+                                                        char** error) {
+  return guarded(error, [&] {
+    if (model == nullptr) throw std::invalid_argument("transmute_open_language_model: the model is NULL");
+    const auto ours = translator_options(read_options(options, transmute_translator_options_init));
+    return new transmute_language_model{transmute::LanguageModel(model, ours)};
+  });
+}
+
+void transmute_close_language_model(transmute_language_model* model) {
+  delete model;
+}
+
+void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size) {
+  const transmute::GenerationOptions ours;
+  transmute_translation_options defaults;
+  transmute_translation_options_init(&defaults, sizeof(defaults));
+  defaults.sample = 1;
+  defaults.batch_size = ours.batch_size;
+  defaults.batch_tokens = ours.batch_tokens;
+  write_options(defaults, options, struct_size);
+}
+
+transmute_result* transmute_generate(const transmute_language_model* model, const char* const* prompts, size_t count,
+                                     const transmute_translation_options* options, char** error) {
+  return guarded(error, [&] {
+    if (model == nullptr) throw std::invalid_argument("transmute_generate: the model is NULL");
+    const auto given = read_options(options, transmute_generation_options_init);
+    return new transmute_result{model->model.generate_batch(read_strings(prompts, count, "prompt"),
+                                                            generation_options(given), hooks_of(given))};
+  });
+}
+
+transmute_result* transmute_score_texts(const transmute_language_model* model, const char* const* texts, size_t count,
+                                        const transmute_translation_options* options, char** error) {
+  return guarded(error, [&] {
+    if (model == nullptr) throw std::invalid_argument("transmute_score_texts: the model is NULL");
+    const auto ours = generation_options(read_options(options, transmute_generation_options_init));
+    auto result = std::make_unique<transmute_result>();
+    for (auto& hypothesis : model->model.score_batch(read_strings(texts, count, "text"), ours))
       result->translations.emplace_back().hypotheses.push_back(std::move(hypothesis));
     return result.release();
   });

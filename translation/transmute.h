@@ -1,4 +1,4 @@
-/* The C interface of transmute: open a model, translate. For every language that can call C.
+/* The C interface of transmute: open a model, translate, or continue text. For every language that can call C.
  *
  *     char* error = NULL;
  *     transmute_translator* translator = transmute_open("runs/demo/model", NULL, &error);
@@ -25,6 +25,7 @@ extern "C" {
 #endif
 
 typedef struct transmute_translator transmute_translator;
+typedef struct transmute_language_model transmute_language_model;
 typedef struct transmute_result transmute_result;
 
 /* How a model is opened. Fill it by transmute_translator_options_default(), then change what you like. */
@@ -116,6 +117,28 @@ transmute_result* transmute_score(const transmute_translator* translator, const 
                                   const char* const* targets, size_t count,
                                   const transmute_translation_options* options, char** error);
 void transmute_result_free(transmute_result* result);
+
+/* A language model, trained with model.architecture: decoder_only, likewise. */
+transmute_language_model* transmute_open_language_model(const char* model, const transmute_translator_options* options,
+                                                        char** error);
+void transmute_close_language_model(transmute_language_model* model);
+
+/* How texts are continued. By default one continuation is drawn; max_extra_length is how many tokens are added at most.
+ * What takes a source, target_prefixes, glossary, inline_tags and split_sentences are not for it. */
+void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
+static inline transmute_translation_options transmute_generation_options_default(void) {
+  transmute_translation_options options;
+  transmute_generation_options_init(&options, sizeof(options));
+  return options;
+}
+
+/* Continues `count` texts; results begin with them. `options` may be NULL for the defaults. */
+transmute_result* transmute_generate(const transmute_language_model* model, const char* const* prompts, size_t count,
+                                     const transmute_translation_options* options, char** error);
+
+/* How probable each text is: one hypothesis each, with its tokens. */
+transmute_result* transmute_score_texts(const transmute_language_model* model, const char* const* texts, size_t count,
+                                        const transmute_translation_options* options, char** error);
 
 /* What was found: `text` counts the texts given, `hypothesis` its translations, the best is 0. Numbers out of range
  * get 0 or NULL. Strings and arrays belong to the result. */

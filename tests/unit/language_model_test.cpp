@@ -13,6 +13,7 @@
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/load_model.h>
 #include <transmute/translation/transformer_step_model.h>
+#include <transmute/translation/transmute.h>
 
 #include <cmath>
 #include <map>
@@ -251,6 +252,75 @@ TEST_F(TinyLanguageModel, DrawsTokensAsOftenAsTheyAreProbable) {
     // Mean and five standard deviations of the statistic where the draws are right.
     EXPECT_LT(chi.statistic, freedom + 5 * std::sqrt(2 * freedom)) << temperature << ", top " << top_k;
   }
+}
+
+TEST_F(TinyLanguageModel, IsTheSameThroughTheCInterface) {
+  const std::string path = saved(tiny_language_model_options());
+  const LanguageModel model(path, {"cpu", 1});
+  char* error = nullptr;
+  transmute_language_model* in_c = transmute_open_language_model(path.c_str(), nullptr, &error);
+  ASSERT_NE(in_c, nullptr) << error;
+  const std::vector<std::string> some = {"the red", "the old train is"};
+  const char* texts[] = {some[0].c_str(), some[1].c_str()};
+  const auto expect_same = [&](const std::vector<Translation>& expected, transmute_result* result) {
+    ASSERT_NE(result, nullptr) << error;
+    ASSERT_EQ(transmute_result_count(result), 2U);
+    for (size_t t = 0; t < 2; ++t) {
+      ASSERT_EQ(transmute_result_hypotheses(result, t), expected[t].hypotheses.size());
+      for (size_t h = 0; h < expected[t].hypotheses.size(); ++h) {
+        EXPECT_EQ(transmute_result_text(result, t, h), expected[t].hypotheses[h].text);
+        EXPECT_EQ(transmute_result_log_probability(result, t, h), expected[t].hypotheses[h].log_probability);
+      }
+    }
+    transmute_result_free(result);
+  };
+  expect_same(model.generate_batch(some), transmute_generate(in_c, texts, 2, nullptr, &error));
+
+  GenerationOptions options;
+  options.search.num_hypotheses = 2;
+  options.search.max_extra_length = 7;
+  options.search.sampling->seed = 3;
+  transmute_translation_options c_options = transmute_generation_options_default();
+  c_options.num_hypotheses = 2;
+  c_options.max_extra_length = 7;
+  c_options.seed = 3;
+  c_options.on_progress = [](void* user, size_t done, size_t) { *static_cast<size_t*>(user) = done; };
+  size_t done = 0;
+  c_options.user = &done;
+  expect_same(model.generate_batch(some, options), transmute_generate(in_c, texts, 2, &c_options, &error));
+  EXPECT_EQ(done, 2U);
+  options.search.sampling.reset();
+  c_options.sample = 0;
+  expect_same(model.generate_batch(some, options), transmute_generate(in_c, texts, 2, &c_options, &error));
+
+  const auto scored = model.score_batch(some);
+  transmute_result* scores = transmute_score_texts(in_c, texts, 2, nullptr, &error);
+  ASSERT_NE(scores, nullptr) << error;
+  for (size_t t = 0; t < 2; ++t) {
+    EXPECT_EQ(transmute_result_log_probability(scores, t, 0), scored[t].log_probability);
+    EXPECT_EQ(transmute_result_length(scores, t, 0), scored[t].tokens.size());
+  }
+  transmute_result_free(scores);
+
+  const auto told = [&](const void* result) {
+    EXPECT_EQ(result, nullptr);
+    const std::string message = error == nullptr ? "" : error;
+    transmute_string_free(error);
+    error = nullptr;
+    return message;
+  };
+  c_options.inline_tags = 1;
+  EXPECT_THAT(told(transmute_generate(in_c, texts, 2, &c_options, &error)), HasSubstr("for translators"));
+  c_options = transmute_generation_options_default();
+  c_options.alignments = 1;
+  EXPECT_THAT(told(transmute_generate(in_c, texts, 2, &c_options, &error)), HasSubstr("no source to attend to"));
+  EXPECT_THAT(told(transmute_generate(nullptr, texts, 2, nullptr, &error)), HasSubstr("NULL"));
+  EXPECT_THAT(told(transmute_score_texts(in_c, nullptr, 2, nullptr, &error)), HasSubstr("NULL"));
+  EXPECT_THAT(told(transmute_open(path.c_str(), nullptr, &error)), HasSubstr("is a language model"));
+  EXPECT_THAT(told(transmute_open_language_model(nullptr, nullptr, &error)), HasSubstr("NULL"));
+  EXPECT_THAT(told(transmute_open_language_model("/nowhere", nullptr, &error)), HasSubstr("/nowhere"));
+  transmute_close_language_model(in_c);
+  transmute_close_language_model(nullptr);
 }
 
 TEST_F(TinyLanguageModel, NamesWhatItCannotDo) {
