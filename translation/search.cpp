@@ -714,7 +714,7 @@ class BatchSearch {
   // What all sentences are forced to say, many tokens at a time.
   void take_known_steps() {
     const int64_t known = known_steps(searching_, nothing_is_free_);
-    while (length_ < known) {
+    while (length_ < known && !searching_.empty()) {
       const int64_t at_once = std::max<int64_t>(1, kRowsAtOnce / static_cast<int64_t>(searching_.size()));
       const int64_t positions = std::min(at_once, known - length_);
       const NextToken all = batch_->extend(known_tokens(searching_, length_, positions));

@@ -778,6 +778,13 @@ TEST(KnownTokens, GoThroughTheModelTogether) {
   }
 }
 
+TEST(KnownTokens, LeaveNothingWhereTheyAreImpossible) {
+  TargetDemands demands;
+  demands.prefixes = {Ids(100, kA), Ids(90, kA)};  // the second `a` already
+  const auto found = beam_search(TableModel(written({{{}, {{kA, 1.0}}}})), {{kA}, {kB}}, options_of(2), {}, demands);
+  EXPECT_THAT(found, ElementsAre(IsEmpty(), IsEmpty()));
+}
+
 TEST(KnownTokens, CanBeStoppedAmongThem) {
   TargetDemands demands;
   demands.prefixes = {Ids(50, kA)};
