@@ -134,6 +134,13 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
   return ours;
 }
 
+// A hypothesis for each text.
+transmute_result* one_each(std::vector<transmute::Hypothesis> hypotheses) {
+  auto result = std::make_unique<transmute_result>();
+  for (auto& hypothesis : hypotheses) result->translations.emplace_back().hypotheses.push_back(std::move(hypothesis));
+  return result.release();
+}
+
 const transmute::Translation* find_text(const transmute_result* result, size_t text) {
   return result != nullptr && text < result->translations.size() ? &result->translations[text] : nullptr;
 }
@@ -216,11 +223,8 @@ transmute_result* transmute_score(const transmute_translator* translator, const 
   return guarded(error, [&] {
     if (translator == nullptr) throw std::invalid_argument("transmute_score: the translator is NULL");
     const auto ours = translation_options(read_options(options, transmute_translation_options_init));
-    auto result = std::make_unique<transmute_result>();
-    for (auto& hypothesis : translator->translator.score_batch(read_strings(sources, count, "source"),
-                                                               read_strings(targets, count, "target"), ours))
-      result->translations.emplace_back().hypotheses.push_back(std::move(hypothesis));
-    return result.release();
+    return one_each(translator->translator.score_batch(read_strings(sources, count, "source"),
+                                                       read_strings(targets, count, "target"), ours));
   });
 }
 
@@ -262,10 +266,7 @@ transmute_result* transmute_score_texts(const transmute_language_model* model, c
   return guarded(error, [&] {
     if (model == nullptr) throw std::invalid_argument("transmute_score_texts: the model is NULL");
     const auto ours = generation_options(read_options(options, transmute_generation_options_init));
-    auto result = std::make_unique<transmute_result>();
-    for (auto& hypothesis : model->model.score_batch(read_strings(texts, count, "text"), ours))
-      result->translations.emplace_back().hypotheses.push_back(std::move(hypothesis));
-    return result.release();
+    return one_each(model->model.score_batch(read_strings(texts, count, "text"), ours));
   });
 }
 

@@ -705,7 +705,7 @@ class BatchSearch {
         most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
       }
       advance(next, most_candidates);
-      leave_those_done(widest_beam());
+      leave_those_done();
     }
     return std::move(results_);
   }
@@ -723,7 +723,7 @@ class BatchSearch {
         if (all.attention.defined()) next.attention = all.attention.slice(1, position, position + 1).contiguous();
         advance(next, 1);
       }
-      leave_those_done(length_ < known ? 1 : widest_beam());
+      leave_those_done(length_ < known);
     }
   }
 
@@ -758,15 +758,8 @@ class BatchSearch {
     return best_allowed(sentence, scores, row);
   }
 
-  int64_t widest_beam() const {
-    int64_t widest = 1;
-    for (const auto& sentence : searching_)
-      if (!sentence.done()) widest = std::max(widest, sentence.beam());
-    return widest;
-  }
-
-  // Goes on with the others, with so many hypotheses each.
-  void leave_those_done(int64_t beam) {
+  // Goes on with the others; with one hypothesis each as long as the tokens are known.
+  void leave_those_done(bool are_known = false) {
     std::vector<SentenceSearch> remaining;
     std::vector<int64_t> kept;
     for (size_t b = 0; b < searching_.size(); ++b) {
@@ -776,7 +769,9 @@ class BatchSearch {
     }
     searching_ = std::move(remaining);
     if (searching_.empty()) return;
-    beam_ = beam;
+    beam_ = 1;
+    for (const auto& sentence : searching_)
+      if (!are_known) beam_ = std::max(beam_, sentence.beam());
     batch_->select(torch::tensor(kept, torch::kLong), parent_rows(searching_, beam_));
   }
 

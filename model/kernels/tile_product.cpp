@@ -219,6 +219,7 @@ TRANSMUTE_TARGET_AMX void multiply(const DepthChunk& chunk, float* sums, uint16_
   // Rows of a that lie one behind the other are copied when they are needed, if at all; others many at a time, so that
   // the way through memory is made of runs.
   const bool by_rows = left.depth_stride == 1;
+  const bool lies_so = lies_in_tiles(left);
   const int64_t rows_at_once = by_rows ? kPair : kTurnedRows;
   const int64_t pairs_in_half_cache = std::max<int64_t>(1, kHalfCache / std::max<int64_t>(1, blocks * pair_size));
   const int64_t columns_at_once = std::min({kMostColumns, kPair * pairs_in_half_cache, kPair * all_column_pairs});
@@ -233,7 +234,7 @@ TRANSMUTE_TARGET_AMX void multiply(const DepthChunk& chunk, float* sums, uint16_
                         right_tiles + block * column_pairs * pair_size);
     for (int64_t first_row = 0; first_row < left.count; first_row += rows_at_once) {
       const int64_t rows = std::min(rows_at_once, left.count - first_row);
-      const bool in_place = lies_in_tiles(left) && rows % kPair == 0;
+      const bool in_place = lies_so && rows % kPair == 0;
       const int64_t row_pairs = whole_pairs(rows);
       for (int64_t block = 0; block < blocks && !in_place; ++block)
         pack<Side::left>(left, first_row, row_pairs, block * steps * kStep, steps,
