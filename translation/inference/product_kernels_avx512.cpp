@@ -23,6 +23,7 @@ namespace inference {
 namespace {
 
 constexpr int64_t kLanes = 16;
+constexpr int64_t kInputsAhead = 24;  // that weights are fetched
 
 // The first `count` of 16 lanes.
 TRANSMUTE_AVX512 inline __mmask16 first_lanes(int64_t count) {
@@ -61,6 +62,10 @@ TRANSMUTE_AVX512 void float32_tile(const float* x, const float* weight, int64_t 
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_fmadd_ps(input, values[v], sums[r][v]);
     }
+    // Where rows are few, the weights are what is waited for.
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      _mm_prefetch(w + kInputsAhead * kPanel + (v / 2) * stride + (v % 2) * kLanes, _MM_HINT_T0);
     x += kRows;
     w += kPanel;
   }
