@@ -4,6 +4,7 @@
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/packed_linear.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/torch_compat.h>
 
 #include <cmath>
 
@@ -16,6 +17,16 @@ namespace {
 void xavier_uniform_per_head(torch::Tensor& stacked) {
   const double bound = std::sqrt(6.0 / static_cast<double>(stacked.size(-1) + stacked.size(-2)));
   torch::nn::init::uniform_(stacked, -bound, bound);
+}
+
+bool is_dot_product(ScoreFunction function) {
+  return function == ScoreFunction::scaled_dot_product || function == ScoreFunction::dot_product;
+}
+
+// What Eq. 1 multiplies a dot product with, and 1 where it is not scaled.
+double dot_product_scale(const AttentionScoreOptions& options) {
+  if (options.function == ScoreFunction::dot_product) return 1.0;
+  return 1.0 / std::sqrt(static_cast<double>(options.key_size));
 }
 
 torch::nn::Linear projection(int64_t in, int64_t out) {
@@ -65,11 +76,9 @@ torch::Tensor AttentionScoreImpl::forward(const torch::Tensor& query, const torc
                     "attention scores need query [B,H,T,K] and key [B,H,S,K], not ", query.sizes(), " and ",
                     key.sizes());
   switch (options.function) {
-    case ScoreFunction::scaled_dot_product: {
-      // Eq. 1; the queries are scaled rather than the scores, which are more.
-      const double scale = 1.0 / std::sqrt(static_cast<double>(options.key_size));
-      return torch::matmul(query * scale, key.transpose(-2, -1));  // [B,H,T,S]
-    }
+    case ScoreFunction::scaled_dot_product:
+      // The queries are scaled rather than the scores, which are more.
+      return torch::matmul(query * dot_product_scale(options), key.transpose(-2, -1));  // [B,H,T,S]
     case ScoreFunction::dot_product:
       return torch::matmul(query, key.transpose(-2, -1));
     case ScoreFunction::additive:
@@ -112,6 +121,11 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
                                               ReturnWeights return_weights) {
   TORCH_CHECK_VALUE(key.size(-2) == value.size(-2), "attention needs one value per key, not ", value.size(-2),
                     " values for ", key.size(-2), " keys");
+  // On the CPU there are kernels, which multi-head attention calls, and this is what they are compared with.
+  if (kHasFusedAttention && return_weights == ReturnWeights::no && !query.device().is_cpu() &&
+      is_dot_product(score->options.function))
+    return {fused_attention(query, key, value, mask, is_training() ? dropout : 0.0, dot_product_scale(score->options)),
+            {}};
   const torch::Tensor weights = attention_weights(score(query, key), mask);  // [B,H,T,S]
   const torch::Tensor output = torch::matmul(kernels::dropout(weights, dropout, is_training()), value);
   return {output, return_weights == ReturnWeights::yes ? weights : torch::Tensor()};
@@ -157,18 +171,14 @@ torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_inp
 }
 
 bool MultiHeadAttentionImpl::fuses(const torch::Tensor& query_input, const torch::Tensor& mask) const {
-  const bool dot_product = options.score_function == ScoreFunction::scaled_dot_product ||
-                           options.score_function == ScoreFunction::dot_product;
-  return dot_product && kernels::can_attend(query_input, mask) &&
+  return is_dot_product(options.score_function) && kernels::can_attend(query_input, mask) &&
          query->weight.scalar_type() == query_input.scalar_type();
 }
 
 torch::Tensor MultiHeadAttentionImpl::fused_heads(const torch::Tensor& query_input, const torch::Tensor& memory,
                                                   const torch::Tensor& mask) {
-  const bool scaled = options.score_function == ScoreFunction::scaled_dot_product;
   const kernels::HeadLayout layout{options.num_heads, options.d_k, options.d_v,
-                                   scaled ? 1.0 / std::sqrt(static_cast<double>(options.d_k)) : 1.0,
-                                   is_training() ? pooling->dropout : 0.0};
+                                   dot_product_scale(pooling->score->options), is_training() ? pooling->dropout : 0.0};
   if (query_input.is_same(memory))
     return kernels::self_attention(kernels::packed_linear(query_input, query->weight, key->weight, value->weight), mask,
                                    layout);

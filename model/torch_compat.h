@@ -8,18 +8,44 @@
 
 #include <optional>
 
-#if TORCH_VERSION_MAJOR < 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 5)
+#define TRANSMUTE_TORCH_FROM(major, minor) \
+  (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
+
+#if TRANSMUTE_TORCH_FROM(2, 5)
+#include <ATen/ops/scaled_dot_product_attention.h>
+#else
 #include <c10/util/Optional.h>
+
+#include <stdexcept>
 #endif
 
 namespace transmute {
 inline namespace v0 {
 
 /// A tensor that may be missing, as torch::autograd::Function takes it.
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+#if TRANSMUTE_TORCH_FROM(2, 5)
 using MaybeTensor = std::optional<torch::Tensor>;
 #else
 using MaybeTensor = c10::optional<torch::Tensor>;
+#endif
+
+/// LibTorch's own attention, which on GPUs never holds the weights: softmax(scale query key^T) with dropout, times
+/// value. query: [B,H,T,K], key: [B,H,S,K], value: [B,H,S,Kv]; mask: bool, broadcastable to [B,H,T,S], or undefined. Of
+/// a query that may attend to nothing the output is 0, as LibTorch has it from 2.5 on: there is none before.
+#if TRANSMUTE_TORCH_FROM(2, 5)
+constexpr bool kHasFusedAttention = true;
+inline torch::Tensor fused_attention(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value,
+                                     const torch::Tensor& mask, double dropout, double scale) {
+  return at::scaled_dot_product_attention(query, key, value, mask.defined() ? MaybeTensor(mask) : MaybeTensor(),
+                                          dropout,
+                                          /*is_causal=*/false, scale);
+}
+#else
+constexpr bool kHasFusedAttention = false;
+inline torch::Tensor fused_attention(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&,
+                                     const torch::Tensor&, double, double) {
+  throw std::logic_error("fused_attention is for LibTorch 2.5 and newer");
+}
 #endif
 
 /// LibTorch's autocast for the calling thread, for as long as the object lives: matrix products take `dtype`, sums
@@ -44,7 +70,7 @@ class AutocastScope {
   }
 
  private:
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+#if TRANSMUTE_TORCH_FROM(2, 4)
   static bool enabled(torch::DeviceType device) {
     return at::autocast::is_autocast_enabled(device);
   }

@@ -13,8 +13,8 @@ void TranslatorFlags::add_to(CLI::App& app) {
       ->required();
   app.add_option("--device", options_.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
   app.add_option("--precision", precision_,
-                 "of matrix products on the CPU: float32, bfloat16 (half the memory, fast with AVX512-BF16 or AMX) or "
-                 "int8 (a quarter, fast with VNNI or AMX)")
+                 "of matrix products: float32; bfloat16 (half the memory, fast on GPUs and with AVX512-BF16 or AMX); "
+                 "on CPUs int8 (a quarter, fast with VNNI or AMX); on GPUs half")
       ->capture_default_str();
   app.add_option("--threads", options_.threads, "workers on the CPU; 0: one per core")->capture_default_str();
 }

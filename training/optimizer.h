@@ -16,6 +16,7 @@ struct AdamOptions {
   double epsilon = 1e-9;
   double clip_norm = 0;     ///< 0: no clipping
   double weight_decay = 0;  ///< AdamW (Loshchilov and Hutter, 2019), of matrices; biases and norms keep their size
+  bool fused = true;        ///< on the CPU, in one pass of our own; else, as on GPUs, in LibTorch's operations
 };
 
 /// Adam (Kingma and Ba, 2015) over float32 parameters, with the sum of several workers' gradients and
@@ -50,7 +51,7 @@ class Adam {
   double update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
                        WorkerCrew& workers);
   void write_rounded(const Chunk& chunk);
-  double update_on_device(const std::vector<torch::Tensor>& gradients, double learning_rate);
+  double update_in_operations(const std::vector<torch::Tensor>& gradients, double learning_rate);
   double clip_scale(double norm) const;
 
   NamedTensors parameters_;

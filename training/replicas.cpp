@@ -86,9 +86,14 @@ TrainingLoss Replicas::batch_loss(Transformer& replica, const Batch& batch, cons
     autocast.emplace(device_.type(), torch::kBFloat16);
   GuidedAttention guided{{}, guidance_.layer, guidance_.head};
   const bool is_guided = replica->is_training() && guidance_.weight > 0 && batch.alignment.defined();
-  if (is_guided) guided.wanted = batch.alignment.to(device_);
-  return replica->loss(batch.source.to(device_), batch.target_in.to(device_), batch.target_out.to(device_), options,
+  if (is_guided) guided.wanted = on_device(batch.alignment);
+  return replica->loss(on_device(batch.source), on_device(batch.target_in), on_device(batch.target_out), options,
                        is_guided ? &guided : nullptr);
+}
+
+// Through page-locked memory, so that nobody waits for a GPU to fetch it.
+torch::Tensor Replicas::on_device(const torch::Tensor& x) const {
+  return device_.is_cuda() ? x.pin_memory().to(device_, /*non_blocking=*/true) : x.to(device_);
 }
 
 void Replicas::sum_over(ProcessGroup& group) {
@@ -152,6 +157,7 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
     Transformer& replica = trained_[w];
     replica->train();
     const bool sums = sum_ && input.is_last_of_step;
+    std::vector<torch::Tensor> sums_of_pieces, guidance_of_pieces;
     for (size_t i = w; i < input.pieces.size(); i += replicas_.size()) {
       const Batch& batch = input.pieces[i];
       const TrainingLoss loss = [&] {
@@ -164,13 +170,16 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
       if (sums) completions_[w].awaited = i + replicas_.size() >= input.pieces.size();
       if (loss.guidance.defined()) {
         (loss.tokens + guidance_.weight * loss.guidance).backward();
-        losses[w].guidance += loss.guidance.item<double>() / factor;
+        guidance_of_pieces.push_back(loss.guidance.detach());
       } else {
         loss.tokens.backward();
       }
-      losses[w].sum += loss.tokens.item<double>() / factor;
+      sums_of_pieces.push_back(loss.tokens.detach());
       losses[w].tokens += batch.target_tokens;
     }
+    // Only now, because a GPU is waited for here.
+    for (const auto& sum : sums_of_pieces) losses[w].sum += sum.item<double>() / factor;
+    for (const auto& guidance : guidance_of_pieces) losses[w].guidance += guidance.item<double>() / factor;
     if (sums) complete_rest(w);
   });
   LossSum total;

@@ -5,14 +5,16 @@
 namespace transmute {
 inline namespace v0 {
 
-/// In which numbers translation on the CPU multiplies matrices; everything else is float32.
+/// In which numbers translation multiplies matrices. Everything else is float32 on the CPU; on GPUs states, keys and
+/// values are of that type as well.
 enum class InferencePrecision {
   float32,   ///< as trained
-  bfloat16,  ///< half the memory of weights; fast on CPUs with AVX512-BF16 or AMX
-  int8       ///< a quarter; weights are scaled per output, activations per token
+  bfloat16,  ///< half the memory of weights; fast on GPUs and on CPUs with AVX512-BF16 or AMX
+  int8,      ///< a quarter; weights are scaled per output, activations per token; for CPUs
+  half       ///< half the memory of weights, finer and of a smaller range than bfloat16; for GPUs
 };
 
-/// "float32", "bfloat16" or "int8".
+/// "float32", "bfloat16", "int8" or "half".
 std::string inference_precision_name(InferencePrecision precision);
 
 /// @throws std::invalid_argument naming the ones there are.

@@ -496,7 +496,8 @@ class ScoresOnCpu : public NextScores {
   CandidateFinder& finder_;
 };
 
-// On a device: its operations on all rows at once, and one copy of the candidates.
+// On a device, and for numbers that are not float32: LibTorch's operations on all rows at once, and one copy of the
+// candidates.
 class ScoresOnDevice : public NextScores {
  public:
   ScoresOnDevice(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences, size_t count)
@@ -506,29 +507,36 @@ class ScoresOnDevice : public NextScores {
       totals_.select(2, never).fill_(kNever);
     const auto most = std::min(static_cast<int64_t>(count), totals_.size(1) * totals_.size(2));
     const auto [values, indices] = totals_.flatten(1).topk(most, 1);  // [B,2N]
-    values_ = values.to(torch::kCPU).contiguous();
-    indices_ = indices.to(torch::kCPU).contiguous();
+    best_ = torch::stack({values.to(torch::kDouble), indices.to(torch::kDouble)}).to(torch::kCPU).contiguous();
   }
 
   std::vector<Candidate> best(const SentenceSearch& sentence, int64_t b, size_t) override {
-    const int64_t count = values_.size(1);
-    const float* value = values_.data_ptr<float>() + b * count;
-    const int64_t* index = indices_.data_ptr<int64_t>() + b * count;
+    const int64_t count = best_.size(2);
+    const double* value = best_.data_ptr<double>() + b * count;
+    const double* place = value + best_.size(1) * count;
     const int64_t columns = log_probs_.size(2);
     std::vector<Candidate> candidates;
-    for (int64_t i = 0; i < count && value[i] != kNever; ++i)
-      candidates.push_back({index[i] / columns, sentence.token_of(index[i] % columns), static_cast<double>(value[i])});
+    for (int64_t i = 0; i < count && value[i] != kNever; ++i) {
+      const auto index = static_cast<int64_t>(place[i]);
+      candidates.push_back({index / columns, sentence.token_of(index % columns), value[i]});
+    }
     return candidates;
   }
   std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) override {
     const auto [values, columns] = totals_[b][n].topk(std::min(static_cast<int64_t>(count), totals_.size(2)));
+    const torch::Tensor on_host = torch::stack({values.to(torch::kDouble), columns.to(torch::kDouble)}).to(torch::kCPU);
+    const auto found = on_host.accessor<double, 2>();
     std::vector<Candidate> candidates;
-    for (int64_t i = 0; i < values.size(0) && values[i].item<double>() != kNever; ++i)
-      candidates.push_back({n, sentence.token_of(columns[i].item<int64_t>()), values[i].item<double>()});
+    for (int64_t i = 0; i < found.size(1) && found[0][i] != kNever; ++i)
+      candidates.push_back({n, sentence.token_of(static_cast<int64_t>(found[1][i])), found[0][i]});
     return candidates;
   }
   double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) override {
-    return log_probs_[b][n][sentence.column_of(token).value()].item<double>();
+    const int64_t column = sentence.column_of(token).value();
+    if (token != special_ids::kEnd) return log_probs_[b][n][column].item<double>();
+    // Sentences come to their ends together.
+    if (!ends_.defined()) ends_ = log_probs_.select(2, column).to(torch::kCPU);
+    return ends_.accessor<float, 2>()[b][n];
   }
   std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) override {
     const torch::Tensor row = log_probs_[b][n].to(torch::kCPU).contiguous();
@@ -550,7 +558,8 @@ class ScoresOnDevice : public NextScores {
   }
 
   torch::Tensor log_probs_, totals_;  // [B,N,V], or [B,N,L]
-  torch::Tensor values_, indices_;
+  torch::Tensor best_;                // on the host: values and places among [N·V] of the best, [2,B,2N]
+  torch::Tensor ends_;                // on the host, once wanted: log-probabilities of the end [B,N]
 };
 
 // At the maximum length, the end of each live hypothesis instead; of those with most of the terms' tokens.
@@ -729,9 +738,10 @@ class BatchSearch {
 
   // By a token, those that are not done.
   void advance(const NextToken& next, size_t most_candidates) {
-    if (!finder_ && next.logits.is_cpu()) finder_.emplace();
+    const bool in_memory = next.logits.is_cpu() && next.logits.scalar_type() == torch::kFloat;
+    if (in_memory && !finder_) finder_.emplace();
     std::unique_ptr<NextScores> scores;
-    if (finder_)
+    if (in_memory)
       scores = std::make_unique<ScoresOnCpu>(next.logits, *finder_);
     else
       scores = std::make_unique<ScoresOnDevice>(next.logits, searching_, most_candidates);

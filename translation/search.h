@@ -38,8 +38,8 @@ void check_shortlist(const Ids& shortlist, int64_t vocabulary);
 
 /// What a model says of the next token of every hypothesis.
 struct NextToken {
-  /// Unnormalised log-probabilities, float32 [B,N,V]; read before the next step, not written. With shortlists [B,N,L]:
-  /// column c of sentence b is that of its list's token c, and -inf beyond the end of the list.
+  /// Unnormalised log-probabilities [B,N,V], on the CPU best float32; read before the next step, not written. With
+  /// shortlists [B,N,L]: column c of sentence b is that of its list's token c, and -inf beyond the end of the list.
   torch::Tensor logits;
   torch::Tensor attention;  ///< float32 [B,N,S] on the CPU, where asked for: over each source and its end
 };

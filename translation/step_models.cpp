@@ -9,8 +9,43 @@
 namespace transmute {
 inline namespace v0 {
 
+namespace {
+
+// The same network in numbers of another type.
+Transformer converted(const Transformer& transformer, torch::Device device, torch::Dtype type) {
+  const torch::NoGradGuard no_grad;
+  Transformer copy(transformer->options);
+  const auto from = transformer->parameters();
+  const auto to = copy->parameters();
+  for (size_t p = 0; p < from.size(); ++p) torch::Tensor(to[p]).set_data(from[p].detach().to(device, type));
+  copy->to(device);  // what are no parameters stay float32
+  copy->eval();
+  return copy;
+}
+
+// What LibTorch's operations run a network in.
+torch::Dtype operations_type(InferencePrecision precision, torch::Device device, const std::string& plain_reason) {
+  if (device.is_cpu() && precision != InferencePrecision::float32)
+    throw std::invalid_argument("this model can only be run in float32: " + plain_reason);
+  switch (precision) {
+    case InferencePrecision::float32:
+      return torch::kFloat;
+    case InferencePrecision::bfloat16:
+      return torch::kBFloat16;
+    case InferencePrecision::half:
+      return torch::kHalf;
+    case InferencePrecision::int8:
+      break;
+  }
+  throw std::invalid_argument("the precision int8 is for CPUs; on a GPU take bfloat16, half or float32");
+}
+
+}  // namespace
+
 ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::Device device,
                            InferencePrecision precision) {
+  if (device.is_cpu() && precision == InferencePrecision::half)
+    throw std::invalid_argument("the precision half is for GPUs; on a CPU take bfloat16, int8 or float32");
   ReadyModel ready;
   std::vector<std::shared_ptr<const StepModel>> models;
   for (const Transformer& transformer : transformers) {
@@ -20,11 +55,9 @@ ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::
       continue;
     }
     ready.plain_reason = reason;
-    if (precision != InferencePrecision::float32)
-      throw std::invalid_argument(
-          device.is_cpu() ? "this model can only be run in float32: " + reason
-                          : "precisions other than float32 are for the CPU; leave the precision at float32");
-    models.push_back(std::make_shared<TransformerStepModel>(transformer, device));
+    const torch::Dtype type = operations_type(precision, device, reason);
+    models.push_back(std::make_shared<TransformerStepModel>(
+        type == torch::kFloat ? transformer : converted(transformer, device, type), device));
   }
   ready.model = models.size() == 1 ? models.front() : std::make_shared<EnsembleStepModel>(std::move(models));
   return ready;

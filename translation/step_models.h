@@ -19,9 +19,10 @@ struct ReadyModel {
 };
 
 /// On the CPU the weights are copied into an InferenceModel, and the transformers may go. On other devices, and for
-/// what that model does not know, LibTorch's operations run the transformer itself. The probabilities of several are
-/// averaged.
-/// @throws std::invalid_argument for a precision but float32 where LibTorch's operations run it.
+/// what that model does not know, LibTorch's operations run the transformer itself, or a copy of it in another
+/// precision. The probabilities of several are averaged.
+/// @throws std::invalid_argument for a precision that there is not on the device, and for any but float32 where
+///   LibTorch's operations run it on the CPU.
 ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::Device device,
                            InferencePrecision precision);
 

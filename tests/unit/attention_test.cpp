@@ -3,6 +3,7 @@
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
+#include <transmute/model/torch_compat.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <cmath>
@@ -182,6 +183,32 @@ TEST(AttentionPooling, DropsWeightsAndScalesTheOthersInTraining) {
   const torch::Tensor kept = kernels::dropout_mask_reference(key_of_mask, 40, probability).view({1, 2, 4, 5});
   ASSERT_LT(kept.sum().item<int64_t>(), 40);
   expect_near(trained.output, torch::matmul(evaluated.weights * kept / (1 - probability), value), kDoubleTolerance);
+}
+
+// What GPUs run, here on the CPU.
+TEST(AttentionPooling, IsWhatLibTorchsOwnAttentionComputes) {
+  if (!kHasFusedAttention) GTEST_SKIP() << "LibTorch " << TORCH_VERSION << " is older than 2.5";
+  const torch::Tensor blocked_row = torch::ones({2, 1, 4, 6}, torch::kBool);
+  blocked_row[1][0][2].fill_(false);
+  for (const ScoreFunction function : {ScoreFunction::scaled_dot_product, ScoreFunction::dot_product})
+    for (const torch::Tensor& mask :
+         {torch::Tensor(), padding_mask(torch::tensor({{5, 6, 7, 8, 9, 5}, {5, 6, 0, 0, 0, 0}}), 0), blocked_row}) {
+      std::vector<torch::Tensor> inputs, twins;
+      for (const auto& shape : {std::vector<int64_t>{2, 3, 4, 5}, {2, 3, 6, 5}, {2, 3, 6, 7}}) {
+        inputs.push_back(random_tensor(shape, 40 + inputs.size()).requires_grad_());
+        twins.push_back(inputs.back().detach().clone().requires_grad_());
+      }
+      AttentionPooling pooling(AttentionScoreOptions{function, 3, 5, 5});
+      const torch::Tensor expected = pooling(inputs[0], inputs[1], inputs[2], mask).output;
+      const double scale = function == ScoreFunction::dot_product ? 1.0 : 1.0 / std::sqrt(5.0);
+      const torch::Tensor found = fused_attention(twins[0], twins[1], twins[2], mask, 0.0, scale);
+      EXPECT_TRUE(torch::allclose(found, expected, 1e-9, 1e-9)) << name_of(function);
+      const torch::Tensor weights = random_tensor({2, 3, 4, 7}, 50);
+      (expected * weights).sum().backward();
+      (found * weights).sum().backward();
+      for (size_t i = 0; i < inputs.size(); ++i)
+        EXPECT_TRUE(torch::allclose(twins[i].grad(), inputs[i].grad(), 1e-9, 1e-9)) << name_of(function) << i;
+    }
 }
 
 TEST(AttentionPooling, NeedsOneValuePerKey) {

@@ -292,6 +292,12 @@ TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
               HasSubstr("only be run in float32"));
 }
 
+TEST_F(Engine, RefusesThePrecisionOfGpusOnACpu) {
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::half, {}); }),
+              HasSubstr("half is for GPUs"));
+}
+
 // log P of a given translation, the end included, by the modules themselves: one sentence, no cache, no padding.
 double log_probability_by_modules(Transformer transformer, const Ids& source, Ids target) {
   const torch::NoGradGuard no_grad;

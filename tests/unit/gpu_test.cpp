@@ -4,7 +4,11 @@
 #include <torch/cuda.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/training/optimizer.h>
+#include <transmute/training/replicas.h>
+#include <transmute/translation/step_models.h>
 #include <transmute/translation/transformer_step_model.h>
+
+#include <utility>
 
 namespace transmute {
 namespace {
@@ -89,6 +93,42 @@ TEST_F(Gpu, BeamSearchFindsWhatTheCpuFinds) {
   const auto on_gpu = beam_search(TransformerStepModel(gpu_, torch::Device(torch::kCUDA, 0)), sources, options);
   for (size_t i = 0; i < sources.size(); ++i)
     EXPECT_NEAR(on_gpu[i].front().score, on_cpu[i].front().score, 1e-2) << "sentence " << i;
+}
+
+TEST_F(Gpu, BeamSearchInFewerBitsFindsNearlyThat) {
+  cpu_->eval();
+  const std::vector<Ids> sources{{5, 6, 7}, {8, 9, 10, 11, 12}, {13}};
+  SearchOptions options;
+  options.max_extra_length = 6;
+  const torch::Device gpu(torch::kCUDA, 0);
+  const auto expected = beam_search(TransformerStepModel(cpu_, torch::kCPU), sources, options);
+  for (const auto& [precision, tolerance] :
+       {std::pair{InferencePrecision::bfloat16, 0.2}, {InferencePrecision::half, 0.05}}) {
+    const auto found = beam_search(*make_step_model({cpu_}, gpu, precision).model, sources, options);
+    for (size_t i = 0; i < sources.size(); ++i)
+      EXPECT_NEAR(found[i].front().score, expected[i].front().score, tolerance)
+          << inference_precision_name(precision) << ", sentence " << i;
+  }
+  EXPECT_THROW(make_step_model({cpu_}, gpu, InferencePrecision::int8), std::invalid_argument);
+}
+
+// Autocast, page-locked transfers and all.
+TEST_F(Gpu, GradientsInBfloat16AreNearTheCpus) {
+  WorkerCrew workers(1);
+  const Batch batch{source_, target_, target_, {}, source_.numel(), target_.numel()};
+  const auto gradients = [&](Transformer& transformer, torch::Device device, Precision precision) {
+    Replicas replicas(transformer, device, workers, precision);
+    const StepInput input{{batch, batch}, 2 * batch.target_tokens, 1, true};
+    const LossSum loss = replicas.accumulate_gradients(input, 0.1);
+    return std::pair{loss.sum, replicas.gradients().front()};
+  };
+  const auto [loss, expected] = gradients(cpu_, torch::kCPU, Precision::float32);
+  const auto [found_loss, found] = gradients(gpu_, torch::Device(torch::kCUDA, 0), Precision::bfloat16);
+  EXPECT_NEAR(found_loss, loss, 0.01 * loss);
+  for (size_t p = 0; p < expected.size(); ++p) {
+    const double distance = (found[p].cpu().to(torch::kFloat) - expected[p]).norm().item<double>();
+    EXPECT_LT(distance, 0.05 * expected[p].norm().item<double>() + 1e-6) << p;
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 namespace transmute {
@@ -75,6 +76,8 @@ double tolerance(InferencePrecision precision, const Exact& exact, const std::ve
       return 0x1p-7 * exact.magnitude + 1e-6;  // two factors, each to 8 bits
     case InferencePrecision::int8:
       break;
+    case InferencePrecision::half:
+      throw std::invalid_argument("there is no PackedLinear of half");
   }
   // Half a step on either side of each factor.
   double bound = 1e-5;

@@ -132,6 +132,35 @@ TEST(Adam, GivesTheSameBitsWithAnyNumberOfThreads) {
   for (size_t p = 0; p < one.size(); ++p) EXPECT_TRUE(torch::equal(one[p].second, three[p].second));
 }
 
+TEST(Adam, DoesInLibTorchsOperationsWhatItDoesInOnePass) {
+  WorkerCrew workers(1);
+  for (const double clip_norm : {0.0, 0.5}) {
+    AdamOptions options;
+    options.clip_norm = clip_norm;
+    options.weight_decay = 0.1;
+    const NamedTensors fused_parameters = two_parameters(), parameters = two_parameters();
+    Adam fused(fused_parameters, options);
+    options.fused = false;
+    Adam in_operations(parameters, options);
+    for (uint64_t step = 0; step < 5; ++step) {
+      auto gradients = gradients_of(10 + step);
+      auto same = gradients_of(10 + step);
+      if (step == 1) gradients[0] = same[0] = torch::Tensor();
+      if (step == 3) gradients[1][7] = same[1][7] = std::numeric_limits<float>::infinity();
+      const double expected = fused.update({gradients}, 0.1, workers);
+      const double found = in_operations.update({same}, 0.1, workers);
+      if (std::isfinite(expected)) {
+        EXPECT_NEAR(found / expected, 1, 1e-5);
+      } else {
+        EXPECT_FALSE(std::isfinite(found));
+      }
+      EXPECT_EQ(in_operations.steps(), fused.steps());
+    }
+    for (size_t p = 0; p < parameters.size(); ++p)
+      EXPECT_TRUE(torch::allclose(parameters[p].second, fused_parameters[p].second, 1e-4, 1e-5)) << parameters[p].first;
+  }
+}
+
 TEST(Adam, TakesGradientsThatAreMissingAsZero) {
   WorkerCrew workers(1);
   const auto trained = [&](bool missing) {

@@ -119,7 +119,7 @@ TEST_F(ATranslator, KnowsThreePrecisions) {
   c_options.precision = "int4";
   char* error = nullptr;
   EXPECT_EQ(transmute_open(model().c_str(), &c_options, &error), nullptr);
-  EXPECT_THAT(error, HasSubstr("not one of float32, bfloat16 and int8"));
+  EXPECT_THAT(error, HasSubstr("not one of float32, bfloat16, int8 and half"));
   transmute_string_free(error);
 }
 

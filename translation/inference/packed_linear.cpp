@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 #if defined(__x86_64__)
 // GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
@@ -228,6 +229,8 @@ PackedLinear::PackedLinear(const float* weight, const float* bias, int64_t outpu
     case InferencePrecision::int8:
       pack_int8(weight);
       break;
+    case InferencePrecision::half:
+      throw std::invalid_argument("PackedLinear: half is for GPUs");
   }
 }
 
@@ -265,6 +268,8 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
                      s.int8_.at_least(padded * steps * kStepBytes));
       break;
     }
+    case InferencePrecision::half:
+      break;  // there is none
   }
 }
 
