@@ -1,5 +1,6 @@
 #include <transmute/model/attention.h>
 
+#include <transmute/model/initialization.h>
 #include <transmute/model/kernels/attention.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/packed_linear.h>
@@ -15,8 +16,7 @@ namespace {
 
 // Glorot and Bengio's bound for each head's own matrix: a stack of heads is not one large matrix.
 void xavier_uniform_per_head(torch::Tensor& stacked) {
-  const double bound = std::sqrt(6.0 / static_cast<double>(stacked.size(-1) + stacked.size(-2)));
-  torch::nn::init::uniform_(stacked, -bound, bound);
+  draw_uniform(stacked, std::sqrt(6.0 / static_cast<double>(stacked.size(-1) + stacked.size(-2))));
 }
 
 bool is_dot_product(ScoreFunction function) {
@@ -27,12 +27,6 @@ bool is_dot_product(ScoreFunction function) {
 double dot_product_scale(const AttentionScoreOptions& options) {
   if (options.function == ScoreFunction::dot_product) return 1.0;
   return 1.0 / std::sqrt(static_cast<double>(options.key_size));
-}
-
-torch::nn::Linear projection(int64_t in, int64_t out) {
-  torch::nn::Linear linear(torch::nn::LinearOptions(in, out).bias(false));
-  torch::nn::init::xavier_uniform_(linear->weight);
-  return linear;
 }
 
 }  // namespace
@@ -65,8 +59,7 @@ void AttentionScoreImpl::reset_parameters() {
   if (query_weight_.defined()) {
     xavier_uniform_per_head(query_weight_);
     xavier_uniform_per_head(key_weight_);
-    const double bound = std::sqrt(6.0 / static_cast<double>(options.key_size + 1));
-    torch::nn::init::uniform_(score_weight_, -bound, bound);
+    draw_uniform(score_weight_, std::sqrt(6.0 / static_cast<double>(options.key_size + 1)));
   }
   if (weight_.defined()) xavier_uniform_per_head(weight_);
 }
@@ -133,10 +126,10 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
 
 MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options)
     : options(options),
-      query(register_module("query", projection(options.d_model, options.num_heads * options.d_k))),
-      key(register_module("key", projection(options.d_model, options.num_heads * options.d_k))),
-      value(register_module("value", projection(options.d_model, options.num_heads * options.d_v))),
-      output(register_module("output", projection(options.num_heads * options.d_v, options.d_model))),
+      query(register_module("query", make_linear(options.d_model, options.num_heads * options.d_k, Bias::none))),
+      key(register_module("key", make_linear(options.d_model, options.num_heads * options.d_k, Bias::none))),
+      value(register_module("value", make_linear(options.d_model, options.num_heads * options.d_v, Bias::none))),
+      output(register_module("output", make_linear(options.num_heads * options.d_v, options.d_model, Bias::none))),
       pooling(register_module(
           "pooling",
           AttentionPooling(AttentionScoreOptions{options.score_function, options.num_heads, options.d_k, options.d_k},

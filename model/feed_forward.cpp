@@ -1,5 +1,6 @@
 #include <transmute/model/feed_forward.h>
 
+#include <transmute/model/initialization.h>
 #include <transmute/model/kernels/feed_forward.h>
 #include <transmute/model/kernels/packed_linear.h>
 #include <transmute/model/libtorch.h>
@@ -8,14 +9,9 @@ namespace transmute {
 inline namespace v0 {
 
 FeedForwardImpl::FeedForwardImpl(const FeedForwardOptions& options)
-    : inner(register_module("inner", torch::nn::Linear(options.d_model, options.d_ff))),
-      outer(register_module("outer", torch::nn::Linear(options.d_ff, options.d_model))),
-      dropout_(options.dropout) {
-  for (auto& linear : {inner, outer}) {
-    torch::nn::init::xavier_uniform_(linear->weight);
-    torch::nn::init::zeros_(linear->bias);
-  }
-}
+    : inner(register_module("inner", make_linear(options.d_model, options.d_ff, Bias::zero))),
+      outer(register_module("outer", make_linear(options.d_ff, options.d_model, Bias::zero))),
+      dropout_(options.dropout) {}
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
   const SublayerOutput output = without_last_bias(x);

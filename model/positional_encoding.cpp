@@ -1,5 +1,6 @@
 #include <transmute/model/positional_encoding.h>
 
+#include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ PositionalEncodingImpl::PositionalEncodingImpl(PositionalEncodingKind kind, int6
     : kind_(kind), d_model_(d_model), max_positions_(max_positions) {
   if (kind == PositionalEncodingKind::learned) {
     table_ = register_parameter("weight", torch::empty({max_positions, d_model}));
-    torch::nn::init::normal_(table_, 0.0, 1.0 / std::sqrt(static_cast<double>(d_model)));
+    draw_normal(table_, 1.0 / std::sqrt(static_cast<double>(d_model)));
   } else {
     table_ = register_buffer("sinusoids", sinusoidal_positions(0, max_positions, d_model));
   }

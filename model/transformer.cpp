@@ -1,5 +1,6 @@
 #include <transmute/model/transformer.h>
 
+#include <transmute/model/initialization.h>
 #include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/model/kernels/embedding.h>
 #include <transmute/model/libtorch.h>
@@ -11,12 +12,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-torch::nn::Embedding make_embedding(int64_t vocab_size, int64_t d_model) {
-  torch::nn::Embedding table(vocab_size, d_model);
-  torch::nn::init::normal_(table->weight, 0.0, 1.0 / std::sqrt(static_cast<double>(d_model)));
-  return table;
-}
 
 void check_ids(const torch::Tensor& ids, const char* name) {
   TORCH_CHECK_VALUE(ids.dim() == 2 && ids.scalar_type() == torch::kLong, name, " must be int64 ids [B,L], not ",
@@ -36,11 +31,8 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
     source_embedding_ = register_module("source_embedding", make_embedding(options.source_vocab_size, options.d_model));
     target_embedding_ = register_module("target_embedding", make_embedding(options.target_vocab_size, options.d_model));
   }
-  if (options.embedding_tying == EmbeddingTying::none) {
-    output_ = register_module(
-        "output", torch::nn::Linear(torch::nn::LinearOptions(options.d_model, options.target_vocab_size).bias(false)));
-    torch::nn::init::xavier_uniform_(output_->weight);
-  }
+  if (options.embedding_tying == EmbeddingTying::none)
+    output_ = register_module("output", make_linear(options.d_model, options.target_vocab_size, Bias::none));
   const auto make_positions = [&] {
     return PositionalEncoding(options.positional_encoding, options.d_model, options.max_positions);
   };

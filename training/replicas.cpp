@@ -1,6 +1,7 @@
 #include <transmute/training/replicas.h>
 
 #include <transmute/common/random.h>
+#include <transmute/model/initialization.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/rounding.h>
 #include <transmute/model/libtorch.h>
@@ -15,6 +16,7 @@ namespace {
 
 // A second network on the same numbers: its parameters are other variables over the same storage.
 Transformer share_parameters(const Transformer& original, torch::Device device) {
+  const UndrawnWeights undrawn;
   Transformer replica(original->options);
   replica->to(device);
   const auto own = replica->parameters();

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
+#include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
 
 #include <filesystem>
@@ -146,6 +147,7 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
 
 LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
                            const NamedTensors& weights, const std::string& weights_name, torch::Device device) {
+  const UndrawnWeights undrawn;
   Transformer transformer(with_vocabulary(read_options(config, config_name), tokenizer));
   assign_parameters(transformer, weights, weights_name);
   transformer->to(device);

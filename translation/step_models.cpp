@@ -1,5 +1,6 @@
 #include <transmute/translation/step_models.h>
 
+#include <transmute/model/initialization.h>
 #include <transmute/translation/ensemble.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/transformer_step_model.h>
@@ -14,6 +15,7 @@ namespace {
 // The same network in numbers of another type.
 Transformer converted(const Transformer& transformer, torch::Device device, torch::Dtype type) {
   const torch::NoGradGuard no_grad;
+  const UndrawnWeights undrawn;
   Transformer copy(transformer->options);
   const auto from = transformer->parameters();
   const auto to = copy->parameters();

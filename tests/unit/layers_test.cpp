@@ -2,6 +2,7 @@
 #include <transmute/model/decoder.h>
 #include <transmute/model/encoder.h>
 #include <transmute/model/feed_forward.h>
+#include <transmute/model/initialization.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
@@ -274,6 +275,39 @@ TEST(Stacks, ReturnEachLayersWeightsOnRequest) {
   const DecoderOutput decoded = decoder(x, encoded.memory, mask, ReturnWeights::yes);
   EXPECT_EQ(decoded.self_weights.size(), 2u);
   EXPECT_EQ(decoded.cross_weights.size(), 2u);
+}
+
+TEST(Initialization, DrawsEmbeddingsSoThatScaledOnesHaveVarianceOne) {
+  torch::manual_seed(4);
+  const torch::nn::Embedding table = make_embedding(500, 64);
+  ASSERT_EQ(table->weight.sizes(), torch::IntArrayRef({500, 64}));
+  EXPECT_TRUE(table->weight.requires_grad());
+  EXPECT_NEAR((table->weight * 8.0).std().item<double>(), 1.0, 0.02);
+  EXPECT_NEAR(table->weight.mean().item<double>(), 0.0, 0.002);
+}
+
+TEST(Initialization, MakesLinearMapsOfTheGivenSize) {
+  torch::nn::Linear linear = make_linear(3, 5, Bias::zero);
+  EXPECT_EQ(linear->weight.sizes(), torch::IntArrayRef({5, 3}));
+  EXPECT_TRUE(torch::equal(linear->bias, torch::zeros({5})));
+  EXPECT_EQ(linear->options.in_features(), 3);
+  EXPECT_EQ(linear->options.out_features(), 5);
+  EXPECT_FALSE(make_linear(3, 5, Bias::none)->bias.defined());
+  linear(torch::ones({2, 3})).sum().backward();
+  EXPECT_TRUE(torch::equal(linear->weight.grad(), torch::full({5, 3}, 2.0)));
+}
+
+TEST(Initialization, IsLeftOutWhereWeightsAreToBeReplaced) {
+  torch::Tensor weight = torch::zeros({4});
+  {
+    const UndrawnWeights outer;
+    const UndrawnWeights inner;
+    draw_uniform(weight, 1.0);
+    draw_normal(weight, 1.0);
+    EXPECT_TRUE(torch::equal(weight, torch::zeros({4})));
+  }
+  draw_uniform(weight, 1.0);
+  EXPECT_FALSE(torch::equal(weight, torch::zeros({4})));
 }
 
 }  // namespace

@@ -47,6 +47,10 @@ struct AttentionKernels {
 /// Those of active_simd().
 template <class T>
 const AttentionKernels<T>& attention_kernels();
+template <>
+const AttentionKernels<float>& attention_kernels();
+template <>
+const AttentionKernels<uint16_t>& attention_kernels();
 
 }  // namespace kernels
 }  // namespace v0

@@ -70,6 +70,10 @@ struct RowKernels {
 /// Those of active_simd().
 template <class T>
 const RowKernels<T>& row_kernels();
+template <>
+const RowKernels<float>& row_kernels();
+template <>
+const RowKernels<uint16_t>& row_kernels();
 
 }  // namespace kernels
 }  // namespace v0

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+
+#include <cstdint>
+
+// What the weights of a new network are, of which the paper says nothing.
+namespace transmute {
+inline namespace v0 {
+
+/// For as long as it lives, the weights of networks that the calling thread makes are not drawn and hold anything. For
+/// those that are about to be replaced: to draw them takes longer than to read them.
+class UndrawnWeights {
+ public:
+  UndrawnWeights();
+  ~UndrawnWeights();
+  UndrawnWeights(const UndrawnWeights&) = delete;
+  UndrawnWeights& operator=(const UndrawnWeights&) = delete;
+
+ private:
+  bool outer_;
+};
+
+/// From the uniform distribution over [-bound, bound].
+void draw_uniform(torch::Tensor& weight, double bound);
+
+/// From the normal distribution around 0.
+void draw_normal(torch::Tensor& weight, double standard_deviation);
+
+enum class Bias { none, zero };
+
+/// Weight [out,in]: uniform, by the bound of Glorot and Bengio (2010), Eq. 16.
+torch::nn::Linear make_linear(int64_t in, int64_t out, Bias bias);
+
+/// Weight [V,D]: N(0, 1/D), so that embeddings scaled by sqrt(D) have entries of variance 1 (section 3.4).
+torch::nn::Embedding make_embedding(int64_t vocab_size, int64_t d_model);
+
+}  // namespace v0
+}  // namespace transmute
