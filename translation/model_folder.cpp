@@ -125,7 +125,12 @@ NamedTensors parameters_of(const Transformer& transformer) {
   return named;
 }
 
-void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path) {
+namespace {
+
+// Calls assign(parameter, value) for each parameter.
+template <class Assign>
+void for_each_value(Transformer& transformer, const NamedTensors& values, const std::string& path,
+                    const Assign& assign) {
   const torch::NoGradGuard no_grad;
   std::unordered_map<std::string, torch::Tensor> by_name(values.begin(), values.end());
   for (auto& [name, parameter] : parameters_of(transformer)) {
@@ -136,7 +141,7 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
     if (found->second.sizes() != parameter.sizes())
       throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], the config's model needs [{}]", path, name,
                                            fmt::join(found->second.sizes(), ","), fmt::join(parameter.sizes(), ",")));
-    parameter.copy_(found->second);
+    assign(parameter, found->second);
     by_name.erase(found);
   }
   if (!by_name.empty())
@@ -145,11 +150,21 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
                     by_name.begin()->first));
 }
 
+}  // namespace
+
+void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path) {
+  for_each_value(transformer, values, path,
+                 [](torch::Tensor& parameter, const torch::Tensor& value) { parameter.copy_(value); });
+}
+
 LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
                            const NamedTensors& weights, const std::string& weights_name, torch::Device device) {
   const UndrawnWeights undrawn;
   Transformer transformer(with_vocabulary(read_options(config, config_name), tokenizer));
-  assign_parameters(transformer, weights, weights_name);
+  // The memory that they were read into, so that they are there once.
+  for_each_value(transformer, weights, weights_name, [](torch::Tensor& parameter, const torch::Tensor& value) {
+    parameter.set_data(value.detach().to(parameter.scalar_type()).contiguous());
+  });
   transformer->to(device);
   transformer->eval();
   for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);

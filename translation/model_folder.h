@@ -43,7 +43,8 @@ LoadedModel load_model_folder(const std::string& folder, torch::Device device);
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
                        const Transformer& transformer, const char* weights_file = kWeightsFile);
 
-/// A model of its parts, however they were stored. `config_name` and `weights_name`: what messages call them.
+/// A model of its parts, however they were stored. Weights that are contiguous float32 become its parameters and are
+/// not copied. `config_name` and `weights_name`: what messages call them.
 /// @throws std::runtime_error where the parts do not fit together.
 LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
                            const NamedTensors& weights, const std::string& weights_name, torch::Device device);
