@@ -61,7 +61,8 @@ double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, do
   const torch::NoGradGuard no_grad;
   if (options_.fused && parameters_.front().second.device().is_cpu())
     return update_on_cpu(gradients, learning_rate, workers);
-  TORCH_CHECK_VALUE(gradients.size() == 1, "on a device there is one worker, not ", gradients.size());
+  TORCH_CHECK_VALUE(gradients.size() == 1, "LibTorch's operations take the gradient of one worker, not ",
+                    gradients.size());
   return update_in_operations(gradients.front(), learning_rate);
 }
 

@@ -159,7 +159,7 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
     Transformer& replica = trained_[w];
     replica->train();
     const bool sums = sum_ && input.is_last_of_step;
-    std::vector<torch::Tensor> sums_of_pieces, guidance_of_pieces;
+    std::vector<torch::Tensor> losses_of_pieces, guidance_of_pieces;
     for (size_t i = w; i < input.pieces.size(); i += replicas_.size()) {
       const Batch& batch = input.pieces[i];
       const TrainingLoss loss = [&] {
@@ -176,11 +176,11 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
       } else {
         loss.tokens.backward();
       }
-      sums_of_pieces.push_back(loss.tokens.detach());
+      losses_of_pieces.push_back(loss.tokens.detach());
       losses[w].tokens += batch.target_tokens;
     }
     // Only now, because a GPU is waited for here.
-    for (const auto& sum : sums_of_pieces) losses[w].sum += sum.item<double>() / factor;
+    for (const auto& sum : losses_of_pieces) losses[w].sum += sum.item<double>() / factor;
     for (const auto& guidance : guidance_of_pieces) losses[w].guidance += guidance.item<double>() / factor;
     if (sums) complete_rest(w);
   });
