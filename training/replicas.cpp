@@ -1,11 +1,11 @@
 #include <transmute/training/replicas.h>
 
 #include <transmute/common/random.h>
-#include <transmute/model/initialization.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/rounding.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/torch_compat.h>
+#include <transmute/translation/model_folder.h>
 
 #include <optional>
 
@@ -13,17 +13,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-// A second network on the same numbers: its parameters are other variables over the same storage.
-Transformer share_parameters(const Transformer& original, torch::Device device) {
-  const UndrawnWeights undrawn;
-  Transformer replica(original->options);
-  replica->to(device);
-  const auto own = replica->parameters();
-  const auto shared = original->parameters();
-  for (size_t p = 0; p < own.size(); ++p) own[p].set_data(shared[p].detach());
-  return replica;
-}
 
 // Called when a parameter's gradient has been accumulated.
 class AfterAccumulation : public torch::autograd::FunctionPostHook {
@@ -50,8 +39,7 @@ void LossSum::add(const LossSum& other) {
 Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision)
     : device_(device), workers_(workers), precision_(precision) {
   replicas_.push_back(std::move(transformer));
-  while (static_cast<int>(replicas_.size()) < workers.size())
-    replicas_.push_back(share_parameters(replicas_.front(), device));
+  while (static_cast<int>(replicas_.size()) < workers.size()) replicas_.push_back(twin_of(replicas_.front(), device));
   trained_ = replicas_;
   rounded_.resize(replicas_.front()->parameters().size());
   sums_.resize(replicas_.size());
@@ -75,7 +63,7 @@ void Replicas::make_rounded_replicas() {
     begin += exact[p].numel();
   }
   for (auto& trained : trained_) {
-    trained = share_parameters(replicas_.front(), device_);
+    trained = twin_of(replicas_.front(), device_);
     const auto own = trained->parameters();
     for (size_t p = 0; p < own.size(); ++p)
       if (rounded_[p].defined()) own[p].set_data(rounded_[p]);

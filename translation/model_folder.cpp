@@ -185,5 +185,16 @@ void save_model_folder(const std::string& folder, const std::string& config, con
   write_file_atomically(path_in(folder, kConfigFile), config);
 }
 
+Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers) {
+  const torch::NoGradGuard no_grad;
+  const UndrawnWeights undrawn;
+  Transformer twin(original->options);
+  twin->to(numbers.device());
+  const auto from = original->parameters();
+  const auto to = twin->parameters();
+  for (size_t p = 0; p < from.size(); ++p) torch::Tensor(to[p]).set_data(from[p].detach().to(numbers));
+  return twin;
+}
+
 }  // namespace v0
 }  // namespace transmute

@@ -59,5 +59,9 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
 /// `options` with the vocabulary sizes and the padding id of `tokenizer`.
 TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer);
 
+/// Another network on the same numbers, which share their memory where `numbers` names neither another device nor
+/// another type. What is no parameter stays float32.
+Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers);
+
 }  // namespace v0
 }  // namespace transmute

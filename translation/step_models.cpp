@@ -1,8 +1,8 @@
 #include <transmute/translation/step_models.h>
 
-#include <transmute/model/initialization.h>
 #include <transmute/translation/ensemble.h>
 #include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/model_folder.h>
 #include <transmute/translation/transformer_step_model.h>
 
 #include <stdexcept>
@@ -11,19 +11,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-// The same network in numbers of another type.
-Transformer converted(const Transformer& transformer, torch::Device device, torch::Dtype type) {
-  const torch::NoGradGuard no_grad;
-  const UndrawnWeights undrawn;
-  Transformer copy(transformer->options);
-  const auto from = transformer->parameters();
-  const auto to = copy->parameters();
-  for (size_t p = 0; p < from.size(); ++p) torch::Tensor(to[p]).set_data(from[p].detach().to(device, type));
-  copy->to(device);  // what are no parameters stay float32
-  copy->eval();
-  return copy;
-}
 
 // What LibTorch's operations run a network in.
 torch::Dtype operations_type(InferencePrecision precision, torch::Device device, const std::string& plain_reason) {
@@ -58,8 +45,12 @@ ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::
     }
     ready.plain_reason = reason;
     const torch::Dtype type = operations_type(precision, device, reason);
-    models.push_back(std::make_shared<TransformerStepModel>(
-        type == torch::kFloat ? transformer : converted(transformer, device, type), device));
+    Transformer in_type = transformer;
+    if (type != torch::kFloat) {
+      in_type = twin_of(transformer, torch::TensorOptions(device).dtype(type));
+      in_type->eval();
+    }
+    models.push_back(std::make_shared<TransformerStepModel>(in_type, device));
   }
   ready.model = models.size() == 1 ? models.front() : std::make_shared<EnsembleStepModel>(std::move(models));
   return ready;
