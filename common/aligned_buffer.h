@@ -1,5 +1,7 @@
 #pragma once
 
+#include <transmute/common/memory.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,6 +25,7 @@ class AlignedBuffer {
       count_ = 0;
       memory_.reset(static_cast<T*>(std::aligned_alloc(kLine, bytes)));
       if (!memory_) throw std::bad_alloc();
+      prefer_huge_pages(memory_.get(), bytes);
       count_ = count;
     }
     return memory_.get();

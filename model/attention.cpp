@@ -134,7 +134,7 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
           "pooling",
           AttentionPooling(AttentionScoreOptions{options.score_function, options.num_heads, options.d_k, options.d_k},
                            options.dropout))) {
-  kernels::pack({query->weight, key->weight, value->weight});
+  if (weights_are_drawn()) kernels::pack({query->weight, key->weight, value->weight});
 }
 
 torch::Tensor MultiHeadAttentionImpl::split_heads(const torch::Tensor& x) const {

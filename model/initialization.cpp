@@ -21,6 +21,10 @@ UndrawnWeights::~UndrawnWeights() {
   are_drawn = outer_;
 }
 
+bool weights_are_drawn() {
+  return are_drawn;
+}
+
 void draw_uniform(torch::Tensor& weight, double bound) {
   if (are_drawn) torch::nn::init::uniform_(weight, -bound, bound);
 }

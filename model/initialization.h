@@ -22,6 +22,9 @@ class UndrawnWeights {
   bool outer_;
 };
 
+/// False while an UndrawnWeights of the calling thread lives.
+bool weights_are_drawn();
+
 /// From the uniform distribution over [-bound, bound].
 void draw_uniform(torch::Tensor& weight, double bound);
 

@@ -2,8 +2,13 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/core/CPUAllocator.h>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <transmute/common/memory.h>
+
+#include <cstring>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -16,6 +21,25 @@ void call_if_loaded(const char* name, int value) {
   using Setter = void (*)(int);
   if (const auto set = reinterpret_cast<Setter>(dlsym(RTLD_DEFAULT, name))) set(value);
 }
+
+// LibTorch's own allocator, in huge pages. No "override", because what is virtual and what is const has changed between
+// LibTorch's versions.
+class HugePageAllocator : public c10::Allocator {
+ public:
+  explicit HugePageAllocator(c10::Allocator* allocator) : allocator_(allocator) {}
+
+  c10::DataPtr allocate(size_t bytes) const {
+    c10::DataPtr block = allocator_->allocate(bytes);
+    if (block) prefer_huge_pages(block.get(), bytes);
+    return block;
+  }
+  c10::DataPtr allocate(size_t bytes) { return std::as_const(*this).allocate(bytes); }
+  c10::DeleterFnPtr raw_deleter() const { return allocator_->raw_deleter(); }
+  void copy_data(void* to, const void* from, size_t bytes) const { std::memcpy(to, from, bytes); }
+
+ private:
+  c10::Allocator* allocator_;
+};
 
 }  // namespace
 
@@ -32,12 +56,8 @@ void configure_process_for_workers() {
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_TOP_PAD, 64 << 20);
 #endif
-}
-
-void release_freed_memory() {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
+  static HugePageAllocator in_huge_pages(c10::GetCPUAllocator());
+  c10::SetCPUAllocator(&in_huge_pages, /*priority=*/1);
 }
 
 std::string slow_blas_warning() {

@@ -12,11 +12,9 @@ void run_operations_on_this_thread_only();
 
 /// For programs, which own their process: as above for every thread, and BLAS's own thread pool too, which would
 /// otherwise fight with the workers. Also keeps freed memory in the process instead of handing large blocks back to
-/// the system after each operation, whose page faults cost more than the operation.
+/// the system after each operation, whose page faults cost more than the operation, and has LibTorch's tensors in huge
+/// pages where the system leaves that to programs.
 void configure_process_for_workers();
-
-/// Hands all freed memory back to the system, once, for after a task that took far more than what follows.
-void release_freed_memory();
 
 /// What to tell the user where LibTorch multiplies matrices with the reference BLAS, which is many times slower than
 /// the machine; empty where it does not.

@@ -140,7 +140,6 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
   return norm;
 }
 
-// The same, with LibTorch's operations.
 // In LibTorch's operations on all parameters at once: on a GPU a few kernels instead of a dozen for each of them. The
 // norm is what the host waits for.
 double Adam::update_in_operations(const std::vector<torch::Tensor>& given, double learning_rate) {

@@ -6,6 +6,7 @@
 #include <torch/version.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
@@ -303,7 +304,7 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
   const TextFiles files = train_files(config_);
   Tokenizer tokenizer = train_tokenizer(config_.model.tokenizer, lines_of(files.source), lines_of(files.target));
   tokenizer.save(options_.run_folder);
-  release_freed_memory();  // learning takes far more than what follows
+  return_freed_memory();  // learning takes far more than what follows
   return tokenizer;
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -183,18 +184,21 @@ NamedTensors read_tensor_file(const std::string& path) {
     damaged(path, fmt::format("unreadable header: {}", error.what()));
   }
 
+  const bool is_checked = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);
   NamedTensors tensors;
-  uint32_t crc = 0;
+  std::future<uint32_t> crc;  // of what has been read; computed while the next tensor is
   for (const auto& entry : entries) {
     torch::Tensor tensor = torch::empty(entry.shape, entry.dtype);
     const uint64_t bytes = entry.end - entry.begin;
     if (!file.read(static_cast<char*>(tensor.data_ptr()), static_cast<std::streamsize>(bytes)))
       damaged(path, "cut short");
-    crc = checksum(crc, tensor.data_ptr(), bytes);
     tensors.emplace_back(entry.name, tensor);
+    if (!is_checked) continue;
+    const uint32_t before = crc.valid() ? crc.get() : 0;
+    crc =
+        std::async(std::launch::async, [before, tensor, bytes] { return checksum(before, tensor.data_ptr(), bytes); });
   }
-  if (header.contains(kMetadata) && header[kMetadata].contains(kChecksum) &&
-      header[kMetadata][kChecksum] != fmt::format("{:08x}", crc))
+  if (is_checked && header[kMetadata][kChecksum] != fmt::format("{:08x}", crc.valid() ? crc.get() : 0))
     damaged(path, "its checksum does not match its content");
   return tensors;
 }

@@ -12,6 +12,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -773,6 +776,33 @@ TEST(ReturnFreedMemory, GivesBackWhatLiesBetweenBlocksInUse) {
   return_freed_memory();
   EXPECT_LT(resident_bytes(), freed - static_cast<int64_t>(kBlocks * kBlock) / 2);
   EXPECT_EQ(*blocks.back(), std::string(kBlock, 'x'));
+}
+
+TEST(Memory, HugePagesBackALargeBlockThatAsksForThem) {
+#ifndef __linux__
+  GTEST_SKIP() << "needs Linux";
+#endif
+  std::string policy;
+  std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled") >> std::ws, policy);
+  if (policy.empty() || policy.find("[never]") != std::string::npos) GTEST_SKIP() << "the system has no huge pages";
+  constexpr size_t kBytes = size_t{32} << 20;
+  const std::unique_ptr<char, decltype(&std::free)> block(static_cast<char*>(std::aligned_alloc(64, kBytes)),
+                                                          std::free);
+  prefer_huge_pages(block.get(), kBytes);
+  std::fill_n(block.get(), kBytes, 'x');
+  // "7f12…-7f34… rw-p …", then the mapping's facts, a line each; "hg": it has asked for huge pages.
+  const auto address = reinterpret_cast<uintptr_t>(block.get() + kBytes / 2);
+  bool is_here = false, has_asked = false;
+  std::ifstream mappings("/proc/self/smaps");
+  for (std::string line; std::getline(mappings, line);) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) is_here = begin <= address && address < end;
+    if (is_here && line.rfind("VmFlags:", 0) == 0) has_asked = line.find(" hg") != std::string::npos;
+  }
+  EXPECT_TRUE(has_asked);
+  char small = 'x';
+  prefer_huge_pages(&small, 1);  // nothing to be had, and no harm
+  EXPECT_EQ(small, 'x');
 }
 
 }  // namespace

@@ -27,20 +27,30 @@ int64_t blocks_of(int64_t count, int64_t size) {
   return (count + size - 1) / size;
 }
 
-// Where input `input` of output `output` stands in narrow weights of `bytes` bytes each.
-int64_t narrow_index(int64_t output, int64_t input, int64_t steps, int64_t bytes) {
-  const int64_t per_step = kStepBytes / bytes;
-  const int64_t per_group = 4 / bytes;
-  const int64_t step = input / per_step;
-  const int64_t group = input % per_step / per_group;
-  const int64_t tile = output / kTileOutputs * steps + step;
-  return tile * (kTileBytes / bytes) + (group * kTileOutputs + output % kTileOutputs) * per_group + input % per_group;
-}
-
 // [rows,inputs] to [inputs][rows].
 TRANSMUTE_INLINE void interleave(const float* x, int64_t rows, int64_t inputs, float* to) {
   for (int64_t i = 0; i < inputs; ++i)
     for (int64_t r = 0; r < rows; ++r) to[i * rows + r] = x[r * inputs + i];
+}
+
+// to[column][row] = from[row][column], 16 x 16 at a time: so many lines fit the first-level cache, whatever the stride.
+template <class Word>
+void transpose(const Word* from, int64_t rows, int64_t columns, int64_t from_stride, Word* to, int64_t to_stride) {
+  constexpr int64_t kBlock = 16;
+  const auto turn = [&](int64_t first_row, int64_t row_count, int64_t first_column, int64_t column_count) {
+    const Word* source = from + first_row * from_stride + first_column;
+    Word* target = to + first_column * to_stride + first_row;
+    for (int64_t c = 0; c < column_count; ++c)
+      for (int64_t r = 0; r < row_count; ++r) target[c * to_stride + r] = source[r * from_stride + c];
+  };
+  for (int64_t column = 0; column < columns; column += kBlock)
+    for (int64_t row = 0; row < rows; row += kBlock) {
+      if (row + kBlock <= rows && column + kBlock <= columns) {
+        turn(row, kBlock, column, kBlock);
+      } else {
+        turn(row, std::min(kBlock, rows - row), column, std::min(kBlock, columns - column));
+      }
+    }
 }
 
 // The largest magnitude: in lanes, for the compiler to make vectors of.
@@ -276,42 +286,55 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
 void PackedLinear::pack_float32(const float* weight) {
   const int64_t panels = blocks_of(outputs_, kPanel);
   float* to = float32_.at_least(panels * inputs_ * kPanel);
-  for (int64_t panel = 0; panel < panels; ++panel)
-    for (int64_t i = 0; i < inputs_; ++i)
-      for (int64_t c = 0; c < kPanel; ++c, ++to) {
-        const int64_t output = panel * kPanel + c;
-        *to = output < outputs_ ? weight[output * inputs_ + i] : 0.0F;
-      }
+  for (int64_t panel = 0; panel < panels; ++panel, to += inputs_ * kPanel) {
+    const int64_t first = panel * kPanel;
+    const int64_t count = std::min(kPanel, outputs_ - first);
+    if (count < kPanel) std::fill_n(to, inputs_ * kPanel, 0.0F);
+    transpose(weight + first * inputs_, count, inputs_, inputs_, to, kPanel);
+  }
 }
 
 void PackedLinear::pack_bfloat16(const float* weight) {
-  const int64_t steps = blocks_of(inputs_, kStepBytes / 2);
-  const int64_t padded = blocks_of(outputs_, kPanel) * kPanel;
-  const int64_t size = padded * steps * (kStepBytes / 2);
-  std::fill_n(bfloat16_.at_least(size), size, uint16_t{0});
-  for (int64_t output = 0; output < outputs_; ++output)
-    for (int64_t i = 0; i < inputs_; ++i)
-      bfloat16_.data()[narrow_index(output, i, steps, 2)] = kernels::float_to_bfloat16(weight[output * inputs_ + i]);
+  constexpr int64_t kPerStep = kStepBytes / 2;
+  const auto round_row = converters(instructions_).round_row;
+  pack_narrow(bfloat16_, kPerStep, [&](int64_t output, int64_t steps, uint16_t* to) {
+    round_row(weight + output * inputs_, inputs_, steps, to);
+  });
 }
 
 void PackedLinear::pack_int8(const float* weight) {
-  const int64_t steps = blocks_of(inputs_, kStepBytes);
   const int64_t padded = blocks_of(outputs_, kPanel) * kPanel;
-  std::fill_n(int8_.at_least(padded * steps * kStepBytes), padded * steps * kStepBytes, int8_t{0});
   std::fill_n(column_scales_.at_least(padded), padded, 0.0F);
   std::fill_n(column_sums_.at_least(padded), padded, 0);
-  for (int64_t output = 0; output < outputs_; ++output) {
-    const float* row = weight + output * inputs_;
-    const float largest = largest_magnitude(row, inputs_);
-    const float inverse = largest > 0 ? 127.0F / largest : 0.0F;
+  const auto quantize_row = converters(instructions_).quantize_row;
+  pack_narrow(int8_, kStepBytes, [&](int64_t output, int64_t steps, int8_t* to) {
+    column_scales_.data()[output] = quantize_row(weight + output * inputs_, inputs_, steps, 0, to);
     int32_t sum = 0;
-    for (int64_t i = 0; i < inputs_; ++i) {
-      const int32_t value = round_to_int(row[i] * inverse);
-      int8_.data()[narrow_index(output, i, steps, 1)] = static_cast<int8_t>(value);
-      sum += value;
-    }
-    column_scales_.data()[output] = largest / 127.0F;
+    for (int64_t step = 0; step < steps; ++step)
+      for (int64_t i = 0; i < kStepBytes; ++i) sum += to[step * kTileBytes + i];
     column_sums_.data()[output] = 128 * sum;
+  });
+}
+
+// Converts the rows of weights as those of activations are, 16 of them into their tiles, and turns each tile's words.
+template <class Number, class ConvertRow>
+void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row) {
+  const int64_t steps = blocks_of(inputs_, per_step);
+  const int64_t padded = blocks_of(outputs_, kPanel) * kPanel;
+  const int64_t panel_size = kTileOutputs * steps * per_step;
+  Number* panel = packed.at_least(padded * steps * per_step);
+  for (int64_t first = 0; first < padded; first += kTileOutputs, panel += panel_size) {
+    if (first + kTileOutputs > outputs_) std::fill_n(panel, panel_size, Number{0});
+    const int64_t count = std::min(kTileOutputs, outputs_ - first);
+    for (int64_t row = 0; row < count; ++row) convert_row(first + row, steps, panel + row * per_step);
+    for (int64_t step = 0; step < steps; ++step) {
+      constexpr int64_t kWords = kStepBytes / sizeof(uint32_t);
+      uint32_t rows[kTileOutputs * kWords], columns[kTileOutputs * kWords];
+      Number* tile = panel + step * kTileOutputs * per_step;
+      std::memcpy(rows, tile, kTileBytes);
+      transpose(rows, kTileOutputs, kWords, kWords, columns, kTileOutputs);
+      std::memcpy(tile, columns, kTileBytes);
+    }
   }
 }
 

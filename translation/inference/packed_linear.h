@@ -53,6 +53,8 @@ class PackedLinear {
   void pack_float32(const float* weight);
   void pack_bfloat16(const float* weight);
   void pack_int8(const float* weight);
+  template <class Number, class ConvertRow>
+  void pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row);
   void apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
   void apply_narrow(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
 
