@@ -56,8 +56,9 @@ void configure_process_for_workers() {
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_TOP_PAD, 64 << 20);
 #endif
-  static HugePageAllocator in_huge_pages(c10::GetCPUAllocator());
-  c10::SetCPUAllocator(&in_huge_pages, /*priority=*/1);
+  // Never destroyed: tensors are made until the process ends.
+  static auto* const in_huge_pages = new HugePageAllocator(c10::GetCPUAllocator());
+  c10::SetCPUAllocator(in_huge_pages, /*priority=*/1);
 }
 
 std::string slow_blas_warning() {
