@@ -90,7 +90,16 @@ class SignalsLater {
   sigset_t outer_;
 };
 
+// Gloo writes to its sockets as to files: by default, one that a lost rank no longer reads would end this process by a
+// signal, before it could say who is lost.
+void take_broken_pipes_for_errors() {
+  struct sigaction action {};
+  const bool known = ::sigaction(SIGPIPE, nullptr, &action) == 0;
+  if (known && (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+}
+
 c10::intrusive_ptr<c10d::TCPStore> connect(const RankOptions& options, bool serve, double seconds) {
+  take_broken_pipes_for_errors();
   const SignalsLater signals_later;
   c10d::TCPStoreOptions store;
   store.port = static_cast<uint16_t>(options.port);

@@ -19,7 +19,7 @@ inline namespace v0 {
 /// within RankOptions::timeout_seconds which one is lost, or at once why it ended where it could say so.
 class ProcessGroup {
  public:
-  /// Waits for the others.
+  /// Waits for the others. With several ranks the process ignores SIGPIPE from then on, unless it handles it.
   /// @throws std::runtime_error naming the ranks that did not come in time; std::invalid_argument for several ranks
   /// where this build's LibTorch has no c10d with Gloo.
   ProcessGroup(const RankOptions& options, torch::Device device);

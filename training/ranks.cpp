@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -119,6 +120,29 @@ pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& comman
   ::_exit(127);
 }
 
+struct EndedRank {
+  ptrdiff_t rank;
+  pid_t process;
+  int code;    // as a shell gives it
+  int signal;  // 0: ended by itself
+};
+
+// Those of `running` (by rank; 0 once it ended) that ended since the last call. What a signal ended comes first: of
+// several it is the cause, the others ended because they lost it.
+std::vector<EndedRank> ended_ranks(std::vector<pid_t>& running) {
+  std::vector<EndedRank> ended;
+  int status = 0;
+  for (pid_t process = 0; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    const auto found = std::find(running.begin(), running.end(), process);
+    if (found == running.end()) continue;  // not ours
+    *found = 0;
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    ended.push_back({found - running.begin(), process, signal != 0 ? 128 + signal : WEXITSTATUS(status), signal});
+  }
+  std::stable_partition(ended.begin(), ended.end(), [](const EndedRank& rank) { return rank.signal != 0; });
+  return ended;
+}
+
 }  // namespace
 
 RankOptions ranks_from_environment() {
@@ -183,28 +207,22 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
     }
     if (failed && Clock::now() - *failed > std::chrono::duration<double>(timeout_seconds + kGraceSeconds))
       send_to_all(SIGKILL);
-    int status = 0;
-    const pid_t ended = ::waitpid(-1, &status, WNOHANG);
-    if (ended <= 0) {
-      std::this_thread::sleep_for(kPause);
-      continue;
+    const std::vector<EndedRank> ended = ended_ranks(running);
+    if (ended.empty()) std::this_thread::sleep_for(kPause);
+    left -= static_cast<int>(ended.size());
+    for (const EndedRank& rank : ended) {
+      if (rank.code == 0 || failed) continue;
+      failed = Clock::now();
+      code = rank.code;
+      std::string what =
+          fmt::format("rank {} (process {}) ended with exit code {}", rank.rank, rank.process, rank.code);
+      if (rank.signal != 0) {
+        what = fmt::format("rank {} (process {}) was ended by signal {} ({})", rank.rank, rank.process, rank.signal,
+                           ::strsignal(rank.signal));
+        spdlog::error(what);  // others have said themselves what was wrong
+      }
+      if (left > 0 && rank.rank != 0) report_lost_rank(options, what);  // without rank 0 nobody listens
     }
-    const auto found = std::find(running.begin(), running.end(), ended);
-    if (found == running.end()) continue;  // not ours
-    *found = 0;
-    --left;
-    const int ended_with = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (ended_with == 0 || failed) continue;
-    failed = Clock::now();
-    code = ended_with;
-    std::string what =
-        fmt::format("rank {} (process {}) ended with exit code {}", found - running.begin(), ended, code);
-    if (WIFSIGNALED(status)) {
-      what = fmt::format("rank {} (process {}) was ended by signal {} ({})", found - running.begin(), ended,
-                         WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-      spdlog::error(what);  // others have said themselves what was wrong
-    }
-    if (left > 0 && found != running.begin()) report_lost_rank(options, what);  // without rank 0 nobody listens
   }
   return code;
 }

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <functional>
 #include <thread>
 
@@ -18,6 +20,7 @@ namespace transmute {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 // A port of this process alone, another one for each group.
@@ -123,6 +126,18 @@ TEST(ProcessGroup, TellsAllWhyARankEnded) {
   EXPECT_EQ(errors[2], "the dog ate it");
   for (const size_t rank : {0, 1})
     EXPECT_THAT(errors[rank], AllOf(HasSubstr("rank 2 ended: the dog ate it"), HasSubstr("newest checkpoint")));
+}
+
+TEST(ProcessGroup, MakesABrokenPipeAnErrorThatCanBeHandled) {
+  SKIP_WITHOUT_GROUPS();
+  ASSERT_NE(std::signal(SIGPIPE, SIG_DFL), SIG_ERR);
+  EXPECT_THAT(run_ranks(2, [](ProcessGroup&) {}), Each(""));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  EXPECT_EQ(write(ends[1], "x", 1), -1);
+  EXPECT_EQ(errno, EPIPE);
+  close(ends[1]);
 }
 
 TEST(ProcessGroup, NamesRanksThatDoNotCome) {
@@ -289,6 +304,20 @@ TEST(RanksFromEnvironment, MustMakeSense) {
   EXPECT_THAT(error({{"RANK", "0"}}), HasSubstr("set WORLD_SIZE"));
   EXPECT_THAT(error({{"WORLD_SIZE", "2"}}), HasSubstr("set RANK"));
   EXPECT_THAT(error({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "1"}}), HasSubstr("set MASTER_ADDR"));
+}
+
+TEST(RunLocalRanks, BlameTheOneThatASignalEndedForWhatOthersEndedWith) {
+  bool late = false;  // both have ended before the launcher looks
+  const auto stop_signal = [&late] {
+    if (!late) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    late = true;
+    return 0;
+  };
+  for (const std::string killed : {"0", "1"}) {
+    late = false;
+    EXPECT_EQ(run_local_ranks(2, {"sh", "-c", "test $RANK = " + killed + " && kill -9 $$; exit 3"}, 10, stop_signal),
+              128 + SIGKILL);
+  }
 }
 
 }  // namespace
