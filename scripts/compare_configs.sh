@@ -8,12 +8,14 @@ set -euo pipefail
 export LC_ALL=C
 
 usage="usage: scripts/compare_configs.sh --output FOLDER --source FILE --target FILE [--programs FOLDER] [--threads N]
-  [--beam-size 4] [--set KEY=VALUE]… CONFIG…
+  [--jobs N] [--beam-size 4] [--set KEY=VALUE]… CONFIG…
 
---source and --target are the text that is translated for BLEU and its reference."
+--source and --target are the text that is translated for BLEU and its reference. --jobs: configs that are trained side
+by side; as many as cores, with --threads 1, waste least of them, and take as many times the memory."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 programs=$root/build/release/bin
 threads=0
+jobs=1
 beam=4
 output= source= target=
 settings=()
@@ -25,6 +27,7 @@ while [[ $# -gt 0 ]]; do
     --target) target=${2:?$usage}; shift 2 ;;
     --programs) programs=${2:?$usage}; shift 2 ;;
     --threads) threads=${2:?$usage}; shift 2 ;;
+    --jobs) jobs=${2:?$usage}; shift 2 ;;
     --beam-size) beam=${2:?$usage}; shift 2 ;;
     --set) settings+=(--set "${2:?$usage}"); shift 2 ;;
     --help) echo "$usage"; exit 0 ;;
@@ -32,7 +35,8 @@ while [[ $# -gt 0 ]]; do
     *) configs+=("$1"); shift ;;
   esac
 done
-[[ -n $output && -n $source && -n $target && ${#configs[@]} -gt 0 ]] || { echo "$usage" >&2; exit 2; }
+[[ -n $output && -n $source && -n $target && ${#configs[@]} -gt 0 && $jobs =~ ^[1-9][0-9]*$ ]] ||
+  { echo "$usage" >&2; exit 2; }
 for file in "$source" "$target" "${configs[@]}"; do
   [[ -f $file ]] || { echo "compare_configs: error: $file: no such file" >&2; exit 1; }
 done
@@ -95,7 +99,17 @@ run_row() { # run_row <config>
 }
 
 mkdir -p "$output"
-for config in "${configs[@]}"; do run_row "$config"; done
+started=0
+failed=0
+for config in "${configs[@]}"; do
+  # Each row beyond the first ones takes the place of one that ended.
+  if ((started >= jobs)); then wait -n || failed=1; fi
+  ((failed == 0)) || break
+  run_row "$config" &
+  started=$((started + 1))
+done
+for row in $(jobs -p); do wait "$row" || failed=1; done
+((failed == 0)) || exit 1
 {
   echo "| config | parameters | updates | perplexity | BLEU | exact, % | training |"
   echo "|---|---|---|---|---|---|---|"

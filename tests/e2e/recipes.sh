@@ -133,6 +133,27 @@ said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --ta
   "$root/configs/demo.yaml") || fail "compare_configs.sh with stubs: $said"
 expect "a row" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 75.0 | 1:02 |"
 
+# -- compare_configs.sh --jobs: each row waits until the other one has begun; the table is in the configs' order
+mkdir meeting
+cp stubs/* meeting
+sed -i '2a \
+touch "meeting/begun.$(basename "$2")"\
+for ((i = 0; i < 100 && $(ls meeting/begun.* | wc -l) < 2; ++i)); do sleep 0.1; done\
+(($(ls meeting/begun.* | wc -l) == 2)) || exit 1\
+[[ $2 != */bad ]] || { echo "train: error: bad" >&2; exit 1; }' meeting/train
+for name in good last bad; do echo "# a stub does not read it" >"$name.yaml"; done
+meet() { # meet <config>…
+  rm -f meeting/begun.*
+  "$root/scripts/compare_configs.sh" --output met --source four.en --target four.de --programs meeting --jobs 2 "$@" 2>&1
+}
+said=$(meet last.yaml good.yaml) || fail "compare_configs.sh --jobs: $said"
+[[ $(sed -nE 's/^\| ([a-z]+) \| 1.*/\1/p' met/table.md | tr '\n' ' ') == "last good " ]] || fail "rows: $(<met/table.md)"
+rm -r met
+said=$(meet bad.yaml good.yaml) && fail "compare_configs.sh --jobs passed over a row that failed"
+expect "a row that fails" "$said" "train: error: bad"
+expect "a row that fails" "$said" "training of bad failed"
+[[ -f met/good/row.txt ]] || fail "the row beside one that failed was not finished"
+
 # -- attention_variants.sh: every scoring function trains and translates
 mkdir -p demo
 for part in train:train valid:newstest2013 test:newstest2014; do
