@@ -83,8 +83,9 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
         "a language model takes no shortlist: it has no source whose translations one could list");
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::decoder_only), device,
-                                   options.precision, threads);
+  state_ = std::make_unique<State>(
+      load_ensemble(model, options.ensemble, device, Architecture::decoder_only, options.precision), device,
+      options.precision, threads);
 }
 
 LanguageModel::~LanguageModel() = default;

@@ -17,14 +17,14 @@ bool same(const SubwordModel& a, const SubwordModel& b) {
 
 }  // namespace
 
-LoadedModel load_model(const std::string& path, torch::Device device) {
+LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8) {
   // What does not exist is a folder that is missing: train makes folders.
   return std::filesystem::is_regular_file(path) ? load_torchscript_model(path, device)
-                                                : load_model_folder(path, device);
+                                                : load_model_folder(path, device, int8);
 }
 
-LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture) {
-  LoadedModel model = load_model(path, device);
+LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture, Int8Weights int8) {
+  LoadedModel model = load_model(path, device, int8);
   if (model.transformer->options.architecture == architecture) return model;
   throw std::invalid_argument(
       path + (architecture == Architecture::encoder_decoder
@@ -35,11 +35,12 @@ LoadedModel load_model(const std::string& path, torch::Device device, Architectu
 }
 
 LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
-                             Architecture architecture) {
-  LoadedModel loaded = load_model(first, device, architecture);
+                             Architecture architecture, InferencePrecision precision) {
+  const Int8Weights int8 = precision == InferencePrecision::int8 ? Int8Weights::kept : Int8Weights::expanded;
+  LoadedModel loaded = load_model(first, device, architecture, int8);
   LoadedEnsemble ensemble{{std::move(loaded.transformer)}, std::move(loaded.tokenizer)};
   for (const std::string& path : others) {
-    LoadedModel other = load_model(path, device, architecture);
+    LoadedModel other = load_model(path, device, architecture, int8);
     if (!same(ensemble.tokenizer.source(), other.tokenizer.source()) ||
         !same(ensemble.tokenizer.target(), other.tokenizer.target()))
       throw std::invalid_argument(

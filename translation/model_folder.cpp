@@ -5,6 +5,7 @@
 #include <transmute/common/files.h>
 #include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/int8_weights.h>
 
 #include <filesystem>
 #include <stdexcept>
@@ -127,61 +128,123 @@ NamedTensors parameters_of(const Transformer& transformer) {
 
 namespace {
 
-// Calls assign(parameter, value) for each parameter.
-template <class Assign>
-void for_each_value(Transformer& transformer, const NamedTensors& values, const std::string& path,
-                    const Assign& assign) {
-  const torch::NoGradGuard no_grad;
-  std::unordered_map<std::string, torch::Tensor> by_name(values.begin(), values.end());
-  for (auto& [name, parameter] : parameters_of(transformer)) {
-    const auto found = by_name.find(name);
-    if (found == by_name.end())
-      throw std::runtime_error(
-          fmt::format("{}: has no \"{}\", which the config's model needs; the two do not belong together", path, name));
-    if (found->second.sizes() != parameter.sizes())
-      throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], the config's model needs [{}]", path, name,
-                                           fmt::join(found->second.sizes(), ","), fmt::join(parameter.sizes(), ",")));
-    assign(parameter, found->second);
-    by_name.erase(found);
+constexpr const char* kScaleSuffix = "_scale";  // of the tensor beside an int8 matrix
+
+// What belongs to a parameter.
+struct StoredValue {
+  torch::Tensor numbers;
+  torch::Tensor scales;  // of int8
+
+  torch::Tensor in_type(torch::Dtype type) const {
+    return scales.defined() ? to_float32({numbers, scales}).to(type) : numbers.detach().to(type);
   }
-  if (!by_name.empty())
+};
+
+// Values by name, each of which can be taken once.
+class StoredValues {
+ public:
+  StoredValues(const NamedTensors& values, const std::string& path)
+      : by_name_(values.begin(), values.end()), path_(path) {}
+
+  StoredValue take_for(const std::string& name, const torch::Tensor& parameter) {
+    StoredValue value{take(name, parameter.sizes(), "the config's model"), {}};
+    if (value.numbers.scalar_type() == torch::kChar && value.numbers.dim() == 2)
+      value.scales = take(name + kScaleSuffix, value.numbers.sizes().slice(0, 1), "the int8 matrix beside it");
+    return value;
+  }
+
+  void check_all_taken() const {
+    if (by_name_.empty()) return;
     throw std::runtime_error(
-        fmt::format("{}: holds \"{}\", which the config's model does not have; the two do not belong together", path,
-                    by_name.begin()->first));
+        fmt::format("{}: holds \"{}\", which the config's model does not have; the two do not belong together", path_,
+                    by_name_.begin()->first));
+  }
+
+ private:
+  torch::Tensor take(const std::string& name, at::IntArrayRef sizes, const char* needed_by) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end())
+      throw std::runtime_error(
+          fmt::format("{}: has no \"{}\", which {} needs; the two do not belong together", path_, name, needed_by));
+    const torch::Tensor value = found->second;
+    if (value.sizes() != sizes)
+      throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], {} needs [{}]", path_, name,
+                                           fmt::join(value.sizes(), ","), needed_by, fmt::join(sizes, ",")));
+    by_name_.erase(found);
+    return value;
+  }
+
+  std::unordered_map<std::string, torch::Tensor> by_name_;
+  const std::string& path_;
+};
+
+// Matrices of products, as InferenceModel packs them; embeddings and positions are looked up as they are.
+bool is_of_products(const std::string& name, const torch::Tensor& parameter) {
+  return parameter.dim() == 2 && name.find("embedding") == std::string::npos &&
+         name.find("positions") == std::string::npos;
+}
+
+NamedTensors stored_in(InferencePrecision precision, const NamedTensors& parameters) {
+  NamedTensors stored;
+  for (const auto& [name, parameter] : parameters) {
+    const bool is_stored_as_is = precision == InferencePrecision::float32 || !is_of_products(name, parameter);
+    if (is_stored_as_is) {
+      stored.emplace_back(name, parameter);
+    } else if (precision == InferencePrecision::int8) {
+      const Int8Matrix matrix = to_int8(parameter);
+      stored.emplace_back(name, matrix.numbers);
+      stored.emplace_back(name + kScaleSuffix, matrix.scales);
+    } else {
+      stored.emplace_back(name, parameter.to(precision == InferencePrecision::half ? torch::kHalf : torch::kBFloat16));
+    }
+  }
+  return stored;
 }
 
 }  // namespace
 
 void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path) {
-  for_each_value(transformer, values, path,
-                 [](torch::Tensor& parameter, const torch::Tensor& value) { parameter.copy_(value); });
+  const torch::NoGradGuard no_grad;
+  StoredValues stored(values, path);
+  for (auto& [name, parameter] : parameters_of(transformer))
+    parameter.copy_(stored.take_for(name, parameter).in_type(parameter.scalar_type()));
+  stored.check_all_taken();
 }
 
 LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
-                           const NamedTensors& weights, const std::string& weights_name, torch::Device device) {
+                           const NamedTensors& weights, const std::string& weights_name, torch::Device device,
+                           Int8Weights int8) {
+  const torch::NoGradGuard no_grad;
   const UndrawnWeights undrawn;
   Transformer transformer(with_vocabulary(read_options(config, config_name), tokenizer));
-  // The memory that they were read into, so that they are there once.
-  for_each_value(transformer, weights, weights_name, [](torch::Tensor& parameter, const torch::Tensor& value) {
-    parameter.set_data(value.detach().to(parameter.scalar_type()).contiguous());
-  });
+  StoredValues stored(weights, weights_name);
+  for (auto& [name, parameter] : parameters_of(transformer)) {
+    const StoredValue value = stored.take_for(name, parameter);
+    if (value.scales.defined() && int8 == Int8Weights::kept) {
+      keep_int8(transformer, name, {value.numbers, value.scales});
+    } else {
+      // The memory that it was read into, so that it is there once.
+      parameter.set_data(value.in_type(parameter.scalar_type()).contiguous());
+    }
+  }
+  stored.check_all_taken();
   transformer->to(device);
   transformer->eval();
   for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);
   return {std::move(transformer), std::move(tokenizer), std::move(config)};
 }
 
-LoadedModel load_model_folder(const std::string& folder, torch::Device device) {
+LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8) {
   const std::string weights_path = find_weights(folder);
   const std::string config_path = path_in(folder, kConfigFile);
   return assemble_model(Tokenizer::load(folder), read_file(config_path), config_path, read_tensor_file(weights_path),
-                        weights_path, device);
+                        weights_path, device, int8);
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
-                       const Transformer& transformer, const char* weights_file) {
+                       const Transformer& transformer, const char* weights_file, InferencePrecision stored) {
   tokenizer.save(folder);
-  write_tensor_file(path_in(folder, weights_file), parameters_of(transformer));
+  write_tensor_file(path_in(folder, weights_file), stored_in(stored, parameters_of(transformer)));
   write_file_atomically(path_in(folder, kConfigFile), config);
 }
 

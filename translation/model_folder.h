@@ -3,6 +3,7 @@
 #include <transmute/common/config_schema.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/precision.h>
 #include <transmute/translation/tensor_file.h>
 
 #include <string>
@@ -27,6 +28,12 @@ struct ModelConfig {
   void declare(ConfigSchema& schema);
 };
 
+/// What becomes of weights that are stored in int8.
+enum class Int8Weights {
+  expanded,  ///< float32, which all can use
+  kept       ///< as they are, for an InferenceModel in int8 alone; see keep_int8
+};
+
 /// What translation needs of a model.
 struct LoadedModel {
   Transformer transformer;  ///< in eval mode, on the device
@@ -37,22 +44,27 @@ struct LoadedModel {
 /// Reads a model folder: `config.yaml`, the tokenizer and the weights, `weights.safetensors`. Where they are called
 /// `model.safetensors`, as other programs do, they are taken too.
 /// @throws std::runtime_error where a file is missing or damaged, or parts do not fit together.
-LoadedModel load_model_folder(const std::string& folder, torch::Device device);
+LoadedModel load_model_folder(const std::string& folder, torch::Device device,
+                              Int8Weights int8 = Int8Weights::expanded);
 
-/// Writes one, file by file; see write_folder_atomically. `config` is the whole resolved YAML.
+/// Writes one, file by file; see write_folder_atomically. `config` is the whole resolved YAML. `stored`: the type of
+/// the matrices that states are multiplied by; vectors, embeddings and position vectors are float32. For each int8
+/// matrix `….weight` [outputs,inputs] there is `….weight_scale` [outputs], float32.
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
-                       const Transformer& transformer, const char* weights_file = kWeightsFile);
+                       const Transformer& transformer, const char* weights_file = kWeightsFile,
+                       InferencePrecision stored = InferencePrecision::float32);
 
 /// A model of its parts, however they were stored. Weights that are contiguous float32 become its parameters and are
 /// not copied. `config_name` and `weights_name`: what messages call them.
 /// @throws std::runtime_error where the parts do not fit together.
 LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
-                           const NamedTensors& weights, const std::string& weights_name, torch::Device device);
+                           const NamedTensors& weights, const std::string& weights_name, torch::Device device,
+                           Int8Weights int8 = Int8Weights::expanded);
 
 /// Parameters in the order and under the names of the file format.
 NamedTensors parameters_of(const Transformer& transformer);
 
-/// Copies the values into the module's parameters.
+/// Copies the values, of whichever type they were stored in, into the module's parameters.
 /// @throws std::runtime_error naming `path` and the first name or shape that does not fit.
 void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path);
 

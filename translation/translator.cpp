@@ -28,8 +28,9 @@ struct Translator::State {
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::encoder_decoder),
-                                   device, options, threads);
+  state_ = std::make_unique<State>(
+      load_ensemble(model, options.ensemble, device, Architecture::encoder_decoder, options.precision), device, options,
+      threads);
 }
 
 Translator::~Translator() = default;

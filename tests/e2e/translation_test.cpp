@@ -184,6 +184,33 @@ TEST_F(TrainedModel, ComesBackUnchangedFromTheOtherForms) {
     EXPECT_EQ(read_text(*folder_ / "back" + "/" + file), read_text(*folder_ / "run/model" + "/" + file)) << file;
 }
 
+TEST_F(TrainedModel, StoredInFewerBitsSaysTheSameInThatPrecision) {
+  const std::string original = *folder_ / "run/model";
+  const std::string text = read_text(*folder_ / "data/test.en");
+  for (const std::string precision : {"bfloat16", "int8"}) {
+    const std::string narrow = *folder_ / precision;
+    const Outcome converted = run_program_with(
+        {program("convert"), "--model", original, "--to", "folder", "--output", narrow, "--precision", precision});
+    ASSERT_EQ(converted.exit_code, 0) << converted.errors;
+    const auto weights = [](const std::string& model) {
+      return std::filesystem::file_size(model + "/weights.safetensors");
+    };
+    EXPECT_LT(static_cast<double>(weights(narrow)),
+              (precision == "int8" ? 0.5 : 0.7) * static_cast<double>(weights(original)));
+    const auto translation_by = [&](const std::string& model) {
+      const Outcome outcome =
+          run_program_with({program("translate"), "--model", model, "--precision", precision}, text);
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+      return outcome.output;
+    };
+    EXPECT_EQ(translation_by(narrow), translation_by(original));
+  }
+  EXPECT_EQ(run_program_with({program("convert"), "--model", original, "--to", "safetensors", "--output",
+                              *folder_ / "refused", "--precision", "int8"})
+                .exit_code,
+            2);
+}
+
 TEST_F(TrainedModel, ConvertReplacesNoFolderOfOtherThings) {
   const Outcome outcome = run_program_with(
       {program("convert"), "--model", *folder_ / "run/model", "--to", "folder", "--output", *folder_ / "data"});

@@ -4,6 +4,7 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/translation/ensemble.h>
 #include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/int8_weights.h>
 #include <transmute/translation/transformer_step_model.h>
 
 #include <random>
@@ -135,6 +136,47 @@ TEST(InferenceModel, SaysWhatThePlainPathSaysForEveryOption) {
     const InferenceModel model(transformer, InferencePrecision::float32);
     expect_close(walk(model, sources, options.target_vocab_size, {true}),
                  walk(plain, sources, options.target_vocab_size, {true}), 2e-3, name);
+  }
+}
+
+TEST(Int8Weights, AreWithinHalfAStepOfTheirRow) {
+  torch::manual_seed(2);
+  torch::Tensor weight = torch::randn({7, 33}) * torch::logspace(-3, 3, 7).unsqueeze(1);
+  weight[4].zero_();
+  const Int8Matrix matrix = to_int8(weight);
+  EXPECT_EQ(matrix.numbers.scalar_type(), torch::kChar);
+  EXPECT_TRUE(torch::equal(matrix.scales, weight.abs().amax(1) / torch::full({7}, 127)));
+  const torch::Tensor error = (to_float32(matrix) - weight).abs();
+  EXPECT_TRUE((error <= matrix.scales.unsqueeze(1) * 0.5001).all().item<bool>());
+  EXPECT_TRUE(torch::equal(matrix.numbers.abs().amax(1).ne(0), torch::arange(7).ne(4)));
+}
+
+TEST(InferenceModel, TakesWeightsThatAreInt8AlreadyAsTheyAre) {
+  for (const auto& [name, options] : all_options()) {
+    const auto sources = some_sources(options.source_vocab_size, 6);
+    const Transformer original = random_transformer(options, 1);
+    const InferenceModel expected(original, InferencePrecision::int8);
+    Transformer kept = random_transformer(options, 1), expanded = random_transformer(options, 1);
+    const torch::NoGradGuard no_grad;
+    int64_t matrices = 0;
+    for (auto& [parameter, value] : original->named_parameters().pairs()) {
+      if (value.dim() != 2 || parameter.find("layers") == std::string::npos) continue;
+      const Int8Matrix matrix = to_int8(value);
+      keep_int8(kept, parameter, matrix);
+      EXPECT_TRUE(kept->named_parameters()[parameter].isnan().all().item<bool>()) << parameter;
+      EXPECT_EQ(kept->named_parameters()[parameter].sizes(), value.sizes());
+      EXPECT_FALSE(kept_int8(original->named_buffers(), parameter));
+      expanded->named_parameters()[parameter].copy_(to_float32(matrix));
+      ++matrices;
+    }
+    EXPECT_EQ(matrices, 6 * options.num_encoder_layers + 10 * options.num_decoder_layers);
+    const auto same = [&, vocabulary = options.target_vocab_size](const InferenceModel& a, const InferenceModel& b) {
+      const Road found = walk(a, sources, vocabulary, {true}), wanted = walk(b, sources, vocabulary, {true});
+      for (size_t i = 0; i < wanted.logits.size(); ++i)
+        ASSERT_TRUE(torch::equal(found.logits[i], wanted.logits[i])) << name << ", step " << i;
+    };
+    same(InferenceModel(kept, InferencePrecision::int8), expected);
+    same(InferenceModel(kept, InferencePrecision::float32), InferenceModel(expanded, InferencePrecision::float32));
   }
 }
 

@@ -166,7 +166,7 @@ TEST(PaperConfigs, TheSmallTableHasARowForEachOfThePapersInItsProportions) {
     EXPECT_EQ(model.num_heads, row.heads) << small;
     EXPECT_EQ(4 * model.d_k, row.d_k) << small;
     EXPECT_EQ(4 * model.d_v, row.d_v) << small;
-    EXPECT_DOUBLE_EQ(model.dropout, name == "big" ? 0.4 : 2 * row.dropout) << small;
+    EXPECT_DOUBLE_EQ(model.dropout, name == "big" ? 0.1 : row.dropout) << small;
     EXPECT_DOUBLE_EQ(config.training.label_smoothing, row.smoothing) << small;
     EXPECT_EQ(50 * config.training.max_steps, row.steps) << small;
     EXPECT_EQ(model.positional_encoding == PositionalEncodingKind::learned, row.learned) << small;

@@ -3,6 +3,7 @@
 #include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -378,6 +380,63 @@ TEST_F(ModelFolder, GivesTheSameLogitsBitForBit) {
   EXPECT_FALSE(loaded.transformer->is_training());
   for (const auto& parameter : loaded.transformer->parameters()) EXPECT_FALSE(parameter.requires_grad());
   EXPECT_EQ(loaded.tokenizer.source().encode("the red house"), tokenizer.source().encode("the red house"));
+}
+
+TEST_F(ModelFolder, StoresTheMatricesOfProductsInFewerBits) {
+  const auto whole_size = fs::file_size(weights_path);
+  for (const auto& [stored, steps, most_bytes] : {std::tuple(InferencePrecision::bfloat16, 256.0, 2.0),
+                                                  {InferencePrecision::half, 2048.0, 2.0},
+                                                  {InferencePrecision::int8, 127.0, 1.2}}) {
+    fs::remove_all(path);
+    fs::create_directory(path);
+    save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, stored);
+    int64_t matrix_bytes = 0, matrix_numbers = 0;
+    for (const auto& [name, value] : read_tensor_file(weights_path)) {
+      const bool is_of_a_layer = name.find("layers") != std::string::npos;
+      const bool is_scale = name.size() > 6 && name.substr(name.size() - 6) == "_scale";
+      if (is_of_a_layer && (value.dim() == 2 || is_scale)) {
+        matrix_bytes += static_cast<int64_t>(value.nbytes());
+        matrix_numbers += is_scale ? 0 : value.numel();
+      } else {
+        EXPECT_EQ(value.scalar_type(), torch::kFloat) << name;
+      }
+    }
+    EXPECT_LE(static_cast<double>(matrix_bytes), most_bytes * static_cast<double>(matrix_numbers) * 1.2);
+    EXPECT_LT(fs::file_size(weights_path), whole_size);
+
+    LoadedModel loaded = load_model_folder(path, torch::kCPU);
+    Transformer assigned = tiny_transformer(tokenizer, 2);
+    assign_parameters(assigned, read_tensor_file(weights_path), weights_path);
+    for (const auto& [name, value] : parameters_of(transformer)) {
+      const torch::Tensor found = loaded.transformer->named_parameters()[name];
+      EXPECT_EQ(found.scalar_type(), torch::kFloat);
+      EXPECT_LE((found - value).abs().max().item<double>(), value.abs().max().item<double>() / steps) << name;
+      if (name.find("layers") == std::string::npos || value.dim() == 1) {
+        EXPECT_TRUE(torch::equal(found, value)) << name;
+      }
+      EXPECT_TRUE(torch::equal(assigned->named_parameters()[name], found)) << name;
+    }
+  }
+}
+
+TEST_F(ModelFolder, NamesInt8WeightsWithoutTheirScales) {
+  save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, InferencePrecision::int8);
+  const std::string scale = "encoder.layers.0.self_attention.query.weight_scale";
+  const auto change_scale = [&](const torch::Tensor& value) {
+    change_weights([&](NamedTensors& weights) {
+      const auto found = std::find_if(weights.begin(), weights.end(), [&](const auto& w) { return w.first == scale; });
+      ASSERT_NE(found, weights.end());
+      if (value.defined()) {
+        found->second = value;
+      } else {
+        weights.erase(found);
+      }
+    });
+  };
+  change_scale(torch::ones({3}));
+  EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path + ": \"" + scale + "\""), HasSubstr("shape [3]")));
+  change_scale({});
+  EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path), HasSubstr("has no \"" + scale + "\"")));
 }
 
 TEST_F(ModelFolder, BringsEveryOptionOfTheModel) {

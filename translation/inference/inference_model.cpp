@@ -4,6 +4,7 @@
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/inference/row_kernels.h>
+#include <transmute/translation/int8_weights.h>
 
 #include <algorithm>
 #include <atomic>
@@ -31,7 +32,7 @@ using inference::ProductScratch;
 
 namespace {
 
-using Parameters = torch::OrderedDict<std::string, torch::Tensor>;
+using Tensors = torch::OrderedDict<std::string, torch::Tensor>;
 
 torch::Tensor as_float(const torch::Tensor& tensor) {
   return tensor.detach().to(torch::kCPU, torch::kFloat).contiguous();
@@ -68,23 +69,39 @@ struct DecoderLayerWeights {
 class Packer {
  public:
   Packer(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
-      : parameters_(transformer->named_parameters()), precision_(precision), instructions_(instructions) {}
+      : parameters_(transformer->named_parameters()),
+        buffers_(transformer->named_buffers()),
+        precision_(precision),
+        instructions_(instructions) {}
 
-  torch::Tensor tensor(const std::string& name) const { return as_float(parameters_[name]); }
-  bool has(const std::string& name) const { return parameters_.contains(name); }
+  torch::Tensor tensor(const std::string& name) const {
+    const auto int8 = kept_int8(buffers_, name);
+    return int8 ? to_float32(*int8) : as_float(parameters_[name]);
+  }
 
   /// Outputs one behind the other, in one product.
-  PackedLinear linear(const std::vector<std::string>& modules) const {
+  PackedLinear linear(const std::vector<std::string>& modules, const torch::Tensor& bias = {}) const {
+    std::vector<torch::Tensor> numbers, scales;
+    for (const auto& module : modules) {
+      const auto int8 = kept_int8(buffers_, module + ".weight");
+      if (!int8 || precision_ != InferencePrecision::int8) break;
+      numbers.push_back(int8->numbers);
+      scales.push_back(int8->scales);
+    }
+    if (numbers.size() == modules.size()) return pack_int8(joined(numbers), joined(scales), bias);
     std::vector<torch::Tensor> weights;
     for (const auto& module : modules) weights.push_back(tensor(module + ".weight"));
-    return pack(weights.size() == 1 ? weights[0] : torch::cat(weights), {});
+    return pack(joined(weights), bias);
   }
-  PackedLinear linear_with_bias(const std::string& module) const {
-    return pack(tensor(module + ".weight"), tensor(module + ".bias"));
-  }
+  PackedLinear linear_with_bias(const std::string& module) const { return linear({module}, tensor(module + ".bias")); }
   PackedLinear pack(const torch::Tensor& weight, const torch::Tensor& bias) const {
     return PackedLinear(weight.data_ptr<float>(), bias.defined() ? bias.data_ptr<float>() : nullptr, weight.size(0),
                         weight.size(1), precision_, instructions_);
+  }
+  PackedLinear pack_int8(const torch::Tensor& numbers, const torch::Tensor& scales, const torch::Tensor& bias) const {
+    return PackedLinear(numbers.data_ptr<int8_t>(), scales.data_ptr<float>(),
+                        bias.defined() ? bias.data_ptr<float>() : nullptr, numbers.size(0), numbers.size(1),
+                        instructions_);
   }
   // Copies: training may go on with the parameters.
   Norm norm(const std::string& module) const {
@@ -96,7 +113,11 @@ class Packer {
   }
 
  private:
-  Parameters parameters_;
+  static torch::Tensor joined(const std::vector<torch::Tensor>& rows) {
+    return rows.size() == 1 ? rows[0].contiguous() : torch::cat(rows);
+  }
+
+  Tensors parameters_, buffers_;
   InferencePrecision precision_;
   Instructions instructions_;
 };
@@ -104,10 +125,9 @@ class Packer {
 // Position vectors, row by row.
 class Positions {
  public:
-  Positions(const TransformerOptions& options, const torch::Tensor& learned)
-      : d_model_(options.d_model),
-        is_learned_(learned.defined()),
-        table_(is_learned_ ? learned.clone() : sinusoidal_positions(0, options.max_positions, options.d_model)) {}
+  /// One of the two tables is used, sinusoids where nothing was learned.
+  Positions(const torch::Tensor& learned, const torch::Tensor& sinusoids, int64_t d_model)
+      : d_model_(d_model), is_learned_(learned.defined()), table_(is_learned_ ? learned.clone() : sinusoids) {}
 
   /// @throws std::invalid_argument beyond a learned table.
   void check(int64_t position) const {
@@ -201,14 +221,17 @@ struct InferenceModel::Network {
                   ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(options.d_k)))
                   : 1.0F},
         embedding_scale(static_cast<float>(std::sqrt(static_cast<double>(options.d_model)))),
-        source_positions(options, learned(transformer, "source_positions.weight")),
-        target_positions(options, learned(transformer, "target_positions.weight")) {
+        sinusoids(options.positional_encoding == PositionalEncodingKind::sinusoidal
+                      ? sinusoidal_positions(0, options.max_positions, options.d_model)
+                      : torch::Tensor()),
+        source_positions(learned(transformer, "source_positions.weight"), sinusoids, options.d_model),
+        target_positions(learned(transformer, "target_positions.weight"), sinusoids, options.d_model) {
     const Packer packer(transformer, precision, instructions);
     const bool one_table = options.embedding_tying == EmbeddingTying::all || !has_encoder();
     source_embedding = packer.tensor(one_table ? "embedding.weight" : "source_embedding.weight").clone();
     target_embedding = one_table ? source_embedding : packer.tensor("target_embedding.weight").clone();
     const bool output_tied = options.embedding_tying != EmbeddingTying::none;
-    output = packer.pack(output_tied ? target_embedding : packer.tensor("output.weight"), {});
+    output = output_tied ? packer.pack(target_embedding, {}) : packer.linear({"output"});
     for (int64_t i = 0; i < options.num_encoder_layers; ++i) {
       const std::string layer = fmt::format("encoder.layers.{}", i);
       const std::string attention = layer + ".self_attention";
@@ -284,6 +307,7 @@ struct InferenceModel::Network {
   HeadShape shape;
   float embedding_scale;
   torch::Tensor source_embedding, target_embedding;  // float32 [V,D]
+  torch::Tensor sinusoids;                           // [max_positions,D], where nothing was learned
   Positions source_positions, target_positions;
   std::vector<EncoderLayerWeights> encoder;
   std::vector<DecoderLayerWeights> decoder;

@@ -21,7 +21,7 @@ inline namespace v0 {
 /// order. Shortlists shorten the last product: to what is on any list of the batch.
 class InferenceModel : public StepModel {
  public:
-  /// Copies the weights; the transformer may change or go afterwards.
+  /// Copies the weights; the transformer may change or go afterwards. Those that keep_int8 left are taken as they are.
   /// @throws std::invalid_argument where why_not() is not empty.
   InferenceModel(const Transformer& transformer, InferencePrecision precision,
                  inference::Instructions instructions = inference::best_instructions());

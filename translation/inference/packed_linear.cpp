@@ -103,6 +103,15 @@ TRANSMUTE_INLINE void round_row(const float* x, int64_t inputs, int64_t steps, u
     to[whole * kTile + i - whole * kPerStep] = kernels::float_to_bfloat16(x[i]);
 }
 
+// The same of what is int8 already.
+void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to) {
+  for (int64_t step = 0; step < steps; ++step, x += kStepBytes, to += kTileBytes) {
+    const int64_t count = std::min(kStepBytes, inputs - step * kStepBytes);
+    std::memcpy(to, x, static_cast<size_t>(count));
+    std::memset(to + count, 0, static_cast<size_t>(kStepBytes - count));
+  }
+}
+
 // Each of the three in the instructions at hand.
 struct Converters {
   void (*interleave)(const float*, int64_t, int64_t, float*);
@@ -224,11 +233,7 @@ ProductOutput from_row(ProductOutput out, int64_t row) {
 PackedLinear::PackedLinear(const float* weight, const float* bias, int64_t outputs, int64_t inputs,
                            InferencePrecision precision, Instructions instructions)
     : outputs_(outputs), inputs_(inputs), precision_(precision), instructions_(instructions) {
-  if (bias != nullptr) {
-    const int64_t padded = blocks_of(outputs, kPanel) * kPanel;
-    std::fill_n(bias_.at_least(padded), padded, 0.0F);
-    std::copy_n(bias, outputs, bias_.data());
-  }
+  pack_bias(bias);
   switch (precision) {
     case InferencePrecision::float32:
       pack_float32(weight);
@@ -244,13 +249,33 @@ PackedLinear::PackedLinear(const float* weight, const float* bias, int64_t outpu
   }
 }
 
+PackedLinear::PackedLinear(const int8_t* weight, const float* scales, const float* bias, int64_t outputs,
+                           int64_t inputs, Instructions instructions)
+    : outputs_(outputs), inputs_(inputs), precision_(InferencePrecision::int8), instructions_(instructions) {
+  pack_bias(bias);
+  pack_int8_rows([&](int64_t output, int64_t steps, int8_t* to) {
+    copy_row(weight + output * inputs_, inputs_, steps, to);
+    return scales[output];
+  });
+}
+
+int64_t PackedLinear::padded_outputs() const {
+  return blocks_of(outputs_, kPanel) * kPanel;
+}
+
+void PackedLinear::pack_bias(const float* bias) {
+  if (bias == nullptr) return;
+  std::fill_n(bias_.at_least(padded_outputs()), padded_outputs(), 0.0F);
+  std::copy_n(bias, outputs_, bias_.data());
+}
+
 void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& selection) const {
   PackedLinear& s = selection;
   s.outputs_ = static_cast<int64_t>(outputs.size());
   s.inputs_ = inputs_;
   s.precision_ = precision_;
   s.instructions_ = instructions_;
-  const int64_t padded = blocks_of(s.outputs_, kPanel) * kPanel;
+  const int64_t padded = s.padded_outputs();
   const auto select_each = [&](const auto& from, auto& to) {
     if (from.size() == 0) {
       to = {};
@@ -303,12 +328,19 @@ void PackedLinear::pack_bfloat16(const float* weight) {
 }
 
 void PackedLinear::pack_int8(const float* weight) {
-  const int64_t padded = blocks_of(outputs_, kPanel) * kPanel;
-  std::fill_n(column_scales_.at_least(padded), padded, 0.0F);
-  std::fill_n(column_sums_.at_least(padded), padded, 0);
   const auto quantize_row = converters(instructions_).quantize_row;
+  pack_int8_rows([&](int64_t output, int64_t steps, int8_t* to) {
+    return quantize_row(weight + output * inputs_, inputs_, steps, 0, to);
+  });
+}
+
+// convert_row gives the row's scale.
+template <class ConvertRow>
+void PackedLinear::pack_int8_rows(const ConvertRow& convert_row) {
+  std::fill_n(column_scales_.at_least(padded_outputs()), padded_outputs(), 0.0F);
+  std::fill_n(column_sums_.at_least(padded_outputs()), padded_outputs(), 0);
   pack_narrow(int8_, kStepBytes, [&](int64_t output, int64_t steps, int8_t* to) {
-    column_scales_.data()[output] = quantize_row(weight + output * inputs_, inputs_, steps, 0, to);
+    column_scales_.data()[output] = convert_row(output, steps, to);
     int32_t sum = 0;
     for (int64_t step = 0; step < steps; ++step)
       for (int64_t i = 0; i < kStepBytes; ++i) sum += to[step * kTileBytes + i];
@@ -320,7 +352,7 @@ void PackedLinear::pack_int8(const float* weight) {
 template <class Number, class ConvertRow>
 void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row) {
   const int64_t steps = blocks_of(inputs_, per_step);
-  const int64_t padded = blocks_of(outputs_, kPanel) * kPanel;
+  const int64_t padded = padded_outputs();
   const int64_t panel_size = kTileOutputs * steps * per_step;
   Number* panel = packed.at_least(padded * steps * per_step);
   for (int64_t first = 0; first < padded; first += kTileOutputs, panel += panel_size) {

@@ -39,6 +39,10 @@ class PackedLinear {
   PackedLinear(const float* weight, const float* bias, int64_t outputs, int64_t inputs, InferencePrecision precision,
                Instructions instructions = best_instructions());
 
+  /// In int8, of weights that are int8 already: weight times its output's scale. All are copied.
+  PackedLinear(const int8_t* weight, const float* scales, const float* bias, int64_t outputs, int64_t inputs,
+               Instructions instructions = best_instructions());
+
   /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
   /// the memory that `selection` has.
   void select(const std::vector<int64_t>& outputs, PackedLinear& selection) const;
@@ -53,6 +57,10 @@ class PackedLinear {
   void pack_float32(const float* weight);
   void pack_bfloat16(const float* weight);
   void pack_int8(const float* weight);
+  template <class ConvertRow>
+  void pack_int8_rows(const ConvertRow& convert_row);
+  void pack_bias(const float* bias);
+  int64_t padded_outputs() const;
   template <class Number, class ConvertRow>
   void pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row);
   void apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
