@@ -149,7 +149,8 @@ class StoredValues {
   StoredValue take_for(const std::string& name, const torch::Tensor& parameter) {
     StoredValue value{take(name, parameter.sizes(), "the config's model"), {}};
     if (value.numbers.scalar_type() == torch::kChar && value.numbers.dim() == 2)
-      value.scales = take(name + kScaleSuffix, value.numbers.sizes().slice(0, 1), "the int8 matrix beside it");
+      value.scales =
+          take(name + kScaleSuffix, value.numbers.sizes().slice(0, 1), "the int8 matrix beside it").to(torch::kFloat);
     return value;
   }
 
