@@ -197,6 +197,24 @@ TEST(PackedLinear, KeepsZerosAndTheirSignOfRelu) {
   }
 }
 
+TEST(PackedLinear, KeepsWhatIsNoNumberInItsRow) {
+  ProductScratch scratch;
+  constexpr int64_t kOutputs = 40, kInputs = 70, kRows = 20;
+  const auto weight = random_floats(kOutputs * kInputs, 1);
+  for (const Instructions instructions : available())
+    for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::signaling_NaN()}) {
+      const PackedLinear linear(weight.data(), nullptr, kOutputs, kInputs, InferencePrecision::float32, instructions);
+      auto x = random_floats(kRows * kInputs, 2);
+      x[17 * kInputs + 69] = wrong;
+      std::vector<float> y(kRows * kOutputs);
+      linear.apply(x.data(), kRows, y.data(), {}, scratch);
+      for (int64_t i = 0; i < kRows * kOutputs; ++i)
+        EXPECT_EQ(std::isfinite(y[static_cast<size_t>(i)]), i / kOutputs != 17)
+            << "instructions " << static_cast<int>(instructions) << ", row " << i / kOutputs;
+    }
+}
+
 TEST(PackedLinear, MultipliesIntegersWithoutOverflow) {
   // The largest magnitudes of either sign: 127 · 127 · 4096 a sum.
   ProductScratch scratch;
