@@ -382,9 +382,7 @@ void PackedLinear::apply(const float* x, int64_t rows, float* y, const Epilogue&
 
 void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
                                  ProductScratch& scratch) const {
-  const auto block = instructions_ >= Instructions::avx512 ? float32_block_avx512
-                     : instructions_ >= Instructions::avx2 ? float32_block_avx2
-                                                           : float32_block_baseline;
+  const ProductKernels products = product_kernels(instructions_);
   const ProductOutput out{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
   // A panel of weights is multiplied by all the rows that the second-level cache holds beside it. Blocks of about
   // equal size: the last one should not be left with a row or two.
@@ -410,8 +408,8 @@ void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const E
     for (int64_t panel = 0; panel < panels; panel += at_once)
       for (int64_t b = 0; b < blocks; ++b) {
         const int64_t begin = begin_of(b);
-        block(packed + (begin - first) * inputs_, begin_of(b + 1) - begin, float32_.data(), inputs_,
-              {panel, panel + at_once}, from_row(out, begin));
+        products.float32_block(packed + (begin - first) * inputs_, begin_of(b + 1) - begin, float32_.data(), inputs_,
+                               {panel, panel + at_once}, from_row(out, begin));
       }
   }
 }
@@ -428,6 +426,7 @@ void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Ep
   const int64_t most = std::min<int64_t>(256, std::max<int64_t>(64, fitting));
   const ProductOutput whole{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
   const Converters convert = converters(instructions_);
+  const ProductKernels products = product_kernels(instructions_);
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first);
     const ProductOutput out = from_row(whole, first);
@@ -439,28 +438,16 @@ void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Ep
       uint16_t* packed = scratch.bfloat16.at_least(size);
       for (int64_t row = 0; row < count; ++row)
         convert.round_row(x + (first + row) * inputs_, inputs_, steps, packed + at(row));
-      if (instructions_ >= Instructions::amx) {
-        bfloat16_product_amx(packed, count, bfloat16_.data(), steps, out);
-      } else if (instructions_ >= Instructions::avx512_bf16) {
-        bfloat16_product_avx512(packed, count, bfloat16_.data(), steps, out);
-      } else {
-        bfloat16_product_loops(packed, count, bfloat16_.data(), steps, out, instructions_);
-      }
+      products.bfloat16_product(packed, count, bfloat16_.data(), steps, out);
       continue;
     }
     int8_t* packed = scratch.int8.at_least(size);
     float* row_scales = scratch.row_scales.at_least(count);
-    const int32_t offset = instructions_ >= Instructions::amx ? 0 : 128;
     for (int64_t row = 0; row < count; ++row)
-      row_scales[row] = convert.quantize_row(x + (first + row) * inputs_, inputs_, steps, offset, packed + at(row));
+      row_scales[row] =
+          convert.quantize_row(x + (first + row) * inputs_, inputs_, steps, products.int8_offset, packed + at(row));
     const Int8Scales scales{row_scales, column_scales_.data(), column_sums_.data()};
-    if (instructions_ >= Instructions::amx) {
-      int8_product_amx(packed, count, int8_.data(), steps, out, scales);
-    } else if (instructions_ >= Instructions::avx512_vnni) {
-      int8_product_avx512(packed, count, int8_.data(), steps, out, scales);
-    } else {
-      int8_product_loops(packed, count, int8_.data(), steps, out, scales, instructions_);
-    }
+    products.int8_product(packed, count, int8_.data(), steps, out, scales);
   }
 }
 

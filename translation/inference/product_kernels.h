@@ -46,27 +46,44 @@ struct Panels {
   int64_t end;
 };
 
-/// A block of rows [inputs][rows] times some panels.
+/// The inner loops in the instructions at hand.
+struct ProductKernels {
+  /// A block of rows [inputs][rows] times some panels.
+  void (*float32_block)(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                        const ProductOutput& out);
+  /// Rows in tiles times all panels.
+  void (*bfloat16_product)(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                           const ProductOutput& out);
+  /// The same; activations come plus int8_offset.
+  void (*int8_product)(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                       const Int8Scales& scales);
+  int32_t int8_offset;
+};
+ProductKernels product_kernels(Instructions instructions);
+
+// What they are. On other CPUs than x86-64's there is the baseline alone.
 void float32_block_avx512(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
                           const ProductOutput& out);
 void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
                         const ProductOutput& out);
 void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
                             const ProductOutput& out);
-
-/// Rows in tiles times all panels. The int8 ones but AMX's take activations plus 128.
 void bfloat16_product_amx(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
                           const ProductOutput& out);
 void bfloat16_product_avx512(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
                              const ProductOutput& out);
-void bfloat16_product_loops(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                            const ProductOutput& out, Instructions instructions);
+void bfloat16_product_avx2(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                           const ProductOutput& out);
+void bfloat16_product_baseline(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                               const ProductOutput& out);
 void int8_product_amx(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
                       const Int8Scales& scales);
 void int8_product_avx512(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
                          const Int8Scales& scales);
-void int8_product_loops(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
-                        const Int8Scales& scales, Instructions instructions);
+void int8_product_avx2(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                       const Int8Scales& scales);
+void int8_product_baseline(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                           const Int8Scales& scales);
 
 }  // namespace inference
 }  // namespace v0

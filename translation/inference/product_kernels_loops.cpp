@@ -29,7 +29,6 @@ TRANSMUTE_INLINE void finish(const float* sums, int64_t count, int64_t row, int6
   }
 }
 
-// One row times 16 outputs of narrow weights: body(group of weights, group of inputs, sums).
 TRANSMUTE_INLINE void bfloat16_rows(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
                                     const ProductOutput& out) {
   constexpr int64_t kTile = kTileBytes / 2;
@@ -75,15 +74,6 @@ TRANSMUTE_INLINE void int8_rows(const int8_t* x, int64_t rows, const int8_t* wei
     }
 }
 
-void bfloat16_rows_baseline(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                            const ProductOutput& out) {
-  bfloat16_rows(x, rows, weight, steps, out);
-}
-TRANSMUTE_TARGET_AVX2 void bfloat16_rows_avx2(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                                              const ProductOutput& out) {
-  bfloat16_rows(x, rows, weight, steps, out);
-}
-
 #if defined(__x86_64__)
 
 // 8 sums of each of kRows rows and two half panels of 16 outputs.
@@ -113,9 +103,62 @@ TRANSMUTE_TARGET_AVX2 void float32_tile_avx2(const float* x, int64_t stride, con
   }
 }
 
+#endif
+
+}  // namespace
+
+void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                            const ProductOutput& out) {
+  for (int64_t panel = panels.first; panel < panels.end; ++panel)
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* w = weight + panel * inputs * kPanel;
+      float sums[kPanel] = {};
+      for (int64_t i = 0; i < inputs; ++i)
+        for (int64_t c = 0; c < kPanel; ++c) sums[c] += x[i * rows + row] * w[i * kPanel + c];
+      finish(sums, kPanel, row, panel * kPanel, out);
+    }
+}
+
+void bfloat16_product_baseline(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                               const ProductOutput& out) {
+  bfloat16_rows(x, rows, weight, steps, out);
+}
+
+void int8_product_baseline(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                           const Int8Scales& scales) {
+  int8_rows(x, rows, weight, steps, out, scales);
+}
+
+#if defined(__x86_64__)
+void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                        const ProductOutput& out) {
+  for (int64_t column = panels.first * kPanel; column < std::min(panels.end * kPanel, out.outputs); column += 16)
+    for (int64_t row = 0; row < rows;) {
+      const int64_t left = rows - row;
+      if (left >= 6) {
+        float32_tile_avx2<6>(x + row, rows, weight, inputs, row, column, out);
+        row += 6;
+      } else if (left >= 4) {
+        float32_tile_avx2<4>(x + row, rows, weight, inputs, row, column, out);
+        row += 4;
+      } else if (left >= 2) {
+        float32_tile_avx2<2>(x + row, rows, weight, inputs, row, column, out);
+        row += 2;
+      } else {
+        float32_tile_avx2<1>(x + row, rows, weight, inputs, row, column, out);
+        row += 1;
+      }
+    }
+}
+
+TRANSMUTE_TARGET_AVX2 void bfloat16_product_avx2(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                                                 const ProductOutput& out) {
+  bfloat16_rows(x, rows, weight, steps, out);
+}
+
 // Integers of 16 bits: their products' sums cannot overflow, unlike those of the instruction for 8.
-TRANSMUTE_TARGET_AVX2 void int8_rows_avx2(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps,
-                                          const ProductOutput& out, const Int8Scales& scales) {
+TRANSMUTE_TARGET_AVX2 void int8_product_avx2(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps,
+                                             const ProductOutput& out, const Int8Scales& scales) {
   for (int64_t panel = 0; panel * kTileOutputs < out.outputs; ++panel)
     for (int64_t row = 0; row < rows; ++row) {
       const int8_t* w = weight + panel * steps * kTileBytes;
@@ -147,58 +190,27 @@ TRANSMUTE_TARGET_AVX2 void int8_rows_avx2(const int8_t* x, int64_t rows, const i
 
 #endif
 
-}  // namespace
-
-void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                            const ProductOutput& out) {
-  for (int64_t panel = panels.first; panel < panels.end; ++panel)
-    for (int64_t row = 0; row < rows; ++row) {
-      const float* w = weight + panel * inputs * kPanel;
-      float sums[kPanel] = {};
-      for (int64_t i = 0; i < inputs; ++i)
-        for (int64_t c = 0; c < kPanel; ++c) sums[c] += x[i * rows + row] * w[i * kPanel + c];
-      finish(sums, kPanel, row, panel * kPanel, out);
-    }
-}
-
-void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                        const ProductOutput& out) {
+ProductKernels product_kernels(Instructions instructions) {
+  constexpr int32_t kPositive = 128;  // every activation is, plus this
 #if defined(__x86_64__)
-  for (int64_t column = panels.first * kPanel; column < std::min(panels.end * kPanel, out.outputs); column += 16)
-    for (int64_t row = 0; row < rows;) {
-      const int64_t left = rows - row;
-      if (left >= 6) {
-        float32_tile_avx2<6>(x + row, rows, weight, inputs, row, column, out);
-        row += 6;
-      } else if (left >= 4) {
-        float32_tile_avx2<4>(x + row, rows, weight, inputs, row, column, out);
-        row += 4;
-      } else if (left >= 2) {
-        float32_tile_avx2<2>(x + row, rows, weight, inputs, row, column, out);
-        row += 2;
-      } else {
-        float32_tile_avx2<1>(x + row, rows, weight, inputs, row, column, out);
-        row += 1;
-      }
-    }
+  switch (instructions) {
+    case Instructions::amx:
+      return {float32_block_avx512, bfloat16_product_amx, int8_product_amx, 0};
+    case Instructions::avx512_bf16:
+      return {float32_block_avx512, bfloat16_product_avx512, int8_product_avx512, kPositive};
+    case Instructions::avx512_vnni:
+      return {float32_block_avx512, bfloat16_product_avx2, int8_product_avx512, kPositive};
+    case Instructions::avx512:
+      return {float32_block_avx512, bfloat16_product_avx2, int8_product_avx2, kPositive};
+    case Instructions::avx2:
+      return {float32_block_avx2, bfloat16_product_avx2, int8_product_avx2, kPositive};
+    case Instructions::baseline:
+      break;
+  }
 #else
-  float32_block_baseline(x, rows, weight, inputs, panels, out);
-#endif
-}
-
-void bfloat16_product_loops(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                            const ProductOutput& out, Instructions instructions) {
-  const auto product = instructions >= Instructions::avx2 ? bfloat16_rows_avx2 : bfloat16_rows_baseline;
-  product(x, rows, weight, steps, out);
-}
-
-void int8_product_loops(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
-                        const Int8Scales& scales, Instructions instructions) {
-#if defined(__x86_64__)
-  if (instructions >= Instructions::avx2) return int8_rows_avx2(x, rows, weight, steps, out, scales);
-#endif
   (void)instructions;
-  int8_rows(x, rows, weight, steps, out, scales);
+#endif
+  return {float32_block_baseline, bfloat16_product_baseline, int8_product_baseline, kPositive};
 }
 
 }  // namespace inference
