@@ -14,7 +14,8 @@ void TranslatorFlags::add_to(CLI::App& app) {
   app.add_option("--device", options_.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
   app.add_option("--precision", precision_,
                  "of matrix products: float32; bfloat16 (half the memory, fast on GPUs and with AVX512-BF16 or AMX); "
-                 "on CPUs int8 (a quarter, fast with VNNI or AMX); on GPUs half")
+                 "on CPUs int8 (a quarter, fast with VNNI or AMX); on GPUs half; stored: what the model's matrices are "
+                 "stored in (convert --precision), where the device is made for it, else float32")
       ->capture_default_str();
   app.add_option("--threads", options_.threads, "workers on the CPU; 0: one per core")->capture_default_str();
 }
@@ -38,7 +39,7 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
 
 TranslatorOptions TranslatorFlags::options() const {
   TranslatorOptions options = options_;
-  options.precision = inference_precision_from_name(precision_);
+  if (precision_ != kAsStored) options.precision = inference_precision_from_name(precision_);
   options.ensemble.assign(models_.begin() + 1, models_.end());
   return options;
 }

@@ -22,11 +22,13 @@ class TranslatorFlags {
   LanguageModel open_language_model() const;
 
  private:
+  static constexpr const char* kAsStored = "stored";
+
   TranslatorOptions options() const;
 
   std::vector<std::string> models_;
   TranslatorOptions options_;
-  std::string precision_ = inference_precision_name(TranslatorOptions{}.precision);
+  std::string precision_ = kAsStored;
 };
 
 /// Says on standard error why a model is slow, if there is a reason (Translator::slow_reason).

@@ -160,8 +160,6 @@ void transmute_translator_options_init(transmute_translator_options* options, si
   transmute_translator_options defaults{};
   defaults.device = kDefaults.device.c_str();
   defaults.threads = kDefaults.threads;
-  static const std::string kPrecision = transmute::inference_precision_name(kDefaults.precision);
-  defaults.precision = kPrecision.c_str();
   defaults.shortlist_best = kDefaults.shortlist.best;
   defaults.shortlist_frequent = kDefaults.shortlist.frequent;
   write_options(defaults, options, struct_size);

@@ -53,9 +53,9 @@ std::string continued(const std::string& prompt, const std::string& decoded_prom
 }  // namespace
 
 struct LanguageModel::State {
-  State(LoadedEnsemble models, torch::Device device, InferencePrecision precision, int threads)
+  State(LoadedEnsemble models, torch::Device device, int threads)
       : threads(threads, run_operations_on_this_thread_only),
-        model(make_step_model(models.transformers, device, precision)),
+        model(make_step_model(models.transformers, device, models.precision)),
         tokenizer(std::move(models.tokenizer)),
         most_tokens(transmute::most_tokens(models.transformers)) {
     models.transformers.clear();
@@ -84,8 +84,7 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
   const torch::Device device = parse_device(options.device);
   const int threads = worker_count(options.threads, device);
   state_ = std::make_unique<State>(
-      load_ensemble(model, options.ensemble, device, Architecture::decoder_only, options.precision), device,
-      options.precision, threads);
+      load_ensemble(model, options.ensemble, device, Architecture::decoder_only, options.precision), device, threads);
 }
 
 LanguageModel::~LanguageModel() = default;

@@ -1,6 +1,8 @@
 #include <transmute/translation/load_model.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/model/threading.h>
+#include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/torchscript.h>
 
 #include <filesystem>
@@ -13,6 +15,27 @@ namespace {
 
 bool same(const SubwordModel& a, const SubwordModel& b) {
   return a.serialized() == b.serialized();
+}
+
+// As it is stored, where that is what the device is made for.
+InferencePrecision own_precision(const LoadedModel& model, torch::Device device) {
+  const bool is_cpu = device.is_cpu();
+  bool fits = true;
+  switch (model.stored) {
+    case InferencePrecision::float32:
+      break;
+    case InferencePrecision::bfloat16:
+      fits = !is_cpu || cpu_has_bfloat16();
+      break;
+    case InferencePrecision::int8:
+      fits = is_cpu;
+      break;
+    case InferencePrecision::half:
+      fits = !is_cpu;
+      break;
+  }
+  if (is_cpu && !InferenceModel::why_not(model.transformer->options).empty()) fits = false;
+  return fits ? model.stored : InferencePrecision::float32;
 }
 
 }  // namespace
@@ -35,12 +58,18 @@ LoadedModel load_model(const std::string& path, torch::Device device, Architectu
 }
 
 LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
-                             Architecture architecture, InferencePrecision precision) {
-  const Int8Weights int8 = precision == InferencePrecision::int8 ? Int8Weights::kept : Int8Weights::expanded;
-  LoadedModel loaded = load_model(first, device, architecture, int8);
-  LoadedEnsemble ensemble{{std::move(loaded.transformer)}, std::move(loaded.tokenizer)};
+                             Architecture architecture, std::optional<InferencePrecision> precision) {
+  const auto load = [&](const std::string& path, bool keeps_int8) {
+    return load_model(path, device, architecture, keeps_int8 ? Int8Weights::kept : Int8Weights::expanded);
+  };
+  LoadedModel loaded = load(first, precision.value_or(InferencePrecision::int8) == InferencePrecision::int8);
+  if (!precision) {
+    precision = own_precision(loaded, device);
+    if (loaded.stored == InferencePrecision::int8 && precision != InferencePrecision::int8) loaded = load(first, false);
+  }
+  LoadedEnsemble ensemble{{std::move(loaded.transformer)}, std::move(loaded.tokenizer), *precision};
   for (const std::string& path : others) {
-    LoadedModel other = load_model(path, device, architecture, int8);
+    LoadedModel other = load(path, precision == InferencePrecision::int8);
     if (!same(ensemble.tokenizer.source(), other.tokenizer.source()) ||
         !same(ensemble.tokenizer.target(), other.tokenizer.target()))
       throw std::invalid_argument(

@@ -2,6 +2,7 @@
 
 #include <transmute/translation/model_folder.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,13 @@ LoadedModel load_model(const std::string& path, torch::Device device, Architectu
 struct LoadedEnsemble {
   std::vector<Transformer> transformers;
   Tokenizer tokenizer;
+  InferencePrecision precision;  ///< to run them in
 };
 
-/// Weights that are int8 already, and are wanted so, stay as they are.
+/// `precision`: see TranslatorOptions. Weights that are int8 already, and are wanted so, stay as they are.
 /// @throws as load_model, and std::invalid_argument naming a model with another tokenizer than the first.
 LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
-                             Architecture architecture, InferencePrecision precision);
+                             Architecture architecture, std::optional<InferencePrecision> precision);
 
 }  // namespace v0
 }  // namespace transmute

@@ -185,6 +185,19 @@ bool is_of_products(const std::string& name, const torch::Tensor& parameter) {
          name.find("positions") == std::string::npos;
 }
 
+InferencePrecision precision_of(torch::Dtype stored) {
+  switch (stored) {
+    case torch::kChar:
+      return InferencePrecision::int8;
+    case torch::kBFloat16:
+      return InferencePrecision::bfloat16;
+    case torch::kHalf:
+      return InferencePrecision::half;
+    default:
+      return InferencePrecision::float32;
+  }
+}
+
 NamedTensors stored_in(InferencePrecision precision, const NamedTensors& parameters) {
   NamedTensors stored;
   for (const auto& [name, parameter] : parameters) {
@@ -218,9 +231,11 @@ LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::s
   const torch::NoGradGuard no_grad;
   const UndrawnWeights undrawn;
   Transformer transformer(with_vocabulary(read_options(config, config_name), tokenizer));
-  StoredValues stored(weights, weights_name);
+  StoredValues values(weights, weights_name);
+  InferencePrecision stored = InferencePrecision::float32;
   for (auto& [name, parameter] : parameters_of(transformer)) {
-    const StoredValue value = stored.take_for(name, parameter);
+    const StoredValue value = values.take_for(name, parameter);
+    if (is_of_products(name, parameter)) stored = precision_of(value.numbers.scalar_type());
     if (value.scales.defined() && int8 == Int8Weights::kept) {
       keep_int8(transformer, name, {value.numbers, value.scales});
     } else {
@@ -228,11 +243,11 @@ LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::s
       parameter.set_data(value.in_type(parameter.scalar_type()).contiguous());
     }
   }
-  stored.check_all_taken();
+  values.check_all_taken();
   transformer->to(device);
   transformer->eval();
   for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);
-  return {std::move(transformer), std::move(tokenizer), std::move(config)};
+  return {std::move(transformer), std::move(tokenizer), std::move(config), stored};
 }
 
 LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8) {

@@ -38,7 +38,8 @@ enum class Int8Weights {
 struct LoadedModel {
   Transformer transformer;  ///< in eval mode, on the device
   Tokenizer tokenizer;
-  std::string config;  ///< the YAML that it was made with
+  std::string config;                                       ///< the YAML that it was made with
+  InferencePrecision stored = InferencePrecision::float32;  ///< how its matrices were stored
 };
 
 /// Reads a model folder: `config.yaml`, the tokenizer and the weights, `weights.safetensors`. Where they are called

@@ -14,7 +14,7 @@ inline namespace v0 {
 struct Translator::State {
   State(LoadedEnsemble models, torch::Device device, const TranslatorOptions& options, int threads)
       : threads(threads, run_operations_on_this_thread_only),
-        engine(models.transformers, models.tokenizer, device, options.precision,
+        engine(models.transformers, models.tokenizer, device, models.precision,
                [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
     models.transformers.clear();  // the engine has its own copy of the weights, or shares them

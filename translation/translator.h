@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ struct ShortlistOptions {
 struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< on the CPU, each with a batch of its own; 0 means one per core
-  /// On the CPU, of the matrix products. In each, a text's translation is the same bytes whatever is translated beside
-  /// it. Other devices know float32 only.
-  InferencePrecision precision = InferencePrecision::float32;
+  /// Of the matrix products. On the CPU, a text's translation is in each the same bytes whatever is translated beside
+  /// it. Without a value: the one that the (first) model is stored in, where the device is made for it, else float32.
+  std::optional<InferencePrecision> precision{};
   /// Further models with the same tokenizer: the probabilities of all are averaged.
   std::vector<std::string> ensemble{};
   /// For translate_batch(), not for score_batch(): probabilities are then shares among a source's tokens.

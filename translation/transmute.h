@@ -33,7 +33,8 @@ typedef struct transmute_translator_options {
   size_t struct_size;    /* set by the default function: lets the library grow the struct */
   const char* device;    /* "cpu", "cuda", "cuda:N" or "auto" */
   int threads;           /* on the CPU, each with a batch of its own; 0: one per core */
-  const char* precision; /* of matrix products: "float32", "bfloat16", on CPUs "int8", on GPUs "half" */
+  const char* precision; /* of matrix products: "float32", "bfloat16", on CPUs "int8", on GPUs "half"; NULL: as the
+                            model is stored */
 
   const char* const* ensemble; /* further models with the same tokenizer, whose probabilities are averaged */
   size_t ensemble_size;

@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/model/threading.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/load_model.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
@@ -94,9 +96,41 @@ TEST_F(ATranslator, IsUsableAfterACallThatFailedOrWasCancelled) {
   EXPECT_EQ(translator.translate_batch({"the", "house"}, few_tokens()).size(), 2U);
 }
 
+InferencePrecision precision_of_opened(const std::string& model, std::optional<InferencePrecision> wanted) {
+  const torch::Device cpu = torch::kCPU;
+  return load_ensemble(model, {model}, cpu, Architecture::encoder_decoder, wanted).precision;
+}
+
+TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {
+  using Precision = InferencePrecision;
+  const Tokenizer tokenizer = testing::tiny_tokenizer();
+  TransformerOptions additive = testing::tiny_transformer_options();
+  additive.score_function = ScoreFunction::additive;  // LibTorch's operations, which know float32 alone on the CPU
+  const std::string text = "the red house is near.";
+  for (const auto& [stored, own] :
+       {std::pair(Precision::float32, Precision::float32), std::pair(Precision::int8, Precision::int8),
+        std::pair(Precision::bfloat16, cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32),
+        std::pair(Precision::half, Precision::float32)}) {
+    const TemporaryFolder dot_product, other;
+    save_model_folder(dot_product.path(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5),
+                      kWeightsFile, stored);
+    save_model_folder(other.path(), testing::tiny_config(additive), tokenizer,
+                      testing::tiny_transformer(tokenizer, 5, additive), kWeightsFile, stored);
+    EXPECT_EQ(precision_of_opened(dot_product.path(), {}), own);
+    EXPECT_EQ(precision_of_opened(dot_product.path(), Precision::float32), Precision::float32);
+    EXPECT_EQ(precision_of_opened(other.path(), {}), Precision::float32);
+
+    TranslatorOptions told;
+    told.precision = own;
+    EXPECT_EQ(Translator(dot_product.path()).translate(text, few_tokens()),
+              Translator(dot_product.path(), told).translate(text, few_tokens()));
+    EXPECT_EQ(Translator(other.path()).translate_batch({text}, few_tokens()).size(), 1U);
+  }
+}
+
 TEST_F(ATranslator, KnowsThreePrecisions) {
   transmute_translator_options c_options = transmute_translator_options_default();
-  EXPECT_STREQ(c_options.precision, inference_precision_name(TranslatorOptions().precision).c_str());
+  EXPECT_EQ(c_options.precision, nullptr);
   for (const auto precision : {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
     TranslatorOptions options;
     options.precision = precision;
