@@ -1,6 +1,7 @@
 #include <transmute/model/attention.h>
 
 #include <transmute/model/initialization.h>
+#include <transmute/model/kernels/additive_scores.h>
 #include <transmute/model/kernels/attention.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/packed_linear.h>
@@ -85,10 +86,9 @@ torch::Tensor AttentionScoreImpl::forward(const torch::Tensor& query, const torc
 }
 
 torch::Tensor AttentionScoreImpl::additive_scores(const torch::Tensor& query, const torch::Tensor& key) {
-  const torch::Tensor q = torch::matmul(query, query_weight_.transpose(-2, -1)).unsqueeze(3);  // [B,H,T,1,A]
-  const torch::Tensor k = torch::matmul(key, key_weight_.transpose(-2, -1)).unsqueeze(2);      // [B,H,1,S,A]
-  const torch::Tensor hidden = torch::tanh(q + k);                                             // [B,H,T,S,A]
-  return torch::matmul(hidden, score_weight_.unsqueeze(1).unsqueeze(-1)).squeeze(-1);          // [B,H,T,S]
+  return kernels::additive_scores(torch::matmul(query, query_weight_.transpose(-2, -1)),  // [B,H,T,A]
+                                  torch::matmul(key, key_weight_.transpose(-2, -1)),      // [B,H,S,A]
+                                  score_weight_);
 }
 
 namespace {

@@ -62,7 +62,7 @@ LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::st
   const auto load = [&](const std::string& path, bool keeps_int8) {
     return load_model(path, device, architecture, keeps_int8 ? Int8Weights::kept : Int8Weights::expanded);
   };
-  LoadedModel loaded = load(first, precision.value_or(InferencePrecision::int8) == InferencePrecision::int8);
+  LoadedModel loaded = load(first, precision ? precision == InferencePrecision::int8 : device.is_cpu());
   if (!precision) {
     precision = own_precision(loaded, device);
     if (loaded.stored == InferencePrecision::int8 && precision != InferencePrecision::int8) loaded = load(first, false);

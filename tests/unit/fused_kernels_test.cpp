@@ -3,6 +3,7 @@
 // differences where the modules are (layers_test, attention_test, transformer_test).
 
 #include <gtest/gtest.h>
+#include <transmute/model/kernels/additive_scores.h>
 #include <transmute/model/kernels/attention.h>
 #include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/model/kernels/dropout.h>
@@ -16,6 +17,7 @@
 
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace transmute {
@@ -298,6 +300,37 @@ TEST(FusedKernels, TakeInputThatIsNotContiguous) {
   EXPECT_TRUE(equal(residual_norm(x, {y, {}}, norm), residual_norm(xc, {yc, {}}, norm)));
   EXPECT_TRUE(equal(residual_add(x, {y, {}}), residual_add(xc, {yc, {}})));
   EXPECT_TRUE(equal(self_attention(x, {}, layout), self_attention(xc, {}, layout)));
+}
+
+TEST(AdditiveScores, EqualTheirPlainTwin) {
+  for (const auto& [batch, heads, queries, keys, width] : {std::tuple(1, 1, 1, 1, 1), std::tuple(2, 3, 5, 7, 4),
+                                                           std::tuple(2, 2, 17, 33, 16), std::tuple(1, 2, 3, 40, 20)})
+    for (const double scale : {0.1, 2.0}) {  // both ways to a hyperbolic tangent
+      SCOPED_TRACE(::testing::Message() << queries << " queries, " << keys << " keys, width " << width);
+      expect_equals_twin([](const Inputs& in) { return additive_scores(in[0], in[1], in[2]); },
+                         [](const Inputs& in) { return additive_scores_plain(in[0], in[1], in[2]); },
+                         {random_tensor({batch, heads, queries, width}, 1) * scale,
+                          random_tensor({batch, heads, keys, width}, 2) * scale, random_tensor({heads, width}, 3)},
+                         {true, true, true});
+    }
+}
+
+// From 1e-30 to what is 1 in float32, in steps of 1%.
+TEST(AdditiveScores, HaveTheHyperbolicTangentToTheLastBits) {
+  const torch::Tensor sizes = torch::pow(1.01, torch::arange(-6900, 300, torch::kDouble)).to(torch::kFloat);
+  const torch::Tensor x = torch::cat({sizes, -sizes, torch::zeros({1})}).view({1, 1, 1, -1, 1});
+  const torch::Tensor zero = torch::zeros({1, 1, 1, 1}), one = torch::ones({1, 1});
+  for (const Simd level : levels()) {
+    const SimdLimit limit(level);
+    const torch::Tensor found = additive_scores(zero, x.view({1, 1, -1, 1}), one).flatten().to(torch::kDouble);
+    const torch::Tensor exact = torch::tanh(x.flatten().to(torch::kDouble));
+    EXPECT_LE(((found - exact).abs() / exact.abs().clamp_min(1e-37)).max().item<double>(), 4e-7);
+    const torch::Tensor wrong = torch::tensor({NAN, INFINITY, -INFINITY}).view({1, 1, 3, 1});
+    const torch::Tensor of_wrong = additive_scores(zero, wrong, one).flatten();
+    EXPECT_TRUE(of_wrong[0].isnan().item<bool>());
+    EXPECT_EQ(of_wrong[1].item<float>(), 1);
+    EXPECT_EQ(of_wrong[2].item<float>(), -1);
+  }
 }
 
 TEST(PackedLinear, IsTheProductsSideBySide) {

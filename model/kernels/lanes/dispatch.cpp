@@ -1,3 +1,4 @@
+#include <transmute/model/kernels/lanes/additive_scores.h>
 #include <transmute/model/kernels/lanes/attention_heads.h>
 #include <transmute/model/kernels/lanes/rows.h>
 
@@ -11,6 +12,8 @@ namespace kernels {
   extern const RowKernels<uint16_t> bfloat16_rows;            \
   extern const AttentionKernels<float> float_attention;       \
   extern const AttentionKernels<uint16_t> bfloat16_attention; \
+  extern const AdditiveKernels<float> float_additive;         \
+  extern const AdditiveKernels<uint16_t> bfloat16_additive;   \
   }
 TRANSMUTE_DECLARE_TABLES(baseline)
 #if defined(__x86_64__)
@@ -64,6 +67,16 @@ template <>
 const AttentionKernels<uint16_t>& attention_kernels() {
   return of_active_simd(avx512_bf16::bfloat16_attention, avx512::bfloat16_attention, avx2::bfloat16_attention,
                         baseline::bfloat16_attention);
+}
+template <>
+const AdditiveKernels<float>& additive_kernels() {
+  return of_active_simd(avx512_bf16::float_additive, avx512::float_additive, avx2::float_additive,
+                        baseline::float_additive);
+}
+template <>
+const AdditiveKernels<uint16_t>& additive_kernels() {
+  return of_active_simd(avx512_bf16::bfloat16_additive, avx512::bfloat16_additive, avx2::bfloat16_additive,
+                        baseline::bfloat16_additive);
 }
 
 }  // namespace kernels
