@@ -2,7 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/threading.h>
-#include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/step_models.h>
 #include <transmute/translation/torchscript.h>
 
 #include <filesystem>
@@ -19,22 +19,8 @@ bool same(const SubwordModel& a, const SubwordModel& b) {
 
 // As it is stored, where that is what the device is made for.
 InferencePrecision own_precision(const LoadedModel& model, torch::Device device) {
-  const bool is_cpu = device.is_cpu();
-  bool fits = true;
-  switch (model.stored) {
-    case InferencePrecision::float32:
-      break;
-    case InferencePrecision::bfloat16:
-      fits = !is_cpu || cpu_has_bfloat16();
-      break;
-    case InferencePrecision::int8:
-      fits = is_cpu;
-      break;
-    case InferencePrecision::half:
-      fits = !is_cpu;
-      break;
-  }
-  if (is_cpu && !InferenceModel::why_not(model.transformer->options).empty()) fits = false;
+  const bool is_slow = model.stored == InferencePrecision::bfloat16 && device.is_cpu() && !cpu_has_bfloat16();
+  const bool fits = !is_slow && why_not_in(model.stored, device, model.transformer->options).empty();
   return fits ? model.stored : InferencePrecision::float32;
 }
 

@@ -18,6 +18,9 @@ struct ReadyModel {
   std::string plain_reason;
 };
 
+/// Why a network is not run in a precision on a device; empty where it is.
+std::string why_not_in(InferencePrecision precision, torch::Device device, const TransformerOptions& options);
+
 /// On the CPU the weights are copied into an InferenceModel, and the transformers may go. On other devices, and for
 /// what that model does not know, LibTorch's operations run the transformer itself, or a copy of it in another
 /// precision. The probabilities of several are averaged.
