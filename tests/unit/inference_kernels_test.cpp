@@ -167,7 +167,7 @@ TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
 // What makes a translation independent of its neighbours.
 TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
   ProductScratch scratch;
-  constexpr int64_t kOutputs = 70, kInputs = 200, kRows = 1100;
+  constexpr int64_t kOutputs = 70, kInputs = 200, kRows = 2700;  // more than a second-level cache has
   const auto weight = random_floats(kOutputs * kInputs, 1);
   const auto x = random_floats(kRows * kInputs, 2);
   for (const auto& [instructions, precision] : product_cases()) {
@@ -175,7 +175,7 @@ TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
     std::vector<float> alone(kRows * kOutputs);
     for (int64_t row = 0; row < kRows; ++row)
       linear.apply(x.data() + row * kInputs, 1, alone.data() + row * kOutputs, {}, scratch);
-    for (const int64_t rows : {2, 3, 5, 8, 11, 15, 16, 18, 31, 64, 500, 1100})
+    for (const int64_t rows : std::initializer_list<int64_t>{2, 3, 5, 8, 11, 15, 16, 18, 31, 64, 500, kRows})
       for (const int64_t first : {int64_t{0}, kRows - rows}) {
         std::vector<float> together(static_cast<size_t>(rows * kOutputs));
         linear.apply(x.data() + first * kInputs, rows, together.data(), {}, scratch);

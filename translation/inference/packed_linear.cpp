@@ -2,6 +2,7 @@
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/inference/product_kernels.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,19 +28,14 @@ int64_t blocks_of(int64_t count, int64_t size) {
   return (count + size - 1) / size;
 }
 
-// [rows,inputs] to [inputs][rows].
-TRANSMUTE_INLINE void interleave(const float* x, int64_t rows, int64_t inputs, float* to) {
-  for (int64_t i = 0; i < inputs; ++i)
-    for (int64_t r = 0; r < rows; ++r) to[i * rows + r] = x[r * inputs + i];
-}
+constexpr int64_t kBlock = 16;
 
 // to[column][row] = from[row][column], 16 x 16 at a time: so many lines fit the first-level cache, whatever the stride.
-template <class Word>
-void transpose(const Word* from, int64_t rows, int64_t columns, int64_t from_stride, Word* to, int64_t to_stride) {
-  constexpr int64_t kBlock = 16;
+TRANSMUTE_INLINE void transpose(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
+                                int64_t to_stride) {
   const auto turn = [&](int64_t first_row, int64_t row_count, int64_t first_column, int64_t column_count) {
-    const Word* source = from + first_row * from_stride + first_column;
-    Word* target = to + first_column * to_stride + first_row;
+    const float* source = from + first_row * from_stride + first_column;
+    float* target = to + first_column * to_stride + first_row;
     for (int64_t c = 0; c < column_count; ++c)
       for (int64_t r = 0; r < row_count; ++r) target[c * to_stride + r] = source[r * from_stride + c];
   };
@@ -114,12 +110,13 @@ void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to) {
 
 // Each of the three in the instructions at hand.
 struct Converters {
-  void (*interleave)(const float*, int64_t, int64_t, float*);
+  void (*transpose)(const float*, int64_t, int64_t, int64_t, float*, int64_t);
   float (*quantize_row)(const float*, int64_t, int64_t, int32_t, int8_t*);
   void (*round_row)(const float*, int64_t, int64_t, uint16_t*);
 };
-void interleave_baseline(const float* x, int64_t rows, int64_t inputs, float* to) {
-  interleave(x, rows, inputs, to);
+void transpose_baseline(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
+                        int64_t to_stride) {
+  transpose(from, rows, columns, from_stride, to, to_stride);
 }
 float quantize_row_baseline(const float* x, int64_t inputs, int64_t steps, int32_t offset, int8_t* to) {
   return quantize_row(x, inputs, steps, offset, to);
@@ -127,8 +124,9 @@ float quantize_row_baseline(const float* x, int64_t inputs, int64_t steps, int32
 void round_row_baseline(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
   round_row(x, inputs, steps, to);
 }
-TRANSMUTE_TARGET_AVX2 void interleave_avx2(const float* x, int64_t rows, int64_t inputs, float* to) {
-  interleave(x, rows, inputs, to);
+TRANSMUTE_TARGET_AVX2 void transpose_avx2(const float* from, int64_t rows, int64_t columns, int64_t from_stride,
+                                          float* to, int64_t to_stride) {
+  transpose(from, rows, columns, from_stride, to, to_stride);
 }
 TRANSMUTE_TARGET_AVX2 float quantize_row_avx2(const float* x, int64_t inputs, int64_t steps, int32_t offset,
                                               int8_t* to) {
@@ -142,6 +140,64 @@ constexpr int64_t kLanes = 16;
 
 TRANSMUTE_INLINE __mmask16 first_lanes(int64_t count) {
   return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
+}
+
+TRANSMUTE_TARGET_AVX512 inline __m512 low_pairs(__m512 a, __m512 b) {
+  return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+}
+TRANSMUTE_TARGET_AVX512 inline __m512 high_pairs(__m512 a, __m512 b) {
+  return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+}
+
+// A block in registers: words, pairs of words, then quarters change places.
+TRANSMUTE_TARGET_AVX512 inline void transpose_block(__m512 (&rows)[kBlock]) {
+  __m512 words[kBlock], pairs[kBlock];
+#pragma GCC unroll 8
+  for (int i = 0; i < kBlock; i += 2) {
+    words[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+    words[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+  // Quarter q of pairs[i + c]: column 4 q + c of rows i … i+3.
+#pragma GCC unroll 4
+  for (int i = 0; i < kBlock; i += 4) {
+    pairs[i] = low_pairs(words[i], words[i + 2]);
+    pairs[i + 1] = high_pairs(words[i], words[i + 2]);
+    pairs[i + 2] = low_pairs(words[i + 1], words[i + 3]);
+    pairs[i + 3] = high_pairs(words[i + 1], words[i + 3]);
+  }
+  constexpr int kEven = 0x88;  // quarters 0 and 2 of the one and of the other
+  constexpr int kOdd = 0xdd;   // quarters 1 and 3
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    const __m512 upper_even = _mm512_shuffle_f32x4(pairs[c], pairs[4 + c], kEven);
+    const __m512 upper_odd = _mm512_shuffle_f32x4(pairs[c], pairs[4 + c], kOdd);
+    const __m512 lower_even = _mm512_shuffle_f32x4(pairs[8 + c], pairs[12 + c], kEven);
+    const __m512 lower_odd = _mm512_shuffle_f32x4(pairs[8 + c], pairs[12 + c], kOdd);
+    rows[c] = _mm512_shuffle_f32x4(upper_even, lower_even, kEven);
+    rows[4 + c] = _mm512_shuffle_f32x4(upper_odd, lower_odd, kEven);
+    rows[8 + c] = _mm512_shuffle_f32x4(upper_even, lower_even, kOdd);
+    rows[12 + c] = _mm512_shuffle_f32x4(upper_odd, lower_odd, kOdd);
+  }
+}
+
+TRANSMUTE_TARGET_AVX512 void transpose_avx512(const float* from, int64_t rows, int64_t columns, int64_t from_stride,
+                                              float* to, int64_t to_stride) {
+  for (int64_t row = 0; row < rows; row += kBlock)
+    for (int64_t column = 0; column < columns; column += kBlock) {
+      const int64_t row_count = std::min(kBlock, rows - row);
+      const int64_t column_count = std::min(kBlock, columns - column);
+      const float* source = from + row * from_stride + column;
+      float* target = to + column * to_stride + row;
+      __m512 block[kBlock];
+#pragma GCC unroll 16
+      for (int i = 0; i < kBlock; ++i)
+        block[i] = i < row_count ? _mm512_maskz_loadu_ps(first_lanes(column_count), source + i * from_stride)
+                                 : _mm512_setzero_ps();
+      transpose_block(block);
+#pragma GCC unroll 16
+      for (int i = 0; i < kBlock; ++i)
+        if (i < column_count) _mm512_mask_storeu_ps(target + i * to_stride, first_lanes(row_count), block[i]);
+    }
 }
 
 // By hand: compilers make several passes of the conversion to bytes.
@@ -176,6 +232,7 @@ TRANSMUTE_TARGET_AVX512 float quantize_row_avx512(const float* x, int64_t inputs
   return largest / 127.0F;
 }
 #else
+constexpr auto transpose_avx512 = transpose_baseline;
 constexpr auto quantize_row_avx512 = quantize_row_baseline;
 #endif
 TRANSMUTE_TARGET_AVX512 void round_row_avx512(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
@@ -183,9 +240,9 @@ TRANSMUTE_TARGET_AVX512 void round_row_avx512(const float* x, int64_t inputs, in
 }
 
 Converters converters(Instructions instructions) {
-  if (instructions >= Instructions::avx512) return {interleave_avx2, quantize_row_avx512, round_row_avx512};
-  if (instructions >= Instructions::avx2) return {interleave_avx2, quantize_row_avx2, round_row_avx2};
-  return {interleave_baseline, quantize_row_baseline, round_row_baseline};
+  if (instructions >= Instructions::avx512) return {transpose_avx512, quantize_row_avx512, round_row_avx512};
+  if (instructions >= Instructions::avx2) return {transpose_avx2, quantize_row_avx2, round_row_avx2};
+  return {transpose_baseline, quantize_row_baseline, round_row_baseline};
 }
 
 // How weights of every precision lie: [outputs/width][groups][width][group], a group of 4 bytes.
@@ -220,6 +277,16 @@ void select_columns(const T* from, const std::vector<int64_t>& outputs, PackedLa
         }
       }
   }
+}
+
+int64_t second_level_cache() {
+  constexpr int64_t kLeast = 1 << 20;  // and where the system doesn't know
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  static const int64_t bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return std::max(kLeast, bytes);
+#else
+  return kLeast;
+#endif
 }
 
 ProductOutput from_row(ProductOutput out, int64_t row) {
@@ -310,6 +377,7 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
 
 void PackedLinear::pack_float32(const float* weight) {
   const int64_t panels = blocks_of(outputs_, kPanel);
+  const auto transpose = converters(instructions_).transpose;
   float* to = float32_.at_least(panels * inputs_ * kPanel);
   for (int64_t panel = 0; panel < panels; ++panel, to += inputs_ * kPanel) {
     const int64_t first = panel * kPanel;
@@ -354,14 +422,15 @@ void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, 
   const int64_t steps = blocks_of(inputs_, per_step);
   const int64_t padded = padded_outputs();
   const int64_t panel_size = kTileOutputs * steps * per_step;
+  const auto transpose = converters(instructions_).transpose;
   Number* panel = packed.at_least(padded * steps * per_step);
   for (int64_t first = 0; first < padded; first += kTileOutputs, panel += panel_size) {
     if (first + kTileOutputs > outputs_) std::fill_n(panel, panel_size, Number{0});
     const int64_t count = std::min(kTileOutputs, outputs_ - first);
     for (int64_t row = 0; row < count; ++row) convert_row(first + row, steps, panel + row * per_step);
     for (int64_t step = 0; step < steps; ++step) {
-      constexpr int64_t kWords = kStepBytes / sizeof(uint32_t);
-      uint32_t rows[kTileOutputs * kWords], columns[kTileOutputs * kWords];
+      constexpr int64_t kWords = kStepBytes / sizeof(float);
+      float rows[kTileOutputs * kWords], columns[kTileOutputs * kWords];  // whatever the bits mean
       Number* tile = panel + step * kTileOutputs * per_step;
       std::memcpy(rows, tile, kTileBytes);
       transpose(rows, kTileOutputs, kWords, kWords, columns, kTileOutputs);
@@ -383,11 +452,12 @@ void PackedLinear::apply(const float* x, int64_t rows, float* y, const Epilogue&
 void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
                                  ProductScratch& scratch) const {
   const ProductKernels products = product_kernels(instructions_);
+  const auto transpose = converters(instructions_).transpose;
   const ProductOutput out{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
-  // A panel of weights is multiplied by all the rows that the second-level cache holds beside it. Blocks of about
-  // equal size: the last one should not be left with a row or two.
-  constexpr int64_t kCachedBytes = 512 << 10;
-  const int64_t most = std::max(kRowBlock, kCachedBytes / (inputs_ * 4) / kRowBlock * kRowBlock);
+  // A panel of weights is multiplied by all the rows that half of the second-level cache holds. Parts and blocks of
+  // about equal size: the last one should not be left with a row or two.
+  const int64_t fitting = std::max(kRowBlock, second_level_cache() / 2 / (inputs_ * 4));
+  const int64_t most = blocks_of(rows, blocks_of(rows, fitting));
   const int64_t panels = blocks_of(outputs_, kPanel);
   for (int64_t first = 0; first < rows; first += most) {
     const int64_t count = std::min(most, rows - first);
@@ -399,8 +469,8 @@ void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const E
       packed = to;
       for (int64_t b = 0; b < blocks; ++b) {
         const int64_t begin = begin_of(b);
-        converters(instructions_)
-            .interleave(x + begin * inputs_, begin_of(b + 1) - begin, inputs_, to + (begin - first) * inputs_);
+        const int64_t block_rows = begin_of(b + 1) - begin;
+        transpose(x + begin * inputs_, block_rows, inputs_, inputs_, to + (begin - first) * inputs_, block_rows);
       }
     }
     // A block alone goes through all panels at once: where rows are few, the kernel takes several at a time.
@@ -408,8 +478,12 @@ void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const E
     for (int64_t panel = 0; panel < panels; panel += at_once)
       for (int64_t b = 0; b < blocks; ++b) {
         const int64_t begin = begin_of(b);
+        // This block's share of the next panel.
+        const float* next = panel + at_once < panels && b < kPanel / kFetchedPerInput
+                                ? float32_.data() + ((panel + 1) * kPanel + b * kFetchedPerInput) * inputs_
+                                : nullptr;
         products.float32_block(packed + (begin - first) * inputs_, begin_of(b + 1) - begin, float32_.data(), inputs_,
-                               {panel, panel + at_once}, from_row(out, begin));
+                               {panel, panel + at_once}, next, from_row(out, begin));
       }
   }
 }

@@ -40,6 +40,9 @@ struct Int8Scales {
   const int32_t* column_sums;  // 128 times the sum of a column's weights, where activations are stored plus 128
 };
 
+/// While a block of rows is multiplied by a panel, so many floats of other weights are fetched for each input.
+constexpr int64_t kFetchedPerInput = 4;
+
 /// Panels first … end-1.
 struct Panels {
   int64_t first;
@@ -48,9 +51,9 @@ struct Panels {
 
 /// The inner loops in the instructions at hand.
 struct ProductKernels {
-  /// A block of rows [inputs][rows] times some panels.
+  /// A block of rows [inputs][rows] times some panels. next: kFetchedPerInput · inputs weights that come soon, or null.
   void (*float32_block)(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                        const ProductOutput& out);
+                        const float* next, const ProductOutput& out);
   /// Rows in tiles times all panels.
   void (*bfloat16_product)(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
                            const ProductOutput& out);
@@ -63,11 +66,11 @@ ProductKernels product_kernels(Instructions instructions);
 
 // What they are. On other CPUs than x86-64's there is the baseline alone.
 void float32_block_avx512(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                          const ProductOutput& out);
+                          const float* next, const ProductOutput& out);
 void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                        const ProductOutput& out);
+                        const float* next, const ProductOutput& out);
 void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                            const ProductOutput& out);
+                            const float* next, const ProductOutput& out);
 void bfloat16_product_amx(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
                           const ProductOutput& out);
 void bfloat16_product_avx512(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,

@@ -40,10 +40,30 @@ TRANSMUTE_AVX512 inline void finish(__m512 sum, int64_t row, int64_t column, con
   _mm512_mask_storeu_ps(out.y + at, lanes, sum);
 }
 
+// Writes whole vectors: rows from the output's first on, kVectors of 16 outputs from `column` on.
+template <int kRows, int kVectors>
+TRANSMUTE_AVX512 inline void finish_whole(__m512 (&sums)[kRows][kVectors], int64_t column, const ProductOutput& out) {
+  const auto each = [&](const auto& change) TRANSMUTE_AVX512 {
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) change(sums[r][v], r * out.outputs + column + v * kLanes, column + v * kLanes);
+  };
+  if (out.bias != nullptr)
+    each([&](__m512& sum, int64_t, int64_t c)
+             TRANSMUTE_AVX512 { sum = _mm512_add_ps(sum, _mm512_load_ps(out.bias + c)); });
+  if (out.residual != nullptr)
+    each([&](__m512& sum, int64_t at, int64_t)
+             TRANSMUTE_AVX512 { sum = _mm512_add_ps(sum, _mm512_loadu_ps(out.residual + at)); });
+  if (out.relu)
+    each([&](__m512& sum, int64_t, int64_t) TRANSMUTE_AVX512 { sum = _mm512_max_ps(sum, _mm512_setzero_ps()); });
+  each([&](__m512& sum, int64_t at, int64_t) TRANSMUTE_AVX512 { _mm512_storeu_ps(out.y + at, sum); });
+}
+
 // kRows rows times kPanels panels from `panel` on.
 template <int kRows, int kPanels>
 TRANSMUTE_AVX512 void float32_tile(const float* x, const float* weight, int64_t inputs, int64_t panel,
-                                   const ProductOutput& out) {
+                                   const float* next, const ProductOutput& out) {
   constexpr int kVectors = 2 * kPanels;
   __m512 sums[kRows][kVectors];
 #pragma GCC unroll 12
@@ -52,6 +72,7 @@ TRANSMUTE_AVX512 void float32_tile(const float* x, const float* weight, int64_t 
     for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
   const float* w = weight + panel * inputs * kPanel;
   const int64_t stride = inputs * kPanel;
+  if (next == nullptr) next = w;  // to no effect: a branch would cost more
   for (int64_t i = 0; i < inputs; ++i) {
     __m512 values[kVectors];
 #pragma GCC unroll 8
@@ -62,27 +83,34 @@ TRANSMUTE_AVX512 void float32_tile(const float* x, const float* weight, int64_t 
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_fmadd_ps(input, values[v], sums[r][v]);
     }
+    _mm_prefetch(next, _MM_HINT_T1);
     // Where rows are few, the weights are what is waited for.
+    if (kRows < 8) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      _mm_prefetch(w + kInputsAhead * kPanel + (v / 2) * stride + (v % 2) * kLanes, _MM_HINT_T0);
+      for (int v = 0; v < kVectors; ++v)
+        _mm_prefetch(w + kInputsAhead * kPanel + (v / 2) * stride + (v % 2) * kLanes, _MM_HINT_T0);
+    }
     x += kRows;
     w += kPanel;
+    next += kFetchedPerInput;
   }
+  const int64_t column = panel * kPanel;
+  if (column + kVectors * kLanes <= out.outputs) return finish_whole(sums, column, out);
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) finish(sums[r][v], r, panel * kPanel + v * kLanes, out);
+    for (int v = 0; v < kVectors; ++v) finish(sums[r][v], r, column + v * kLanes, out);
 }
 
 template <int kRows>
 TRANSMUTE_AVX512 void float32_rows(const float* x, const float* weight, int64_t inputs, Panels panels,
-                                   const ProductOutput& out) {
+                                   const float* next, const ProductOutput& out) {
   // Enough sums to hide the latency of an addition, few enough for 32 registers.
   constexpr int kPanels = kRows <= 3 ? 4 : kRows <= 6 ? 2 : 1;
   int64_t panel = panels.first;
-  for (; panel + kPanels <= panels.end; panel += kPanels) float32_tile<kRows, kPanels>(x, weight, inputs, panel, out);
-  for (; panel < panels.end; ++panel) float32_tile<kRows, 1>(x, weight, inputs, panel, out);
+  for (; panel + kPanels <= panels.end; panel += kPanels)
+    float32_tile<kRows, kPanels>(x, weight, inputs, panel, next, out);
+  for (; panel < panels.end; ++panel) float32_tile<kRows, 1>(x, weight, inputs, panel, next, out);
 }
 
 constexpr int kNarrowRows = 8;
@@ -166,12 +194,12 @@ inline void for_row_pieces(int64_t rows, const Body& body) {
 }  // namespace
 
 void float32_block_avx512(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                          const ProductOutput& out) {
-  using Rows = void (*)(const float*, const float*, int64_t, Panels, const ProductOutput&);
+                          const float* next, const ProductOutput& out) {
+  using Rows = void (*)(const float*, const float*, int64_t, Panels, const float*, const ProductOutput&);
   static constexpr Rows kRows[kRowBlock] = {float32_rows<1>, float32_rows<2>,  float32_rows<3>,  float32_rows<4>,
                                             float32_rows<5>, float32_rows<6>,  float32_rows<7>,  float32_rows<8>,
                                             float32_rows<9>, float32_rows<10>, float32_rows<11>, float32_rows<12>};
-  kRows[rows - 1](x, weight, inputs, panels, out);
+  kRows[rows - 1](x, weight, inputs, panels, next, out);
 }
 
 void int8_product_avx512(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,

@@ -108,7 +108,7 @@ TRANSMUTE_TARGET_AVX2 void float32_tile_avx2(const float* x, int64_t stride, con
 }  // namespace
 
 void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                            const ProductOutput& out) {
+                            const float* /*next*/, const ProductOutput& out) {
   for (int64_t panel = panels.first; panel < panels.end; ++panel)
     for (int64_t row = 0; row < rows; ++row) {
       const float* w = weight + panel * inputs * kPanel;
@@ -131,7 +131,7 @@ void int8_product_baseline(const int8_t* x, int64_t rows, const int8_t* weight, 
 
 #if defined(__x86_64__)
 void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                        const ProductOutput& out) {
+                        const float* /*next*/, const ProductOutput& out) {
   for (int64_t column = panels.first * kPanel; column < std::min(panels.end * kPanel, out.outputs); column += 16)
     for (int64_t row = 0; row < rows;) {
       const int64_t left = rows - row;
