@@ -14,12 +14,18 @@ WeightAverage::WeightAverage(NamedTensors parameters, double decay)
   for (const auto& [name, parameter] : parameters_) values_.emplace_back(name, parameter.detach().clone());
 }
 
-void WeightAverage::update(int64_t step, WorkerCrew& workers) {
+void WeightAverage::update(int64_t step, WorkerCrew& workers, const torch::Tensor& happens) {
   const auto t = static_cast<double>(step);
   const double share = 1 - std::min(decay_, (1 + t) / (10 + t));
   workers.for_each_piece(values_.size(), 1, [&](size_t p, size_t, int) {
     const torch::NoGradGuard no_grad;
-    values_[p].second.lerp_(parameters_[p].second.detach(), share);
+    torch::Tensor& value = values_[p].second;
+    const torch::Tensor weights = parameters_[p].second.detach();
+    if (happens.defined()) {
+      value.lerp_(weights, happens.to(value.scalar_type()) * share);
+    } else {
+      value.lerp_(weights, share);
+    }
   });
 }
 

@@ -17,7 +17,8 @@ class WeightAverage {
   /// Begins with the parameters as they are.
   WeightAverage(NamedTensors parameters, double decay);
 
-  void update(int64_t step, WorkerCrew& workers);
+  /// happens: where defined, a bool on the device without which nothing changes.
+  void update(int64_t step, WorkerCrew& workers, const torch::Tensor& happens = {});
 
   /// By the parameters' names, for checkpoints.
   const NamedTensors& values() const { return values_; }

@@ -28,19 +28,46 @@ const torch::Tensor& find(const std::unordered_map<std::string, torch::Tensor>& 
   return found->second;
 }
 
+// What a joined tensor holds of each parameter.
+std::vector<torch::Tensor> views_of(const torch::Tensor& joined, const NamedTensors& parameters,
+                                    const std::vector<size_t>& order) {
+  std::vector<torch::Tensor> views(parameters.size());
+  int64_t begin = 0;
+  for (const size_t p : order) {
+    const torch::Tensor& parameter = parameters[p].second;
+    views[p] = joined.narrow(0, begin, parameter.numel()).view(parameter.sizes());
+    begin += parameter.numel();
+  }
+  return views;
+}
+
 }  // namespace
 
 Adam::Adam(NamedTensors parameters, const AdamOptions& options)
     : parameters_(std::move(parameters)), options_(options) {
+  int64_t elements = 0;
+  for (const bool matrices : {true, false})
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      if ((parameters_[p].second.dim() > 1) != matrices) continue;
+      order_.push_back(p);
+      elements += parameters_[p].second.numel();
+      if (matrices) matrix_elements_ = elements;
+    }
   for (size_t p = 0; p < parameters_.size(); ++p) {
     const torch::Tensor& parameter = parameters_[p].second;
     TORCH_CHECK_VALUE(parameter.scalar_type() == torch::kFloat && parameter.is_contiguous(),
                       "Adam needs contiguous float32 parameters");
-    means_.push_back(torch::zeros_like(parameter.detach()));
-    variances_.push_back(torch::zeros_like(parameter.detach()));
     for (int64_t begin = 0; begin < parameter.numel(); begin += kChunkElements)
       chunks_.push_back({p, begin, std::min(begin + kChunkElements, parameter.numel())});
   }
+  all_means_ = torch::zeros({elements}, parameters_.front().second.detach().options());
+  all_variances_ = torch::zeros_like(all_means_);
+  means_ = views_of(all_means_, parameters_, order_);
+  variances_ = views_of(all_variances_, parameters_, order_);
+}
+
+int64_t Adam::steps() const {
+  return steps_on_device_.defined() ? static_cast<int64_t>(steps_on_device_.item<double>()) : step_;
 }
 
 void Adam::keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers) {
@@ -63,11 +90,8 @@ double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, do
     return update_on_cpu(gradients, learning_rate, workers);
   TORCH_CHECK_VALUE(gradients.size() == 1, "LibTorch's operations take the gradient of one worker, not ",
                     gradients.size());
-  return update_in_operations(gradients.front(), learning_rate);
-}
-
-double Adam::clip_scale(double norm) const {
-  return options_.clip_norm > 0 && norm > options_.clip_norm ? options_.clip_norm / norm : 1.0;
+  const torch::Tensor no_loss = torch::zeros({}, parameters_.front().second.options());
+  return start_update(gradients.front(), learning_rate, no_loss).norms.to(torch::kDouble).norm().item<double>();
 }
 
 double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
@@ -125,7 +149,7 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
   step.beta2 = options_.beta2;
   step.epsilon = options_.epsilon;
   step.step = ++step_;
-  step.gradient_scale = clip_scale(norm);
+  if (options_.clip_norm > 0 && norm > options_.clip_norm) step.gradient_scale = options_.clip_norm / norm;
   kernels::AdamStep matrix_step = step;
   matrix_step.weight_decay = options_.weight_decay;
   workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
@@ -140,33 +164,49 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
   return norm;
 }
 
-// In LibTorch's operations on all parameters at once: on a GPU a few kernels instead of a dozen for each of them. The
-// norm is what the host waits for.
-double Adam::update_in_operations(const std::vector<torch::Tensor>& given, double learning_rate) {
-  std::vector<torch::Tensor> parameters, matrices, gradients;
+torch::Tensor Adam::joined(const std::vector<torch::Tensor>& by_parameter) const {
+  std::vector<torch::Tensor> flat;
+  for (const size_t p : order_) flat.push_back(by_parameter[p].reshape({-1}));
+  return torch::cat(flat);
+}
+
+// On all parameters at once: a few kernels instead of a dozen for each of them. What depends on the norm is a scalar on
+// the device; where the update does not happen, it adds zeros and multiplies by one.
+Adam::Started Adam::start_update(const std::vector<torch::Tensor>& given, double learning_rate,
+                                 const torch::Tensor& loss) {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> parameters, gradients;
   for (size_t p = 0; p < parameters_.size(); ++p) {
     parameters.push_back(parameters_[p].second.detach());
-    if (parameters.back().dim() > 1) matrices.push_back(parameters.back());
     gradients.push_back(given[p].defined() ? given[p] : torch::zeros_like(parameters.back()));
   }
-  const double norm = torch::stack(at::_foreach_norm(gradients)).norm().item<double>();
-  if (!std::isfinite(norm)) return norm;
+  const torch::Tensor norms = torch::stack(at::_foreach_norm(gradients));
+  const torch::Tensor norm = norms.to(torch::kDouble).norm();
+  const torch::Tensor happens = norm.isfinite().logical_and(loss.isfinite());
+  const torch::Tensor one_or_zero = happens.to(torch::kDouble);
+  if (!steps_on_device_.defined()) steps_on_device_ = torch::full_like(one_or_zero, static_cast<double>(step_));
+  steps_on_device_ += one_or_zero;
+  const torch::Tensor t = steps_on_device_.clamp_min(1);  // a first update may not happen
 
-  if (const double scale = clip_scale(norm); scale < 1) at::_foreach_mul_(gradients, scale);
-  ++step_;
-  const auto t = static_cast<double>(step_);
-  const double rate = learning_rate / (1 - std::pow(options_.beta1, t));
-  const double root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, t));
-  at::_foreach_mul_(means_, options_.beta1);
-  at::_foreach_add_(means_, gradients, 1 - options_.beta1);
-  at::_foreach_mul_(variances_, options_.beta2);
-  at::_foreach_addcmul_(variances_, gradients, gradients, 1 - options_.beta2);
-  if (options_.weight_decay > 0) at::_foreach_mul_(matrices, 1 - learning_rate * options_.weight_decay);
-  std::vector<torch::Tensor> divisors = at::_foreach_sqrt(variances_);
-  at::_foreach_mul_(divisors, root_correction);
-  at::_foreach_add_(divisors, options_.epsilon);
-  at::_foreach_addcdiv_(parameters, means_, divisors, -rate);
-  return norm;
+  torch::Tensor gradient = joined(gradients);
+  if (options_.clip_norm > 0) gradient *= (options_.clip_norm / norm).clamp_max(1);
+  gradient = torch::where(happens, gradient, torch::zeros({}, gradient.options()));
+  const auto moment = [&](torch::Tensor& average, double beta) -> torch::Tensor& {
+    return average.mul_((1 - one_or_zero * (1 - beta)).to(torch::kFloat));
+  };
+  moment(all_means_, options_.beta1).add_(gradient, 1 - options_.beta1);
+  moment(all_variances_, options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+
+  const torch::Tensor rate = one_or_zero * learning_rate / (1 - torch::pow(options_.beta1, t));
+  const torch::Tensor root_correction = (1 - torch::pow(options_.beta2, t)).rsqrt();
+  const torch::Tensor divisor = all_variances_.sqrt().mul_(root_correction.to(torch::kFloat)).add_(options_.epsilon);
+  torch::Tensor change = divisor.reciprocal_().mul_(all_means_).mul_(-rate.to(torch::kFloat));
+  if (options_.weight_decay > 0)
+    change.narrow(0, 0, matrix_elements_)
+        .addcmul_(joined(parameters).narrow(0, 0, matrix_elements_), one_or_zero.to(torch::kFloat),
+                  -learning_rate * options_.weight_decay);
+  at::_foreach_add_(parameters, views_of(change, parameters_, order_));
+  return {norms, happens};
 }
 
 NamedTensors Adam::state() const {
@@ -186,6 +226,7 @@ void Adam::restore(const NamedTensors& state, int64_t steps, const std::string& 
     variances_[p].copy_(find(by_name, parameters_[p].first + kVarianceSuffix, variances_[p], path));
   }
   step_ = steps;
+  steps_on_device_.reset();
 }
 
 }  // namespace v0

@@ -32,11 +32,21 @@ class Adam {
   /// norm that is not finite leaves parameters and moments as they were.
   double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers);
 
+  /// An update that the device may not have come to yet.
+  struct Started {
+    torch::Tensor norms;    ///< float32 [P], of the parameters' gradients before clipping
+    torch::Tensor happens;  ///< a bool: all norms and the loss are finite
+  };
+  /// The update of one worker's gradients in LibTorch's operations, without waiting for the device. It does not happen
+  /// where the norm of the whole gradient or `loss`, a scalar there, is not finite.
+  Started start_update(const std::vector<torch::Tensor>& gradients, double learning_rate, const torch::Tensor& loss);
+
   /// Has every update write bfloat16 copies of the parameters as well, in the same pass; writes them now. By parameter,
   /// undefined for none. On the CPU only.
   void keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers);
 
-  int64_t steps() const { return step_; }
+  /// That were taken so far; waits for the device.
+  int64_t steps() const;
 
   /// Both moments of each parameter, for checkpoints; the number of steps is the trainer's to keep.
   NamedTensors state() const;
@@ -51,16 +61,19 @@ class Adam {
   double update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
                        WorkerCrew& workers);
   void write_rounded(const Chunk& chunk);
-  double update_in_operations(const std::vector<torch::Tensor>& gradients, double learning_rate);
-  double clip_scale(double norm) const;
+  torch::Tensor joined(const std::vector<torch::Tensor>& by_parameter) const;
 
   NamedTensors parameters_;
   AdamOptions options_;
-  std::vector<torch::Tensor> means_, variances_;
-  std::vector<torch::Tensor> rounded_;  // bfloat16 copies
-  std::vector<torch::Tensor> sums_;     // float32, of bfloat16 gradients
+  std::vector<size_t> order_;                     // of the parameters in what is joined: matrices, then vectors
+  int64_t matrix_elements_ = 0;                   // of all matrices
+  torch::Tensor all_means_, all_variances_;       // joined, [elements]
+  std::vector<torch::Tensor> means_, variances_;  // the same memory, by parameter
+  std::vector<torch::Tensor> rounded_;            // bfloat16 copies
+  std::vector<torch::Tensor> sums_;               // float32, of bfloat16 gradients
   std::vector<Chunk> chunks_;
   int64_t step_ = 0;
+  torch::Tensor steps_on_device_;  // float64; start_update counts there, from step_ on
 };
 
 }  // namespace v0

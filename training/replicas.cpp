@@ -36,6 +36,17 @@ void LossSum::add(const LossSum& other) {
   guidance += other.guidance;
 }
 
+void PendingLoss::add(const PendingLoss& other) {
+  if (other.sums.defined()) sums = sums.defined() ? sums + other.sums : other.sums;
+  tokens += other.tokens;
+}
+
+LossSum PendingLoss::read() const {
+  if (!sums.defined()) return {0, tokens, 0};
+  const torch::Tensor values = sums.cpu();
+  return {values[0].item<double>(), tokens, values[1].item<double>()};
+}
+
 Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision)
     : device_(device), workers_(workers), precision_(precision) {
   replicas_.push_back(std::move(transformer));
@@ -135,13 +146,13 @@ void Replicas::add_shares(size_t parameter, torch::Tensor& sum) {
   if (first) sum.zero_();
 }
 
-LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace) {
+PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace) {
   const double factor = 1.0 / static_cast<double>(input.step_target_tokens);
   if (sum_ && input.is_last_of_step) {
     sum_->start();
     for (auto& own : completions_) own.is_complete.assign(own.parameters.size(), false);
   }
-  std::vector<LossSum> losses(replicas_.size());
+  std::vector<PendingLoss> losses(replicas_.size());
   workers_.run([&](int worker) {
     const auto w = static_cast<size_t>(worker);
     Transformer& replica = trained_[w];
@@ -167,12 +178,17 @@ LossSum Replicas::accumulate_gradients(const StepInput& input, double label_smoo
       losses_of_pieces.push_back(loss.tokens.detach());
       losses[w].tokens += batch.target_tokens;
     }
-    // Only now, because a GPU is waited for here.
-    for (const auto& sum : losses_of_pieces) losses[w].sum += sum.item<double>() / factor;
-    for (const auto& guidance : guidance_of_pieces) losses[w].guidance += guidance.item<double>() / factor;
+    const auto sum_of = [&](const std::vector<torch::Tensor>& pieces) {
+      return torch::stack(pieces).to(torch::kDouble).sum() / factor;
+    };
+    if (!losses_of_pieces.empty()) {
+      const torch::Tensor tokens = sum_of(losses_of_pieces);
+      losses[w].sums =
+          torch::stack({tokens, guidance_of_pieces.empty() ? torch::zeros_like(tokens) : sum_of(guidance_of_pieces)});
+    }
     if (sums) complete_rest(w);
   });
-  LossSum total;
+  PendingLoss total;
   for (const auto& loss : losses) total.add(loss);
   return total;
 }

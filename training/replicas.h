@@ -21,6 +21,15 @@ struct LossSum {
   void add(const LossSum& other);
 };
 
+/// The same where the device may not have come to it yet.
+struct PendingLoss {
+  torch::Tensor sums;  ///< float64 [2]: of the tokens and of the guidance; undefined: zeros
+  int64_t tokens = 0;
+  void add(const PendingLoss& other);
+  /// Waits for it.
+  LossSum read() const;
+};
+
 /// How a head's attention is trained with Batch::alignment.
 struct Guidance {
   double weight = 0;  ///< of its loss beside the tokens'; 0: no guidance
@@ -51,7 +60,7 @@ class Replicas {
 
   /// Adds the batch's gradients to the workers' own. Returns the smoothed loss. `trace`, where not null, gets each
   /// worker's spans "forward" and "backward".
-  LossSum accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace = nullptr);
+  PendingLoss accumulate_gradients(const StepInput& input, double label_smoothing, Trace* trace = nullptr);
 
   /// From now on the gradients are summed over all ranks too, each as soon as it is complete: while a batch that
   /// is_last_of_step is computed.

@@ -17,6 +17,7 @@
 #include <transmute/training/build_info.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/corpus_cache.h>
+#include <transmute/training/host_copy.h>
 #include <transmute/training/metrics_log.h>
 #include <transmute/training/process_group.h>
 #include <transmute/training/replicas.h>
@@ -172,6 +173,17 @@ class Trainer::Session {
     Clock::time_point start = Clock::now();
   };
 
+  // A step whose loss may not be known yet.
+  struct Begun {
+    int64_t number = 0;
+    int64_t epoch = 0, batch = 0;  // where its text ends
+    int64_t source_tokens = 0;
+    LossSum loss;
+    double gradient_norm = 0;
+    std::vector<bool> unsound;        // where the norm is not finite: by parameter, whose gradients are not
+    std::optional<HostCopy> outcome;  // where set, what the last three are to be made of
+  };
+
   void prepare_run_folder();
   Tokenizer prepare_tokenizer();
   TrainingText prepare_training_text();
@@ -191,8 +203,13 @@ class Trainer::Session {
   bool out_of_patience() const;
   double learning_rate_of(int64_t step) const;
   int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
-  void pass_over(int64_t step, double loss, const std::vector<std::vector<torch::Tensor>>& gradients);
   bool train_step(const std::function<int()>& stop_signal);
+  Begun begin_step(const std::function<int()>& stop_signal);
+  void update(Begun& step, const PendingLoss& own, const std::function<int()>& stop_signal);
+  void start_update(Begun& step, const PendingLoss& loss);
+  bool must_be_settled(int64_t step) const;
+  bool settle();
+  void pass_over(const Begun& step);
   LossSum exchange(const LossSum& own, const std::function<int()>& stop_signal);
   double seconds() const { return state_.seconds + seconds_since(started_); }
   PreparedBatch next_batch();
@@ -225,6 +242,7 @@ class Trainer::Session {
   Tokenizer tokenizer_;
   TrainingText train_text_;
   std::optional<ParallelText> valid_text_;
+  bool overlaps_steps_;
   Replicas replicas_;
   Adam optimizer_;
   std::optional<WeightAverage> average_;  // rank 0's, where there is to be one
@@ -238,6 +256,7 @@ class Trainer::Session {
   Clock::time_point started_ = Clock::now();
   double agreed_seconds_ = 0;  // rank 0's seconds() after the last step
   int stopped_by_ = 0;         // the signal that reached any rank
+  std::optional<Begun> begun_;
   Window window_;
   double last_gradient_norm_ = 0;
   int64_t skipped_steps_ = 0;  // in a row
@@ -258,11 +277,15 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       workers_(workers_of(options, device_), run_operations_on_this_thread_only),
       tokenizer_(tokenizer_of_first_rank()),
       train_text_(prepare_training_text()),
+      overlaps_steps_(options.overlaps_steps.value_or(!device_.is_cpu() && group.size() == 1)),
       replicas_(make_transformer(), device_, workers_, precision_),
       optimizer_(parameters_of(replicas_.transformer()),
                  {config.training.adam_beta1, config.training.adam_beta2, config.training.adam_epsilon,
-                  config.training.clip_norm, config.training.weight_decay}),
+                  config.training.clip_norm, config.training.weight_decay, !overlaps_steps_}),
       checkpoints_(path_in(options.run_folder, "checkpoints")) {
+  if (overlaps_steps_ && (workers_.size() > 1 || group_.size() > 1))
+    throw std::invalid_argument(
+        "overlaps_steps is for one process with one worker: set threads to 1, or leave it unset");
   check_ranks_fit();
   replicas_.guide(guidance());
   if (config_.training.recompute) replicas_.use(Activations::recomputed);
@@ -520,6 +543,7 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
       return stopped_by_;
     }
   }
+  if (begun_) settle();
   finish();
   group_.wait_for_all();
   return 0;
@@ -570,64 +594,127 @@ LossSum Trainer::Session::exchange(const LossSum& own, const std::function<int()
   return {values[kLoss], static_cast<int64_t>(values[kTokens]), values[kGuidance]};
 }
 
-// False where the step was passed over: the cursor in the text moved, nothing else.
+// False where the step was passed over (the cursor in the text moved, nothing else) or is not settled yet.
 bool Trainer::Session::train_step(const std::function<int()>& stop_signal) {
   const Trace::Span span(trace_.get(), "step");
+  Begun step = begin_step(stop_signal);
+  if (begun_ && !settle()) --step.number;
+  const bool is_awaited = must_be_settled(step.number);
+  begun_ = std::move(step);
+  return is_awaited && settle();
+}
+
+Trainer::Session::Begun Trainer::Session::begin_step(const std::function<int()>& stop_signal) {
   std::vector<PreparedBatch> batches;
   while (static_cast<int64_t>(batches.size()) < batches_per_step()) batches.push_back(next_batch());
   int64_t step_tokens = 0;
-  for (const auto& batch : batches) step_tokens += batch.target_tokens;
-
-  const int64_t step = state_.step + 1;
-  LossSum own;
+  Begun step;
+  step.number = state_.step + (begun_ ? 2 : 1);
+  step.epoch = state_.epoch;
+  step.batch = state_.batch;
+  for (const auto& batch : batches) {
+    step_tokens += batch.target_tokens;
+    step.source_tokens += batch.source_tokens;
+  }
+  PendingLoss own;
   for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += static_cast<size_t>(group_.size())) {
-    const StepInput input{std::move(batches[b].pieces), step_tokens,
-                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b),
-                          b + static_cast<size_t>(group_.size()) >= batches.size()};
+    const StepInput input{
+        std::move(batches[b].pieces), step_tokens,
+        combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step.number), b),
+        b + static_cast<size_t>(group_.size()) >= batches.size()};
     own.add(replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace_.get()));
   }
-  const LossSum loss = exchange(own, stop_signal);
-  {
-    const Trace::Span update_span(trace_.get(), "optimizer");
-    std::vector<std::vector<torch::Tensor>> gradients;
-    if (group_.size() > 1) {
-      gradients.push_back(replicas_.sums_over_ranks());
-    } else {
-      gradients = replicas_.gradients();
-    }
-    // A loss that is not finite must not touch the weights, though the gradient may look sound.
-    last_gradient_norm_ = std::isfinite(loss.sum) ? optimizer_.update(gradients, learning_rate_of(step), workers_)
-                                                  : std::numeric_limits<double>::quiet_NaN();
-    if (!std::isfinite(last_gradient_norm_)) {
-      pass_over(step, loss.sum / static_cast<double>(loss.tokens), replicas_.gradients());
-      replicas_.clear_gradients();
-      return false;
-    }
-    replicas_.clear_gradients();
+  if (overlaps_steps_) {
+    exchange({}, stop_signal);
+    start_update(step, own);
+  } else {
+    update(step, own, stop_signal);
+  }
+  replicas_.clear_gradients();
+  return step;
+}
+
+void Trainer::Session::update(Begun& step, const PendingLoss& own, const std::function<int()>& stop_signal) {
+  step.loss = exchange(own.read(), stop_signal);
+  const Trace::Span span(trace_.get(), "optimizer");
+  std::vector<std::vector<torch::Tensor>> gradients;
+  if (group_.size() > 1) {
+    gradients.push_back(replicas_.sums_over_ranks());
+  } else {
+    gradients = replicas_.gradients();
+  }
+  // A loss that is not finite must not touch the weights, though the gradient may look sound.
+  step.gradient_norm = std::isfinite(step.loss.sum)
+                           ? optimizer_.update(gradients, learning_rate_of(step.number), workers_)
+                           : std::numeric_limits<double>::quiet_NaN();
+  if (std::isfinite(step.gradient_norm)) {
+    if (average_) average_->update(step.number, workers_);
+    return;
+  }
+  gradients = replicas_.gradients();
+  for (size_t p = 0; p < gradients.front().size(); ++p)
+    step.unsound.push_back(std::any_of(gradients.begin(), gradients.end(), [&](const auto& share) {
+      return share[p].defined() && !share[p].isfinite().all().template item<bool>();
+    }));
+}
+
+// The same without waiting for the device.
+void Trainer::Session::start_update(Begun& step, const PendingLoss& loss) {
+  const Trace::Span span(trace_.get(), "optimizer");
+  const Adam::Started started =
+      optimizer_.start_update(replicas_.gradients().front(), learning_rate_of(step.number), loss.sums[0]);
+  if (average_) average_->update(step.number, workers_, started.happens);
+  step.loss.tokens = loss.tokens;
+  step.outcome.emplace(
+      torch::cat({loss.sums, started.happens.to(torch::kDouble).reshape({1}), started.norms.to(torch::kDouble)}));
+}
+
+// What follows a step looks at the weights after it, or says what it came to.
+bool Trainer::Session::must_be_settled(int64_t step) const {
+  const TrainingOptions& training = config_.training;
+  const auto is_due = [&](int64_t every) { return step % every == 0; };
+  return !overlaps_steps_ || stopped_by_ != 0 || step >= training.max_steps || is_due(training.log_every) ||
+         is_due(training.checkpoint_every) || is_due(config_.validation.every);
+}
+
+// Ends the step that was begun. False where it was passed over.
+bool Trainer::Session::settle() {
+  Begun step = std::move(*begun_);
+  begun_.reset();
+  if (step.outcome) {
+    const torch::Tensor values = step.outcome->get();
+    step.loss.sum = values[0].item<double>();
+    step.loss.guidance = values[1].item<double>();
+    const bool happened = values[2].item<double>() > 0;
+    const torch::Tensor norms = values.narrow(0, 3, values.numel() - 3);
+    step.gradient_norm = happened ? norms.norm().item<double>() : std::numeric_limits<double>::quiet_NaN();
+    for (int64_t p = 0; p < norms.numel() && !happened; ++p)
+      step.unsound.push_back(!std::isfinite(norms[p].item<double>()));
+  }
+  last_gradient_norm_ = step.gradient_norm;
+  if (!std::isfinite(step.gradient_norm)) {
+    pass_over(step);
+    return false;
   }
   skipped_steps_ = 0;
-  state_.step = step;
+  state_.step = step.number;
   state_.score.reset();
-  if (average_) average_->update(step, workers_);
-  state_.target_tokens += loss.tokens;
+  state_.target_tokens += step.loss.tokens;
   state_.batches_per_step = batches_per_step();
-  window_.loss.add(loss);
-  for (const auto& batch : batches) window_.source_tokens += batch.source_tokens;
+  window_.loss.add(step.loss);
+  window_.source_tokens += step.source_tokens;
   return true;
 }
 
 // The step has no finite loss or gradient, and the weights are as they were before it. Goes on with the next batch, or
 // ends the run where that happens too often.
-void Trainer::Session::pass_over(int64_t step, double loss, const std::vector<std::vector<torch::Tensor>>& gradients) {
-  const auto is_sound = [](const torch::Tensor& x) { return !x.defined() || x.isfinite().all().item<bool>(); };
+void Trainer::Session::pass_over(const Begun& step) {
   const NamedTensors parameters = parameters_of(replicas_.transformer());
   std::string first_weight, first_gradient;
   int64_t unsound = 0;
   for (size_t p = 0; p < parameters.size(); ++p) {
-    if (first_weight.empty() && !is_sound(parameters[p].second)) first_weight = parameters[p].first;
-    const bool sound =
-        std::all_of(gradients.begin(), gradients.end(), [&](const auto& share) { return is_sound(share[p]); });
-    if (sound) continue;
+    if (first_weight.empty() && !parameters[p].second.isfinite().all().item<bool>()) first_weight = parameters[p].first;
+    if (!step.unsound[p]) continue;
     if (unsound++ == 0) first_gradient = parameters[p].first;
   }
   std::vector<size_t> elsewhere;  // ranks
@@ -640,9 +727,9 @@ void Trainer::Session::pass_over(int64_t step, double loss, const std::vector<st
     where = fmt::format("gradients of {} of {} parameters are not finite, the first {}", unsound, parameters.size(),
                         first_gradient);
   if (!first_weight.empty()) where = fmt::format("the weights of {} are not finite", first_weight);
-  const std::string what =
-      fmt::format("step {} (epoch {}, before batch {}) diverged: loss {}, learning rate {:.3g}; {}", step,
-                  state_.epoch + 1, state_.batch + 1, loss, learning_rate_of(step), where);
+  const std::string what = fmt::format(
+      "step {} (epoch {}, before batch {}) diverged: loss {}, learning rate {:.3g}; {}", step.number, step.epoch + 1,
+      step.batch + 1, step.loss.sum / static_cast<double>(step.loss.tokens), learning_rate_of(step.number), where);
   if (++skipped_steps_ > config_.training.max_skipped_steps)
     throw std::runtime_error(
         what +

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace transmute {
@@ -16,7 +17,10 @@ struct TrainerOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< workers on the CPU; 0 means one per core, shared by this machine's ranks
   RankOptions ranks;           ///< where several processes train together; rank 0's run folder counts
-  std::string profile;         ///< file for a trace of this run's first steps, see Trace; empty for none
+  /// Whether a step begins before the last one's loss is known, so that a GPU always has work. Where not set: on GPUs,
+  /// with one process. On a CPU it takes threads = 1.
+  std::optional<bool> overlaps_steps;
+  std::string profile;  ///< file for a trace of this run's first steps, see Trace; empty for none
 };
 
 class ProcessGroup;

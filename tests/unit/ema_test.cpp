@@ -39,6 +39,20 @@ TEST(WeightAverage, IsTheDecayingMeanOfTheWeightsAfterEachStep) {
   }
 }
 
+TEST(WeightAverage, StaysAsItIsWhereTheStepDidNotHappen) {
+  NamedTensors parameters = two_parameters();
+  WeightAverage gated(parameters, 0.9), plain(parameters, 0.9);
+  WorkerCrew crew(1);
+  for (int step = 1; step <= 5; ++step) {
+    for (auto& parameter : parameters) parameter.second.add_(1);
+    gated.update(step, crew, torch::tensor(false));
+    gated.update(step, crew, torch::tensor(true));
+    plain.update(step, crew);
+  }
+  for (size_t p = 0; p < parameters.size(); ++p)
+    EXPECT_TRUE(torch::allclose(gated.values()[p].second, plain.values()[p].second));
+}
+
 TEST(WeightAverage, TakesTheWeightsPlaceAndGivesItBackBitForBit) {
   NamedTensors parameters = two_parameters();
   const torch::Tensor before = parameters[0].second.clone();

@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/training/host_copy.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
 #include <transmute/translation/step_models.h>
 #include <transmute/translation/transformer_step_model.h>
 
+#include <cmath>
+#include <limits>
 #include <utility>
+#include <vector>
 
 namespace transmute {
 namespace {
@@ -119,7 +123,7 @@ TEST_F(Gpu, GradientsInBfloat16AreNearTheCpus) {
   const auto gradients = [&](Transformer& transformer, torch::Device device, Precision precision) {
     Replicas replicas(transformer, device, workers, precision);
     const StepInput input{{batch, batch}, 2 * batch.target_tokens, 1, true};
-    const LossSum loss = replicas.accumulate_gradients(input, 0.1);
+    const LossSum loss = replicas.accumulate_gradients(input, 0.1).read();
     return std::pair{loss.sum, replicas.gradients().front()};
   };
   const auto [loss, expected] = gradients(cpu_, torch::kCPU, Precision::float32);
@@ -129,6 +133,35 @@ TEST_F(Gpu, GradientsInBfloat16AreNearTheCpus) {
     const double distance = (found[p].cpu().to(torch::kFloat) - expected[p]).norm().item<double>();
     EXPECT_LT(distance, 0.05 * expected[p].norm().item<double>() + 1e-6) << p;
   }
+}
+
+// Without waiting: what a step came to arrives while the next are under way.
+TEST_F(Gpu, StartedUpdatesAreTheCpus) {
+  WorkerCrew workers(1);
+  const torch::Device gpu(torch::kCUDA, 0);
+  torch::manual_seed(3);
+  const torch::Tensor weights = torch::randn({30, 40}), bias = torch::randn({40});
+  const NamedTensors on_cpu{{"weights", weights.clone()}, {"bias", bias.clone()}};
+  const NamedTensors on_gpu{{"weights", weights.to(gpu)}, {"bias", bias.to(gpu)}};
+  AdamOptions options;
+  options.clip_norm = 1;
+  options.weight_decay = 0.1;
+  Adam expected(on_cpu, options), adam(on_gpu, options);
+  std::vector<HostCopy> norms;
+  std::vector<double> expected_norms;
+  for (int step = 0; step < 5; ++step) {
+    std::vector<torch::Tensor> gradients{torch::randn({30, 40}), torch::randn({40})};
+    std::vector<torch::Tensor> same{gradients[0].to(gpu), gradients[1].to(gpu)};
+    const float loss = step == 2 ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
+    norms.emplace_back(adam.start_update(same, 0.1, torch::full({}, loss, gpu)).norms.norm());
+    expected_norms.push_back(torch::cat({gradients[0].reshape({-1}), gradients[1]}).norm().item<double>());
+    if (std::isfinite(loss)) expected.update({gradients}, 0.1, workers);
+  }
+  for (size_t step = 0; step < norms.size(); ++step)
+    EXPECT_NEAR(norms[step].get().item<double>() / expected_norms[step], 1, 1e-4);
+  EXPECT_EQ(adam.steps(), 4);
+  for (size_t p = 0; p < 2; ++p)
+    EXPECT_TRUE(torch::allclose(on_gpu[p].second.cpu(), on_cpu[p].second, 1e-4, 1e-5)) << on_cpu[p].first;
 }
 
 }  // namespace

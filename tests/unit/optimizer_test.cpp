@@ -161,6 +161,38 @@ TEST(Adam, DoesInLibTorchsOperationsWhatItDoesInOnePass) {
   }
 }
 
+TEST(Adam, StartsAnUpdateThatDoesNotHappenWhereTheLossIsNotFinite) {
+  WorkerCrew workers(1);
+  AdamOptions options;
+  options.fused = false;
+  options.weight_decay = 0.1;
+  options.clip_norm = 0.5;
+  const NamedTensors parameters = two_parameters(), untouched = two_parameters();
+  Adam adam(parameters, options);
+  const torch::Tensor good = torch::tensor(3.0F), bad = torch::tensor(std::numeric_limits<float>::quiet_NaN());
+  // Also as the very first one, before there is anything to correct moments by.
+  EXPECT_FALSE(adam.start_update(gradients_of(10), 0.1, bad).happens.item<bool>());
+  auto unsound = gradients_of(10);
+  unsound[0][1][2] = std::numeric_limits<float>::infinity();
+  const Adam::Started started = adam.start_update(unsound, 0.1, good);
+  EXPECT_FALSE(started.happens.item<bool>());
+  EXPECT_FALSE(std::isfinite(started.norms[0].item<float>()));
+  EXPECT_NEAR(started.norms[1].item<float>() / gradients_of(10)[1].norm().item<float>(), 1, 1e-5);
+  EXPECT_EQ(adam.steps(), 0);
+  for (size_t p = 0; p < 2; ++p) EXPECT_TRUE(torch::equal(parameters[p].second, untouched[p].second));
+  for (const auto& [name, moment] : adam.state()) EXPECT_TRUE(torch::equal(moment, torch::zeros_like(moment))) << name;
+
+  // Then it is as if they had never been.
+  Adam fresh(untouched, options);
+  for (uint64_t step = 0; step < 3; ++step) {
+    EXPECT_TRUE(adam.start_update(gradients_of(20 + step), 0.1, good).happens.item<bool>());
+    adam.start_update(gradients_of(50), 0.1, bad);
+    fresh.update({gradients_of(20 + step)}, 0.1, workers);
+  }
+  EXPECT_EQ(adam.steps(), 3);
+  for (size_t p = 0; p < 2; ++p) EXPECT_TRUE(torch::equal(parameters[p].second, untouched[p].second));
+}
+
 TEST(Adam, TakesGradientsThatAreMissingAsZero) {
   WorkerCrew workers(1);
   const auto trained = [&](bool missing) {

@@ -73,7 +73,7 @@ Accumulated accumulated(Precision precision, int workers, int64_t piece_tokens) 
   const ParallelText text = small_text();
   Replicas replicas(small_transformer(), torch::kCPU, crew, precision);
   Accumulated result;
-  result.loss = replicas.accumulate_gradients(input_of(text, piece_tokens, workers), 0.1);
+  result.loss = replicas.accumulate_gradients(input_of(text, piece_tokens, workers), 0.1).read();
   result.gradients = summed_gradients(replicas);
   return result;
 }
@@ -145,8 +145,8 @@ TEST(Replicas, SumOverRanksWhatTheWorkersHave) {
         StepInput input = input_of(text, piece_tokens, workers);
         for (const bool last : {false, true}) {
           input.is_last_of_step = last;
-          const LossSum loss = apart.accumulate_gradients(input, 0.1);
-          EXPECT_EQ(summing.accumulate_gradients(input, 0.1).sum, loss.sum);
+          const LossSum loss = apart.accumulate_gradients(input, 0.1).read();
+          EXPECT_EQ(summing.accumulate_gradients(input, 0.1).read().sum, loss.sum);
         }
         const auto sums = summing.sums_over_ranks();
         const auto shares = apart.gradients();
@@ -170,7 +170,7 @@ TEST(Replicas, TrainOnTheCopiesThatAdamWrites) {
   const double before = replicas.evaluate(text, 1000).sum;
   double loss = 0;
   for (int step = 0; step < 30; ++step) {
-    loss = replicas.accumulate_gradients(input_of(text, 1000, 2), 0.0).sum;
+    loss = replicas.accumulate_gradients(input_of(text, 1000, 2), 0.0).read().sum;
     adam.update(replicas.gradients(), 3e-3, crew);
     replicas.clear_gradients();
   }
