@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
+#include <transmute/common/memory.h>
 #include <transmute/model/libtorch.h>
 #include <zlib.h>
 
@@ -185,14 +186,18 @@ NamedTensors read_tensor_file(const std::string& path) {
   }
 
   const bool is_checked = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);
+  // All memory before any is touched: blocks that lie side by side then make huge pages together.
   NamedTensors tensors;
-  std::future<uint32_t> crc;  // of what has been read; computed while the next tensor is
   for (const auto& entry : entries) {
-    torch::Tensor tensor = torch::empty(entry.shape, entry.dtype);
-    const uint64_t bytes = entry.end - entry.begin;
+    tensors.emplace_back(entry.name, torch::empty(entry.shape, entry.dtype));
+    prefer_huge_pages(tensors.back().second.data_ptr(), entry.end - entry.begin);
+  }
+  std::future<uint32_t> crc;  // of what has been read; computed while the next tensor is
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const torch::Tensor& tensor = tensors[i].second;
+    const uint64_t bytes = entries[i].end - entries[i].begin;
     if (!file.read(static_cast<char*>(tensor.data_ptr()), static_cast<std::streamsize>(bytes)))
       damaged(path, "cut short");
-    tensors.emplace_back(entry.name, tensor);
     if (!is_checked) continue;
     const uint32_t before = crc.valid() ? crc.get() : 0;
     crc =

@@ -1,6 +1,7 @@
 #include <transmute/common/aligned_buffer.h>
 #include <transmute/model/kernels/amx_tiles.h>
 #include <transmute/model/kernels/tile_product.h>
+#include <transmute/model/kernels/transpose_words.h>
 
 #include <algorithm>
 #include <numeric>
@@ -37,33 +38,6 @@ TRANSMUTE_TARGET_AMX inline __mmask32 first_lanes(int64_t count) {
   return count >= 32 ? ~__mmask32(0) : count <= 0 ? __mmask32(0) : (__mmask32(1) << count) - 1;
 }
 
-// A 16 by 16 matrix of pairs of numbers, the other way.
-TRANSMUTE_TARGET_AMX inline void transpose(__m512i (&rows)[16]) {
-  __m512i other[16];
-  for (int i = 0; i < 16; i += 2) {
-    other[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
-    other[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
-  }
-  for (int i = 0; i < 16; i += 4) {
-    rows[i] = _mm512_unpacklo_epi64(other[i], other[i + 2]);
-    rows[i + 1] = _mm512_unpackhi_epi64(other[i], other[i + 2]);
-    rows[i + 2] = _mm512_unpacklo_epi64(other[i + 1], other[i + 3]);
-    rows[i + 3] = _mm512_unpackhi_epi64(other[i + 1], other[i + 3]);
-  }
-  for (int i = 0; i < 4; ++i) {
-    other[i] = _mm512_shuffle_i32x4(rows[i], rows[4 + i], 0x88);
-    other[4 + i] = _mm512_shuffle_i32x4(rows[i], rows[4 + i], 0xdd);
-    other[8 + i] = _mm512_shuffle_i32x4(rows[8 + i], rows[12 + i], 0x88);
-    other[12 + i] = _mm512_shuffle_i32x4(rows[8 + i], rows[12 + i], 0xdd);
-  }
-  for (int i = 0; i < 4; ++i) {
-    rows[i] = _mm512_shuffle_i32x4(other[i], other[8 + i], 0x88);
-    rows[4 + i] = _mm512_shuffle_i32x4(other[4 + i], other[12 + i], 0x88);
-    rows[8 + i] = _mm512_shuffle_i32x4(other[i], other[8 + i], 0xdd);
-    rows[12 + i] = _mm512_shuffle_i32x4(other[4 + i], other[12 + i], 0xdd);
-  }
-}
-
 // Interleaving two vectors of 32 numbers leaves the numbers of the first result in this order, then those of the
 // second. So the columns of right tiles stand in it, and the rows of left ones that are made that way.
 constexpr int64_t unpacked_place(int64_t half, int64_t i) {
@@ -84,7 +58,7 @@ TRANSMUTE_TARGET_AMX void pack_tiles(const Operand& x, int64_t first, int64_t be
         rows[i] =
             at < x.count ? _mm512_maskz_loadu_epi16(lanes, x.data + at * x.stride + begin) : _mm512_setzero_si512();
       }
-      if constexpr (kSide == Side::right) transpose(rows);
+      if constexpr (kSide == Side::right) transpose_words(rows);
       for (int64_t i = 0; i < 16; ++i) _mm512_store_si512(to + i * kStep, rows[i]);
     }
     return;
@@ -102,7 +76,7 @@ TRANSMUTE_TARGET_AMX void pack_tiles(const Operand& x, int64_t first, int64_t be
     tiles[1][i] = _mm512_unpackhi_epi16(numbers[0], numbers[1]);
   }
   for (int64_t half = 0; half < 2; ++half) {
-    if constexpr (kSide == Side::left) transpose(tiles[half]);
+    if constexpr (kSide == Side::left) transpose_words(tiles[half]);
     for (int64_t i = 0; i < 16; ++i) _mm512_store_si512(to + half * apart + i * kStep, tiles[half][i]);
   }
 }

@@ -125,9 +125,15 @@ class Packer {
 // Position vectors, row by row.
 class Positions {
  public:
-  /// One of the two tables is used, sinusoids where nothing was learned.
-  Positions(const torch::Tensor& learned, const torch::Tensor& sinusoids, int64_t d_model)
-      : d_model_(d_model), is_learned_(learned.defined()), table_(is_learned_ ? learned.clone() : sinusoids) {}
+  /// Those of a module; without it, none are asked for.
+  Positions(const Transformer& transformer, const std::string& module)
+      : d_model_(transformer->options.d_model),
+        is_learned_(transformer->options.positional_encoding == PositionalEncodingKind::learned) {
+    const std::string name = module + (is_learned_ ? ".weight" : ".sinusoids");
+    const Tensors tensors = is_learned_ ? transformer->named_parameters() : transformer->named_buffers();
+    if (const torch::Tensor* table = tensors.find(name))
+      table_ = is_learned_ ? as_float(*table).clone() : as_float(*table);
+  }
 
   /// @throws std::invalid_argument beyond a learned table.
   void check(int64_t position) const {
@@ -221,11 +227,8 @@ struct InferenceModel::Network {
                   ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(options.d_k)))
                   : 1.0F},
         embedding_scale(static_cast<float>(std::sqrt(static_cast<double>(options.d_model)))),
-        sinusoids(options.positional_encoding == PositionalEncodingKind::sinusoidal
-                      ? sinusoidal_positions(0, options.max_positions, options.d_model)
-                      : torch::Tensor()),
-        source_positions(learned(transformer, "source_positions.weight"), sinusoids, options.d_model),
-        target_positions(learned(transformer, "target_positions.weight"), sinusoids, options.d_model) {
+        source_positions(transformer, "source_positions"),
+        target_positions(transformer, "target_positions") {
     const Packer packer(transformer, precision, instructions);
     const bool one_table = options.embedding_tying == EmbeddingTying::all || !has_encoder();
     source_embedding = packer.tensor(one_table ? "embedding.weight" : "source_embedding.weight").clone();
@@ -255,11 +258,6 @@ struct InferenceModel::Network {
     }
     if (norm_first()) decoder_norm = packer.norm("decoder.norm");
     if (norm_first() && has_encoder()) encoder_norm = packer.norm("encoder.norm");
-  }
-
-  static torch::Tensor learned(const Transformer& transformer, const std::string& name) {
-    const auto parameters = transformer->named_parameters();
-    return parameters.contains(name) ? as_float(parameters[name]) : torch::Tensor();
   }
 
   int64_t keys_width() const { return options.num_heads * options.d_k; }
@@ -307,7 +305,6 @@ struct InferenceModel::Network {
   HeadShape shape;
   float embedding_scale;
   torch::Tensor source_embedding, target_embedding;  // float32 [V,D]
-  torch::Tensor sinusoids;                           // [max_positions,D], where nothing was learned
   Positions source_positions, target_positions;
   std::vector<EncoderLayerWeights> encoder;
   std::vector<DecoderLayerWeights> decoder;

@@ -1,4 +1,5 @@
 #include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/transpose_words.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/inference/product_kernels.h>
@@ -8,15 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
-
-#if defined(__x86_64__)
-// GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
-#endif
 
 namespace transmute {
 inline namespace v0 {
@@ -142,44 +134,6 @@ TRANSMUTE_INLINE __mmask16 first_lanes(int64_t count) {
   return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
 }
 
-TRANSMUTE_TARGET_AVX512 inline __m512 low_pairs(__m512 a, __m512 b) {
-  return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
-}
-TRANSMUTE_TARGET_AVX512 inline __m512 high_pairs(__m512 a, __m512 b) {
-  return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
-}
-
-// A block in registers: words, pairs of words, then quarters change places.
-TRANSMUTE_TARGET_AVX512 inline void transpose_block(__m512 (&rows)[kBlock]) {
-  __m512 words[kBlock], pairs[kBlock];
-#pragma GCC unroll 8
-  for (int i = 0; i < kBlock; i += 2) {
-    words[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
-    words[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
-  }
-  // Quarter q of pairs[i + c]: column 4 q + c of rows i … i+3.
-#pragma GCC unroll 4
-  for (int i = 0; i < kBlock; i += 4) {
-    pairs[i] = low_pairs(words[i], words[i + 2]);
-    pairs[i + 1] = high_pairs(words[i], words[i + 2]);
-    pairs[i + 2] = low_pairs(words[i + 1], words[i + 3]);
-    pairs[i + 3] = high_pairs(words[i + 1], words[i + 3]);
-  }
-  constexpr int kEven = 0x88;  // quarters 0 and 2 of the one and of the other
-  constexpr int kOdd = 0xdd;   // quarters 1 and 3
-#pragma GCC unroll 4
-  for (int c = 0; c < 4; ++c) {
-    const __m512 upper_even = _mm512_shuffle_f32x4(pairs[c], pairs[4 + c], kEven);
-    const __m512 upper_odd = _mm512_shuffle_f32x4(pairs[c], pairs[4 + c], kOdd);
-    const __m512 lower_even = _mm512_shuffle_f32x4(pairs[8 + c], pairs[12 + c], kEven);
-    const __m512 lower_odd = _mm512_shuffle_f32x4(pairs[8 + c], pairs[12 + c], kOdd);
-    rows[c] = _mm512_shuffle_f32x4(upper_even, lower_even, kEven);
-    rows[4 + c] = _mm512_shuffle_f32x4(upper_odd, lower_odd, kEven);
-    rows[8 + c] = _mm512_shuffle_f32x4(upper_even, lower_even, kOdd);
-    rows[12 + c] = _mm512_shuffle_f32x4(upper_odd, lower_odd, kOdd);
-  }
-}
-
 TRANSMUTE_TARGET_AVX512 void transpose_avx512(const float* from, int64_t rows, int64_t columns, int64_t from_stride,
                                               float* to, int64_t to_stride) {
   for (int64_t row = 0; row < rows; row += kBlock)
@@ -188,15 +142,15 @@ TRANSMUTE_TARGET_AVX512 void transpose_avx512(const float* from, int64_t rows, i
       const int64_t column_count = std::min(kBlock, columns - column);
       const float* source = from + row * from_stride + column;
       float* target = to + column * to_stride + row;
-      __m512 block[kBlock];
+      __m512i block[kBlock];
 #pragma GCC unroll 16
       for (int i = 0; i < kBlock; ++i)
-        block[i] = i < row_count ? _mm512_maskz_loadu_ps(first_lanes(column_count), source + i * from_stride)
-                                 : _mm512_setzero_ps();
-      transpose_block(block);
+        block[i] = i < row_count ? _mm512_maskz_loadu_epi32(first_lanes(column_count), source + i * from_stride)
+                                 : _mm512_setzero_si512();
+      kernels::transpose_words(block);
 #pragma GCC unroll 16
       for (int i = 0; i < kBlock; ++i)
-        if (i < column_count) _mm512_mask_storeu_ps(target + i * to_stride, first_lanes(row_count), block[i]);
+        if (i < column_count) _mm512_mask_storeu_epi32(target + i * to_stride, first_lanes(row_count), block[i]);
     }
 }
 
