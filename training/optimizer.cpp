@@ -28,19 +28,6 @@ const torch::Tensor& find(const std::unordered_map<std::string, torch::Tensor>& 
   return found->second;
 }
 
-// What a joined tensor holds of each parameter.
-std::vector<torch::Tensor> views_of(const torch::Tensor& joined, const NamedTensors& parameters,
-                                    const std::vector<size_t>& order) {
-  std::vector<torch::Tensor> views(parameters.size());
-  int64_t begin = 0;
-  for (const size_t p : order) {
-    const torch::Tensor& parameter = parameters[p].second;
-    views[p] = joined.narrow(0, begin, parameter.numel()).view(parameter.sizes());
-    begin += parameter.numel();
-  }
-  return views;
-}
-
 }  // namespace
 
 Adam::Adam(NamedTensors parameters, const AdamOptions& options)
@@ -62,8 +49,8 @@ Adam::Adam(NamedTensors parameters, const AdamOptions& options)
   }
   all_means_ = torch::zeros({elements}, parameters_.front().second.detach().options());
   all_variances_ = torch::zeros_like(all_means_);
-  means_ = views_of(all_means_, parameters_, order_);
-  variances_ = views_of(all_variances_, parameters_, order_);
+  means_ = parted(all_means_);
+  variances_ = parted(all_variances_);
 }
 
 int64_t Adam::steps() const {
@@ -170,6 +157,17 @@ torch::Tensor Adam::joined(const std::vector<torch::Tensor>& by_parameter) const
   return torch::cat(flat);
 }
 
+std::vector<torch::Tensor> Adam::parted(const torch::Tensor& joined) const {
+  std::vector<torch::Tensor> views(parameters_.size());
+  int64_t begin = 0;
+  for (const size_t p : order_) {
+    const torch::Tensor& parameter = parameters_[p].second;
+    views[p] = joined.narrow(0, begin, parameter.numel()).view(parameter.sizes());
+    begin += parameter.numel();
+  }
+  return views;
+}
+
 // On all parameters at once: a few kernels instead of a dozen for each of them. What depends on the norm is a scalar on
 // the device; where the update does not happen, it adds zeros and multiplies by one.
 Adam::Started Adam::start_update(const std::vector<torch::Tensor>& given, double learning_rate,
@@ -205,7 +203,7 @@ Adam::Started Adam::start_update(const std::vector<torch::Tensor>& given, double
     change.narrow(0, 0, matrix_elements_)
         .addcmul_(joined(parameters).narrow(0, 0, matrix_elements_), one_or_zero.to(torch::kFloat),
                   -learning_rate * options_.weight_decay);
-  at::_foreach_add_(parameters, views_of(change, parameters_, order_));
+  at::_foreach_add_(parameters, parted(change));
   return {norms, happens};
 }
 

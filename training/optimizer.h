@@ -61,7 +61,8 @@ class Adam {
   double update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
                        WorkerCrew& workers);
   void write_rounded(const Chunk& chunk);
-  torch::Tensor joined(const std::vector<torch::Tensor>& by_parameter) const;
+  torch::Tensor joined(const std::vector<torch::Tensor>& by_parameter) const;  // in order_, [elements]
+  std::vector<torch::Tensor> parted(const torch::Tensor& joined) const;        // views, by parameter
 
   NamedTensors parameters_;
   AdamOptions options_;

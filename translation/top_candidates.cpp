@@ -1,4 +1,4 @@
-#include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/avx512.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/top_candidates.h>
@@ -6,15 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#if defined(__x86_64__)
-// GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
-#endif
 
 namespace transmute {
 inline namespace v0 {
@@ -140,9 +131,7 @@ TRANSMUTE_TARGET_AVX2 double sum_exponentials_avx2(const float* logits, int64_t 
 
 #if defined(__x86_64__)
 
-TRANSMUTE_TARGET_AVX512 inline __mmask16 first_lanes(int64_t count) {
-  return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
-}
+using kernels::first_lanes;
 
 TRANSMUTE_TARGET_AVX512 float find_tops_avx512(const float* logits, int64_t count, float* tops) {
   const __m512 never = _mm512_set1_ps(kNever);

@@ -1,16 +1,10 @@
 #pragma once
 
-#include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/avx512.h>
 
 #include <cstdint>
 
 #if defined(__x86_64__)
-// GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
 
 #define TRANSMUTE_TARGET_AMX \
   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-int8,amx-bf16")))

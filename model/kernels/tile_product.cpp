@@ -1,7 +1,6 @@
 #include <transmute/common/aligned_buffer.h>
 #include <transmute/model/kernels/amx_tiles.h>
 #include <transmute/model/kernels/tile_product.h>
-#include <transmute/model/kernels/transpose_words.h>
 
 #include <algorithm>
 #include <numeric>
@@ -34,7 +33,7 @@ struct Operand {
   int64_t stride, depth_stride;
 };
 
-TRANSMUTE_TARGET_AMX inline __mmask32 first_lanes(int64_t count) {
+TRANSMUTE_TARGET_AMX inline __mmask32 first_numbers(int64_t count) {
   return count >= 32 ? ~__mmask32(0) : count <= 0 ? __mmask32(0) : (__mmask32(1) << count) - 1;
 }
 
@@ -50,7 +49,7 @@ enum class Side { left, right };
 template <Side kSide>
 TRANSMUTE_TARGET_AMX void pack_tiles(const Operand& x, int64_t first, int64_t begin, uint16_t* to, int64_t apart) {
   if (x.depth_stride == 1) {
-    const __mmask32 lanes = first_lanes(x.depth - begin);
+    const __mmask32 lanes = first_numbers(x.depth - begin);
     for (int64_t half = 0; half < 2; ++half, to += apart) {
       __m512i rows[16];
       for (int64_t i = 0; i < 16; ++i) {
@@ -63,7 +62,7 @@ TRANSMUTE_TARGET_AMX void pack_tiles(const Operand& x, int64_t first, int64_t be
     }
     return;
   }
-  const __mmask32 lanes = first_lanes(x.count - first);
+  const __mmask32 lanes = first_numbers(x.count - first);
   __m512i tiles[2][16];
   for (int64_t i = 0; i < 16; ++i) {
     __m512i numbers[2];
@@ -142,7 +141,7 @@ TRANSMUTE_TARGET_AMX inline void multiply_tiles(const LeftTiles& a, const uint16
 // The first `rows` by `columns` of sums [32,32], rounded, the columns in their order again.
 TRANSMUTE_TARGET_AMX inline void write_rounded(const float* sums, bool rows_unpacked, int64_t rows, int64_t columns,
                                                uint16_t* out, int64_t stride) {
-  const __mmask32 lanes = first_lanes(columns);
+  const __mmask32 lanes = first_numbers(columns);
   const __m512i in_order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
   for (int64_t i = 0; i < kPair; ++i, sums += kPair) {
     const int64_t row = rows_unpacked ? unpacked_place(i / 16, i % 16) : i;

@@ -1,5 +1,4 @@
-#include <transmute/model/kernels/simd.h>
-#include <transmute/model/kernels/transpose_words.h>
+#include <transmute/model/kernels/avx512.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/inference/product_kernels.h>
@@ -128,11 +127,8 @@ TRANSMUTE_TARGET_AVX2 void round_row_avx2(const float* x, int64_t inputs, int64_
   round_row(x, inputs, steps, to);
 }
 #if defined(__x86_64__)
+using kernels::first_lanes;
 constexpr int64_t kLanes = 16;
-
-TRANSMUTE_INLINE __mmask16 first_lanes(int64_t count) {
-  return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
-}
 
 TRANSMUTE_TARGET_AVX512 void transpose_avx512(const float* from, int64_t rows, int64_t columns, int64_t from_stride,
                                               float* to, int64_t to_stride) {

@@ -10,9 +10,7 @@ namespace inference {
 
 namespace {
 
-TRANSMUTE_TARGET_AMX inline __mmask16 first_lanes(int64_t count) {
-  return count >= 16 ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
-}
+using kernels::first_lanes;
 
 TRANSMUTE_TARGET_AMX inline void finish(__m512 sum, int64_t row, int64_t column, const ProductOutput& out) {
   const __mmask16 lanes = first_lanes(out.outputs - column);

@@ -1,18 +1,11 @@
+#include <transmute/model/kernels/avx512.h>
 #include <transmute/translation/inference/product_kernels.h>
 
 #if defined(__x86_64__)
-// GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstring>
 
 // Intrinsics, because the sums have to stay in registers.
-#define TRANSMUTE_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #define TRANSMUTE_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define TRANSMUTE_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 
@@ -22,16 +15,12 @@ namespace inference {
 
 namespace {
 
+using kernels::first_lanes;
 constexpr int64_t kLanes = 16;
 constexpr int64_t kInputsAhead = 24;  // that weights are fetched
 
-// The first `count` of 16 lanes.
-TRANSMUTE_AVX512 inline __mmask16 first_lanes(int64_t count) {
-  return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
-}
-
 // Writes 16 sums of row `row` from output `column` on.
-TRANSMUTE_AVX512 inline void finish(__m512 sum, int64_t row, int64_t column, const ProductOutput& out) {
+TRANSMUTE_TARGET_AVX512 inline void finish(__m512 sum, int64_t row, int64_t column, const ProductOutput& out) {
   const __mmask16 lanes = first_lanes(out.outputs - column);
   const int64_t at = row * out.outputs + column;
   if (out.bias != nullptr) sum = _mm512_add_ps(sum, _mm512_loadu_ps(out.bias + column));
@@ -40,30 +29,36 @@ TRANSMUTE_AVX512 inline void finish(__m512 sum, int64_t row, int64_t column, con
   _mm512_mask_storeu_ps(out.y + at, lanes, sum);
 }
 
-// Writes whole vectors: rows from the output's first on, kVectors of 16 outputs from `column` on.
+// The same of a tile: rows from the output's first on, kVectors of 16 outputs from `column` on.
 template <int kRows, int kVectors>
-TRANSMUTE_AVX512 inline void finish_whole(__m512 (&sums)[kRows][kVectors], int64_t column, const ProductOutput& out) {
-  const auto each = [&](const auto& change) TRANSMUTE_AVX512 {
+TRANSMUTE_TARGET_AVX512 inline void finish(__m512 (&sums)[kRows][kVectors], int64_t column, const ProductOutput& out) {
+  __mmask16 lanes[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) lanes[v] = first_lanes(out.outputs - column - v * kLanes);
+  // What is done to all sums in turn, each time with one branch.
+  const auto each = [&](const auto& change) TRANSMUTE_TARGET_AVX512 {
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) change(sums[r][v], r * out.outputs + column + v * kLanes, column + v * kLanes);
+      for (int v = 0; v < kVectors; ++v) change(sums[r][v], lanes[v], r * out.outputs + column + v * kLanes, v);
   };
   if (out.bias != nullptr)
-    each([&](__m512& sum, int64_t, int64_t c)
-             TRANSMUTE_AVX512 { sum = _mm512_add_ps(sum, _mm512_load_ps(out.bias + c)); });
+    each([&](__m512& sum, __mmask16, int64_t, int v)
+             TRANSMUTE_TARGET_AVX512 { sum = _mm512_add_ps(sum, _mm512_load_ps(out.bias + column + v * kLanes)); });
   if (out.residual != nullptr)
-    each([&](__m512& sum, int64_t at, int64_t)
-             TRANSMUTE_AVX512 { sum = _mm512_add_ps(sum, _mm512_loadu_ps(out.residual + at)); });
+    each([&](__m512& sum, __mmask16 mask, int64_t at, int)
+             TRANSMUTE_TARGET_AVX512 { sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, out.residual + at)); });
   if (out.relu)
-    each([&](__m512& sum, int64_t, int64_t) TRANSMUTE_AVX512 { sum = _mm512_max_ps(sum, _mm512_setzero_ps()); });
-  each([&](__m512& sum, int64_t at, int64_t) TRANSMUTE_AVX512 { _mm512_storeu_ps(out.y + at, sum); });
+    each([&](__m512& sum, __mmask16, int64_t, int)
+             TRANSMUTE_TARGET_AVX512 { sum = _mm512_max_ps(sum, _mm512_setzero_ps()); });
+  each([&](__m512& sum, __mmask16 mask, int64_t at, int)
+           TRANSMUTE_TARGET_AVX512 { _mm512_mask_storeu_ps(out.y + at, mask, sum); });
 }
 
 // kRows rows times kPanels panels from `panel` on.
 template <int kRows, int kPanels>
-TRANSMUTE_AVX512 void float32_tile(const float* x, const float* weight, int64_t inputs, int64_t panel,
-                                   const float* next, const ProductOutput& out) {
+TRANSMUTE_TARGET_AVX512 void float32_tile(const float* x, const float* weight, int64_t inputs, int64_t panel,
+                                          const float* next, const ProductOutput& out) {
   constexpr int kVectors = 2 * kPanels;
   __m512 sums[kRows][kVectors];
 #pragma GCC unroll 12
@@ -94,17 +89,12 @@ TRANSMUTE_AVX512 void float32_tile(const float* x, const float* weight, int64_t 
     w += kPanel;
     next += kFetchedPerInput;
   }
-  const int64_t column = panel * kPanel;
-  if (column + kVectors * kLanes <= out.outputs) return finish_whole(sums, column, out);
-#pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) finish(sums[r][v], r, column + v * kLanes, out);
+  finish(sums, panel * kPanel, out);
 }
 
 template <int kRows>
-TRANSMUTE_AVX512 void float32_rows(const float* x, const float* weight, int64_t inputs, Panels panels,
-                                   const float* next, const ProductOutput& out) {
+TRANSMUTE_TARGET_AVX512 void float32_rows(const float* x, const float* weight, int64_t inputs, Panels panels,
+                                          const float* next, const ProductOutput& out) {
   // Enough sums to hide the latency of an addition, few enough for 32 registers.
   constexpr int kPanels = kRows <= 3 ? 4 : kRows <= 6 ? 2 : 1;
   int64_t panel = panels.first;

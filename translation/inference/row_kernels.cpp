@@ -1,19 +1,10 @@
-#include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/avx512.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/translation/inference/row_kernels.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#if defined(__x86_64__)
-// GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
-#endif
 
 namespace transmute {
 inline namespace v0 {
@@ -157,9 +148,7 @@ TRANSMUTE_TARGET_AVX2 void attend_scattered_avx2(const HeadShape& shape, const A
 
 #if defined(__x86_64__)
 
-TRANSMUTE_TARGET_AVX512 inline __mmask16 first_lanes(int64_t count) {
-  return count >= kLanes ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
-}
+using kernels::first_lanes;
 
 // 16 numbers as float32, of which a mask may leave some out.
 TRANSMUTE_TARGET_AVX512 inline __m512 load_lanes(const float* from) {

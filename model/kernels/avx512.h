@@ -1,6 +1,9 @@
 #pragma once
 
+// The intrinsics, and what the kernels in AVX-512 and beyond share.
 #include <transmute/model/kernels/simd.h>
+
+#include <cstdint>
 
 #if defined(__x86_64__)
 // GCC 12 warns of its own intrinsics' undefined values (its bug 105593).
@@ -14,8 +17,13 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
+/// The first `count` of 16 words.
+TRANSMUTE_TARGET_AVX512 TRANSMUTE_INLINE __mmask16 first_lanes(int64_t count) {
+  return count >= 16 ? __mmask16(0xffff) : count <= 0 ? __mmask16(0) : static_cast<__mmask16>((1U << count) - 1);
+}
+
 /// A 16 by 16 matrix of words, the other way, in registers: words change places, then pairs of them, then quarters of
-/// rows. For AVX-512.
+/// rows.
 TRANSMUTE_TARGET_AVX512 TRANSMUTE_INLINE void transpose_words(__m512i (&rows)[16]) {
   __m512i other[16];
 #pragma GCC unroll 8
