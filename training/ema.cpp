@@ -14,19 +14,19 @@ WeightAverage::WeightAverage(NamedTensors parameters, double decay)
   for (const auto& [name, parameter] : parameters_) values_.emplace_back(name, parameter.detach().clone());
 }
 
-void WeightAverage::update(int64_t step, WorkerCrew& workers, const torch::Tensor& happens) {
+double WeightAverage::share(int64_t step) const {
   const auto t = static_cast<double>(step);
-  const double share = 1 - std::min(decay_, (1 + t) / (10 + t));
-  workers.for_each_piece(values_.size(), 1, [&](size_t p, size_t, int) {
-    const torch::NoGradGuard no_grad;
-    torch::Tensor& value = values_[p].second;
-    const torch::Tensor weights = parameters_[p].second.detach();
-    if (happens.defined()) {
-      value.lerp_(weights, happens.to(value.scalar_type()) * share);
-    } else {
-      value.lerp_(weights, share);
-    }
-  });
+  return 1 - std::min(decay_, (1 + t) / (10 + t));
+}
+
+torch::Tensor WeightAverage::share(const torch::Tensor& step) const {
+  return 1 - ((1 + step) / (10 + step)).clamp_max(decay_);
+}
+
+void WeightAverage::update(const torch::Tensor& share) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor weight = share.to(torch::kFloat);
+  for (size_t p = 0; p < values_.size(); ++p) values_[p].second.lerp_(parameters_[p].second.detach(), weight);
 }
 
 void WeightAverage::restore(const NamedTensors& values, const std::string& path) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <transmute/common/threads.h>
 #include <transmute/translation/tensor_file.h>
 
 #include <cstdint>
@@ -11,14 +10,18 @@ inline namespace v0 {
 
 /// The exponential moving average of weights while they are trained (Polyak and Juditsky, 1992, with a decay), in
 /// float32. After step t it is decay · itself + (1 - decay) · the weights, where the decay is min(`decay`, (1 + t) /
-/// (10 + t)): the untrained weights of the beginning are soon forgotten.
+/// (10 + t)): the untrained weights of the beginning are soon forgotten. Adam::keep_average has it follow the weights.
 class WeightAverage {
  public:
   /// Begins with the parameters as they are.
   WeightAverage(NamedTensors parameters, double decay);
 
-  /// happens: where defined, a bool on the device without which nothing changes.
-  void update(int64_t step, WorkerCrew& workers, const torch::Tensor& happens = {});
+  /// Of the weights after step t, counted from 1; the second is for a count on the device, a scalar of float64.
+  double share(int64_t step) const;
+  torch::Tensor share(const torch::Tensor& step) const;
+
+  /// Takes `share`, a scalar on the weights' device, of the weights as they are now.
+  void update(const torch::Tensor& share);
 
   /// By the parameters' names, for checkpoints.
   const NamedTensors& values() const { return values_; }

@@ -4,7 +4,9 @@
 #include <transmute/model/kernels/adam.h>
 #include <transmute/model/kernels/rounding.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/training/ema.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -59,15 +61,28 @@ int64_t Adam::steps() const {
 
 void Adam::keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers) {
   rounded_ = std::move(copies);
-  workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) { write_rounded(chunks_[c]); });
+  workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
+    const Chunk& chunk = chunks_[c];
+    void* copy = rounded_copy(chunk);
+    if (copy == nullptr) return;
+    kernels::round_to_bfloat16(copy, parameters_[chunk.parameter].second.data_ptr<float>() + chunk.begin,
+                               chunk.end - chunk.begin);
+  });
 }
 
-void Adam::write_rounded(const Chunk& chunk) {
-  if (chunk.parameter >= rounded_.size() || !rounded_[chunk.parameter].defined()) return;
+void* Adam::rounded_copy(const Chunk& chunk) const {
+  if (chunk.parameter >= rounded_.size() || !rounded_[chunk.parameter].defined()) return nullptr;
   const torch::Tensor& copy = rounded_[chunk.parameter];
-  kernels::round_to_bfloat16(static_cast<char*>(copy.data_ptr()) + chunk.begin * copy.element_size(),
-                             parameters_[chunk.parameter].second.data_ptr<float>() + chunk.begin,
-                             chunk.end - chunk.begin);
+  return static_cast<char*>(copy.data_ptr()) + chunk.begin * copy.element_size();
+}
+
+void Adam::keep_average(WeightAverage& average) {
+  const NamedTensors& values = average.values();
+  const bool is_of_these = std::equal(
+      values.begin(), values.end(), parameters_.begin(), parameters_.end(),
+      [](const auto& a, const auto& b) { return a.first == b.first && a.second.sizes() == b.second.sizes(); });
+  TORCH_CHECK_VALUE(is_of_these, "the average is of other parameters than the optimizer's");
+  average_ = &average;
 }
 
 double Adam::update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
@@ -137,16 +152,18 @@ double Adam::update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradie
   step.epsilon = options_.epsilon;
   step.step = ++step_;
   if (options_.clip_norm > 0 && norm > options_.clip_norm) step.gradient_scale = options_.clip_norm / norm;
+  if (average_ != nullptr) step.average_share = average_->share(step_);
   kernels::AdamStep matrix_step = step;
   matrix_step.weight_decay = options_.weight_decay;
   workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
     const size_t p = chunk.parameter;
-    kernels::adam_update(parameters_[p].second.data_ptr<float>() + chunk.begin,
-                         means_[p].data_ptr<float>() + chunk.begin, variances_[p].data_ptr<float>() + chunk.begin,
-                         sums[p].data_ptr<float>() + chunk.begin, chunk.end - chunk.begin,
-                         parameters_[p].second.dim() > 1 ? matrix_step : step);
-    write_rounded(chunk);
+    const auto at_chunk = [&](const torch::Tensor& tensor) { return tensor.data_ptr<float>() + chunk.begin; };
+    kernels::AdamArrays arrays{at_chunk(parameters_[p].second), at_chunk(means_[p]), at_chunk(variances_[p]),
+                               at_chunk(sums[p])};
+    if (average_ != nullptr) arrays.average = at_chunk(average_->values()[p].second);
+    arrays.rounded = rounded_copy(chunk);
+    kernels::adam_update(arrays, chunk.end - chunk.begin, parameters_[p].second.dim() > 1 ? matrix_step : step);
   });
   return norm;
 }
@@ -204,6 +221,7 @@ Adam::Started Adam::start_update(const std::vector<torch::Tensor>& given, double
         .addcmul_(joined(parameters).narrow(0, 0, matrix_elements_), one_or_zero.to(torch::kFloat),
                   -learning_rate * options_.weight_decay);
   at::_foreach_add_(parameters, parted(change));
+  if (average_ != nullptr) average_->update(one_or_zero * average_->share(t));
   return {norms, happens};
 }
 

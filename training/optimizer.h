@@ -10,6 +10,8 @@
 namespace transmute {
 inline namespace v0 {
 
+class WeightAverage;
+
 struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.98;
@@ -45,6 +47,10 @@ class Adam {
   /// undefined for none. On the CPU only.
   void keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers);
 
+  /// Has every update that happens take the weights after it into `average`, on the CPU in the same pass. It outlives
+  /// this object. @throws c10::ValueError where it is of other parameters.
+  void keep_average(WeightAverage& average);
+
   /// That were taken so far; waits for the device.
   int64_t steps() const;
 
@@ -60,7 +66,7 @@ class Adam {
   };
   double update_on_cpu(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate,
                        WorkerCrew& workers);
-  void write_rounded(const Chunk& chunk);
+  void* rounded_copy(const Chunk& chunk) const;                                // null: none
   torch::Tensor joined(const std::vector<torch::Tensor>& by_parameter) const;  // in order_, [elements]
   std::vector<torch::Tensor> parted(const torch::Tensor& joined) const;        // views, by parameter
 
@@ -71,6 +77,7 @@ class Adam {
   torch::Tensor all_means_, all_variances_;       // joined, [elements]
   std::vector<torch::Tensor> means_, variances_;  // the same memory, by parameter
   std::vector<torch::Tensor> rounded_;            // bfloat16 copies
+  WeightAverage* average_ = nullptr;              // null: none
   std::vector<torch::Tensor> sums_;               // float32, of bfloat16 gradients
   std::vector<Chunk> chunks_;
   int64_t step_ = 0;

@@ -291,7 +291,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   if (config_.training.recompute) replicas_.use(Activations::recomputed);
   if (group_.size() > 1) replicas_.sum_over(group_);
   if (config_.training.ema_decay > 0 && group_.is_first())
-    average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay);
+    optimizer_.keep_average(average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay));
   if (config_.has_validation_text() && group_.is_first()) valid_text_ = load_validation_text();
   restore();
   optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
@@ -647,10 +647,7 @@ void Trainer::Session::update(Begun& step, const PendingLoss& own, const std::fu
   step.gradient_norm = std::isfinite(step.loss.sum)
                            ? optimizer_.update(gradients, learning_rate_of(step.number), workers_)
                            : std::numeric_limits<double>::quiet_NaN();
-  if (std::isfinite(step.gradient_norm)) {
-    if (average_) average_->update(step.number, workers_);
-    return;
-  }
+  if (std::isfinite(step.gradient_norm)) return;
   gradients = replicas_.gradients();
   for (size_t p = 0; p < gradients.front().size(); ++p)
     step.unsound.push_back(std::any_of(gradients.begin(), gradients.end(), [&](const auto& share) {
@@ -663,7 +660,6 @@ void Trainer::Session::start_update(Begun& step, const PendingLoss& loss) {
   const Trace::Span span(trace_.get(), "optimizer");
   const Adam::Started started =
       optimizer_.start_update(replicas_.gradients().front(), learning_rate_of(step.number), loss.sums[0]);
-  if (average_) average_->update(step.number, workers_, started.happens);
   step.loss.tokens = loss.tokens;
   step.outcome.emplace(
       torch::cat({loss.sums, started.happens.to(torch::kDouble).reshape({1}), started.norms.to(torch::kDouble)}));

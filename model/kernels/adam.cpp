@@ -1,6 +1,8 @@
 #include <transmute/model/kernels/adam.h>
+#include <transmute/model/kernels/rounding.h>
 #include <transmute/model/kernels/simd.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace transmute {
@@ -10,7 +12,7 @@ namespace kernels {
 namespace {
 
 struct Factors {
-  float scale, beta1, one_minus_beta1, beta2, one_minus_beta2, rate, root_correction, epsilon, kept;
+  float scale, beta1, one_minus_beta1, beta2, one_minus_beta2, rate, root_correction, epsilon, kept, average_share;
 };
 
 Factors factors_of(const AdamStep& s) {
@@ -23,17 +25,41 @@ Factors factors_of(const AdamStep& s) {
           static_cast<float>(s.learning_rate / (1 - std::pow(s.beta1, t))),
           static_cast<float>(1 / std::sqrt(1 - std::pow(s.beta2, t))),
           static_cast<float>(s.epsilon),
-          static_cast<float>(1 - s.learning_rate * s.weight_decay)};
+          static_cast<float>(1 - s.learning_rate * s.weight_decay),
+          static_cast<float>(s.average_share)};
 }
 
+template <bool kAverages>
 TRANSMUTE_INLINE void update(float* __restrict parameter, float* __restrict mean, float* __restrict variance,
-                             const float* __restrict gradient, int64_t count, const Factors& f) {
+                             const float* __restrict gradient, float* __restrict average, int64_t count,
+                             const Factors& f) {
   for (int64_t i = 0; i < count; ++i) {
     const float g = gradient[i] * f.scale;
     mean[i] = f.beta1 * mean[i] + f.one_minus_beta1 * g;
     variance[i] = f.beta2 * variance[i] + f.one_minus_beta2 * g * g;
     parameter[i] = f.kept * parameter[i] - f.rate * mean[i] / (std::sqrt(variance[i]) * f.root_correction + f.epsilon);
+    if (kAverages) average[i] += f.average_share * (parameter[i] - average[i]);
   }
+}
+
+TRANSMUTE_INLINE void update(const AdamArrays& a, int64_t count, const Factors& f) {
+  if (a.average != nullptr) {
+    update<true>(a.parameter, a.mean, a.variance, a.gradient, a.average, count, f);
+  } else {
+    update<false>(a.parameter, a.mean, a.variance, a.gradient, nullptr, count, f);
+  }
+}
+
+// Parameters that are rounded while they are in the first level of cache.
+constexpr int64_t kBlock = 2048;
+
+AdamArrays from(int64_t begin, const AdamArrays& a) {
+  return {a.parameter + begin,
+          a.mean + begin,
+          a.variance + begin,
+          a.gradient + begin,
+          a.average == nullptr ? nullptr : a.average + begin,
+          a.rounded == nullptr ? nullptr : static_cast<uint16_t*>(a.rounded) + begin};
 }
 
 TRANSMUTE_INLINE void add(float* __restrict total, const float* __restrict addend, int64_t count) {
@@ -57,11 +83,11 @@ TRANSMUTE_INLINE double squares(const float* values, int64_t count) {
   return sum;
 }
 
-TRANSMUTE_TARGET_AVX2 void update_avx2(float* p, float* m, float* v, const float* g, int64_t n, const Factors& f) {
-  update(p, m, v, g, n, f);
+TRANSMUTE_TARGET_AVX2 void update_avx2(const AdamArrays& a, int64_t n, const Factors& f) {
+  update(a, n, f);
 }
-TRANSMUTE_TARGET_AVX512 void update_avx512(float* p, float* m, float* v, const float* g, int64_t n, const Factors& f) {
-  update(p, m, v, g, n, f);
+TRANSMUTE_TARGET_AVX512 void update_avx512(const AdamArrays& a, int64_t n, const Factors& f) {
+  update(a, n, f);
 }
 TRANSMUTE_TARGET_AVX2 void add_avx2(float* total, const float* addend, int64_t n) {
   add(total, addend, n);
@@ -78,13 +104,21 @@ TRANSMUTE_TARGET_AVX512 double squares_avx512(const float* values, int64_t n) {
 
 }  // namespace
 
-void adam_update(float* parameter, float* mean, float* variance, const float* gradient, int64_t count,
-                 const AdamStep& step) {
+void adam_update(const AdamArrays& arrays, int64_t count, const AdamStep& step) {
   const Simd simd = active_simd();
   const Factors factors = factors_of(step);
-  if (simd >= Simd::avx512) return update_avx512(parameter, mean, variance, gradient, count, factors);
-  if (simd == Simd::avx2) return update_avx2(parameter, mean, variance, gradient, count, factors);
-  update(parameter, mean, variance, gradient, count, factors);
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t elements = std::min(kBlock, count - begin);
+    const AdamArrays block = from(begin, arrays);
+    if (simd >= Simd::avx512) {
+      update_avx512(block, elements, factors);
+    } else if (simd == Simd::avx2) {
+      update_avx2(block, elements, factors);
+    } else {
+      update(block, elements, factors);
+    }
+    if (block.rounded != nullptr) round_to_bfloat16(block.rounded, block.parameter, elements);
+  }
 }
 
 void add_to(float* total, const float* addend, int64_t count) {

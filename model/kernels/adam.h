@@ -15,11 +15,21 @@ struct AdamStep {
   int64_t step = 1;           ///< counts from 1, for the bias corrections
   double gradient_scale = 1;  ///< the gradient is multiplied by this first (clipping)
   double weight_decay = 0;    ///< decoupled (Loshchilov and Hutter, 2019): learning_rate · weight_decay of it goes
+  double average_share = 0;   ///< of the updated parameter in AdamArrays::average
 };
 
-/// Updates `count` parameters and their moments in one pass.
-void adam_update(float* parameter, float* mean, float* variance, const float* gradient, int64_t count,
-                 const AdamStep& step);
+/// What an update reads and writes, as many elements of each.
+struct AdamArrays {
+  float* parameter;
+  float* mean;
+  float* variance;
+  const float* gradient;
+  float* average = nullptr;  ///< the parameters' exponential moving average; null: none
+  void* rounded = nullptr;   ///< the parameters in bfloat16, to nearest, ties to even; null: none
+};
+
+/// Updates `count` parameters, their moments and what else `arrays` has of them in one pass.
+void adam_update(const AdamArrays& arrays, int64_t count, const AdamStep& step);
 
 /// total[i] += addend[i].
 void add_to(float* total, const float* addend, int64_t count);

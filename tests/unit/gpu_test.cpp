@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/training/ema.h>
 #include <transmute/training/host_copy.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
@@ -147,6 +148,9 @@ TEST_F(Gpu, StartedUpdatesAreTheCpus) {
   options.clip_norm = 1;
   options.weight_decay = 0.1;
   Adam expected(on_cpu, options), adam(on_gpu, options);
+  WeightAverage expected_average(on_cpu, 0.9), average(on_gpu, 0.9);
+  expected.keep_average(expected_average);
+  adam.keep_average(average);
   std::vector<HostCopy> norms;
   std::vector<double> expected_norms;
   for (int step = 0; step < 5; ++step) {
@@ -160,8 +164,11 @@ TEST_F(Gpu, StartedUpdatesAreTheCpus) {
   for (size_t step = 0; step < norms.size(); ++step)
     EXPECT_NEAR(norms[step].get().item<double>() / expected_norms[step], 1, 1e-4);
   EXPECT_EQ(adam.steps(), 4);
-  for (size_t p = 0; p < 2; ++p)
+  for (size_t p = 0; p < 2; ++p) {
     EXPECT_TRUE(torch::allclose(on_gpu[p].second.cpu(), on_cpu[p].second, 1e-4, 1e-5)) << on_cpu[p].first;
+    EXPECT_TRUE(torch::allclose(average.values()[p].second.cpu(), expected_average.values()[p].second, 1e-4, 1e-5))
+        << on_cpu[p].first;
+  }
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 #include <gtest/gtest.h>
 #include <transmute/model/kernels/adam.h>
 #include <transmute/model/kernels/dropout.h>
+#include <transmute/model/kernels/simd.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/tensors.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -211,31 +215,74 @@ TEST(SumOfSquares, AddsInDouble) {
 }
 
 TEST(AdamUpdate, FollowsAlgorithmOneForEverySize) {
-  for (const int64_t size : kArraySizes) {
-    std::vector<float> parameter = random_floats(size + kGuards, 1);
-    std::vector<float> mean(size + kGuards), variance(size + kGuards);
-    const std::vector<float> start = parameter;
-    std::vector<double> exact(parameter.begin(), parameter.end());
-    std::vector<double> exact_mean(size), exact_variance(size);
-    for (int64_t t = 1; t <= 20; ++t) {
-      // Gradients down to epsilon's size: there its place in the formula shows.
-      const double magnitude = t % 3 == 0 ? 1e-9 : t % 3 == 1 ? 1e-3 : 1;
-      const double scale = t % 2 == 0 ? 0.25 : 1;
-      const std::vector<float> gradient = random_floats(size + kGuards, 100 + t, magnitude);
-      adam_update(parameter.data(), mean.data(), variance.data(), gradient.data(), size,
-                  AdamStep{0.01 * static_cast<double>(t), 0.9, 0.98, 1e-9, t, scale});
+  std::vector<int64_t> sizes(std::begin(kArraySizes), std::end(kArraySizes));
+  sizes.insert(sizes.end(), {2047, 2048, 5001});  // it goes through its arrays in blocks of 2,048
+  for (const Simd level : {Simd::baseline, Simd::avx2, Simd::avx512, best_simd()})
+    for (const int64_t size : sizes) {
+      const SimdLimit limit(level);
+      const std::string where = "size " + std::to_string(size) + ", Simd " + std::to_string(static_cast<int>(level));
+      std::vector<float> parameter = random_floats(size + kGuards, 1);
+      std::vector<float> mean(size + kGuards), variance(size + kGuards), average = parameter;
+      std::vector<c10::BFloat16> rounded(size + kGuards);
+      const std::vector<float> start = parameter;
+      std::vector<double> exact(parameter.begin(), parameter.end()), exact_average = exact;
+      std::vector<double> exact_mean(size), exact_variance(size);
+      for (int64_t t = 1; t <= 20; ++t) {
+        // Gradients down to epsilon's size: there its place in the formula shows.
+        const double magnitude = t % 3 == 0 ? 1e-9 : t % 3 == 1 ? 1e-3 : 1;
+        const std::vector<float> gradient = random_floats(size + kGuards, 100 + t, magnitude);
+        AdamStep step;
+        step.learning_rate = 0.01 * static_cast<double>(t);
+        step.step = t;
+        step.gradient_scale = t % 2 == 0 ? 0.25 : 1;
+        step.weight_decay = t % 5 == 0 ? 0.1 : 0;
+        step.average_share = 0.7 / static_cast<double>(t);
+        adam_update({parameter.data(), mean.data(), variance.data(), gradient.data(), average.data(), rounded.data()},
+                    size, step);
+        for (int64_t i = 0; i < size; ++i) {
+          const double g = gradient[i] * step.gradient_scale;
+          exact_mean[i] = 0.9 * exact_mean[i] + 0.1 * g;
+          exact_variance[i] = 0.98 * exact_variance[i] + 0.02 * g * g;
+          const double corrected_mean = exact_mean[i] / (1 - std::pow(0.9, t));
+          const double corrected_variance = exact_variance[i] / (1 - std::pow(0.98, t));
+          exact[i] -= step.learning_rate *
+                      (step.weight_decay * exact[i] + corrected_mean / (std::sqrt(corrected_variance) + 1e-9));
+          exact_average[i] += step.average_share * (exact[i] - exact_average[i]);
+        }
+      }
       for (int64_t i = 0; i < size; ++i) {
-        const double g = gradient[i] * scale;
-        exact_mean[i] = 0.9 * exact_mean[i] + 0.1 * g;
-        exact_variance[i] = 0.98 * exact_variance[i] + 0.02 * g * g;
-        const double corrected_mean = exact_mean[i] / (1 - std::pow(0.9, t));
-        const double corrected_variance = exact_variance[i] / (1 - std::pow(0.98, t));
-        exact[i] -= 0.01 * static_cast<double>(t) * corrected_mean / (std::sqrt(corrected_variance) + 1e-9);
+        ASSERT_NEAR(parameter[i], exact[i], 5e-6) << where << ", element " << i;
+        ASSERT_NEAR(average[i], exact_average[i], 5e-6) << where << ", element " << i;
+        ASSERT_EQ(rounded[i].x, c10::BFloat16(parameter[i]).x) << where << ", element " << i;
+      }
+      for (int64_t i = size; i < size + kGuards; ++i) {
+        ASSERT_EQ(parameter[i], start[i]) << where << ", element " << i;
+        ASSERT_EQ(average[i], start[i]) << where << ", element " << i;
+        ASSERT_EQ(rounded[i].x, 0) << where << ", element " << i;
       }
     }
-    for (int64_t i = 0; i < size; ++i) ASSERT_NEAR(parameter[i], exact[i], 5e-6) << size << ' ' << i;
-    for (int64_t i = size; i < size + kGuards; ++i) ASSERT_EQ(parameter[i], start[i]) << size << ' ' << i;
-  }
+}
+
+TEST(AdamUpdate, IsTheSameWithAndWithoutWhatIsKeptBeside) {
+  const int64_t size = 5001;
+  const std::vector<float> start = random_floats(size, 1), gradient = random_floats(size, 2);
+  AdamStep step;
+  step.learning_rate = 0.01;
+  step.average_share = 0.3;
+  const auto updated = [&](bool averages, bool rounds) {
+    std::vector<float> parameter = start, mean(size), variance(size), average = start;
+    std::vector<c10::BFloat16> rounded(size);
+    adam_update({parameter.data(), mean.data(), variance.data(), gradient.data(), averages ? average.data() : nullptr,
+                 rounds ? rounded.data() : nullptr},
+                size, step);
+    EXPECT_EQ(average != start, averages);
+    EXPECT_EQ(std::any_of(rounded.begin(), rounded.end(), [](c10::BFloat16 value) { return value.x != 0; }), rounds);
+    return parameter;
+  };
+  const std::vector<float> alone = updated(false, false);
+  EXPECT_EQ(updated(true, false), alone);
+  EXPECT_EQ(updated(false, true), alone);
+  EXPECT_EQ(updated(true, true), alone);
 }
 
 TEST(AdamUpdate, AddsEpsilonAfterTheBiasCorrection) {
@@ -245,7 +292,7 @@ TEST(AdamUpdate, AddsEpsilonAfterTheBiasCorrection) {
   const float gradient = 2e-9f;
   AdamStep step;
   step.learning_rate = 0.3;
-  adam_update(&parameter, &mean, &variance, &gradient, 1, step);
+  adam_update({&parameter, &mean, &variance, &gradient}, 1, step);
   EXPECT_NEAR(parameter, -0.2, 1e-6);
 }
 

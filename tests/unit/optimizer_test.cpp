@@ -2,9 +2,11 @@
 #include <torch/torch.h>
 #include <transmute/common/threads.h>
 #include <transmute/tests/support/tensors.h>
+#include <transmute/training/ema.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/schedule.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -191,6 +193,45 @@ TEST(Adam, StartsAnUpdateThatDoesNotHappenWhereTheLossIsNotFinite) {
   }
   EXPECT_EQ(adam.steps(), 3);
   for (size_t p = 0; p < 2; ++p) EXPECT_TRUE(torch::equal(parameters[p].second, untouched[p].second));
+}
+
+// In one pass and in LibTorch's operations, beside the definition in double.
+TEST(Adam, KeepsTheAverageOfTheWeightsAfterEachUpdate) {
+  WorkerCrew workers(2);
+  for (const bool fused : {true, false})
+    for (const double decay : {0.5, 0.999}) {
+      AdamOptions options;
+      options.fused = fused;
+      options.weight_decay = 0.1;
+      const NamedTensors parameters = two_parameters();
+      Adam adam(parameters, options);
+      WeightAverage average(parameters, decay);
+      adam.keep_average(average);
+      std::vector<torch::Tensor> expected;
+      for (const auto& [name, tensor] : parameters) expected.push_back(tensor.to(torch::kDouble));
+      for (int step = 1; step <= 30; ++step) {
+        // What does not happen leaves the average, too.
+        auto unsound = gradients_of(100);
+        unsound[0][1][2] = std::numeric_limits<float>::quiet_NaN();
+        adam.update({unsound}, 0.1, workers);
+        adam.update({gradients_of(200 + static_cast<uint64_t>(step))}, 0.1, workers);
+        const double kept = std::min(decay, (1.0 + step) / (10.0 + step));
+        for (size_t p = 0; p < parameters.size(); ++p)
+          expected[p] = kept * expected[p] + (1 - kept) * parameters[p].second.to(torch::kDouble);
+      }
+      // Thirty roundings of float32 numbers of a few ones.
+      for (size_t p = 0; p < parameters.size(); ++p)
+        test::expect_near(average.values()[p].second.reshape({1, -1}), expected[p].reshape({1, -1}), 1e-5);
+    }
+}
+
+TEST(Adam, RefusesTheAverageOfOtherParameters) {
+  Adam adam(two_parameters(), {});
+  WeightAverage renamed({{"small", torch::zeros({3, 5})}, {"other", torch::zeros({70000})}}, 0.9);
+  WeightAverage reshaped({{"small", torch::zeros({5, 3})}, {"large", torch::zeros({70000})}}, 0.9);
+  WeightAverage incomplete({{"small", torch::zeros({3, 5})}}, 0.9);
+  for (WeightAverage* average : {&renamed, &reshaped, &incomplete})
+    EXPECT_THROW(adam.keep_average(*average), c10::ValueError);
 }
 
 TEST(Adam, TakesGradientsThatAreMissingAsZero) {
