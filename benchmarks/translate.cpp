@@ -116,8 +116,8 @@ double measure_roof(const transmute::TransformerOptions& o, InferencePrecision p
   std::vector<float> weight(static_cast<size_t>(o.d_ff * o.d_model));
   std::mt19937 engine(1);
   for (auto& value : weight) value = std::uniform_real_distribution<float>(-1, 1)(engine);
-  const transmute::inference::PackedLinear inner(weight.data(), nullptr, o.d_ff, o.d_model, precision);
-  const transmute::inference::PackedLinear outer(weight.data(), nullptr, o.d_model, o.d_ff, precision);
+  const transmute::inference::PackedLinear inner({{weight.data(), o.d_ff}}, nullptr, o.d_model, precision);
+  const transmute::inference::PackedLinear outer({{weight.data(), o.d_model}}, nullptr, o.d_ff, precision);
   crew.run([&](int worker) {
     transmute::inference::ProductScratch scratch;
     std::vector<float> x(static_cast<size_t>(rows * o.d_model), 0.5F);

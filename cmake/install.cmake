@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(_transmute_parts transmute_common transmute_tokenizer transmute_model transmute_translation transmute_training)
 set(_transmute_dependencies transmute::torch transmute::sentencepiece transmute::yaml_cpp transmute::spdlog
-  transmute::json transmute::zlib transmute::icu)
+  transmute::json transmute::zlib transmute::libdeflate transmute::icu)
 
 # transmute_installed_library(<name> <type>): a library of all the parts' objects.
 function(transmute_installed_library name type)

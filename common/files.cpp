@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -84,6 +85,28 @@ std::string read_file(const std::string& path) {
     content.append(block.data(), static_cast<size_t>(stream.gcount()));
   if (stream.bad()) fail(path, "cannot be read");
   return content;
+}
+
+InputFile::InputFile(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  struct stat status = {};
+  if (fd_ < 0 || ::fstat(fd_, &status) != 0) fail(path, "cannot be opened");
+  size_ = static_cast<uint64_t>(status.st_size);
+}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+size_t InputFile::read(uint64_t offset, void* to, size_t count) const {
+  size_t done = 0;
+  while (done < count) {
+    const ssize_t found = ::pread(fd_, static_cast<char*>(to) + done, count - done, static_cast<off_t>(offset + done));
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) fail(path_, "cannot be read");
+    if (found == 0) break;
+    done += static_cast<size_t>(found);
+  }
+  return done;
 }
 
 AtomicFile::AtomicFile(const std::string& path)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,25 @@ std::string path_in(const std::string& folder, const std::string& name);
 /// The whole content of a file, byte for byte.
 /// @throws std::runtime_error naming the file that cannot be read.
 std::string read_file(const std::string& path);
+
+/// A file of which many threads may read parts at once.
+class InputFile {
+ public:
+  /// @throws std::runtime_error naming the file, as read() does.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  uint64_t size() const { return size_; }
+  /// Returns how many bytes there were: fewer than `count` where the file ends.
+  size_t read(uint64_t offset, void* to, size_t count) const;
+
+ private:
+  std::string path_;
+  int fd_;
+  uint64_t size_ = 0;
+};
 
 /// Replaces `path` by `content`: written beside its final name, synced, then renamed, so that a crash at any
 /// instant leaves the old content or the new one.

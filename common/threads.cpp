@@ -51,6 +51,10 @@ void WorkerCrew::serve(int worker, const std::function<void()>& start_worker) {
   }
 }
 
+void one_by_one(size_t count, const std::function<void(size_t)>& task) {
+  for (size_t i = 0; i < count; ++i) task(i);
+}
+
 void WorkerCrew::run(const std::function<void(int)>& task) {
   std::fill(errors_.begin(), errors_.end(), nullptr);
   {

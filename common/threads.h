@@ -15,6 +15,12 @@ inline namespace v0 {
 /// Cores that this process may run on (its CPU affinity counts), at least 1.
 int available_cores();
 
+/// Runs task(0) … task(count-1), each once, on whichever threads there are, and returns when all have ended.
+using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& task)>;
+
+/// On the calling thread.
+void one_by_one(size_t count, const std::function<void(size_t)>& task);
+
 /// A fixed crew of threads that run one task together.
 ///
 /// `run(task)` calls task(0) … task(size-1) at the same time, task(0) on the calling thread, and returns when
@@ -68,6 +74,9 @@ class ThreadPool {
   /// piece has thrown no further one is begun; the exception of the lowest-numbered piece is rethrown. Not to be called
   /// from within a task.
   void for_each(size_t count, const std::function<void(size_t)>& task);
+  ParallelFor parallel_for() {
+    return [this](size_t count, const std::function<void(size_t)>& task) { for_each(count, task); };
+  }
 
  private:
   struct Call {

@@ -16,13 +16,15 @@ torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_mode
   return torch::stack({angle.sin(), angle.cos()}, -1).flatten(1).to(torch::kFloat);   // sine, cosine, sine …
 }
 
-PositionalEncodingImpl::PositionalEncodingImpl(PositionalEncodingKind kind, int64_t d_model, int64_t max_positions)
+PositionalEncodingImpl::PositionalEncodingImpl(PositionalEncodingKind kind, int64_t d_model, int64_t max_positions,
+                                               const PositionalEncodingImpl* other)
     : kind_(kind), d_model_(d_model), max_positions_(max_positions) {
   if (kind == PositionalEncodingKind::learned) {
     table_ = register_parameter("weight", torch::empty({max_positions, d_model}));
     draw_normal(table_, 1.0 / std::sqrt(static_cast<double>(d_model)));
   } else {
-    table_ = register_buffer("sinusoids", sinusoidal_positions(0, max_positions, d_model));
+    table_ = register_buffer("sinusoids",
+                             other != nullptr ? other->table_ : sinusoidal_positions(0, max_positions, d_model));
   }
 }
 

@@ -16,7 +16,9 @@ torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_mode
 /// are.
 class PositionalEncodingImpl : public torch::nn::Module {
  public:
-  PositionalEncodingImpl(PositionalEncodingKind kind, int64_t d_model, int64_t max_positions);
+  /// @param other one of the same kind and sizes, whose sinusoids serve both; null: none
+  PositionalEncodingImpl(PositionalEncodingKind kind, int64_t d_model, int64_t max_positions,
+                         const PositionalEncodingImpl* other = nullptr);
 
   /// Vectors of the positions first … first+length-1: [length,D].
   /// @throws c10::ValueError where a learned table has too few rows.

@@ -33,11 +33,12 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
   }
   if (options.embedding_tying == EmbeddingTying::none)
     output_ = register_module("output", make_linear(options.d_model, options.target_vocab_size, Bias::none));
-  const auto make_positions = [&] {
-    return PositionalEncoding(options.positional_encoding, options.d_model, options.max_positions);
+  const auto make_positions = [&](const PositionalEncodingImpl* other) {
+    return PositionalEncoding(options.positional_encoding, options.d_model, options.max_positions, other);
   };
-  if (!decoder_only) source_positions_ = register_module("source_positions", make_positions());
-  target_positions_ = register_module("target_positions", make_positions());
+  if (!decoder_only) source_positions_ = register_module("source_positions", make_positions(nullptr));
+  target_positions_ =
+      register_module("target_positions", make_positions(decoder_only ? nullptr : source_positions_.get()));
   if (!decoder_only) encoder = register_module("encoder", Encoder(options));
   decoder = register_module("decoder", Decoder(options));
 }

@@ -82,7 +82,7 @@ int embed(const Arguments& arguments) {
                                 transmute::run_operations_on_this_thread_only);
   const transmute::TextEncoder encoder(
       transmute::load_model(arguments.model, device, transmute::Architecture::encoder_decoder), device,
-      [&](size_t count, const std::function<void(size_t)>& task) { threads.for_each(count, task); });
+      threads.parallel_for());
   const transmute::BlockSource next_block = transmute::open_input(arguments.input);
   transmute::Output output(arguments.output);
 

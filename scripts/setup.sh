@@ -8,7 +8,7 @@ packages=(
   g++ make cmake ninja-build ccache pkg-config ca-certificates
   libtorch-dev libgloo-dev libopenblas0-pthread libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev
   nlohmann-json3-dev
-  zlib1g-dev libicu-dev libgtest-dev libgmock-dev
+  zlib1g-dev libdeflate-dev libicu-dev libgtest-dev libgmock-dev
 )
 # Formatting is checked by the tests; one version, because versions disagree. Later releases no longer have it: there
 # the check is skipped.

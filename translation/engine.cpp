@@ -279,7 +279,7 @@ TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformer
     if (!transformer->encoder)
       throw std::invalid_argument(
           "a decoder_only model has no source to translate; LanguageModel continues text with it");
-  ReadyModel ready = make_step_model(transformers, device, precision);
+  ReadyModel ready = make_step_model(transformers, device, precision, parallel_for_);
   model_ = std::move(ready.model);
   plain_reason_ = std::move(ready.plain_reason);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <transmute/common/threads.h>
 #include <transmute/translation/model_folder.h>
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search.h>
@@ -15,9 +16,6 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Runs task(0) … task(count-1), each once, on whichever threads there are, and returns when all have ended.
-using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& task)>;
-
 /// Text to text with a model in memory: tokenises, splits over-long input, batches by length, searches, puts the
 /// results back into input order. Translator is this behind a header without LibTorch; validation uses it on the
 /// weights being trained.
@@ -25,7 +23,7 @@ using ParallelFor = std::function<void(size_t count, const std::function<void(si
 /// See make_step_model for what runs the model.
 class TranslationEngine {
  public:
-  /// The transformer must be in eval mode.
+  /// The transformer must be in eval mode. `parallel_for` also runs what there is to do now.
   /// @throws std::invalid_argument for a decoder-only one, and for a precision but float32 where LibTorch's operations
   /// run it.
   TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, InferencePrecision precision,

@@ -53,9 +53,9 @@ std::string continued(const std::string& prompt, const std::string& decoded_prom
 }  // namespace
 
 struct LanguageModel::State {
-  State(LoadedEnsemble models, torch::Device device, int threads)
-      : threads(threads, run_operations_on_this_thread_only),
-        model(make_step_model(models.transformers, device, models.precision)),
+  State(LoadedEnsemble models, torch::Device device, std::unique_ptr<ThreadPool> pool)
+      : threads(std::move(pool)),
+        model(make_step_model(models.transformers, device, models.precision, threads->parallel_for())),
         tokenizer(std::move(models.tokenizer)),
         most_tokens(transmute::most_tokens(models.transformers)) {
     models.transformers.clear();
@@ -71,7 +71,7 @@ struct LanguageModel::State {
                       length, added > 0 ? fmt::format(" and {} more", added) : "", most_tokens));
   }
 
-  mutable ThreadPool threads;
+  std::unique_ptr<ThreadPool> threads;
   ReadyModel model;
   Tokenizer tokenizer;
   int64_t most_tokens;
@@ -82,9 +82,11 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
     throw std::invalid_argument(
         "a language model takes no shortlist: it has no source whose translations one could list");
   const torch::Device device = parse_device(options.device);
-  const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(
-      load_ensemble(model, options.ensemble, device, Architecture::decoder_only, options.precision), device, threads);
+  auto threads =
+      std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
+  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::decoder_only,
+                                                 options.precision, threads->parallel_for()),
+                                   device, std::move(threads));
 }
 
 LanguageModel::~LanguageModel() = default;
@@ -133,7 +135,7 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
   };
 
   std::vector<Translation> results(prompts.size());
-  state_->threads.for_each(batches.size(), [&](size_t b) {
+  state_->threads->for_each(batches.size(), [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
     std::vector<Ids> sources;
     for (const size_t text : batch) sources.push_back(encoded[text]);
@@ -162,9 +164,8 @@ std::vector<Hypothesis> LanguageModel::score_batch(const std::vector<std::string
   const std::vector<Ids> encoded = encode_texts(tokenizer, texts);
   for (const Ids& ids : encoded) state_->check_length(ids, 0);
   check_limits(options);
-  auto found = score_targets(
-      *state_->model.model, encoded, encoded, options.search, options.batch_size, options.batch_tokens,
-      [&](size_t count, const std::function<void(size_t)>& task) { state_->threads.for_each(count, task); });
+  auto found = score_targets(*state_->model.model, encoded, encoded, options.search, options.batch_size,
+                             options.batch_tokens, state_->threads->parallel_for());
   std::vector<Hypothesis> scored(texts.size());
   for (size_t i = 0; i < texts.size(); ++i) {
     if (!encoded[i].empty()) scored[i] = to_hypothesis(std::move(found[i]), tokenizer);

@@ -26,14 +26,16 @@ InferencePrecision own_precision(const LoadedModel& model, torch::Device device)
 
 }  // namespace
 
-LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8) {
+LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8,
+                       const ParallelFor& parallel_for) {
   // What does not exist is a folder that is missing: train makes folders.
   return std::filesystem::is_regular_file(path) ? load_torchscript_model(path, device)
-                                                : load_model_folder(path, device, int8);
+                                                : load_model_folder(path, device, int8, parallel_for);
 }
 
-LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture, Int8Weights int8) {
-  LoadedModel model = load_model(path, device, int8);
+LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture, Int8Weights int8,
+                       const ParallelFor& parallel_for) {
+  LoadedModel model = load_model(path, device, int8, parallel_for);
   if (model.transformer->options.architecture == architecture) return model;
   throw std::invalid_argument(
       path + (architecture == Architecture::encoder_decoder
@@ -44,9 +46,10 @@ LoadedModel load_model(const std::string& path, torch::Device device, Architectu
 }
 
 LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
-                             Architecture architecture, std::optional<InferencePrecision> precision) {
+                             Architecture architecture, std::optional<InferencePrecision> precision,
+                             const ParallelFor& parallel_for) {
   const auto load = [&](const std::string& path, bool keeps_int8) {
-    return load_model(path, device, architecture, keeps_int8 ? Int8Weights::kept : Int8Weights::expanded);
+    return load_model(path, device, architecture, keeps_int8 ? Int8Weights::kept : Int8Weights::expanded, parallel_for);
   };
   LoadedModel loaded = load(first, precision ? precision == InferencePrecision::int8 : device.is_cpu());
   if (!precision) {

@@ -11,12 +11,13 @@ inline namespace v0 {
 
 /// Opens a model in whichever form it is: a model folder, or a file that export_torchscript made.
 /// @throws std::runtime_error where it is missing, damaged or something else.
-LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8 = Int8Weights::expanded);
+LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8 = Int8Weights::expanded,
+                       const ParallelFor& parallel_for = one_by_one);
 
 /// The same for one of an architecture: encoder_decoder translates, decoder_only is a language model.
 /// @throws also std::invalid_argument for one of the other, naming the programs that are for it.
 LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture,
-                       Int8Weights int8 = Int8Weights::expanded);
+                       Int8Weights int8 = Int8Weights::expanded, const ParallelFor& parallel_for = one_by_one);
 
 /// Several models with one tokenizer, for make_step_model.
 struct LoadedEnsemble {
@@ -28,7 +29,8 @@ struct LoadedEnsemble {
 /// `precision`: see TranslatorOptions. Weights that are int8 already, and are wanted so, stay as they are.
 /// @throws as load_model, and std::invalid_argument naming a model with another tokenizer than the first.
 LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
-                             Architecture architecture, std::optional<InferencePrecision> precision);
+                             Architecture architecture, std::optional<InferencePrecision> precision,
+                             const ParallelFor& parallel_for = one_by_one);
 
 }  // namespace v0
 }  // namespace transmute

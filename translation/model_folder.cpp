@@ -250,11 +250,12 @@ LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::s
   return {std::move(transformer), std::move(tokenizer), std::move(config), stored};
 }
 
-LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8) {
+LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8,
+                              const ParallelFor& parallel_for) {
   const std::string weights_path = find_weights(folder);
   const std::string config_path = path_in(folder, kConfigFile);
-  return assemble_model(Tokenizer::load(folder), read_file(config_path), config_path, read_tensor_file(weights_path),
-                        weights_path, device, int8);
+  return assemble_model(Tokenizer::load(folder), read_file(config_path), config_path,
+                        read_tensor_file(weights_path, parallel_for), weights_path, device, int8);
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,

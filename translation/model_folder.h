@@ -45,8 +45,8 @@ struct LoadedModel {
 /// Reads a model folder: `config.yaml`, the tokenizer and the weights, `weights.safetensors`. Where they are called
 /// `model.safetensors`, as other programs do, they are taken too.
 /// @throws std::runtime_error where a file is missing or damaged, or parts do not fit together.
-LoadedModel load_model_folder(const std::string& folder, torch::Device device,
-                              Int8Weights int8 = Int8Weights::expanded);
+LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8 = Int8Weights::expanded,
+                              const ParallelFor& parallel_for = one_by_one);
 
 /// Writes one, file by file; see write_folder_atomically. `config` is the whole resolved YAML. `stored`: the type of
 /// the matrices that states are multiplied by; vectors, embeddings and position vectors are float32. For each int8

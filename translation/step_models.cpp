@@ -42,7 +42,7 @@ std::string why_not_in(InferencePrecision precision, torch::Device device, const
 }
 
 ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::Device device,
-                           InferencePrecision precision) {
+                           InferencePrecision precision, const ParallelFor& parallel_for) {
   ReadyModel ready;
   std::vector<std::shared_ptr<const StepModel>> models;
   for (const Transformer& transformer : transformers) {
@@ -50,7 +50,8 @@ ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::
     if (!refusal.empty()) throw std::invalid_argument(refusal);
     const std::string reason = device.is_cpu() ? InferenceModel::why_not(transformer->options) : "";
     if (device.is_cpu() && reason.empty()) {
-      models.push_back(std::make_shared<InferenceModel>(transformer, precision));
+      models.push_back(
+          std::make_shared<InferenceModel>(transformer, precision, inference::best_instructions(), parallel_for));
       continue;
     }
     ready.plain_reason = reason;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <transmute/common/threads.h>
 #include <transmute/model/transformer.h>
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search.h>
@@ -27,7 +28,7 @@ std::string why_not_in(InferencePrecision precision, torch::Device device, const
 /// @throws std::invalid_argument for a precision that there is not on the device, and for any but float32 where
 ///   LibTorch's operations run it on the CPU.
 ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::Device device,
-                           InferencePrecision precision);
+                           InferencePrecision precision, const ParallelFor& parallel_for = one_by_one);
 
 }  // namespace v0
 }  // namespace transmute

@@ -1,17 +1,13 @@
 #include <transmute/translation/tensor_file.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/common/memory.h>
 #include <transmute/model/libtorch.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -42,11 +38,6 @@ const char* name_of(torch::Dtype dtype) {
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
   throw std::runtime_error(fmt::format("{}: damaged ({}); restore the file or use another checkpoint", path, what));
-}
-
-uint32_t checksum(uint32_t crc, const void* data, size_t bytes) {
-  if (bytes == 0) return crc;  // zlib takes the null pointer of an empty tensor for "start anew"
-  return static_cast<uint32_t>(crc32_z(crc, static_cast<const Bytef*>(data), bytes));
 }
 
 std::string header_length_bytes(uint64_t length) {
@@ -132,6 +123,25 @@ std::vector<Entry> parse_entries(const std::string& path, const Json& header, ui
   return entries;
 }
 
+// What one thread reads at a time.
+constexpr uint64_t kPieceBytes = 4 << 20;
+struct Piece {
+  uint64_t offset;  // in the file
+  char* to;
+  uint64_t bytes;
+  uint32_t crc = 0;
+};
+
+// In parts that are still in the cache when their checksum is taken.
+void read_piece(const InputFile& file, const std::string& path, bool is_checked, Piece& piece) {
+  constexpr uint64_t kPartBytes = 1 << 18;
+  for (uint64_t at = 0; at < piece.bytes; at += kPartBytes) {
+    const size_t bytes = std::min(kPartBytes, piece.bytes - at);
+    if (file.read(piece.offset + at, piece.to + at, bytes) < bytes) damaged(path, "cut short");
+    if (is_checked) piece.crc = crc32(piece.crc, piece.to + at, bytes);
+  }
+}
+
 }  // namespace
 
 void write_tensor_file(const std::string& path, const NamedTensors& tensors) {
@@ -147,7 +157,7 @@ void write_tensor_file(const std::string& path, const NamedTensors& tensors) {
                     {"shape", tensor.sizes().vec()},
                     {"data_offsets", {position, position + bytes}}};
     position += bytes;
-    crc = checksum(crc, data.back().data_ptr(), bytes);
+    crc = crc32(crc, data.back().data_ptr(), bytes);
   }
   header[kMetadata] = {{"format", "pt"}, {kChecksum, fmt::format("{:08x}", crc)}};
   std::string text = header.dump();
@@ -161,49 +171,42 @@ void write_tensor_file(const std::string& path, const NamedTensors& tensors) {
   file.commit();
 }
 
-NamedTensors read_tensor_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  const auto file_bytes = static_cast<uint64_t>(file.tellg());
-  file.seekg(0);
-
+NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for) {
+  const InputFile file(path);
   unsigned char length_bytes[kLengthBytes] = {};
-  if (file_bytes < kLengthBytes || !file.read(reinterpret_cast<char*>(length_bytes), kLengthBytes))
-    damaged(path, "shorter than a header");
+  if (file.read(0, length_bytes, kLengthBytes) < kLengthBytes) damaged(path, "shorter than a header");
   uint64_t header_bytes = 0;
   for (size_t i = 0; i < kLengthBytes; ++i) header_bytes |= static_cast<uint64_t>(length_bytes[i]) << (8 * i);
-  if (header_bytes > std::min(file_bytes - kLengthBytes, kMaxHeaderBytes)) damaged(path, "impossible header size");
+  if (header_bytes > std::min(file.size() - kLengthBytes, kMaxHeaderBytes)) damaged(path, "impossible header size");
   std::string text(header_bytes, '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(header_bytes))) damaged(path, "cut short");
+  if (file.read(kLengthBytes, text.data(), text.size()) < text.size()) damaged(path, "cut short");
 
+  const uint64_t data_begin = kLengthBytes + header_bytes;
   Json header;
   std::vector<Entry> entries;
   try {
     header = parse_header(path, text);
-    entries = parse_entries(path, header, file_bytes - kLengthBytes - header_bytes);
+    entries = parse_entries(path, header, file.size() - data_begin);
   } catch (const Json::exception& error) {
     damaged(path, fmt::format("unreadable header: {}", error.what()));
   }
 
-  const bool is_checked = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);
   // All memory before any is touched: blocks that lie side by side then make huge pages together.
   NamedTensors tensors;
+  std::vector<Piece> pieces;
   for (const auto& entry : entries) {
     tensors.emplace_back(entry.name, torch::empty(entry.shape, entry.dtype));
-    prefer_huge_pages(tensors.back().second.data_ptr(), entry.end - entry.begin);
+    char* data = static_cast<char*>(tensors.back().second.data_ptr());
+    prefer_huge_pages(data, entry.end - entry.begin);
+    for (uint64_t at = entry.begin; at < entry.end; at += kPieceBytes)
+      pieces.push_back({data_begin + at, data + (at - entry.begin), std::min(kPieceBytes, entry.end - at)});
   }
-  std::future<uint32_t> crc;  // of what has been read; computed while the next tensor is
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const torch::Tensor& tensor = tensors[i].second;
-    const uint64_t bytes = entries[i].end - entries[i].begin;
-    if (!file.read(static_cast<char*>(tensor.data_ptr()), static_cast<std::streamsize>(bytes)))
-      damaged(path, "cut short");
-    if (!is_checked) continue;
-    const uint32_t before = crc.valid() ? crc.get() : 0;
-    crc =
-        std::async(std::launch::async, [before, tensor, bytes] { return checksum(before, tensor.data_ptr(), bytes); });
-  }
-  if (is_checked && header[kMetadata][kChecksum] != fmt::format("{:08x}", crc.valid() ? crc.get() : 0))
+
+  const bool is_checked = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);
+  parallel_for(pieces.size(), [&](size_t p) { read_piece(file, path, is_checked, pieces[p]); });
+  uint32_t crc = 0;
+  for (const Piece& piece : pieces) crc = joined_crc32(crc, piece.crc, piece.bytes);
+  if (is_checked && header[kMetadata][kChecksum] != fmt::format("{:08x}", crc))
     damaged(path, "its checksum does not match its content");
   return tensors;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/common/threads.h>
 
 #include <string>
 #include <utility>
@@ -21,7 +22,7 @@ void write_tensor_file(const std::string& path, const NamedTensors& tensors);
 /// allocated, the data against the CRC-32 where the file has one.
 /// @throws std::runtime_error naming the file and what is wrong with it: missing, cut short, damaged, unknown
 /// type.
-NamedTensors read_tensor_file(const std::string& path);
+NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for = one_by_one);
 
 }  // namespace v0
 }  // namespace transmute

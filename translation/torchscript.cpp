@@ -3,12 +3,12 @@
 #include <spdlog/fmt/fmt.h>
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/version.h>
+#include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/load_model.h>
 #include <transmute/translation/torchscript/script_transformer.h>
-#include <zlib.h>
 
 #include <filesystem>
 #include <map>
@@ -61,16 +61,13 @@ NamedTensors parameters_of(const torch::jit::Module& module) {
 
 // Of the parameters and the extra files. LibTorch does not check those that its archives have.
 std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFilesMap& files) {
-  uLong crc = 0;
-  const auto add = [&](const void* bytes, size_t count) {
-    if (count > 0) crc = crc32_z(crc, static_cast<const Bytef*>(bytes), count);
-  };
-  const auto add_text = [&](const std::string& text) { add(text.data(), text.size()); };
+  uint32_t crc = 0;
+  const auto add_text = [&](const std::string& text) { crc = crc32(crc, text.data(), text.size()); };
   const std::map<std::string, torch::Tensor> sorted(tensors.begin(), tensors.end());
   for (const auto& [name, tensor] : sorted) {
     const torch::Tensor data = tensor.contiguous();
     add_text(name);
-    add(data.data_ptr(), data.nbytes());
+    crc = crc32(crc, data.data_ptr(), data.nbytes());
   }
   for (const char* name : {kConfigFile, kSharedTokenizer, kSourceTokenizer, kTargetTokenizer})
     if (const auto file = files.find(name); file != files.end()) add_text(file->second);

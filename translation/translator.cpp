@@ -12,25 +12,25 @@ namespace transmute {
 inline namespace v0 {
 
 struct Translator::State {
-  State(LoadedEnsemble models, torch::Device device, const TranslatorOptions& options, int threads)
-      : threads(threads, run_operations_on_this_thread_only),
-        engine(models.transformers, models.tokenizer, device, models.precision,
-               [this](size_t count, const std::function<void(size_t)>& task) { this->threads.for_each(count, task); }) {
+  State(LoadedEnsemble models, torch::Device device, const TranslatorOptions& options, std::unique_ptr<ThreadPool> pool)
+      : threads(std::move(pool)),
+        engine(models.transformers, models.tokenizer, device, models.precision, threads->parallel_for()) {
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
     models.transformers.clear();  // the engine has its own copy of the weights, or shares them
     return_freed_memory();
   }
 
-  ThreadPool threads;
+  std::unique_ptr<ThreadPool> threads;
   TranslationEngine engine;
 };
 
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
   const torch::Device device = parse_device(options.device);
-  const int threads = worker_count(options.threads, device);
-  state_ = std::make_unique<State>(
-      load_ensemble(model, options.ensemble, device, Architecture::encoder_decoder, options.precision), device, options,
-      threads);
+  auto threads =
+      std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
+  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::encoder_decoder,
+                                                 options.precision, threads->parallel_for()),
+                                   device, options, std::move(threads));
 }
 
 Translator::~Translator() = default;

@@ -28,6 +28,7 @@
 #include <thread>
 #include <vector>
 
+#include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/mapped_file.h>
@@ -397,6 +398,39 @@ TEST(EnsureWritableFolder, RefusesAFileInItsWay) {
 }
 
 // Values that the publications of XXH64 and its bindings give.
+TEST(Crc32, IsTheOneOfZip) {
+  const std::string digits = "123456789";
+  EXPECT_EQ(crc32(0, digits.data(), digits.size()), 0xcbf43926U);
+  EXPECT_EQ(crc32(0, nullptr, 0), 0U);
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += static_cast<char>(i * i % 251);
+  const auto of_zlib = static_cast<uint32_t>(::crc32(0, reinterpret_cast<const Bytef*>(text.data()), 5000));
+  EXPECT_EQ(crc32(0, text.data(), text.size()), of_zlib);
+  for (const size_t cut : {0, 1, 7, 64, 4095, 4999, 5000}) {
+    const uint32_t first = crc32(0, text.data(), cut);
+    EXPECT_EQ(crc32(first, text.data() + cut, text.size() - cut), of_zlib) << cut;
+    EXPECT_EQ(joined_crc32(first, crc32(0, text.data() + cut, text.size() - cut), text.size() - cut), of_zlib) << cut;
+  }
+}
+
+TEST(InputFile, ReadsPartsAndSaysWhereItEnds) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "file";
+  write_text(path, "0123456789");
+  const InputFile file(path);
+  EXPECT_EQ(file.size(), 10U);
+  char part[8] = {};
+  EXPECT_EQ(file.read(3, part, 4), 4U);
+  EXPECT_EQ(std::string(part, 4), "3456");
+  EXPECT_EQ(file.read(7, part, 8), 3U);
+  EXPECT_EQ(std::string(part, 3), "789");
+  EXPECT_EQ(file.read(10, part, 1), 0U);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { InputFile(folder / "absent"); }),
+              AllOf(StartsWith(folder / "absent"), HasSubstr("No such file")));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { InputFile(folder.path()).read(0, part, 1); }),
+              StartsWith(folder.path() + ": cannot be read"));
+}
+
 TEST(HashBytes, IsXxh64) {
   const auto hash = [](const std::string& text, uint64_t seed = 0) {
     return hash_bytes(text.data(), text.size(), seed);

@@ -109,7 +109,7 @@ TEST(PackedLinear, IsTheProductInDoubleLoopsForAllShapesAndInstructions) {
       for (const int64_t inputs : {1, 5, 64, 130}) {
         const auto weight = random_floats(outputs * inputs, 1);
         const auto bias = random_floats(outputs, 2);
-        const PackedLinear linear(weight.data(), bias.data(), outputs, inputs, precision, instructions);
+        const PackedLinear linear({{weight.data(), outputs}}, bias.data(), inputs, precision, instructions);
         for (const int64_t rows : {1, 2, 7, 12, 13, 16, 17, 33, 50}) {
           const auto x = random_floats(rows * inputs, 3);
           const auto residual = random_floats(rows * outputs, 4);
@@ -130,6 +130,40 @@ TEST(PackedLinear, IsTheProductInDoubleLoopsForAllShapesAndInstructions) {
       }
 }
 
+TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
+  ProductScratch scratch;
+  constexpr int64_t kOutputs = 103, kInputs = 70, kRows = 5;
+  const auto weight = random_floats(kOutputs * kInputs, 1);
+  const auto bias = random_floats(kOutputs, 2);
+  const auto x = random_floats(kRows * kInputs, 3);
+  std::vector<int8_t> bytes;
+  for (const float value : weight) bytes.push_back(static_cast<int8_t>(std::clamp(40 * value, -127.0F, 127.0F)));
+  for (const auto& counts : std::vector<std::vector<int64_t>>{{1, 102}, {32, 64, 7}, {40, 0, 20, 43}}) {
+    std::vector<inference::Rows<float>> parts;
+    std::vector<inference::Rows<int8_t>> byte_parts;
+    int64_t first = 0;
+    for (const int64_t count : counts) {
+      parts.push_back({weight.data() + first * kInputs, count});
+      byte_parts.push_back({bytes.data() + first * kInputs, count});
+      first += count;
+    }
+    ASSERT_EQ(first, kOutputs);
+    const auto same = [&](const PackedLinear& whole, const PackedLinear& parted) {
+      ASSERT_EQ(parted.outputs(), kOutputs);
+      std::vector<float> expected(kRows * kOutputs), found(kRows * kOutputs);
+      whole.apply(x.data(), kRows, expected.data(), {}, scratch);
+      parted.apply(x.data(), kRows, found.data(), {}, scratch);
+      EXPECT_EQ(found, expected);
+    };
+    for (const auto& [instructions, precision] : product_cases())
+      same({{{weight.data(), kOutputs}}, bias.data(), kInputs, precision, instructions},
+           {parts, bias.data(), kInputs, precision, instructions});
+    for (const Instructions instructions : available())
+      same({{{bytes.data(), kOutputs}}, bias.data(), bias.data(), kInputs, instructions},
+           {byte_parts, bias.data(), bias.data(), kInputs, instructions});
+  }
+}
+
 TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
   ProductScratch scratch;
   const std::vector<std::vector<int64_t>> selections{{0}, {69, 3, 33, 3, 64}, {}};
@@ -140,7 +174,7 @@ TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
         constexpr int64_t kOutputs = 70;
         const auto weight = random_floats(kOutputs * inputs, 1);
         const auto bias = random_floats(kOutputs, 2);
-        const PackedLinear linear(weight.data(), with_bias ? bias.data() : nullptr, kOutputs, inputs, precision,
+        const PackedLinear linear({{weight.data(), kOutputs}}, with_bias ? bias.data() : nullptr, inputs, precision,
                                   instructions);
         std::vector<int64_t> all_but_one;
         for (int64_t output = kOutputs - 1; output > 0; --output) all_but_one.push_back(output);
@@ -171,7 +205,7 @@ TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
   const auto weight = random_floats(kOutputs * kInputs, 1);
   const auto x = random_floats(kRows * kInputs, 2);
   for (const auto& [instructions, precision] : product_cases()) {
-    const PackedLinear linear(weight.data(), nullptr, kOutputs, kInputs, precision, instructions);
+    const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, precision, instructions);
     std::vector<float> alone(kRows * kOutputs);
     for (int64_t row = 0; row < kRows; ++row)
       linear.apply(x.data() + row * kInputs, 1, alone.data() + row * kOutputs, {}, scratch);
@@ -190,7 +224,7 @@ TEST(PackedLinear, KeepsZerosAndTheirSignOfRelu) {
   ProductScratch scratch;
   const std::vector<float> weight(3 * 70, -1.0F), x(2 * 70, 0.0F);
   for (const auto& [instructions, precision] : product_cases()) {
-    const PackedLinear linear(weight.data(), nullptr, 3, 70, precision, instructions);
+    const PackedLinear linear({{weight.data(), 3}}, nullptr, 70, precision, instructions);
     std::vector<float> y(6, 5.0F);
     linear.apply(x.data(), 2, y.data(), {nullptr, true}, scratch);
     EXPECT_THAT(y, ::testing::Each(0.0F));
@@ -204,7 +238,8 @@ TEST(PackedLinear, KeepsWhatIsNoNumberInItsRow) {
   for (const Instructions instructions : available())
     for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::signaling_NaN()}) {
-      const PackedLinear linear(weight.data(), nullptr, kOutputs, kInputs, InferencePrecision::float32, instructions);
+      const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, InferencePrecision::float32,
+                                instructions);
       auto x = random_floats(kRows * kInputs, 2);
       x[17 * kInputs + 69] = wrong;
       std::vector<float> y(kRows * kOutputs);
@@ -222,7 +257,7 @@ TEST(PackedLinear, MultipliesIntegersWithoutOverflow) {
   for (const Instructions instructions : available())
     for (const float sign : {1.0F, -1.0F}) {
       const std::vector<float> weight(kInputs, sign), x(kInputs, 1.0F);
-      const PackedLinear linear(weight.data(), nullptr, 1, kInputs, InferencePrecision::int8, instructions);
+      const PackedLinear linear({{weight.data(), 1}}, nullptr, kInputs, InferencePrecision::int8, instructions);
       float y = 0;
       linear.apply(x.data(), 1, &y, {}, scratch);
       EXPECT_NEAR(y, sign * kInputs, 1e-2);

@@ -121,6 +121,35 @@ TEST_F(TensorFile, ReadsBackEveryType) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("w.safetensors"));
 }
 
+// Of more pieces than one, whole and broken ones, on as many threads as there are and on one.
+TEST_F(TensorFile, IsReadInPieces) {
+  torch::manual_seed(2);
+  const NamedTensors tensors{{"small", torch::randn({7})},
+                             {"pieces", torch::randint(256, {9'000'001}, torch::kByte)},
+                             {"whole", torch::randint(256, {2, 4 << 20}, torch::kByte)},
+                             {"none", torch::empty({0})},
+                             {"last", torch::randn({300'000})}};
+  write_tensor_file(path, tensors);
+  ThreadPool threads(3);
+  for (const ParallelFor& parallel_for : {threads.parallel_for(), ParallelFor(one_by_one)}) {
+    const NamedTensors read = read_tensor_file(path, parallel_for);
+    ASSERT_EQ(read.size(), tensors.size());
+    for (size_t i = 0; i < read.size(); ++i)
+      EXPECT_TRUE(torch::equal(read[i].second, tensors[i].second)) << tensors[i].first;
+  }
+  // A single bit, wherever it is.
+  const std::string file = read_text(path);
+  for (const size_t from_end :
+       {size_t{1}, size_t{1'200'000}, size_t{1'200'001}, size_t{9'000'000}, size_t{18'000'000}}) {
+    std::string damaged = file;
+    damaged[file.size() - from_end] ^= 0x10;
+    write_text(path, damaged);
+    EXPECT_THAT(message_of<std::runtime_error>([&] { read_tensor_file(path, threads.parallel_for()); }),
+                HasSubstr("its checksum does not match its content"))
+        << from_end;
+  }
+}
+
 TEST_F(TensorFile, KeepsEveryBit) {
   const float values[] = {
       0.0f, -0.0f, std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::infinity(), std::nanf("123"),

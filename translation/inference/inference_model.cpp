@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -29,6 +30,7 @@ using inference::Instructions;
 using inference::PackedLinear;
 using inference::padded_keys;
 using inference::ProductScratch;
+using inference::Rows;
 
 namespace {
 
@@ -78,49 +80,66 @@ class Packer {
     const auto int8 = kept_int8(buffers_, name);
     return int8 ? to_float32(*int8) : as_float(parameters_[name]);
   }
-
-  /// Outputs one behind the other, in one product.
-  PackedLinear linear(const std::vector<std::string>& modules, const torch::Tensor& bias = {}) const {
-    std::vector<torch::Tensor> numbers, scales;
-    for (const auto& module : modules) {
-      const auto int8 = kept_int8(buffers_, module + ".weight");
-      if (!int8 || precision_ != InferencePrecision::int8) break;
-      numbers.push_back(int8->numbers);
-      scales.push_back(int8->scales);
-    }
-    if (numbers.size() == modules.size()) return pack_int8(joined(numbers), joined(scales), bias);
-    std::vector<torch::Tensor> weights;
-    for (const auto& module : modules) weights.push_back(tensor(module + ".weight"));
-    return pack(joined(weights), bias);
-  }
-  PackedLinear linear_with_bias(const std::string& module) const { return linear({module}, tensor(module + ".bias")); }
-  PackedLinear pack(const torch::Tensor& weight, const torch::Tensor& bias) const {
-    return PackedLinear(weight.data_ptr<float>(), bias.defined() ? bias.data_ptr<float>() : nullptr, weight.size(0),
-                        weight.size(1), precision_, instructions_);
-  }
-  PackedLinear pack_int8(const torch::Tensor& numbers, const torch::Tensor& scales, const torch::Tensor& bias) const {
-    return PackedLinear(numbers.data_ptr<int8_t>(), scales.data_ptr<float>(),
-                        bias.defined() ? bias.data_ptr<float>() : nullptr, numbers.size(0), numbers.size(1),
-                        instructions_);
-  }
   // Copies: training may go on with the parameters.
   Norm norm(const std::string& module) const {
     return {tensor(module + ".weight").clone(), tensor(module + ".bias").clone()};
   }
-  FeedForwardLayer feed_forward(const std::string& layer) const {
-    return {linear_with_bias(layer + ".feed_forward.inner"), linear_with_bias(layer + ".feed_forward.outer"),
-            norm(layer + ".feed_forward_norm")};
+
+  /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of a bias where one is
+  /// named. It must stay in its place.
+  void linear(PackedLinear& to, std::vector<std::string> matrices, std::string bias = "") {
+    jobs_.push_back([this, &to, matrices = std::move(matrices), bias = std::move(bias)] {
+      to = pack(matrices, bias.empty() ? torch::Tensor() : tensor(bias));
+    });
+  }
+  void feed_forward(FeedForwardLayer& to, const std::string& layer) {
+    const std::string module = layer + ".feed_forward";
+    linear(to.inner, {module + ".inner.weight"}, module + ".inner.bias");
+    linear(to.outer, {module + ".outer.weight"}, module + ".outer.bias");
+    to.norm = norm(layer + ".feed_forward_norm");
+  }
+  void pack_all(const ParallelFor& parallel_for) {
+    parallel_for(jobs_.size(), [&](size_t j) {
+      const torch::NoGradGuard no_grad;
+      jobs_[j]();
+    });
+    jobs_.clear();
   }
 
  private:
-  static torch::Tensor joined(const std::vector<torch::Tensor>& rows) {
-    return rows.size() == 1 ? rows[0].contiguous() : torch::cat(rows);
+  PackedLinear pack(const std::vector<std::string>& matrices, const torch::Tensor& bias) const {
+    const float* bias_data = bias.defined() ? bias.data_ptr<float>() : nullptr;
+    std::vector<torch::Tensor> numbers, scales;
+    for (const auto& name : matrices) {
+      const auto int8 = kept_int8(buffers_, name);
+      if (!int8 || precision_ != InferencePrecision::int8) break;
+      numbers.push_back(int8->numbers.contiguous());
+      scales.push_back(int8->scales);
+    }
+    if (numbers.size() == matrices.size())
+      return {rows_of<int8_t>(numbers), torch::cat(scales).data_ptr<float>(), bias_data, numbers[0].size(1),
+              instructions_};
+    std::vector<torch::Tensor> weights;
+    for (const auto& name : matrices) weights.push_back(tensor(name));
+    return {rows_of<float>(weights), bias_data, weights[0].size(1), precision_, instructions_};
+  }
+
+  template <class Number>
+  static std::vector<Rows<Number>> rows_of(const std::vector<torch::Tensor>& matrices) {
+    std::vector<Rows<Number>> rows;
+    for (const torch::Tensor& matrix : matrices) rows.push_back({matrix.data_ptr<Number>(), matrix.size(0)});
+    return rows;
   }
 
   Tensors parameters_, buffers_;
   InferencePrecision precision_;
   Instructions instructions_;
+  std::vector<std::function<void()>> jobs_;
 };
+
+std::vector<std::string> projections_of(const std::string& attention) {
+  return {attention + ".query.weight", attention + ".key.weight", attention + ".value.weight"};
+}
 
 // Position vectors, row by row.
 class Positions {
@@ -218,7 +237,8 @@ struct Workspace {
 }  // namespace
 
 struct InferenceModel::Network {
-  Network(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
+  Network(const Transformer& transformer, InferencePrecision precision, Instructions instructions,
+          const ParallelFor& parallel_for)
       : options(transformer->options),
         precision(precision),
         instructions(instructions),
@@ -229,33 +249,41 @@ struct InferenceModel::Network {
         embedding_scale(static_cast<float>(std::sqrt(static_cast<double>(options.d_model)))),
         source_positions(transformer, "source_positions"),
         target_positions(transformer, "target_positions") {
-    const Packer packer(transformer, precision, instructions);
+    Packer packer(transformer, precision, instructions);
     const bool one_table = options.embedding_tying == EmbeddingTying::all || !has_encoder();
-    source_embedding = packer.tensor(one_table ? "embedding.weight" : "source_embedding.weight").clone();
-    target_embedding = one_table ? source_embedding : packer.tensor("target_embedding.weight").clone();
+    const std::string target_table = one_table ? "embedding.weight" : "target_embedding.weight";
+    target_embedding = packer.tensor(target_table).clone();
+    source_embedding = one_table ? target_embedding : packer.tensor("source_embedding.weight").clone();
     const bool output_tied = options.embedding_tying != EmbeddingTying::none;
-    output = output_tied ? packer.pack(target_embedding, {}) : packer.linear({"output"});
-    for (int64_t i = 0; i < options.num_encoder_layers; ++i) {
+    packer.linear(output, {output_tied ? target_table : "output.weight"});
+    encoder.resize(static_cast<size_t>(options.num_encoder_layers));
+    for (size_t i = 0; i < encoder.size(); ++i) {
+      EncoderLayerWeights& to = encoder[i];
       const std::string layer = fmt::format("encoder.layers.{}", i);
       const std::string attention = layer + ".self_attention";
-      encoder.push_back({packer.linear({attention + ".query", attention + ".key", attention + ".value"}),
-                         packer.linear({attention + ".output"}), packer.norm(attention + "_norm"),
-                         packer.feed_forward(layer)});
+      packer.linear(to.query_key_value, projections_of(attention));
+      packer.linear(to.output, {attention + ".output.weight"});
+      to.attention_norm = packer.norm(attention + "_norm");
+      packer.feed_forward(to.feed_forward, layer);
     }
-    for (int64_t i = 0; i < options.num_decoder_layers; ++i) {
+    decoder.resize(static_cast<size_t>(options.num_decoder_layers));
+    for (size_t i = 0; i < decoder.size(); ++i) {
+      DecoderLayerWeights& to = decoder[i];
       const std::string layer = fmt::format("decoder.layers.{}", i);
       const std::string self = layer + ".self_attention";
-      decoder.push_back({packer.linear({self + ".query", self + ".key", self + ".value"}),
-                         packer.linear({self + ".output"}),
-                         packer.norm(self + "_norm"),
-                         {},
-                         packer.feed_forward(layer)});
+      packer.linear(to.query_key_value, projections_of(self));
+      packer.linear(to.self_output, {self + ".output.weight"});
+      to.self_norm = packer.norm(self + "_norm");
+      packer.feed_forward(to.feed_forward, layer);
       if (!has_encoder()) continue;
       const std::string cross = layer + ".cross_attention";
-      decoder.back().cross = {packer.linear({cross + ".query"}), packer.linear({cross + ".key"}),
-                              packer.linear({cross + ".value"}), packer.linear({cross + ".output"}),
-                              packer.norm(cross + "_norm")};
+      packer.linear(to.cross.query, {cross + ".query.weight"});
+      packer.linear(to.cross.key, {cross + ".key.weight"});
+      packer.linear(to.cross.value, {cross + ".value.weight"});
+      packer.linear(to.cross.output, {cross + ".output.weight"});
+      to.cross.norm = packer.norm(cross + "_norm");
     }
+    packer.pack_all(parallel_for);
     if (norm_first()) decoder_norm = packer.norm("decoder.norm");
     if (norm_first() && has_encoder()) encoder_norm = packer.norm("encoder.norm");
   }
@@ -733,11 +761,12 @@ class InferenceModel::Batch : public DecodingBatch {
   bool shortlisted_ = false;
 };
 
-InferenceModel::InferenceModel(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
+InferenceModel::InferenceModel(const Transformer& transformer, InferencePrecision precision, Instructions instructions,
+                               const ParallelFor& parallel_for)
     : workspaces_(std::make_shared<Workspaces>()) {
   if (const std::string reason = why_not(transformer->options); !reason.empty()) throw std::invalid_argument(reason);
   const torch::NoGradGuard no_grad;
-  network_ = std::make_shared<const Network>(transformer, precision, instructions);
+  network_ = std::make_shared<const Network>(transformer, precision, instructions, parallel_for);
 }
 
 InferenceModel::~InferenceModel() = default;

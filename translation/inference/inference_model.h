@@ -1,5 +1,6 @@
 #pragma once
 
+#include <transmute/common/threads.h>
 #include <transmute/model/transformer.h>
 #include <transmute/translation/inference/instructions.h>
 #include <transmute/translation/precision.h>
@@ -24,7 +25,8 @@ class InferenceModel : public StepModel {
   /// Copies the weights; the transformer may change or go afterwards. Those that keep_int8 left are taken as they are.
   /// @throws std::invalid_argument where why_not() is not empty.
   InferenceModel(const Transformer& transformer, InferencePrecision precision,
-                 inference::Instructions instructions = inference::best_instructions());
+                 inference::Instructions instructions = inference::best_instructions(),
+                 const ParallelFor& parallel_for = one_by_one);
   ~InferenceModel() override;
 
   /// Why a model with such options cannot be run here; empty where it can.

@@ -19,6 +19,22 @@ int64_t blocks_of(int64_t count, int64_t size) {
   return (count + size - 1) / size;
 }
 
+template <class Number>
+int64_t count(const std::vector<Rows<Number>>& matrix) {
+  int64_t sum = 0;
+  for (const Rows<Number>& rows : matrix) sum += rows.count;
+  return sum;
+}
+
+// Where each row begins.
+template <class Number>
+std::vector<const Number*> rows_of(const std::vector<Rows<Number>>& matrix, int64_t width) {
+  std::vector<const Number*> rows;
+  for (const Rows<Number>& part : matrix)
+    for (int64_t row = 0; row < part.count; ++row) rows.push_back(part.data + row * width);
+  return rows;
+}
+
 constexpr int64_t kBlock = 16;
 
 // to[column][row] = from[row][column], 16 x 16 at a time: so many lines fit the first-level cache, whatever the stride.
@@ -247,9 +263,9 @@ ProductOutput from_row(ProductOutput out, int64_t row) {
 
 }  // namespace
 
-PackedLinear::PackedLinear(const float* weight, const float* bias, int64_t outputs, int64_t inputs,
+PackedLinear::PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs,
                            InferencePrecision precision, Instructions instructions)
-    : outputs_(outputs), inputs_(inputs), precision_(precision), instructions_(instructions) {
+    : outputs_(count(weight)), inputs_(inputs), precision_(precision), instructions_(instructions) {
   pack_bias(bias);
   switch (precision) {
     case InferencePrecision::float32:
@@ -266,12 +282,13 @@ PackedLinear::PackedLinear(const float* weight, const float* bias, int64_t outpu
   }
 }
 
-PackedLinear::PackedLinear(const int8_t* weight, const float* scales, const float* bias, int64_t outputs,
+PackedLinear::PackedLinear(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias,
                            int64_t inputs, Instructions instructions)
-    : outputs_(outputs), inputs_(inputs), precision_(InferencePrecision::int8), instructions_(instructions) {
+    : outputs_(count(weight)), inputs_(inputs), precision_(InferencePrecision::int8), instructions_(instructions) {
   pack_bias(bias);
+  const std::vector<const int8_t*> rows = rows_of(weight, inputs);
   pack_int8_rows([&](int64_t output, int64_t steps, int8_t* to) {
-    copy_row(weight + output * inputs_, inputs_, steps, to);
+    copy_row(rows[static_cast<size_t>(output)], inputs_, steps, to);
     return scales[output];
   });
 }
@@ -325,30 +342,37 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
   }
 }
 
-void PackedLinear::pack_float32(const float* weight) {
+void PackedLinear::pack_float32(const std::vector<Rows<float>>& weight) {
   const int64_t panels = blocks_of(outputs_, kPanel);
   const auto transpose = converters(instructions_).transpose;
   float* to = float32_.at_least(panels * inputs_ * kPanel);
-  for (int64_t panel = 0; panel < panels; ++panel, to += inputs_ * kPanel) {
-    const int64_t first = panel * kPanel;
-    const int64_t count = std::min(kPanel, outputs_ - first);
-    if (count < kPanel) std::fill_n(to, inputs_ * kPanel, 0.0F);
-    transpose(weight + first * inputs_, count, inputs_, inputs_, to, kPanel);
-  }
+  const int64_t whole = outputs_ / kPanel;
+  std::fill_n(to + whole * inputs_ * kPanel, (panels - whole) * inputs_ * kPanel, 0.0F);
+  int64_t output = 0;
+  for (const Rows<float>& rows : weight)
+    for (int64_t row = 0; row < rows.count;) {
+      const int64_t column = output % kPanel;
+      const int64_t count = std::min(kPanel - column, rows.count - row);
+      transpose(rows.data + row * inputs_, count, inputs_, inputs_, to + (output - column) * inputs_ + column, kPanel);
+      row += count;
+      output += count;
+    }
 }
 
-void PackedLinear::pack_bfloat16(const float* weight) {
+void PackedLinear::pack_bfloat16(const std::vector<Rows<float>>& weight) {
   constexpr int64_t kPerStep = kStepBytes / 2;
   const auto round_row = converters(instructions_).round_row;
+  const std::vector<const float*> rows = rows_of(weight, inputs_);
   pack_narrow(bfloat16_, kPerStep, [&](int64_t output, int64_t steps, uint16_t* to) {
-    round_row(weight + output * inputs_, inputs_, steps, to);
+    round_row(rows[static_cast<size_t>(output)], inputs_, steps, to);
   });
 }
 
-void PackedLinear::pack_int8(const float* weight) {
+void PackedLinear::pack_int8(const std::vector<Rows<float>>& weight) {
   const auto quantize_row = converters(instructions_).quantize_row;
+  const std::vector<const float*> rows = rows_of(weight, inputs_);
   pack_int8_rows([&](int64_t output, int64_t steps, int8_t* to) {
-    return quantize_row(weight + output * inputs_, inputs_, steps, 0, to);
+    return quantize_row(rows[static_cast<size_t>(output)], inputs_, steps, 0, to);
   });
 }
 

@@ -17,6 +17,13 @@ struct Epilogue {
   bool relu = false;
 };
 
+/// Rows of a matrix, one behind the other. Lists of them stand for the matrix of all their rows.
+template <class Number>
+struct Rows {
+  const Number* data;
+  int64_t count;
+};
+
 /// Room for the activations in the layout of a product; one per thread.
 struct ProductScratch {
   AlignedBuffer<float> float32;
@@ -36,11 +43,11 @@ class PackedLinear {
  public:
   PackedLinear() = default;
   /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
-  PackedLinear(const float* weight, const float* bias, int64_t outputs, int64_t inputs, InferencePrecision precision,
+  PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, InferencePrecision precision,
                Instructions instructions = best_instructions());
 
   /// In int8, of weights that are int8 already: weight times its output's scale. All are copied.
-  PackedLinear(const int8_t* weight, const float* scales, const float* bias, int64_t outputs, int64_t inputs,
+  PackedLinear(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias, int64_t inputs,
                Instructions instructions = best_instructions());
 
   /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
@@ -54,9 +61,9 @@ class PackedLinear {
   int64_t inputs() const { return inputs_; }
 
  private:
-  void pack_float32(const float* weight);
-  void pack_bfloat16(const float* weight);
-  void pack_int8(const float* weight);
+  void pack_float32(const std::vector<Rows<float>>& weight);
+  void pack_bfloat16(const std::vector<Rows<float>>& weight);
+  void pack_int8(const std::vector<Rows<float>>& weight);
   template <class ConvertRow>
   void pack_int8_rows(const ConvertRow& convert_row);
   void pack_bias(const float* bias);
