@@ -273,13 +273,14 @@ TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenize
                         std::move(parallel_for)) {}
 
 TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer,
-                                     torch::Device device, InferencePrecision precision, ParallelFor parallel_for)
+                                     torch::Device device, InferencePrecision precision, ParallelFor parallel_for,
+                                     WeightUse use)
     : tokenizer_(std::move(tokenizer)), parallel_for_(std::move(parallel_for)) {
   for (const Transformer& transformer : transformers)
     if (!transformer->encoder)
       throw std::invalid_argument(
           "a decoder_only model has no source to translate; LanguageModel continues text with it");
-  ReadyModel ready = make_step_model(transformers, device, precision, parallel_for_);
+  ReadyModel ready = make_step_model(transformers, device, precision, parallel_for_, use);
   model_ = std::move(ready.model);
   plain_reason_ = std::move(ready.plain_reason);
 }

@@ -31,7 +31,7 @@ class TranslationEngine {
 
   /// Several models of that tokenizer, whose probabilities are averaged.
   TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer, torch::Device device,
-                    InferencePrecision precision, ParallelFor parallel_for);
+                    InferencePrecision precision, ParallelFor parallel_for, WeightUse use = WeightUse::copied);
 
   /// From now on translations are made of what a source's shortlist has.
   void use(Shortlist shortlist) { shortlist_ = std::make_unique<const Shortlist>(std::move(shortlist)); }

@@ -55,7 +55,8 @@ std::string continued(const std::string& prompt, const std::string& decoded_prom
 struct LanguageModel::State {
   State(LoadedEnsemble models, torch::Device device, std::unique_ptr<ThreadPool> pool)
       : threads(std::move(pool)),
-        model(make_step_model(models.transformers, device, models.precision, threads->parallel_for())),
+        model(
+            make_step_model(models.transformers, device, models.precision, threads->parallel_for(), WeightUse::taken)),
         tokenizer(std::move(models.tokenizer)),
         most_tokens(transmute::most_tokens(models.transformers)) {
     models.transformers.clear();

@@ -1,7 +1,6 @@
 #include <transmute/translation/step_models.h>
 
 #include <transmute/translation/ensemble.h>
-#include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/model_folder.h>
 #include <transmute/translation/transformer_step_model.h>
 
@@ -42,7 +41,7 @@ std::string why_not_in(InferencePrecision precision, torch::Device device, const
 }
 
 ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::Device device,
-                           InferencePrecision precision, const ParallelFor& parallel_for) {
+                           InferencePrecision precision, const ParallelFor& parallel_for, WeightUse use) {
   ReadyModel ready;
   std::vector<std::shared_ptr<const StepModel>> models;
   for (const Transformer& transformer : transformers) {
@@ -51,7 +50,7 @@ ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::
     const std::string reason = device.is_cpu() ? InferenceModel::why_not(transformer->options) : "";
     if (device.is_cpu() && reason.empty()) {
       models.push_back(
-          std::make_shared<InferenceModel>(transformer, precision, inference::best_instructions(), parallel_for));
+          std::make_shared<InferenceModel>(transformer, precision, inference::best_instructions(), parallel_for, use));
       continue;
     }
     ready.plain_reason = reason;

@@ -14,9 +14,10 @@ inline namespace v0 {
 struct Translator::State {
   State(LoadedEnsemble models, torch::Device device, const TranslatorOptions& options, std::unique_ptr<ThreadPool> pool)
       : threads(std::move(pool)),
-        engine(models.transformers, models.tokenizer, device, models.precision, threads->parallel_for()) {
+        engine(models.transformers, models.tokenizer, device, models.precision, threads->parallel_for(),
+               WeightUse::taken) {
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
-    models.transformers.clear();  // the engine has its own copy of the weights, or shares them
+    models.transformers.clear();
     return_freed_memory();
   }
 

@@ -180,6 +180,45 @@ TEST(InferenceModel, TakesWeightsThatAreInt8AlreadyAsTheyAre) {
   }
 }
 
+TEST(InferenceModel, LeavesTheWeightsWhereTheyAreOrTakesThem) {
+  ThreadPool threads(3);
+  for (const auto& [name, options] : all_options())
+    for (const bool in_int8 : {false, true}) {
+      const auto precision = in_int8 ? InferencePrecision::int8 : InferencePrecision::float32;
+      Transformer transformer = random_transformer(options, 1);
+      std::vector<std::string> matrices;
+      for (auto& [parameter, value] : transformer->named_parameters().pairs()) {
+        if (value.dim() != 2 || parameter.find("layers") == std::string::npos) continue;
+        matrices.push_back(parameter);
+        if (in_int8) keep_int8(transformer, parameter, to_int8(value));
+      }
+      std::vector<torch::Tensor> before;
+      for (const auto& tensor : transformer->parameters()) before.push_back(tensor.clone());
+      for (const auto& tensor : transformer->buffers()) before.push_back(tensor.clone());
+
+      const InferenceModel copied(transformer, precision);
+      size_t i = 0;
+      for (const auto& tensor : transformer->parameters())
+        ASSERT_TRUE(torch::allclose(tensor, before[i++], 0, 0, /*equal_nan=*/true)) << name;
+      for (const auto& tensor : transformer->buffers()) ASSERT_TRUE(torch::equal(tensor, before[i++])) << name;
+
+      const InferenceModel taken(transformer, precision, inference::best_instructions(), threads.parallel_for(),
+                                 WeightUse::taken);
+      const auto parameters = transformer->named_parameters(), buffers = transformer->named_buffers();
+      for (const std::string& matrix : matrices) {
+        EXPECT_EQ(parameters[matrix].numel(), 0) << name << ", " << matrix;
+        if (in_int8) {
+          EXPECT_EQ(kept_int8(buffers, matrix)->numbers.numel(), 0) << name << ", " << matrix;
+        }
+      }
+      const auto sources = some_sources(options.source_vocab_size, 3);
+      const Road found = walk(taken, sources, options.target_vocab_size, {true}),
+                 wanted = walk(copied, sources, options.target_vocab_size, {true});
+      for (size_t step = 0; step < wanted.logits.size(); ++step)
+        ASSERT_TRUE(torch::equal(found.logits[step], wanted.logits[step])) << name << ", step " << step;
+    }
+}
+
 TEST(StepModels, SayTheSameOfTheTokensOfShortlistsAsOfAll) {
   const TransformerOptions options = small_options();
   const Transformer transformer = random_transformer(options, 1);

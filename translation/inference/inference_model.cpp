@@ -70,26 +70,26 @@ struct DecoderLayerWeights {
 // Takes the parameters of a Transformer by their names and packs them.
 class Packer {
  public:
-  Packer(const Transformer& transformer, InferencePrecision precision, Instructions instructions)
+  Packer(const Transformer& transformer, InferencePrecision precision, Instructions instructions, WeightUse use)
       : parameters_(transformer->named_parameters()),
         buffers_(transformer->named_buffers()),
         precision_(precision),
-        instructions_(instructions) {}
+        instructions_(instructions),
+        use_(use) {}
 
-  torch::Tensor tensor(const std::string& name) const {
-    const auto int8 = kept_int8(buffers_, name);
-    return int8 ? to_float32(*int8) : as_float(parameters_[name]);
+  /// float32, and no part of the transformer.
+  torch::Tensor own(const std::string& name) const {
+    return use_ == WeightUse::taken ? tensor(name) : tensor(name).clone();
   }
-  // Copies: training may go on with the parameters.
-  Norm norm(const std::string& module) const {
-    return {tensor(module + ".weight").clone(), tensor(module + ".bias").clone()};
-  }
+  Norm norm(const std::string& module) const { return {own(module + ".weight"), own(module + ".bias")}; }
 
   /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of a bias where one is
   /// named. It must stay in its place.
   void linear(PackedLinear& to, std::vector<std::string> matrices, std::string bias = "") {
     jobs_.push_back([this, &to, matrices = std::move(matrices), bias = std::move(bias)] {
       to = pack(matrices, bias.empty() ? torch::Tensor() : tensor(bias));
+      if (use_ == WeightUse::taken)
+        for (const std::string& name : matrices) release(name);
     });
   }
   void feed_forward(FeedForwardLayer& to, const std::string& layer) {
@@ -107,6 +107,17 @@ class Packer {
   }
 
  private:
+  torch::Tensor tensor(const std::string& name) const {
+    const auto int8 = kept_int8(buffers_, name);
+    return int8 ? to_float32(*int8) : as_float(parameters_[name]);
+  }
+
+  void release(const std::string& name) const {
+    torch::Tensor(parameters_[name]).set_data(torch::empty({0}));
+    if (const auto int8 = kept_int8(buffers_, name))
+      torch::Tensor(int8->numbers).set_data(torch::empty({0}, torch::kChar));
+  }
+
   PackedLinear pack(const std::vector<std::string>& matrices, const torch::Tensor& bias) const {
     const float* bias_data = bias.defined() ? bias.data_ptr<float>() : nullptr;
     std::vector<torch::Tensor> numbers, scales;
@@ -134,6 +145,7 @@ class Packer {
   Tensors parameters_, buffers_;
   InferencePrecision precision_;
   Instructions instructions_;
+  WeightUse use_;
   std::vector<std::function<void()>> jobs_;
 };
 
@@ -238,7 +250,7 @@ struct Workspace {
 
 struct InferenceModel::Network {
   Network(const Transformer& transformer, InferencePrecision precision, Instructions instructions,
-          const ParallelFor& parallel_for)
+          const ParallelFor& parallel_for, WeightUse use)
       : options(transformer->options),
         precision(precision),
         instructions(instructions),
@@ -249,11 +261,11 @@ struct InferenceModel::Network {
         embedding_scale(static_cast<float>(std::sqrt(static_cast<double>(options.d_model)))),
         source_positions(transformer, "source_positions"),
         target_positions(transformer, "target_positions") {
-    Packer packer(transformer, precision, instructions);
+    Packer packer(transformer, precision, instructions, use);
     const bool one_table = options.embedding_tying == EmbeddingTying::all || !has_encoder();
     const std::string target_table = one_table ? "embedding.weight" : "target_embedding.weight";
-    target_embedding = packer.tensor(target_table).clone();
-    source_embedding = one_table ? target_embedding : packer.tensor("source_embedding.weight").clone();
+    target_embedding = packer.own(target_table);
+    source_embedding = one_table ? target_embedding : packer.own("source_embedding.weight");
     const bool output_tied = options.embedding_tying != EmbeddingTying::none;
     packer.linear(output, {output_tied ? target_table : "output.weight"});
     encoder.resize(static_cast<size_t>(options.num_encoder_layers));
@@ -762,11 +774,11 @@ class InferenceModel::Batch : public DecodingBatch {
 };
 
 InferenceModel::InferenceModel(const Transformer& transformer, InferencePrecision precision, Instructions instructions,
-                               const ParallelFor& parallel_for)
+                               const ParallelFor& parallel_for, WeightUse use)
     : workspaces_(std::make_shared<Workspaces>()) {
   if (const std::string reason = why_not(transformer->options); !reason.empty()) throw std::invalid_argument(reason);
   const torch::NoGradGuard no_grad;
-  network_ = std::make_shared<const Network>(transformer, precision, instructions, parallel_for);
+  network_ = std::make_shared<const Network>(transformer, precision, instructions, parallel_for, use);
 }
 
 InferenceModel::~InferenceModel() = default;

@@ -12,6 +12,12 @@
 namespace transmute {
 inline namespace v0 {
 
+/// What becomes of the weights of a Transformer that is made ready.
+enum class WeightUse {
+  copied,  ///< they stay, and may change or go
+  taken    ///< each leaves it once it is packed, so that all are never in memory twice; it is of no use afterwards
+};
+
 /// A Transformer made ready to produce text on the CPU: weights packed for their products in one precision, no tensors
 /// between them, no padding, keys and values that hypotheses share. May be used by many threads at once, each of whose
 /// batches runs on its thread alone.
@@ -22,11 +28,11 @@ inline namespace v0 {
 /// order. Shortlists shorten the last product: to what is on any list of the batch.
 class InferenceModel : public StepModel {
  public:
-  /// Copies the weights; the transformer may change or go afterwards. Those that keep_int8 left are taken as they are.
+  /// Weights that keep_int8 left are packed as they are. `parallel_for` runs the packing.
   /// @throws std::invalid_argument where why_not() is not empty.
   InferenceModel(const Transformer& transformer, InferencePrecision precision,
                  inference::Instructions instructions = inference::best_instructions(),
-                 const ParallelFor& parallel_for = one_by_one);
+                 const ParallelFor& parallel_for = one_by_one, WeightUse use = WeightUse::copied);
   ~InferenceModel() override;
 
   /// Why a model with such options cannot be run here; empty where it can.
