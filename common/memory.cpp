@@ -20,7 +20,7 @@ void return_freed_memory() {
 
 void prefer_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  constexpr size_t kLarge = size_t{1} << 20;
+  constexpr size_t kLarge = size_t{1} << 18;
   constexpr uintptr_t kHugePage = uintptr_t{1} << 21;
   if (bytes < kLarge) return;
   // To whole huge pages: blocks that lie one behind the other would else each lose those at their ends.

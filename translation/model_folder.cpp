@@ -8,6 +8,7 @@
 #include <transmute/translation/int8_weights.h>
 
 #include <filesystem>
+#include <future>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -225,37 +226,41 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
   stored.check_all_taken();
 }
 
-LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
-                           const NamedTensors& weights, const std::string& weights_name, torch::Device device,
-                           Int8Weights int8) {
-  const torch::NoGradGuard no_grad;
+LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name) {
   const UndrawnWeights undrawn;
   Transformer transformer(with_vocabulary(read_options(config, config_name), tokenizer));
+  return {std::move(transformer), std::move(tokenizer), std::move(config)};
+}
+
+void give_weights(LoadedModel& model, const NamedTensors& weights, const std::string& weights_name,
+                  torch::Device device, Int8Weights int8) {
+  const torch::NoGradGuard no_grad;
   StoredValues values(weights, weights_name);
-  InferencePrecision stored = InferencePrecision::float32;
-  for (auto& [name, parameter] : parameters_of(transformer)) {
+  for (auto& [name, parameter] : parameters_of(model.transformer)) {
     const StoredValue value = values.take_for(name, parameter);
-    if (is_of_products(name, parameter)) stored = precision_of(value.numbers.scalar_type());
+    if (is_of_products(name, parameter)) model.stored = precision_of(value.numbers.scalar_type());
     if (value.scales.defined() && int8 == Int8Weights::kept) {
-      keep_int8(transformer, name, {value.numbers, value.scales});
+      keep_int8(model.transformer, name, {value.numbers, value.scales});
     } else {
       // The memory that it was read into, so that it is there once.
       parameter.set_data(value.in_type(parameter.scalar_type()).contiguous());
     }
   }
   values.check_all_taken();
-  transformer->to(device);
-  transformer->eval();
-  for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);
-  return {std::move(transformer), std::move(tokenizer), std::move(config), stored};
+  model.transformer->to(device);
+  model.transformer->eval();
+  for (auto& parameter : model.transformer->parameters()) parameter.set_requires_grad(false);
 }
 
 LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8,
                               const ParallelFor& parallel_for) {
   const std::string weights_path = find_weights(folder);
   const std::string config_path = path_in(folder, kConfigFile);
-  return assemble_model(Tokenizer::load(folder), read_file(config_path), config_path,
-                        read_tensor_file(weights_path, parallel_for), weights_path, device, int8);
+  // The file is read while the network is made.
+  auto weights = std::async(std::launch::async, [&] { return read_tensor_file(weights_path, parallel_for); });
+  LoadedModel model = make_model(Tokenizer::load(folder), read_file(config_path), config_path);
+  give_weights(model, weights.get(), weights_path, device, int8);
+  return model;
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,

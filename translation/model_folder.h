@@ -55,12 +55,15 @@ void save_model_folder(const std::string& folder, const std::string& config, con
                        const Transformer& transformer, const char* weights_file = kWeightsFile,
                        InferencePrecision stored = InferencePrecision::float32);
 
-/// A model of its parts, however they were stored. Weights that are contiguous float32 become its parameters and are
-/// not copied. `config_name` and `weights_name`: what messages call them.
-/// @throws std::runtime_error where the parts do not fit together.
-LoadedModel assemble_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
-                           const NamedTensors& weights, const std::string& weights_name, torch::Device device,
-                           Int8Weights int8 = Int8Weights::expanded);
+/// A model that still needs its weights. `config_name`: what messages call the YAML.
+/// @throws std::runtime_error where its content is no model's.
+LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name);
+
+/// Weights for it, however they were stored; then it is whole. Those that are contiguous float32 become its parameters
+/// and are not copied. `weights_name`: what messages call them.
+/// @throws std::runtime_error where they do not fit it.
+void give_weights(LoadedModel& model, const NamedTensors& weights, const std::string& weights_name,
+                  torch::Device device, Int8Weights int8 = Int8Weights::expanded);
 
 /// Parameters in the order and under the names of the file format.
 NamedTensors parameters_of(const Transformer& transformer);

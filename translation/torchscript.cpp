@@ -166,8 +166,10 @@ LoadedModel load_torchscript_model(const std::string& path, torch::Device device
   const torch::jit::Module module = open(path, files);
   const NamedTensors weights = parameters_of(module);
   check_facts(path, files, weights);
-  return assemble_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile), weights,
-                        path, device);
+  LoadedModel model =
+      make_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile));
+  give_weights(model, weights, path, device);
+  return model;
 }
 
 }  // namespace v0

@@ -115,11 +115,20 @@ void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to) {
   }
 }
 
-// Each of the three in the instructions at hand.
+// Of a row that lies in its tiles.
+TRANSMUTE_INLINE int32_t sum_of_row(const int8_t* row, int64_t steps) {
+  int32_t sum = 0;
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t i = 0; i < kStepBytes; ++i) sum += row[step * kTileBytes + i];
+  return sum;
+}
+
+// Each of these in the instructions at hand.
 struct Converters {
   void (*transpose)(const float*, int64_t, int64_t, int64_t, float*, int64_t);
   float (*quantize_row)(const float*, int64_t, int64_t, int32_t, int8_t*);
   void (*round_row)(const float*, int64_t, int64_t, uint16_t*);
+  int32_t (*sum_of_row)(const int8_t*, int64_t);
 };
 void transpose_baseline(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
                         int64_t to_stride) {
@@ -131,6 +140,9 @@ float quantize_row_baseline(const float* x, int64_t inputs, int64_t steps, int32
 void round_row_baseline(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
   round_row(x, inputs, steps, to);
 }
+int32_t sum_of_row_baseline(const int8_t* row, int64_t steps) {
+  return sum_of_row(row, steps);
+}
 TRANSMUTE_TARGET_AVX2 void transpose_avx2(const float* from, int64_t rows, int64_t columns, int64_t from_stride,
                                           float* to, int64_t to_stride) {
   transpose(from, rows, columns, from_stride, to, to_stride);
@@ -141,6 +153,9 @@ TRANSMUTE_TARGET_AVX2 float quantize_row_avx2(const float* x, int64_t inputs, in
 }
 TRANSMUTE_TARGET_AVX2 void round_row_avx2(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
   round_row(x, inputs, steps, to);
+}
+TRANSMUTE_TARGET_AVX2 int32_t sum_of_row_avx2(const int8_t* row, int64_t steps) {
+  return sum_of_row(row, steps);
 }
 #if defined(__x86_64__)
 using kernels::first_lanes;
@@ -204,11 +219,15 @@ constexpr auto quantize_row_avx512 = quantize_row_baseline;
 TRANSMUTE_TARGET_AVX512 void round_row_avx512(const float* x, int64_t inputs, int64_t steps, uint16_t* to) {
   round_row(x, inputs, steps, to);
 }
+TRANSMUTE_TARGET_AVX512 int32_t sum_of_row_avx512(const int8_t* row, int64_t steps) {
+  return sum_of_row(row, steps);
+}
 
 Converters converters(Instructions instructions) {
-  if (instructions >= Instructions::avx512) return {transpose_avx512, quantize_row_avx512, round_row_avx512};
-  if (instructions >= Instructions::avx2) return {transpose_avx2, quantize_row_avx2, round_row_avx2};
-  return {transpose_baseline, quantize_row_baseline, round_row_baseline};
+  if (instructions >= Instructions::avx512)
+    return {transpose_avx512, quantize_row_avx512, round_row_avx512, sum_of_row_avx512};
+  if (instructions >= Instructions::avx2) return {transpose_avx2, quantize_row_avx2, round_row_avx2, sum_of_row_avx2};
+  return {transpose_baseline, quantize_row_baseline, round_row_baseline, sum_of_row_baseline};
 }
 
 // How weights of every precision lie: [outputs/width][groups][width][group], a group of 4 bytes.
@@ -381,12 +400,10 @@ template <class ConvertRow>
 void PackedLinear::pack_int8_rows(const ConvertRow& convert_row) {
   std::fill_n(column_scales_.at_least(padded_outputs()), padded_outputs(), 0.0F);
   std::fill_n(column_sums_.at_least(padded_outputs()), padded_outputs(), 0);
+  const auto sum_of_row = converters(instructions_).sum_of_row;
   pack_narrow(int8_, kStepBytes, [&](int64_t output, int64_t steps, int8_t* to) {
     column_scales_.data()[output] = convert_row(output, steps, to);
-    int32_t sum = 0;
-    for (int64_t step = 0; step < steps; ++step)
-      for (int64_t i = 0; i < kStepBytes; ++i) sum += to[step * kTileBytes + i];
-    column_sums_.data()[output] = 128 * sum;
+    column_sums_.data()[output] = 128 * sum_of_row(to, steps);
   });
 }
 
