@@ -2,12 +2,16 @@
 // See --help.
 
 #include <spdlog/fmt/fmt.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <torch/version.h>
+#include <transmute/common/files.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
+#include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/scripts/program.h>
@@ -21,6 +25,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -249,11 +254,16 @@ std::string cpu_name() {
 // A network to measure, and what it is given.
 struct Subject {
   std::string name;
-  transmute::Transformer transformer{nullptr};
-  std::vector<Ids> sources;
+  transmute::TransformerOptions options;
+  std::function<transmute::Transformer(InferencePrecision, const transmute::ParallelFor&)> load;
+  std::vector<Ids> sources{};
   int64_t fixed_length = 0;  // 0: until the end
   ShortlistOf shortlist_of{};
 };
+
+transmute::Int8Weights int8_weights_for(InferencePrecision precision) {
+  return precision == InferencePrecision::int8 ? transmute::Int8Weights::kept : transmute::Int8Weights::expanded;
+}
 
 // As a table with so many translations of each token would give them: 100 tokens for every source, and those.
 ShortlistOf made_up_shortlists(int64_t translations, int64_t vocabulary) {
@@ -269,15 +279,35 @@ ShortlistOf made_up_shortlists(int64_t translations, int64_t vocabulary) {
   };
 }
 
-Subject random_subject(const std::string& shape, const Arguments& arguments) {
+// Random weights, stored in `folder` as convert would store them in each precision, for loading is measured too.
+Subject random_subject(const std::string& shape, const Arguments& arguments, const std::string& folder) {
   torch::manual_seed(1);
   const transmute::TransformerOptions options = shape_named(shape);
+  const auto file_of = [folder](InferencePrecision precision) {
+    return transmute::path_in(folder, std::string(transmute::inference_precision_name(precision)) + ".safetensors");
+  };
+  {
+    const transmute::Transformer transformer(options);
+    transmute::write_weights(file_of(InferencePrecision::float32), transformer, InferencePrecision::float32);
+    for (const auto& name : arguments.precisions)
+      if (const auto precision = transmute::inference_precision_from_name(name);
+          precision != InferencePrecision::float32)
+        transmute::write_weights(file_of(precision), transformer, precision);
+  }
+  transmute::return_freed_memory();
   constexpr int64_t kSource = 20, kTarget = 30;
-  Subject subject{fmt::format("{} (random weights, {} source and {} target tokens)", shape, kSource, kTarget),
-                  transmute::Transformer(options),
-                  {},
-                  kTarget - 1};
-  subject.transformer->eval();
+  Subject subject;
+  subject.name = fmt::format("{} (random weights, {} source and {} target tokens)", shape, kSource, kTarget);
+  subject.options = options;
+  subject.load = [options, file_of](InferencePrecision precision, const transmute::ParallelFor& parallel_for) {
+    const transmute::UndrawnWeights undrawn;
+    transmute::Transformer transformer(options);
+    const std::string file = file_of(precision);
+    transmute::give_weights(transformer, transmute::read_tensor_file(file, parallel_for), file, torch::kCPU,
+                            int8_weights_for(precision));
+    return transformer;
+  };
+  subject.fixed_length = kTarget - 1;
   std::mt19937_64 engine(2);
   for (int64_t i = 0; i < arguments.sentences; ++i) {
     Ids ids(static_cast<size_t>(kSource) - 1);  // and the end
@@ -293,8 +323,13 @@ Subject random_subject(const std::string& shape, const Arguments& arguments) {
 }
 
 Subject subject_from_files(const Arguments& arguments) {
-  transmute::LoadedModel loaded = transmute::load_model_folder(arguments.model, torch::kCPU);
-  Subject subject{arguments.model, loaded.transformer, {}, 0};
+  const transmute::LoadedModel loaded = transmute::load_model_folder(arguments.model, torch::kCPU);
+  Subject subject;
+  subject.name = arguments.model;
+  subject.options = loaded.transformer->options;
+  subject.load = [folder = arguments.model](InferencePrecision precision, const transmute::ParallelFor& parallel_for) {
+    return transmute::load_model_folder(folder, torch::kCPU, int8_weights_for(precision), parallel_for).transformer;
+  };
   const auto start = Clock::now();
   const auto lines = transmute::read_lines(arguments.input);
   for (const auto& line : lines)
@@ -330,7 +365,7 @@ void measure(const Arguments& arguments, const Subject& subject, const transmute
              const transmute::InferenceModel* inference, const std::string& precision, double roof) {
   const FixedLength fixed(model, subject.fixed_length);
   const transmute::StepModel& used = subject.fixed_length > 0 ? static_cast<const transmute::StepModel&>(fixed) : model;
-  const Work work = work_of(subject.transformer->options);
+  const Work work = work_of(subject.options);
   transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
   for (const auto& mode : arguments.modes) {
     const bool single = mode.rfind("single", 0) == 0;
@@ -390,17 +425,24 @@ void measure(const Arguments& arguments, const Subject& subject) {
         static_cast<double>(sum) / static_cast<double>(subject.sources.size()), tokens.size());
   }
   if (arguments.plain) {
-    const transmute::TransformerStepModel model(subject.transformer, torch::kCPU);
+    const transmute::TransformerStepModel model(subject.load(InferencePrecision::float32, transmute::one_by_one),
+                                                torch::kCPU);
     measure(arguments, subject, model, nullptr, "plain", 0);
   }
   for (const auto& name : arguments.precisions) {
     const InferencePrecision precision = transmute::inference_precision_from_name(name);
+    transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
     const auto start = Clock::now();
-    const transmute::InferenceModel model(subject.transformer, precision);
-    const double packing = seconds_since(start);
-    const double roof = measure_roof(subject.transformer->options, precision, arguments.threads, 256);
-    std::cout << fmt::format("  {:<9} weights packed in {:.2f} s; roof at 256 rows: {:.0f} GOP/s\n", name, packing,
-                             roof * 1e-9);
+    const double cpu = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    const transmute::InferenceModel model(subject.load(precision, pool.parallel_for()), precision,
+                                          transmute::inference::best_instructions(), pool.parallel_for(),
+                                          transmute::WeightUse::taken);
+    const double seconds = seconds_since(start);
+    const double cpu_time = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    transmute::return_freed_memory();
+    const double roof = measure_roof(subject.options, precision, arguments.threads, 256);
+    std::cout << fmt::format("  {:<9} loaded in {:.3f} s, {:.3f} s of CPU time; roof at 256 rows: {:.0f} GOP/s\n", name,
+                             seconds, cpu_time, roof * 1e-9);
     measure(arguments, subject, model, &model, name, roof);
   }
   std::cout << fmt::format("  peak memory of the process so far: {:.0f} MB\n", peak_megabytes()) << std::flush;
@@ -420,7 +462,14 @@ int benchmark(Arguments arguments) {
     measure(arguments, subject_from_files(arguments));
     return 0;
   }
-  for (const auto& shape : arguments.shapes) measure(arguments, random_subject(shape, arguments));
+  std::string folder = (std::filesystem::temp_directory_path() / "transmute-benchmark-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error(folder + ": cannot be made");
+  const auto remove = [](const std::string* path) {
+    std::error_code ignored;
+    std::filesystem::remove_all(*path, ignored);
+  };
+  const std::unique_ptr<const std::string, decltype(remove)> removed_at_the_end(&folder, remove);
+  for (const auto& shape : arguments.shapes) measure(arguments, random_subject(shape, arguments, folder));
   return 0;
 }
 

@@ -232,24 +232,26 @@ LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::strin
   return {std::move(transformer), std::move(tokenizer), std::move(config)};
 }
 
-void give_weights(LoadedModel& model, const NamedTensors& weights, const std::string& weights_name,
-                  torch::Device device, Int8Weights int8) {
+InferencePrecision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,
+                                torch::Device device, Int8Weights int8) {
   const torch::NoGradGuard no_grad;
   StoredValues values(weights, weights_name);
-  for (auto& [name, parameter] : parameters_of(model.transformer)) {
+  InferencePrecision stored = InferencePrecision::float32;
+  for (auto& [name, parameter] : parameters_of(transformer)) {
     const StoredValue value = values.take_for(name, parameter);
-    if (is_of_products(name, parameter)) model.stored = precision_of(value.numbers.scalar_type());
+    if (is_of_products(name, parameter)) stored = precision_of(value.numbers.scalar_type());
     if (value.scales.defined() && int8 == Int8Weights::kept) {
-      keep_int8(model.transformer, name, {value.numbers, value.scales});
+      keep_int8(transformer, name, {value.numbers, value.scales});
     } else {
       // The memory that it was read into, so that it is there once.
       parameter.set_data(value.in_type(parameter.scalar_type()).contiguous());
     }
   }
   values.check_all_taken();
-  model.transformer->to(device);
-  model.transformer->eval();
-  for (auto& parameter : model.transformer->parameters()) parameter.set_requires_grad(false);
+  transformer->to(device);
+  transformer->eval();
+  for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);
+  return stored;
 }
 
 LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8,
@@ -259,14 +261,18 @@ LoadedModel load_model_folder(const std::string& folder, torch::Device device, I
   // The file is read while the network is made.
   auto weights = std::async(std::launch::async, [&] { return read_tensor_file(weights_path, parallel_for); });
   LoadedModel model = make_model(Tokenizer::load(folder), read_file(config_path), config_path);
-  give_weights(model, weights.get(), weights_path, device, int8);
+  model.stored = give_weights(model.transformer, weights.get(), weights_path, device, int8);
   return model;
+}
+
+void write_weights(const std::string& path, const Transformer& transformer, InferencePrecision stored) {
+  write_tensor_file(path, stored_in(stored, parameters_of(transformer)));
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
                        const Transformer& transformer, const char* weights_file, InferencePrecision stored) {
   tokenizer.save(folder);
-  write_tensor_file(path_in(folder, weights_file), stored_in(stored, parameters_of(transformer)));
+  write_weights(path_in(folder, weights_file), transformer, stored);
   write_file_atomically(path_in(folder, kConfigFile), config);
 }
 

@@ -59,11 +59,14 @@ void save_model_folder(const std::string& folder, const std::string& config, con
 /// @throws std::runtime_error where its content is no model's.
 LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name);
 
-/// Weights for it, however they were stored; then it is whole. Those that are contiguous float32 become its parameters
-/// and are not copied. `weights_name`: what messages call them.
+/// Weights for a network, which is in eval mode and on the device afterwards. Those that are contiguous float32 become
+/// its parameters and are not copied. Returns how the matrices were stored. `weights_name`: what messages call them.
 /// @throws std::runtime_error where they do not fit it.
-void give_weights(LoadedModel& model, const NamedTensors& weights, const std::string& weights_name,
-                  torch::Device device, Int8Weights int8 = Int8Weights::expanded);
+InferencePrecision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,
+                                torch::Device device, Int8Weights int8 = Int8Weights::expanded);
+
+/// The file of weights in a model folder.
+void write_weights(const std::string& path, const Transformer& transformer, InferencePrecision stored);
 
 /// Parameters in the order and under the names of the file format.
 NamedTensors parameters_of(const Transformer& transformer);

@@ -168,7 +168,7 @@ LoadedModel load_torchscript_model(const std::string& path, torch::Device device
   check_facts(path, files, weights);
   LoadedModel model =
       make_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile));
-  give_weights(model, weights, path, device);
+  model.stored = give_weights(model.transformer, weights, path, device);
   return model;
 }
 
