@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <new>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -20,14 +21,24 @@ void return_freed_memory() {
 
 void prefer_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  constexpr size_t kLarge = size_t{1} << 18;
   constexpr uintptr_t kHugePage = uintptr_t{1} << 21;
-  if (bytes < kLarge) return;
+  if (bytes < kLargeBlock) return;
   // To whole huge pages: blocks that lie one behind the other would else each lose those at their ends.
   const uintptr_t begin = reinterpret_cast<uintptr_t>(block) / kHugePage * kHugePage;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes + kHugePage - 1) / kHugePage * kHugePage;
   ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 #endif
+}
+
+void* map_memory(size_t bytes) {
+  void* block = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) throw std::bad_alloc();
+  prefer_huge_pages(block, bytes);
+  return block;
+}
+
+void unmap_memory(void* block, size_t bytes) {
+  ::munmap(block, bytes);
 }
 
 }  // namespace v0

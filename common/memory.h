@@ -14,5 +14,15 @@ void return_freed_memory();
 /// huge page with the block; small blocks are left alone.
 void prefer_huge_pages(void* block, size_t bytes);
 
+/// A block of zeros from the system itself, on a page's border. The C library writes a few bytes before each of its
+/// blocks, and what lies between touched pages no longer gets huge ones: those that are mapped side by side before any
+/// is touched do.
+/// @throws std::bad_alloc
+void* map_memory(size_t bytes);
+void unmap_memory(void* block, size_t bytes);
+
+/// Blocks from here on are worth a mapping of their own.
+constexpr size_t kLargeBlock = size_t{1} << 18;
+
 }  // namespace v0
 }  // namespace transmute

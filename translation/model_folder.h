@@ -43,7 +43,7 @@ struct LoadedModel {
 };
 
 /// Reads a model folder: `config.yaml`, the tokenizer and the weights, `weights.safetensors`. Where they are called
-/// `model.safetensors`, as other programs do, they are taken too.
+/// `model.safetensors`, as other programs do, they are taken too. `parallel_for` runs the reading of the weights.
 /// @throws std::runtime_error where a file is missing or damaged, or parts do not fit together.
 LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8 = Int8Weights::expanded,
                               const ParallelFor& parallel_for = one_by_one);

@@ -123,6 +123,13 @@ std::vector<Entry> parse_entries(const std::string& path, const Json& header, ui
   return entries;
 }
 
+torch::Tensor empty_tensor(const Entry& entry) {
+  const size_t bytes = entry.end - entry.begin;
+  if (bytes < kLargeBlock) return torch::empty(entry.shape, entry.dtype);
+  return torch::from_blob(
+      map_memory(bytes), entry.shape, [bytes](void* block) { unmap_memory(block, bytes); }, entry.dtype);
+}
+
 // What one thread reads at a time.
 constexpr uint64_t kPieceBytes = 4 << 20;
 struct Piece {
@@ -191,13 +198,12 @@ NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parall
     damaged(path, fmt::format("unreadable header: {}", error.what()));
   }
 
-  // All memory before any is touched: blocks that lie side by side then make huge pages together.
+  // All memory before any is touched: see map_memory.
   NamedTensors tensors;
   std::vector<Piece> pieces;
   for (const auto& entry : entries) {
-    tensors.emplace_back(entry.name, torch::empty(entry.shape, entry.dtype));
+    tensors.emplace_back(entry.name, empty_tensor(entry));
     char* data = static_cast<char*>(tensors.back().second.data_ptr());
-    prefer_huge_pages(data, entry.end - entry.begin);
     for (uint64_t at = entry.begin; at < entry.end; at += kPieceBytes)
       pieces.push_back({data_begin + at, data + (at - entry.begin), std::min(kPieceBytes, entry.end - at)});
   }

@@ -19,7 +19,7 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 void write_tensor_file(const std::string& path, const NamedTensors& tensors);
 
 /// Reads a safetensors file to CPU tensors. The header is checked against the file's size before anything is
-/// allocated, the data against the CRC-32 where the file has one.
+/// allocated, the data against the CRC-32 where the file has one. `parallel_for` runs the reading of its pieces.
 /// @throws std::runtime_error naming the file and what is wrong with it: missing, cut short, damaged, unknown
 /// type.
 NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for = one_by_one);

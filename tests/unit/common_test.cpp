@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -28,6 +29,7 @@
 #include <thread>
 #include <vector>
 
+#include <transmute/common/aligned_buffer.h>
 #include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
@@ -429,6 +431,29 @@ TEST(InputFile, ReadsPartsAndSaysWhereItEnds) {
               AllOf(StartsWith(folder / "absent"), HasSubstr("No such file")));
   EXPECT_THAT(message_of<std::runtime_error>([&] { InputFile(folder.path()).read(0, part, 1); }),
               StartsWith(folder.path() + ": cannot be read"));
+}
+
+TEST(MapMemory, GivesZerosThatMayBeWritten) {
+  const size_t bytes = 3 * kLargeBlock + 1;
+  auto* block = static_cast<char*>(map_memory(bytes));
+  EXPECT_TRUE(std::all_of(block, block + bytes, [](char c) { return c == 0; }));
+  std::fill_n(block, bytes, 'x');
+  unmap_memory(block, bytes);
+  EXPECT_THROW(map_memory(std::numeric_limits<size_t>::max() / 2), std::bad_alloc);
+}
+
+TEST(AlignedBuffer, IsMappedWhereItIsLarge) {
+  AlignedBuffer<int32_t> buffer;
+  for (const int64_t count : {int64_t{7}, int64_t{1} << 17, int64_t{3}}) {
+    int32_t* numbers = buffer.mapped(count);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(numbers) % 64, 0U);
+    std::fill_n(numbers, count, 5);
+    EXPECT_EQ(buffer.at_least(1), numbers) << "there is room";
+  }
+  AlignedBuffer<int32_t> other = std::move(buffer);
+  int32_t* numbers = other.at_least(int64_t{1} << 18);
+  std::fill_n(numbers, int64_t{1} << 18, 6);
+  EXPECT_EQ(other.size(), int64_t{1} << 18);
 }
 
 TEST(HashBytes, IsXxh64) {

@@ -77,7 +77,7 @@ class Packer {
         instructions_(instructions),
         use_(use) {}
 
-  /// float32, and no part of the transformer.
+  /// In float32; of a transformer that stays as it is, a copy.
   torch::Tensor own(const std::string& name) const {
     return use_ == WeightUse::taken ? tensor(name) : tensor(name).clone();
   }
@@ -86,8 +86,11 @@ class Packer {
   /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of a bias where one is
   /// named. It must stay in its place.
   void linear(PackedLinear& to, std::vector<std::string> matrices, std::string bias = "") {
+    int64_t outputs = 0;
+    for (const std::string& name : matrices) outputs += parameters_[name].size(0);
+    to = PackedLinear(outputs, parameters_[matrices.front()].size(1), precision_, instructions_);
     jobs_.push_back([this, &to, matrices = std::move(matrices), bias = std::move(bias)] {
-      to = pack(matrices, bias.empty() ? torch::Tensor() : tensor(bias));
+      pack(to, matrices, bias.empty() ? torch::Tensor() : tensor(bias));
       if (use_ == WeightUse::taken)
         for (const std::string& name : matrices) release(name);
     });
@@ -118,7 +121,7 @@ class Packer {
       torch::Tensor(int8->numbers).set_data(torch::empty({0}, torch::kChar));
   }
 
-  PackedLinear pack(const std::vector<std::string>& matrices, const torch::Tensor& bias) const {
+  void pack(PackedLinear& to, const std::vector<std::string>& matrices, const torch::Tensor& bias) const {
     const float* bias_data = bias.defined() ? bias.data_ptr<float>() : nullptr;
     std::vector<torch::Tensor> numbers, scales;
     for (const auto& name : matrices) {
@@ -128,11 +131,10 @@ class Packer {
       scales.push_back(int8->scales);
     }
     if (numbers.size() == matrices.size())
-      return {rows_of<int8_t>(numbers), torch::cat(scales).data_ptr<float>(), bias_data, numbers[0].size(1),
-              instructions_};
+      return to.pack(rows_of<int8_t>(numbers), torch::cat(scales).data_ptr<float>(), bias_data);
     std::vector<torch::Tensor> weights;
     for (const auto& name : matrices) weights.push_back(tensor(name));
-    return {rows_of<float>(weights), bias_data, weights[0].size(1), precision_, instructions_};
+    to.pack(rows_of<float>(weights), bias_data);
   }
 
   template <class Number>

@@ -282,11 +282,38 @@ ProductOutput from_row(ProductOutput out, int64_t row) {
 
 }  // namespace
 
+PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, InferencePrecision precision, Instructions instructions)
+    : outputs_(outputs), inputs_(inputs), precision_(precision), instructions_(instructions) {
+  switch (precision) {
+    case InferencePrecision::float32:
+      float32_.mapped(padded_outputs() * inputs);
+      break;
+    case InferencePrecision::bfloat16:
+      bfloat16_.mapped(narrow_size(kStepBytes / 2));
+      break;
+    case InferencePrecision::int8:
+      int8_.mapped(narrow_size(kStepBytes));
+      break;
+    case InferencePrecision::half:
+      throw std::invalid_argument("PackedLinear: half is for GPUs");
+  }
+}
+
 PackedLinear::PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs,
                            InferencePrecision precision, Instructions instructions)
-    : outputs_(count(weight)), inputs_(inputs), precision_(precision), instructions_(instructions) {
+    : PackedLinear(count(weight), inputs, precision, instructions) {
+  pack(weight, bias);
+}
+
+PackedLinear::PackedLinear(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias,
+                           int64_t inputs, Instructions instructions)
+    : PackedLinear(count(weight), inputs, InferencePrecision::int8, instructions) {
+  pack(weight, scales, bias);
+}
+
+void PackedLinear::pack(const std::vector<Rows<float>>& weight, const float* bias) {
   pack_bias(bias);
-  switch (precision) {
+  switch (precision_) {
     case InferencePrecision::float32:
       pack_float32(weight);
       break;
@@ -297,15 +324,13 @@ PackedLinear::PackedLinear(const std::vector<Rows<float>>& weight, const float* 
       pack_int8(weight);
       break;
     case InferencePrecision::half:
-      throw std::invalid_argument("PackedLinear: half is for GPUs");
+      break;  // there is none
   }
 }
 
-PackedLinear::PackedLinear(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias,
-                           int64_t inputs, Instructions instructions)
-    : outputs_(count(weight)), inputs_(inputs), precision_(InferencePrecision::int8), instructions_(instructions) {
+void PackedLinear::pack(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias) {
   pack_bias(bias);
-  const std::vector<const int8_t*> rows = rows_of(weight, inputs);
+  const std::vector<const int8_t*> rows = rows_of(weight, inputs_);
   pack_int8_rows([&](int64_t output, int64_t steps, int8_t* to) {
     copy_row(rows[static_cast<size_t>(output)], inputs_, steps, to);
     return scales[output];
@@ -314,6 +339,10 @@ PackedLinear::PackedLinear(const std::vector<Rows<int8_t>>& weight, const float*
 
 int64_t PackedLinear::padded_outputs() const {
   return blocks_of(outputs_, kPanel) * kPanel;
+}
+
+int64_t PackedLinear::narrow_size(int64_t per_step) const {
+  return padded_outputs() * blocks_of(inputs_, per_step) * per_step;
 }
 
 void PackedLinear::pack_bias(const float* bias) {
@@ -347,13 +376,13 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
     case InferencePrecision::bfloat16: {
       const int64_t steps = blocks_of(inputs_, kStepBytes / 2);
       select_columns(bfloat16_.data(), outputs, {kTileOutputs, 2, steps * kTileRows},
-                     s.bfloat16_.at_least(padded * steps * (kStepBytes / 2)));
+                     s.bfloat16_.at_least(s.narrow_size(kStepBytes / 2)));
       break;
     }
     case InferencePrecision::int8: {
       const int64_t steps = blocks_of(inputs_, kStepBytes);
       select_columns(int8_.data(), outputs, {kTileOutputs, 4, steps * kTileRows},
-                     s.int8_.at_least(padded * steps * kStepBytes));
+                     s.int8_.at_least(s.narrow_size(kStepBytes)));
       break;
     }
     case InferencePrecision::half:
@@ -364,7 +393,7 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
 void PackedLinear::pack_float32(const std::vector<Rows<float>>& weight) {
   const int64_t panels = blocks_of(outputs_, kPanel);
   const auto transpose = converters(instructions_).transpose;
-  float* to = float32_.at_least(panels * inputs_ * kPanel);
+  float* to = float32_.data();
   const int64_t whole = outputs_ / kPanel;
   std::fill_n(to + whole * inputs_ * kPanel, (panels - whole) * inputs_ * kPanel, 0.0F);
   int64_t output = 0;
@@ -414,7 +443,7 @@ void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, 
   const int64_t padded = padded_outputs();
   const int64_t panel_size = kTileOutputs * steps * per_step;
   const auto transpose = converters(instructions_).transpose;
-  Number* panel = packed.at_least(padded * steps * per_step);
+  Number* panel = packed.data();
   for (int64_t first = 0; first < padded; first += kTileOutputs, panel += panel_size) {
     if (first + kTileOutputs > outputs_) std::fill_n(panel, panel_size, Number{0});
     const int64_t count = std::min(kTileOutputs, outputs_ - first);

@@ -42,11 +42,18 @@ struct ProductScratch {
 class PackedLinear {
  public:
   PackedLinear() = default;
-  /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
-  PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, InferencePrecision precision,
+  /// Room for weights, which pack() brings. Rooms that are made before any is filled come in huge pages.
+  PackedLinear(int64_t outputs, int64_t inputs, InferencePrecision precision,
                Instructions instructions = best_instructions());
 
+  /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
+  void pack(const std::vector<Rows<float>>& weight, const float* bias);
   /// In int8, of weights that are int8 already: weight times its output's scale. All are copied.
+  void pack(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias);
+
+  /// Both at once.
+  PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, InferencePrecision precision,
+               Instructions instructions = best_instructions());
   PackedLinear(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias, int64_t inputs,
                Instructions instructions = best_instructions());
 
@@ -68,6 +75,7 @@ class PackedLinear {
   void pack_int8_rows(const ConvertRow& convert_row);
   void pack_bias(const float* bias);
   int64_t padded_outputs() const;
+  int64_t narrow_size(int64_t per_step) const;  // numbers in bfloat16_ or int8_
   template <class Number, class ConvertRow>
   void pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row);
   void apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
