@@ -87,7 +87,7 @@ std::string read_file(const std::string& path) {
   return content;
 }
 
-InputFile::InputFile(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+InputFile::InputFile(const std::string& path) : InputFile(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat status = {};
   if (fd_ < 0 || ::fstat(fd_, &status) != 0) fail(path, "cannot be opened");
   size_ = static_cast<uint64_t>(status.st_size);

@@ -25,11 +25,14 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
+  int descriptor() const { return fd_; }
   uint64_t size() const { return size_; }
   /// Returns how many bytes there were: fewer than `count` where the file ends.
   size_t read(uint64_t offset, void* to, size_t count) const;
 
  private:
+  InputFile(const std::string& path, int fd) : path_(path), fd_(fd) {}
+
   std::string path_;
   int fd_;
   uint64_t size_ = 0;

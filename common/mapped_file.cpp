@@ -1,9 +1,8 @@
 #include <transmute/common/mapped_file.h>
 
-#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <transmute/common/files.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,19 +21,15 @@ void* bytes_of(const uint8_t* data) {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status {};
-  void* mapped = nullptr;
-  const bool opened = fd >= 0 && ::fstat(fd, &status) == 0;
-  if (opened && status.st_size > 0)
-    mapped = ::mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_SHARED, fd, 0);
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (!opened || mapped == MAP_FAILED)
-    throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(error)));
+  const InputFile file(path);
+  const auto size = static_cast<size_t>(file.size());
+  if (size == 0) return;
+  void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  if (mapped == MAP_FAILED)
+    throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   data_ = static_cast<const uint8_t*>(mapped);
-  size_ = static_cast<size_t>(status.st_size);
-  if (size_ > 0) ::madvise(bytes_of(data_), size_, MADV_RANDOM);
+  size_ = size;
+  ::madvise(bytes_of(data_), size_, MADV_RANDOM);
 }
 
 MappedFile::~MappedFile() {
