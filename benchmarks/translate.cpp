@@ -2,7 +2,6 @@
 // See --help.
 
 #include <spdlog/fmt/fmt.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <torch/version.h>
@@ -15,6 +14,7 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/scripts/program.h>
+#include <transmute/tests/support/temporary_folder.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/model_folder.h>
@@ -25,7 +25,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -286,13 +285,12 @@ Subject random_subject(const std::string& shape, const Arguments& arguments, con
   const auto file_of = [folder](InferencePrecision precision) {
     return transmute::path_in(folder, std::string(transmute::inference_precision_name(precision)) + ".safetensors");
   };
+  std::set<InferencePrecision> precisions;
+  for (const auto& name : arguments.precisions) precisions.insert(transmute::inference_precision_from_name(name));
+  if (arguments.plain) precisions.insert(InferencePrecision::float32);
   {
     const transmute::Transformer transformer(options);
-    transmute::write_weights(file_of(InferencePrecision::float32), transformer, InferencePrecision::float32);
-    for (const auto& name : arguments.precisions)
-      if (const auto precision = transmute::inference_precision_from_name(name);
-          precision != InferencePrecision::float32)
-        transmute::write_weights(file_of(precision), transformer, precision);
+    for (const auto precision : precisions) transmute::write_weights(file_of(precision), transformer, precision);
   }
   transmute::return_freed_memory();
   constexpr int64_t kSource = 20, kTarget = 30;
@@ -362,11 +360,11 @@ void report_phases(const transmute::InferenceModel::Phases& before, const transm
 }
 
 void measure(const Arguments& arguments, const Subject& subject, const transmute::StepModel& model,
-             const transmute::InferenceModel* inference, const std::string& precision, double roof) {
+             const transmute::InferenceModel* inference, const std::string& precision, double roof,
+             transmute::ThreadPool& pool) {
   const FixedLength fixed(model, subject.fixed_length);
   const transmute::StepModel& used = subject.fixed_length > 0 ? static_cast<const transmute::StepModel&>(fixed) : model;
   const Work work = work_of(subject.options);
-  transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
   for (const auto& mode : arguments.modes) {
     const bool single = mode.rfind("single", 0) == 0;
     const int64_t beam = mode.find("greedy") == std::string::npos ? 4 : 1;
@@ -424,14 +422,14 @@ void measure(const Arguments& arguments, const Subject& subject) {
         "  shortlists of {:.0f} tokens, {} different ones in all; GOP/s count the whole output product\n",
         static_cast<double>(sum) / static_cast<double>(subject.sources.size()), tokens.size());
   }
+  transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
   if (arguments.plain) {
-    const transmute::TransformerStepModel model(subject.load(InferencePrecision::float32, transmute::one_by_one),
+    const transmute::TransformerStepModel model(subject.load(InferencePrecision::float32, pool.parallel_for()),
                                                 torch::kCPU);
-    measure(arguments, subject, model, nullptr, "plain", 0);
+    measure(arguments, subject, model, nullptr, "plain", 0, pool);
   }
   for (const auto& name : arguments.precisions) {
     const InferencePrecision precision = transmute::inference_precision_from_name(name);
-    transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
     const auto start = Clock::now();
     const double cpu = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
     const transmute::InferenceModel model(subject.load(precision, pool.parallel_for()), precision,
@@ -443,7 +441,7 @@ void measure(const Arguments& arguments, const Subject& subject) {
     const double roof = measure_roof(subject.options, precision, arguments.threads, 256);
     std::cout << fmt::format("  {:<9} loaded in {:.3f} s, {:.3f} s of CPU time; roof at 256 rows: {:.0f} GOP/s\n", name,
                              seconds, cpu_time, roof * 1e-9);
-    measure(arguments, subject, model, &model, name, roof);
+    measure(arguments, subject, model, &model, name, roof, pool);
   }
   std::cout << fmt::format("  peak memory of the process so far: {:.0f} MB\n", peak_megabytes()) << std::flush;
 }
@@ -462,14 +460,8 @@ int benchmark(Arguments arguments) {
     measure(arguments, subject_from_files(arguments));
     return 0;
   }
-  std::string folder = (std::filesystem::temp_directory_path() / "transmute-benchmark-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error(folder + ": cannot be made");
-  const auto remove = [](const std::string* path) {
-    std::error_code ignored;
-    std::filesystem::remove_all(*path, ignored);
-  };
-  const std::unique_ptr<const std::string, decltype(remove)> removed_at_the_end(&folder, remove);
-  for (const auto& shape : arguments.shapes) measure(arguments, random_subject(shape, arguments, folder));
+  const transmute::testing::TemporaryFolder folder;
+  for (const auto& shape : arguments.shapes) measure(arguments, random_subject(shape, arguments, folder.path()));
   return 0;
 }
 

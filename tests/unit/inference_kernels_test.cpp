@@ -158,9 +158,13 @@ TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
     for (const auto& [instructions, precision] : product_cases())
       same({{{weight.data(), kOutputs}}, bias.data(), kInputs, precision, instructions},
            {parts, bias.data(), kInputs, precision, instructions});
-    for (const Instructions instructions : available())
-      same({{{bytes.data(), kOutputs}}, bias.data(), bias.data(), kInputs, instructions},
-           {byte_parts, bias.data(), bias.data(), kInputs, instructions});
+    for (const Instructions instructions : available()) {
+      PackedLinear whole(kOutputs, kInputs, InferencePrecision::int8, instructions),
+          parted(kOutputs, kInputs, InferencePrecision::int8, instructions);
+      whole.pack({{bytes.data(), kOutputs}}, bias.data(), bias.data());
+      parted.pack(byte_parts, bias.data(), bias.data());
+      same(whole, parted);
+    }
   }
 }
 

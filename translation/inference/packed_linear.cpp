@@ -305,12 +305,6 @@ PackedLinear::PackedLinear(const std::vector<Rows<float>>& weight, const float* 
   pack(weight, bias);
 }
 
-PackedLinear::PackedLinear(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias,
-                           int64_t inputs, Instructions instructions)
-    : PackedLinear(count(weight), inputs, InferencePrecision::int8, instructions) {
-  pack(weight, scales, bias);
-}
-
 void PackedLinear::pack(const std::vector<Rows<float>>& weight, const float* bias) {
   pack_bias(bias);
   switch (precision_) {

@@ -54,8 +54,6 @@ class PackedLinear {
   /// Both at once.
   PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, InferencePrecision precision,
                Instructions instructions = best_instructions());
-  PackedLinear(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias, int64_t inputs,
-               Instructions instructions = best_instructions());
 
   /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
   /// the memory that `selection` has.
