@@ -12,6 +12,10 @@
 namespace transmute {
 inline namespace v0 {
 
+namespace distributed {
+class Connection;
+}
+
 /// The processes that train together, on LibTorch's c10d: Gloo for the CPU, NCCL for CUDA where the LibTorch has it.
 /// All of them make the same calls in the same order. A group of one needs neither and does nothing.
 ///
@@ -60,10 +64,9 @@ class ProcessGroup {
   void fail(const std::string& why);
 
  private:
-  class Connection;
   RankOptions options_;
   torch::Device device_;
-  std::unique_ptr<Connection> connection_;  // null in a group of one
+  std::unique_ptr<distributed::Connection> connection_;  // null in a group of one
   // On the way: what the connection sums, and what it is a copy of, where the connection takes no such device.
   std::vector<std::pair<torch::Tensor, torch::Tensor>> copies_;
 };

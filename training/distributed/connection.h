@@ -1,0 +1,32 @@
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/training/distributed/ranks.h>
+
+#include <memory>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+namespace distributed {
+
+/// What a ProcessGroup of several ranks needs of c10d; see there.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  virtual void sum(const torch::Tensor& values) = 0;
+  virtual void start_sum(const torch::Tensor& values) = 0;
+  virtual void finish_sums() = 0;
+  virtual void broadcast(torch::Tensor& values) = 0;
+  /// Whether it takes tensors of that device as they are.
+  virtual bool takes(torch::Device device) const = 0;
+  virtual void fail(const std::string& why) = 0;
+};
+
+/// Waits for the other ranks.
+/// @throws as ProcessGroup's constructor.
+std::unique_ptr<Connection> connect_ranks(const RankOptions& options, torch::Device device);
+
+}  // namespace distributed
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,338 @@
+// With a LibTorch that has c10d and Gloo's headers.
+#include <spdlog/fmt/fmt.h>
+#include <torch/version.h>
+#include <transmute/training/distributed/connection.h>
+#include <transmute/training/distributed/meeting_point.h>
+#include <transmute/training/distributed/network_address.h>
+#include <transmute/training/distributed/process_group.h>
+#include <transmute/training/distributed/watch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#ifndef USE_C10D_GLOO
+#define USE_C10D_GLOO
+#endif
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#if defined(TRANSMUTE_HAS_NCCL)
+#ifndef USE_C10D_NCCL
+#define USE_C10D_NCCL
+#endif
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#endif
+
+namespace transmute {
+inline namespace v0 {
+namespace distributed {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr int64_t kBucketElements = 1 << 20;  // of one all-reduce: several are on their way at a time
+
+class GlooConnection : public Connection {
+ public:
+  GlooConnection(const RankOptions& options, torch::Device device) : options_(options) {
+    meet();
+    watch_ = std::make_shared<Watch>(options_);
+    try {
+      const SignalsLater signals_later;
+      std::thread([watch = watch_] { Watch::serve(watch); }).detach();
+      join_gloo();
+      join_nccl(device);
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+
+  ~GlooConnection() override {
+    if (!failed_ && watch_->verdict().empty()) {
+      if (watch_->stop()) {
+        leave();
+        return;
+      }
+    }
+    abandon();
+  }
+
+  void sum(const torch::Tensor& values) override {
+    start_sum(values);
+    finish_sums();
+  }
+
+  void start_sum(const torch::Tensor& values) override {
+    auto& backend = backend_of(values.device());
+    const torch::Tensor flat = values.view({-1});
+    // A bucket is one all-reduce: they overlap, which keeps both directions of the wire busy.
+    std::vector<std::vector<at::Tensor>> buckets;
+    for (int64_t begin = 0; begin < flat.numel(); begin += kBucketElements)
+      buckets.push_back({flat.narrow(0, begin, std::min(kBucketElements, flat.numel() - begin))});
+    try {
+      for (auto& bucket : buckets) started_.push_back(backend.allreduce(bucket));
+    } catch (const std::exception& error) {
+      explain(error);
+    }
+  }
+
+  void finish_sums() override {
+    try {
+      for (const auto& work : started_) wait(work);
+    } catch (const std::exception& error) {
+      explain(error);
+    }
+    started_.clear();
+  }
+
+  void broadcast(torch::Tensor& values) override {
+    std::vector<at::Tensor> tensors{values};
+    run([&] { return backend_of(values.device()).broadcast(tensors); });
+  }
+
+  bool takes(torch::Device device) const override { return device.is_cpu() || nccl_ != nullptr; }
+
+  void fail(const std::string& why) override {
+    failed_ = true;
+    watch_->tell(why);
+  }
+
+ private:
+#if TORCH_VERSION_MAJOR >= 2
+  using Backend = c10d::Backend;
+#else
+  using Backend = c10d::ProcessGroup;
+#endif
+  using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+  template <class Start>
+  void run(const Start& start) {
+    try {
+      wait(start());
+    } catch (const std::exception& error) {
+      explain(error);
+    }
+  }
+
+  // All ranks are here, or those that are not are named.
+  void meet() {
+    try {
+      store_ = connect(options_, options_.rank == 0, options_.timeout_seconds);
+      route_ = route_to(options_.address);
+      write(*store_, key_of(kFirst, options_.rank), route_.to);
+      const std::string self = fmt::format("process {} on {}", ::getpid(), host_name());
+      write(*store_, key_of(kHere, options_.rank), self);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(fmt::format(
+          "{} ({}:{}, {}): {}",
+          options_.rank == 0 ? "cannot listen at the meeting point; is the port taken? MASTER_PORT says another"
+                             : "cannot reach rank 0; is it running, and is MASTER_ADDR its machine?",
+          options_.address, options_.port, options_.origin, first_line(error.what())));
+    }
+    const auto deadline = Clock::now() + Seconds(options_.timeout_seconds);
+    while (true) {
+      const std::vector<std::string> missing = missing_ranks();
+      if (missing.empty()) return;
+      if (Clock::now() > deadline)
+        throw std::runtime_error(fmt::format(
+            "waited {} seconds for {} of {} ranks ({}) at {}:{} ({}): start every rank, or unset these variables to "
+            "train alone",
+            options_.timeout_seconds, missing.size(), options_.size, fmt::join(missing, ", "), options_.address,
+            options_.port, options_.origin));
+      std::this_thread::sleep_for(kPoll);
+    }
+  }
+
+  std::vector<std::string> missing_ranks() {
+    std::vector<std::string> missing;
+    std::string verdict;
+    try {
+      for (int rank = 0; rank < options_.size; ++rank)
+        if (!store_->check({key_of(kHere, rank)})) missing.push_back(std::to_string(rank));
+      if (store_->check({kVerdict})) verdict = read(*store_, kVerdict);
+    } catch (const std::exception&) {
+      verdict = fmt::format("rank 0 is lost: it does not answer at {}:{} any more", options_.address, options_.port);
+    }
+    if (!verdict.empty()) throw std::runtime_error(with_remedy(verdict));
+    return missing;
+  }
+
+  // Constructors wait for other ranks and know no end to it: they run aside, and are left behind where one is lost.
+  template <class Make>
+  auto made_aside(const Make& make) -> decltype(make()) {
+    struct State {
+      std::mutex mutex;
+      decltype(make()) result;
+      std::exception_ptr error;
+      bool done = false;
+    };
+    auto state = std::make_shared<State>();
+    std::thread([state, make] {
+      decltype(make()) result;
+      std::exception_ptr error;
+      try {
+        result = make();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      const std::lock_guard<std::mutex> lock(state->mutex);
+      state->result = std::move(result);
+      state->error = error;
+      state->done = true;
+    }).detach();
+    while (true) {
+      {
+        const std::lock_guard<std::mutex> lock(state->mutex);
+        if (state->error) {
+          try {
+            std::rethrow_exception(state->error);
+          } catch (const std::exception& error) {
+            explain(error);
+          }
+        }
+        if (state->done) return std::move(state->result);
+      }
+      watch_->check();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  void join_gloo() {
+    auto gloo = c10d::ProcessGroupGloo::Options::create();
+    gloo->timeout = kNoLimit;
+    const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+    if (interface != nullptr && *interface != '\0') {
+      gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForInterface(interface));
+    } else if (options_.local_size == options_.size) {
+      gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+    } else {
+      gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address()));
+    }
+    // A connection of its own: ranks wait in it for each other's addresses.
+    const auto store = connect(options_, false, options_.timeout_seconds);
+    gloo_ = made_aside([=, rank = options_.rank, size = options_.size] {
+      return c10::make_intrusive<c10d::ProcessGroupGloo>(
+          c10::make_intrusive<c10d::PrefixStore>("transmute/gloo", store), rank, size, gloo);
+    });
+  }
+
+  // Where the others find this machine: the address by which it reaches rank 0's. On rank 0's own machine that is a
+  // loopback address, often also under its name, and what counts is where the others found it.
+  std::string own_address() {
+    if (!is_loopback(route_.from)) return route_.from;
+    for (int rank = 0; rank < options_.size; ++rank) {
+      const std::string first = read(*store_, key_of(kFirst, rank));
+      if (!is_loopback(first)) return first;
+    }
+    return "127.0.0.1";
+  }
+
+#if defined(TRANSMUTE_HAS_NCCL)
+  void join_nccl(torch::Device device) {
+    if (!device.is_cuda()) return;
+    auto nccl = c10d::ProcessGroupNCCL::Options::create();
+    nccl->timeout = kNoLimit;
+    const auto store = connect(options_, false, options_.timeout_seconds);
+    nccl_ = c10::make_intrusive<c10d::ProcessGroupNCCL>(c10::make_intrusive<c10d::PrefixStore>("transmute/nccl", store),
+                                                        options_.rank, options_.size, nccl);
+  }
+#else
+  void join_nccl(torch::Device) {}
+#endif
+
+  Backend& backend_of(torch::Device device) {
+    return device.is_cpu() ? *gloo_ : *nccl_;
+  }
+
+  // Without end, but for a lost rank: rank 0 may validate for as long as it takes while the others wait here.
+  void wait(const WorkPointer& work) {
+    if (nccl_) {
+      while (!work->isCompleted()) {
+        watch_->check();
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+    while (true) {
+      try {
+        work->wait(std::chrono::milliseconds(500));
+        return;
+      } catch (const std::exception&) {
+        if (work->isCompleted()) throw;
+      }
+      watch_->check();
+    }
+  }
+
+  // A broken connection says that a rank is gone, but not which: the verdict does, as soon as it is there.
+  [[noreturn]] void explain(const std::exception& error) {
+    const auto deadline = Clock::now() + Seconds(options_.timeout_seconds + kGraceSeconds);
+    while (Clock::now() < deadline) {
+      watch_->check();
+      std::this_thread::sleep_for(kPoll);
+    }
+    throw std::runtime_error(with_remedy("lost touch with another rank: " + first_line(error.what())));
+  }
+
+  // Rank 0 goes last: the store is its.
+  void leave() {
+    try {
+      const int64_t left = store_->add(kLeft, 1);
+      const auto deadline = Clock::now() + Seconds(kGraceSeconds);
+      while (options_.rank == 0 && left < options_.size && store_->add(kLeft, 0) < options_.size &&
+             Clock::now() < deadline)
+        std::this_thread::sleep_for(kPoll);
+    } catch (const std::exception&) {  // all is done; nobody misses an answer
+    }
+  }
+
+  // Its destructor would wait for ranks that do not answer any more.
+  void abandon() {
+    failed_ = true;
+    static std::mutex mutex;
+    static auto* const abandoned = new std::vector<c10::intrusive_ptr<Backend>>;  // outlives the program
+    const std::lock_guard<std::mutex> lock(mutex);
+    abandoned->insert(abandoned->end(), {gloo_, nccl_});
+  }
+
+  static constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365);
+
+  RankOptions options_;
+  Route route_;
+  c10::intrusive_ptr<c10d::TCPStore> store_;
+  std::shared_ptr<Watch> watch_;
+  std::vector<WorkPointer> started_;  // sums on their way
+  c10::intrusive_ptr<Backend> gloo_, nccl_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Connection> connect_ranks(const RankOptions& options, torch::Device device) {
+  return std::make_unique<GlooConnection>(options, device);
+}
+
+}  // namespace distributed
+
+bool has_process_groups() {
+  return true;
+}
+
+void report_lost_rank(const RankOptions& options, const std::string& what) {
+  try {
+    distributed::pass_verdict(*distributed::connect(options, false, distributed::kGraceSeconds), what);
+  } catch (const std::exception&) {  // rank 0 is gone too: the others notice
+  }
+}
+
+}  // namespace v0
+}  // namespace transmute

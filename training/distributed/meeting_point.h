@@ -1,0 +1,66 @@
+#pragma once
+
+#include <transmute/training/distributed/ranks.h>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+
+// Where ranks meet: the store of rank 0, in which all of them write.
+namespace transmute {
+inline namespace v0 {
+namespace distributed {
+
+constexpr auto kPoll = std::chrono::milliseconds(20);
+/// For the others to hear the last words of a rank that ends.
+constexpr double kGraceSeconds = 3;
+
+/// Keys of the store. Counters are made by adding to them, so that reading one never waits.
+constexpr const char* kHere = "transmute/here/";       // a rank has come
+constexpr const char* kBeats = "transmute/beats/";     // grows while a rank lives
+constexpr const char* kFirst = "transmute/first/";     // where a rank finds rank 0's machine
+constexpr const char* kVerdict = "transmute/verdict";  // why all must end; the first one stays
+constexpr const char* kHeard = "transmute/heard";      // ranks that have read it
+constexpr const char* kLeft = "transmute/left";        // ranks that left in peace
+
+/// The key of one rank.
+std::string key_of(const char* prefix, int rank);
+
+/// What stands under a key that is there.
+std::string read(c10d::TCPStore& store, const std::string& key);
+void write(c10d::TCPStore& store, const std::string& key, const std::string& text);
+
+/// Signals wait for as long as the object lives: c10d's sockets take an interruption for an error. Threads that are
+/// begun meanwhile leave signals to others for good.
+class SignalsLater {
+ public:
+  SignalsLater() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, &outer_);
+  }
+  ~SignalsLater() { pthread_sigmask(SIG_SETMASK, &outer_, nullptr); }
+  SignalsLater(const SignalsLater&) = delete;
+  SignalsLater& operator=(const SignalsLater&) = delete;
+
+ private:
+  sigset_t outer_;
+};
+
+/// A connection to the store at the address of `options`; `serve`: this is rank 0, whose store it is.
+c10::intrusive_ptr<c10d::TCPStore> connect(const RankOptions& options, bool serve, double seconds);
+
+/// Writes the verdict, unless there is one.
+void pass_verdict(c10d::TCPStore& store, const std::string& what);
+
+/// The message of an error that ends all ranks.
+std::string with_remedy(const std::string& what);
+
+std::string first_line(const std::string& text);
+
+}  // namespace distributed
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+namespace distributed {
+
+/// This machine's name.
+std::string host_name();
+
+/// The way to another machine.
+struct Route {
+  std::string from, to;  ///< addresses in numbers; empty where there is no way
+};
+
+/// By which of its addresses this machine reaches another one, and what the other one's is. Nothing is sent.
+Route route_to(const std::string& host);
+
+/// Whether it reaches no other machine; also where it is empty.
+bool is_loopback(const std::string& address);
+
+}  // namespace distributed
+}  // namespace v0
+}  // namespace transmute

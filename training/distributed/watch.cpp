@@ -1,0 +1,112 @@
+#include <transmute/training/distributed/watch.h>
+
+#include <spdlog/fmt/fmt.h>
+
+#include <stdexcept>
+#include <thread>
+
+namespace transmute {
+inline namespace v0 {
+namespace distributed {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr auto kBeat = std::chrono::milliseconds(250);
+
+}  // namespace
+
+void Watch::serve(const std::shared_ptr<Watch>& self) {
+  try {
+    const auto store = connect(self->options_, false, self->options_.timeout_seconds);
+    while (self->beat(*store)) {
+    }
+  } catch (const std::exception& error) {
+    self->decide(fmt::format("rank 0 is lost: it does not answer at {}:{} any more", self->options_.address,
+                             self->options_.port));
+  }
+  const std::lock_guard<std::mutex> lock(self->mutex_);
+  self->ended_ = true;
+  self->changed_.notify_all();
+}
+
+std::string Watch::verdict() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  // The thread itself may hang in a store that is there but does not answer.
+  if (verdict_.empty() && !stop_ && Clock::now() - last_beat_ > Seconds(options_.timeout_seconds))
+    verdict_ = fmt::format("rank 0 is lost: no answer from {}:{} for {} seconds", options_.address, options_.port,
+                           options_.timeout_seconds);
+  return verdict_;
+}
+
+void Watch::check() {
+  if (const std::string what = verdict(); !what.empty()) throw std::runtime_error(with_remedy(what));
+}
+
+void Watch::tell(const std::string& why) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (last_words_.empty()) last_words_ = why;
+  changed_.notify_all();
+  changed_.wait_for(lock, Seconds(kGraceSeconds), [&] { return told_ || ended_; });
+}
+
+bool Watch::stop() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  stop_ = true;
+  changed_.notify_all();
+  return changed_.wait_for(lock, Seconds(kGraceSeconds), [&] { return ended_; });
+}
+
+bool Watch::beat(c10d::TCPStore& store) {
+  store.add(key_of(kBeats, options_.rank), 1);
+  if (options_.rank == 0) {
+    for (int rank = 1; rank < options_.size; ++rank) look_at(store, rank);
+  } else {
+    look_at(store, 0);
+  }
+  std::string last_words;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    last_words = last_words_;
+  }
+  if (!last_words.empty()) pass_verdict(store, last_words);
+  if (store.check({kVerdict})) {
+    decide(read(store, kVerdict));
+    store.add(kHeard, 1);
+    hear_out(store);
+    return false;
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  last_beat_ = Clock::now();
+  changed_.wait_for(lock, kBeat, [&] { return stop_ || !last_words_.empty(); });
+  return !stop_;
+}
+
+void Watch::look_at(c10d::TCPStore& store, int rank) {
+  Beat& beat = beats_[static_cast<size_t>(rank)];
+  const int64_t count = store.add(key_of(kBeats, rank), 0);
+  if (count != beat.count) beat = {count, Clock::now()};
+  if (Clock::now() - beat.changed <= Seconds(options_.timeout_seconds)) return;
+  pass_verdict(store, fmt::format("rank {} ({}) is lost: no sign of life for {} seconds", rank,
+                                  read(store, key_of(kHere, rank)), options_.timeout_seconds));
+}
+
+void Watch::hear_out(c10d::TCPStore& store) {
+  const auto deadline = Clock::now() + Seconds(kGraceSeconds);
+  while (options_.rank == 0 && store.add(kHeard, 0) < options_.size && Clock::now() < deadline)
+    std::this_thread::sleep_for(kPoll);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  told_ = true;
+  changed_.notify_all();
+}
+
+void Watch::decide(const std::string& what) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (verdict_.empty()) verdict_ = what;
+}
+
+}  // namespace distributed
+}  // namespace v0
+}  // namespace transmute
