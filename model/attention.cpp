@@ -4,7 +4,7 @@
 #include <transmute/model/kernels/additive_scores.h>
 #include <transmute/model/kernels/attention.h>
 #include <transmute/model/kernels/dropout.h>
-#include <transmute/model/kernels/packed_linear.h>
+#include <transmute/model/kernels/joined_linear.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/torch_compat.h>
 
@@ -134,7 +134,7 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
           "pooling",
           AttentionPooling(AttentionScoreOptions{options.score_function, options.num_heads, options.d_k, options.d_k},
                            options.dropout))) {
-  if (weights_are_drawn()) kernels::pack({query->weight, key->weight, value->weight});
+  if (weights_are_drawn()) kernels::join({query->weight, key->weight, value->weight});
 }
 
 torch::Tensor MultiHeadAttentionImpl::split_heads(const torch::Tensor& x) const {
@@ -173,10 +173,10 @@ torch::Tensor MultiHeadAttentionImpl::fused_heads(const torch::Tensor& query_inp
   const kernels::HeadLayout layout{options.num_heads, options.d_k, options.d_v,
                                    dot_product_scale(pooling->score->options), is_training() ? pooling->dropout : 0.0};
   if (query_input.is_same(memory))
-    return kernels::self_attention(kernels::packed_linear(query_input, query->weight, key->weight, value->weight), mask,
+    return kernels::self_attention(kernels::joined_linear(query_input, query->weight, key->weight, value->weight), mask,
                                    layout);
-  return kernels::cross_attention(kernels::packed_linear(query_input, query->weight),
-                                  kernels::packed_linear(memory, key->weight, value->weight), mask, layout);
+  return kernels::cross_attention(kernels::joined_linear(query_input, query->weight),
+                                  kernels::joined_linear(memory, key->weight, value->weight), mask, layout);
 }
 
 AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input, const torch::Tensor& memory,
@@ -186,7 +186,7 @@ AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input
   TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model, "multi-head attention needs a memory [B,S,",
                     options.d_model, "], not ", memory.sizes());
   if (return_weights == ReturnWeights::no && fuses(query_input, mask))
-    return {kernels::packed_linear(fused_heads(query_input, memory, mask), output->weight), {}};
+    return {kernels::joined_linear(fused_heads(query_input, memory, mask), output->weight), {}};
   return attend(query_input, project_memory(memory), mask, return_weights);
 }
 

@@ -2,7 +2,7 @@
 
 #include <transmute/model/initialization.h>
 #include <transmute/model/kernels/feed_forward.h>
-#include <transmute/model/kernels/packed_linear.h>
+#include <transmute/model/kernels/joined_linear.h>
 #include <transmute/model/libtorch.h>
 
 namespace transmute {
@@ -21,7 +21,7 @@ torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
 SublayerOutput FeedForwardImpl::without_last_bias(const torch::Tensor& x) {
   const torch::Tensor hidden =
       kernels::linear_relu_dropout(x, inner->weight, inner->bias, is_training() ? dropout_ : 0.0);
-  return {kernels::packed_linear(hidden, outer->weight), outer->bias};
+  return {kernels::joined_linear(hidden, outer->weight), outer->bias};
 }
 
 }  // namespace v0

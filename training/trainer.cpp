@@ -109,6 +109,7 @@ const char* name_of(kernels::Simd simd) {
     case kernels::Simd::avx2:
       return "AVX2";
     case kernels::Simd::avx512:
+    case kernels::Simd::avx512_vnni:
       return "AVX-512";
     case kernels::Simd::avx512_bf16:
       return "AVX-512 with bfloat16";

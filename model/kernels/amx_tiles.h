@@ -1,6 +1,7 @@
 #pragma once
 
 #include <transmute/model/kernels/avx512.h>
+#include <transmute/model/kernels/tile_layout.h>
 
 #include <cstdint>
 
@@ -12,10 +13,6 @@
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
-
-/// A tile: 16 rows of 64 bytes.
-constexpr int64_t kTileRows = 16;
-constexpr int64_t kTileRowBytes = 64;
 
 /// The tiles of this thread for products of two tiles by two: 0 to 3 are sums (first row tile with both columns', then
 /// the second), 4 and 5 rows of the left matrix, 6 and 7 the right one's. As if never used after it ends.

@@ -72,6 +72,7 @@ BlockFunction<T> best_block_function() {
   switch (active_simd()) {
     case Simd::amx:
     case Simd::avx512_bf16:
+    case Simd::avx512_vnni:
     case Simd::avx512:
       return apply_block_avx512<T>;
     case Simd::avx2:

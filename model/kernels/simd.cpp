@@ -36,8 +36,9 @@ Simd find_best() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl")) {
-    if (!__builtin_cpu_supports("avx512bf16")) return Simd::avx512;
-    return __builtin_cpu_supports("avx512vnni") && may_use_amx() ? Simd::amx : Simd::avx512_bf16;
+    if (!__builtin_cpu_supports("avx512vnni")) return Simd::avx512;
+    if (!__builtin_cpu_supports("avx512bf16")) return Simd::avx512_vnni;
+    return may_use_amx() ? Simd::amx : Simd::avx512_bf16;
   }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Simd::avx2;
 #endif

@@ -4,14 +4,15 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-/// Instruction sets that the CPU kernels are compiled for; the best one that the machine has is chosen at run
-/// time.
+/// Instruction sets that the CPU kernels are compiled for; each includes those before it. The best one that the machine
+/// has is chosen at run time.
 enum class Simd {
   baseline,
   avx2,         ///< with FMA
   avx512,       ///< F, BW, DQ, VL
-  avx512_bf16,  ///< and products of bfloat16
-  amx           ///< and those in tiles, and int8's (VNNI too); where Linux lets the process use them
+  avx512_vnni,  ///< and products of int8
+  avx512_bf16,  ///< and of bfloat16
+  amx           ///< and both in tiles, where Linux lets the process use them
 };
 
 /// The best that this machine and its kernel offer.

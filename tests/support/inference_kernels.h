@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/model/kernels/instructions.h>
+#include <transmute/model/kernels/simd.h>
 
 #include <cstdint>
 #include <random>
@@ -8,13 +8,13 @@
 
 namespace transmute::testing {
 
-using inference::Instructions;
+using kernels::Simd;
 
 // All that this machine has: on one with the best of them every kernel is tested.
-inline std::vector<Instructions> available() {
-  std::vector<Instructions> levels;
-  for (int level = 0; level <= static_cast<int>(inference::best_instructions()); ++level)
-    levels.push_back(static_cast<Instructions>(level));
+inline std::vector<Simd> available() {
+  std::vector<Simd> levels;
+  for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
+    levels.push_back(static_cast<Simd>(level));
   return levels;
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/model/kernels/instructions.h>
+#include <transmute/model/kernels/simd.h>
 #include <transmute/model/transformer.h>
+#include <transmute/translation/inference/weight_use.h>
 #include <transmute/translation/precision.h>
-#include <transmute/translation/search/search.h>
+#include <transmute/translation/search/step_model.h>
 
 #include <memory>
 #include <string>
@@ -12,11 +13,10 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What becomes of the weights of a Transformer that is made ready.
-enum class WeightUse {
-  copied,  ///< they stay, and may change or go
-  taken    ///< each leaves it once it is packed, so that all are never in memory twice; it is of no use afterwards
-};
+namespace inference {
+struct Network;
+class Workspaces;
+}  // namespace inference
 
 /// A Transformer made ready to produce text on the CPU: weights packed for their products in one precision, no tensors
 /// between them, no padding, keys and values that hypotheses share. May be used by many threads at once, each of whose
@@ -31,8 +31,8 @@ class InferenceModel : public StepModel {
   /// Weights that keep_int8 left are packed as they are. `parallel_for` runs the packing.
   /// @throws std::invalid_argument where why_not() is not empty.
   InferenceModel(const Transformer& transformer, InferencePrecision precision,
-                 inference::Instructions instructions = inference::best_instructions(),
-                 const ParallelFor& parallel_for = one_by_one, WeightUse use = WeightUse::copied);
+                 kernels::Simd simd = kernels::best_simd(), const ParallelFor& parallel_for = one_by_one,
+                 WeightUse use = WeightUse::copied);
   ~InferenceModel() override;
 
   /// Why a model with such options cannot be run here; empty where it can.
@@ -54,12 +54,8 @@ class InferenceModel : public StepModel {
   Phases phases() const;
 
  private:
-  struct Network;
-  class Workspaces;
-  template <class Number>
-  class Batch;
-  std::shared_ptr<const Network> network_;
-  std::shared_ptr<Workspaces> workspaces_;
+  std::shared_ptr<const inference::Network> network_;
+  std::shared_ptr<inference::Workspaces> workspaces_;
 };
 
 }  // namespace v0

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <transmute/common/aligned_buffer.h>
-#include <transmute/model/kernels/instructions.h>
+#include <transmute/model/kernels/simd.h>
 #include <transmute/translation/precision.h>
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class PackedLinear {
   PackedLinear() = default;
   /// Room for weights, which pack() brings. Rooms that are made before any is filled come in huge pages.
   PackedLinear(int64_t outputs, int64_t inputs, InferencePrecision precision,
-               Instructions instructions = best_instructions());
+               kernels::Simd simd = kernels::best_simd());
 
   /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
   void pack(const std::vector<Rows<float>>& weight, const float* bias);
@@ -53,7 +53,7 @@ class PackedLinear {
 
   /// Both at once.
   PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, InferencePrecision precision,
-               Instructions instructions = best_instructions());
+               kernels::Simd simd = kernels::best_simd());
 
   /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
   /// the memory that `selection` has.
@@ -82,7 +82,7 @@ class PackedLinear {
   int64_t outputs_ = 0;
   int64_t inputs_ = 0;
   InferencePrecision precision_ = InferencePrecision::float32;
-  Instructions instructions_ = Instructions::baseline;
+  kernels::Simd simd_ = kernels::Simd::baseline;
   AlignedBuffer<float> float32_;
   AlignedBuffer<uint16_t> bfloat16_;
   AlignedBuffer<int8_t> int8_;

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <transmute/model/kernels/instructions.h>
+#include <transmute/model/kernels/simd.h>
+#include <transmute/model/kernels/tile_layout.h>
 
 #include <cstdint>
 
@@ -19,9 +20,9 @@ namespace inference {
 
 constexpr int64_t kPanel = 32;
 constexpr int64_t kRowBlock = 12;
-constexpr int64_t kTileRows = 16;
-constexpr int64_t kTileOutputs = 16;
-constexpr int64_t kStepBytes = 64;
+using kernels::kTileRows;
+constexpr int64_t kTileOutputs = kTileRows;
+constexpr int64_t kStepBytes = kernels::kTileRowBytes;
 constexpr int64_t kTileBytes = kTileRows * kStepBytes;
 
 /// Where a product goes, from its first row on.
@@ -62,7 +63,7 @@ struct ProductKernels {
                        const Int8Scales& scales);
   int32_t int8_offset;
 };
-ProductKernels product_kernels(Instructions instructions);
+ProductKernels product_kernels(kernels::Simd simd);
 
 // What they are. On other CPUs than x86-64's there is the baseline alone.
 void float32_block_avx512(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,

@@ -190,25 +190,25 @@ TRANSMUTE_TARGET_AVX2 void int8_product_avx2(const int8_t* x, int64_t rows, cons
 
 #endif
 
-ProductKernels product_kernels(Instructions instructions) {
+ProductKernels product_kernels(kernels::Simd simd) {
   constexpr int32_t kPositive = 128;  // every activation is, plus this
 #if defined(__x86_64__)
-  switch (instructions) {
-    case Instructions::amx:
+  switch (simd) {
+    case kernels::Simd::amx:
       return {float32_block_avx512, bfloat16_product_amx, int8_product_amx, 0};
-    case Instructions::avx512_bf16:
+    case kernels::Simd::avx512_bf16:
       return {float32_block_avx512, bfloat16_product_avx512, int8_product_avx512, kPositive};
-    case Instructions::avx512_vnni:
+    case kernels::Simd::avx512_vnni:
       return {float32_block_avx512, bfloat16_product_avx2, int8_product_avx512, kPositive};
-    case Instructions::avx512:
+    case kernels::Simd::avx512:
       return {float32_block_avx512, bfloat16_product_avx2, int8_product_avx2, kPositive};
-    case Instructions::avx2:
+    case kernels::Simd::avx2:
       return {float32_block_avx2, bfloat16_product_avx2, int8_product_avx2, kPositive};
-    case Instructions::baseline:
+    case kernels::Simd::baseline:
       break;
   }
 #else
-  (void)instructions;
+  (void)simd;
 #endif
   return {float32_block_baseline, bfloat16_product_baseline, int8_product_baseline, kPositive};
 }

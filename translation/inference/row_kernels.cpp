@@ -89,7 +89,7 @@ TRANSMUTE_TARGET_AVX512 void convert_avx512(const float* from, int64_t count, T*
 
 // One query's loops, for CPUs without AVX-512.
 template <class T>
-TRANSMUTE_INLINE void attend_loops(const HeadShape& shape, const AttendArguments<T>& a, float* weights) {
+TRANSMUTE_INLINE void attend_loops(const AttentionHead& shape, const AttendArguments<T>& a, float* weights) {
   const int64_t padded = padded_keys(a.count);
   for (int64_t row = 0; row < a.rows; ++row) {
     const float* query = a.queries + row * a.query_stride;
@@ -108,7 +108,7 @@ TRANSMUTE_INLINE void attend_loops(const HeadShape& shape, const AttendArguments
 }
 
 template <class T>
-TRANSMUTE_INLINE void attend_scattered_loops(const HeadShape& shape, const AttendScatteredArguments<T>& a,
+TRANSMUTE_INLINE void attend_scattered_loops(const AttentionHead& shape, const AttendScatteredArguments<T>& a,
                                              float* weights) {
   const float* query = a.query;
   for (int64_t i = 0; i < a.count; ++i) {
@@ -129,19 +129,19 @@ TRANSMUTE_INLINE void attend_scattered_loops(const HeadShape& shape, const Atten
 }
 
 template <class T>
-void attend_baseline(const HeadShape& shape, const AttendArguments<T>& a, float* weights) {
+void attend_baseline(const AttentionHead& shape, const AttendArguments<T>& a, float* weights) {
   attend_loops(shape, a, weights);
 }
 template <class T>
-TRANSMUTE_TARGET_AVX2 void attend_avx2(const HeadShape& shape, const AttendArguments<T>& a, float* weights) {
+TRANSMUTE_TARGET_AVX2 void attend_avx2(const AttentionHead& shape, const AttendArguments<T>& a, float* weights) {
   attend_loops(shape, a, weights);
 }
 template <class T>
-void attend_scattered_baseline(const HeadShape& shape, const AttendScatteredArguments<T>& a, float* weights) {
+void attend_scattered_baseline(const AttentionHead& shape, const AttendScatteredArguments<T>& a, float* weights) {
   attend_scattered_loops(shape, a, weights);
 }
 template <class T>
-TRANSMUTE_TARGET_AVX2 void attend_scattered_avx2(const HeadShape& shape, const AttendScatteredArguments<T>& a,
+TRANSMUTE_TARGET_AVX2 void attend_scattered_avx2(const AttentionHead& shape, const AttendScatteredArguments<T>& a,
                                                  float* weights) {
   attend_scattered_loops(shape, a, weights);
 }
@@ -203,7 +203,7 @@ TRANSMUTE_TARGET_AVX512 inline void softmax_row_avx512(float* scores, int64_t co
 
 // Scores of kRows queries against kVectors groups of keys.
 template <int kRows, int kVectors, class T>
-TRANSMUTE_TARGET_AVX512 void score_keys(const HeadShape& shape, const float* queries, int64_t stride, const T* keys,
+TRANSMUTE_TARGET_AVX512 void score_keys(const AttentionHead& shape, const float* queries, int64_t stride, const T* keys,
                                         int64_t padded, float* weights) {
   __m512 sums[kRows][kVectors];
 #pragma GCC unroll 4
@@ -260,7 +260,7 @@ TRANSMUTE_TARGET_AVX512 void sum_values(const AttendArguments<T>& a, int64_t row
 }
 
 template <int kRows, class T>
-TRANSMUTE_TARGET_AVX512 void attend_rows(const HeadShape& shape, const AttendArguments<T>& a, int64_t row,
+TRANSMUTE_TARGET_AVX512 void attend_rows(const AttentionHead& shape, const AttendArguments<T>& a, int64_t row,
                                          float* weights) {
   const int64_t padded = padded_keys(a.count);
   const float* queries = a.queries + row * a.query_stride;
@@ -302,7 +302,7 @@ TRANSMUTE_TARGET_AVX512 void attend_rows(const HeadShape& shape, const AttendArg
 }
 
 template <class T>
-void attend_avx512(const HeadShape& shape, const AttendArguments<T>& a, float* weights) {
+void attend_avx512(const AttentionHead& shape, const AttendArguments<T>& a, float* weights) {
   const int64_t padded = padded_keys(a.count);
   int64_t row = 0;
   for (; row + 4 <= a.rows; row += 4) attend_rows<4>(shape, a, row, weights + row * padded);
@@ -329,7 +329,7 @@ TRANSMUTE_TARGET_AVX512 inline __m128 sums_of_lanes(__m512 a, __m512 b, __m512 c
 }
 
 template <class T>
-TRANSMUTE_TARGET_AVX512 void attend_scattered_avx512(const HeadShape& shape, const AttendScatteredArguments<T>& a,
+TRANSMUTE_TARGET_AVX512 void attend_scattered_avx512(const AttentionHead& shape, const AttendScatteredArguments<T>& a,
                                                      float* weights) {
   const __m128 scale = _mm_set1_ps(shape.scale);
   for (int64_t i = 0; i < a.count; i += 4) {
@@ -396,11 +396,11 @@ TRANSMUTE_TARGET_AVX512 void layer_norm_avx512(const float* x, int64_t rows, int
 }  // namespace
 
 void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
-                float* y, Instructions instructions) {
+                float* y, kernels::Simd simd) {
 #if defined(__x86_64__)
-  if (instructions >= Instructions::avx512) return layer_norm_avx512(x, rows, width, weight, bias, epsilon, y);
+  if (simd >= kernels::Simd::avx512) return layer_norm_avx512(x, rows, width, weight, bias, epsilon, y);
 #endif
-  const auto norm = instructions >= Instructions::avx2 ? layer_norm_avx2 : layer_norm_baseline;
+  const auto norm = simd >= kernels::Simd::avx2 ? layer_norm_avx2 : layer_norm_baseline;
   norm(x, rows, width, weight, bias, epsilon, y);
 }
 
@@ -414,50 +414,50 @@ void transpose_keys(const float* keys, int64_t stride, int64_t count, int64_t wi
 }
 
 template <class T>
-void attend(const HeadShape& shape, const AttendArguments<T>& a, float* weights, Instructions instructions) {
+void attend(const AttentionHead& shape, const AttendArguments<T>& a, float* weights, kernels::Simd simd) {
   if (a.count == 0) {
     for (int64_t row = 0; row < a.rows; ++row) std::fill_n(a.outputs + row * a.output_stride, shape.value_width, 0.0F);
     return;
   }
 #if defined(__x86_64__)
-  if (instructions >= Instructions::avx512) return attend_avx512(shape, a, weights);
+  if (simd >= kernels::Simd::avx512) return attend_avx512(shape, a, weights);
 #endif
-  void (*of_level)(const HeadShape&, const AttendArguments<T>&, float*) =
-      instructions >= Instructions::avx2 ? attend_avx2<T> : attend_baseline<T>;
+  void (*of_level)(const AttentionHead&, const AttendArguments<T>&, float*) =
+      simd >= kernels::Simd::avx2 ? attend_avx2<T> : attend_baseline<T>;
   of_level(shape, a, weights);
 }
 
 template <class T>
-void attend_scattered(const HeadShape& shape, const AttendScatteredArguments<T>& a, float* weights,
-                      Instructions instructions) {
+void attend_scattered(const AttentionHead& shape, const AttendScatteredArguments<T>& a, float* weights,
+                      kernels::Simd simd) {
   if (a.count == 0) {
     std::fill_n(a.output, shape.value_width, 0.0F);
     return;
   }
 #if defined(__x86_64__)
-  if (instructions >= Instructions::avx512) return attend_scattered_avx512(shape, a, weights);
+  if (simd >= kernels::Simd::avx512) return attend_scattered_avx512(shape, a, weights);
 #endif
-  void (*of_level)(const HeadShape&, const AttendScatteredArguments<T>&, float*) =
-      instructions >= Instructions::avx2 ? attend_scattered_avx2<T> : attend_scattered_baseline<T>;
+  void (*of_level)(const AttentionHead&, const AttendScatteredArguments<T>&, float*) =
+      simd >= kernels::Simd::avx2 ? attend_scattered_avx2<T> : attend_scattered_baseline<T>;
   of_level(shape, a, weights);
 }
 
 template <class T>
-void convert(const float* from, int64_t count, T* to, Instructions instructions) {
-  const auto of_level = instructions >= Instructions::avx512 ? convert_avx512<T>
-                        : instructions >= Instructions::avx2 ? convert_avx2<T>
-                                                             : convert_baseline<T>;
+void convert(const float* from, int64_t count, T* to, kernels::Simd simd) {
+  const auto of_level = simd >= kernels::Simd::avx512 ? convert_avx512<T>
+                        : simd >= kernels::Simd::avx2 ? convert_avx2<T>
+                                                      : convert_baseline<T>;
   of_level(from, count, to);
 }
 
 template void transpose_keys(const float*, int64_t, int64_t, int64_t, float*);
 template void transpose_keys(const float*, int64_t, int64_t, int64_t, uint16_t*);
-template void convert(const float*, int64_t, float*, Instructions);
-template void convert(const float*, int64_t, uint16_t*, Instructions);
-template void attend(const HeadShape&, const AttendArguments<float>&, float*, Instructions);
-template void attend(const HeadShape&, const AttendArguments<uint16_t>&, float*, Instructions);
-template void attend_scattered(const HeadShape&, const AttendScatteredArguments<float>&, float*, Instructions);
-template void attend_scattered(const HeadShape&, const AttendScatteredArguments<uint16_t>&, float*, Instructions);
+template void convert(const float*, int64_t, float*, kernels::Simd);
+template void convert(const float*, int64_t, uint16_t*, kernels::Simd);
+template void attend(const AttentionHead&, const AttendArguments<float>&, float*, kernels::Simd);
+template void attend(const AttentionHead&, const AttendArguments<uint16_t>&, float*, kernels::Simd);
+template void attend_scattered(const AttentionHead&, const AttendScatteredArguments<float>&, float*, kernels::Simd);
+template void attend_scattered(const AttentionHead&, const AttendScatteredArguments<uint16_t>&, float*, kernels::Simd);
 
 }  // namespace inference
 }  // namespace v0

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/model/kernels/instructions.h>
+#include <transmute/model/kernels/simd.h>
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace inference {
 
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each row of x [rows,width]; y may be x.
 void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
-                float* y, Instructions instructions);
+                float* y, kernels::Simd simd);
 
 /// Keys in groups of so many: what lies beyond the last key is filled up with zeros.
 constexpr int64_t kKeyGroup = 16;
@@ -28,10 +28,10 @@ void transpose_keys(const float* keys, int64_t stride, int64_t count, int64_t wi
 
 /// to[i] = from[i] in T's numbers.
 template <class T>
-void convert(const float* from, int64_t count, T* to, Instructions instructions);
+void convert(const float* from, int64_t count, T* to, kernels::Simd simd);
 
 /// How one head's queries are compared: with `scale` before the softmax.
-struct HeadShape {
+struct AttentionHead {
   int64_t key_width;
   int64_t value_width;
   float scale;
@@ -53,7 +53,7 @@ struct AttendArguments {
 };
 /// weights: [rows][padded_keys(count)], gets the softmax.
 template <class T>
-void attend(const HeadShape& shape, const AttendArguments<T>& arguments, float* weights, Instructions instructions);
+void attend(const AttentionHead& shape, const AttendArguments<T>& arguments, float* weights, kernels::Simd simd);
 
 /// Where the key and the value of one token begin in the first head of the first layer.
 template <class T>
@@ -74,8 +74,8 @@ struct AttendScatteredArguments {
   float* output;
 };
 template <class T>
-void attend_scattered(const HeadShape& shape, const AttendScatteredArguments<T>& arguments, float* weights,
-                      Instructions instructions);
+void attend_scattered(const AttentionHead& shape, const AttendScatteredArguments<T>& arguments, float* weights,
+                      kernels::Simd simd);
 
 }  // namespace inference
 }  // namespace v0

@@ -50,7 +50,7 @@ ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::
     const std::string reason = device.is_cpu() ? InferenceModel::why_not(transformer->options) : "";
     if (device.is_cpu() && reason.empty()) {
       models.push_back(
-          std::make_shared<InferenceModel>(transformer, precision, inference::best_instructions(), parallel_for, use));
+          std::make_shared<InferenceModel>(transformer, precision, kernels::best_simd(), parallel_for, use));
       continue;
     }
     ready.plain_reason = reason;

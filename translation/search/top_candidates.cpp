@@ -12,7 +12,7 @@ inline namespace v0 {
 
 namespace {
 
-using inference::Instructions;
+using kernels::Simd;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 // Of each chunk of logits the largest are kept, in 16 lanes, so that choosing need not read most chunks again.
@@ -201,18 +201,18 @@ TRANSMUTE_TARGET_AVX512 void choose_avx512(const Shifted& row, const float* tops
 
 #endif
 
-Passes passes(Instructions instructions) {
+Passes passes(Simd simd) {
 #if defined(__x86_64__)
-  if (instructions >= Instructions::avx512) return {find_tops_avx512, sum_exponentials_avx512, choose_avx512};
+  if (simd >= Simd::avx512) return {find_tops_avx512, sum_exponentials_avx512, choose_avx512};
 #endif
-  if (instructions >= Instructions::avx2) return {find_tops_avx2, sum_exponentials_avx2, choose_baseline};
+  if (simd >= Simd::avx2) return {find_tops_avx2, sum_exponentials_avx2, choose_baseline};
   return {find_tops_baseline, sum_exponentials_baseline, choose_baseline};
 }
 
 }  // namespace
 
 double CandidateFinder::log_sum_exp(const LogitsRow& logits) {
-  const Passes with = passes(instructions_);
+  const Passes with = passes(simd_);
   const int64_t size = chunks_of(logits.count) * kLanes;
   float* tops = chunk_tops_.at_least(size);
   const float top = with.find_tops(logits.values, logits.count, tops);
@@ -228,7 +228,7 @@ std::vector<Candidate> CandidateFinder::best(const std::vector<CandidateRow>& ro
     const double normaliser = log_sum_exp(row.logits);
     if (!std::isfinite(normaliser)) continue;  // nothing has a probability
     const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normaliser};
-    passes(instructions_).choose(shifted, chunk_tops_.data(), best);
+    passes(simd_).choose(shifted, chunk_tops_.data(), best);
   }
   return list;
 }

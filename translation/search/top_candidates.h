@@ -1,7 +1,7 @@
 #pragma once
 
 #include <transmute/common/aligned_buffer.h>
-#include <transmute/model/kernels/instructions.h>
+#include <transmute/model/kernels/simd.h>
 
 #include <cstdint>
 #include <vector>
@@ -32,8 +32,7 @@ struct CandidateRow {
 /// nothing but the candidates. One per thread; keeps its memory.
 class CandidateFinder {
  public:
-  explicit CandidateFinder(inference::Instructions instructions = inference::best_instructions())
-      : instructions_(instructions) {}
+  explicit CandidateFinder(kernels::Simd simd = kernels::best_simd()) : simd_(simd) {}
 
   /// The `count` best continuations of a sentence's hypotheses, best first; of equals, those of the lower parent and
   /// token. Reserved tokens but the end are never among them, nor is what has no probability. Every token counts in
@@ -46,7 +45,7 @@ class CandidateFinder {
  private:
   double log_sum_exp(const LogitsRow& logits);  // fills chunk_tops_ too
 
-  inference::Instructions instructions_;
+  kernels::Simd simd_;
   AlignedBuffer<float> chunk_tops_;
 };
 

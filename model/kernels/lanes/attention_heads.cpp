@@ -45,7 +45,7 @@ void multiply_rows(Left a, const float* b, int64_t b_stride, int64_t depth, floa
   multiply_tile<R, V>(a, b, b_stride, depth, c, c_stride, add);
 }
 
-constexpr int kTileRows = 6;
+constexpr int kRegisterRows = 6;
 #if defined(__AVX512F__)
 constexpr int kTileVectors = 4;
 #else
@@ -57,9 +57,9 @@ template <int V>
 void multiply_panel(int64_t rows, Left a, const float* b, int64_t b_stride, int64_t depth, float* c, int64_t c_stride,
                     bool add) {
   int64_t r = 0;
-  for (; r + kTileRows <= rows; r += kTileRows)
-    multiply_tile<kTileRows, V>({a.data + r * a.row_stride, a.row_stride, a.column_stride}, b, b_stride, depth,
-                                c + r * c_stride, c_stride, add);
+  for (; r + kRegisterRows <= rows; r += kRegisterRows)
+    multiply_tile<kRegisterRows, V>({a.data + r * a.row_stride, a.row_stride, a.column_stride}, b, b_stride, depth,
+                                    c + r * c_stride, c_stride, add);
   const Left rest{a.data + r * a.row_stride, a.row_stride, a.column_stride};
   float* c_rest = c + r * c_stride;
   switch (rows - r) {

@@ -31,6 +31,7 @@ const Table& of_active_simd([[maybe_unused]] const Table& for_avx512_bf16, [[may
     case Simd::amx:
     case Simd::avx512_bf16:
       return for_avx512_bf16;
+    case Simd::avx512_vnni:
     case Simd::avx512:
       return for_avx512;
     case Simd::avx2:

@@ -9,7 +9,7 @@
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/embedding.h>
 #include <transmute/model/kernels/feed_forward.h>
-#include <transmute/model/kernels/packed_linear.h>
+#include <transmute/model/kernels/joined_linear.h>
 #include <transmute/model/kernels/residual.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/model/libtorch.h>
@@ -339,12 +339,12 @@ TEST(PackedLinear, IsTheProductsSideBySide) {
       Inputs weights;
       for (const int64_t rows : {5, 3, 4})
         weights.push_back(random_tensor({rows, 6}, static_cast<uint64_t>(rows)).to(type).requires_grad_());
-      if (together) pack(weights);
+      if (together) join(weights);
       const torch::Tensor x = random_tensor({2, 7, 6}, 1).to(type).requires_grad_();
       const torch::Tensor probe = random_tensor({2, 7, 12}, 2).to(type);
       const torch::Tensor apart =
           torch::cat({torch::linear(x, weights[0]), torch::linear(x, weights[1]), torch::linear(x, weights[2])}, -1);
-      const torch::Tensor packed = packed_linear(x, weights[0], weights[1], weights[2]);
+      const torch::Tensor packed = joined_linear(x, weights[0], weights[1], weights[2]);
       const double tolerance = type == torch::kDouble ? 1e-14 : type == torch::kFloat ? 1e-6 : 2e-2;
       EXPECT_LE(relative_difference(packed, apart.to(torch::kDouble)), tolerance);
       const Inputs leaves = {x, weights[0], weights[1], weights[2]};
@@ -352,7 +352,7 @@ TEST(PackedLinear, IsTheProductsSideBySide) {
       const auto expected = torch::autograd::grad({apart}, leaves, {probe});
       for (size_t i = 0; i < leaves.size(); ++i)
         EXPECT_LE(relative_difference(actual[i], expected[i].to(torch::kDouble)), tolerance) << i;
-      const torch::Tensor two = packed_linear(x, weights[1], weights[2]);
+      const torch::Tensor two = joined_linear(x, weights[1], weights[2]);
       EXPECT_LE(relative_difference(two, apart.narrow(-1, 5, 7).to(torch::kDouble)), tolerance);
     }
 }

@@ -14,7 +14,7 @@
 namespace transmute {
 namespace {
 
-using inference::Instructions;
+using kernels::Simd;
 using ::testing::HasSubstr;
 using testing::message_of;
 
@@ -202,7 +202,7 @@ TEST(InferenceModel, LeavesTheWeightsWhereTheyAreOrTakesThem) {
         ASSERT_TRUE(torch::allclose(tensor, before[i++], 0, 0, /*equal_nan=*/true)) << name;
       for (const auto& tensor : transformer->buffers()) ASSERT_TRUE(torch::equal(tensor, before[i++])) << name;
 
-      const InferenceModel taken(transformer, precision, inference::best_instructions(), threads.parallel_for(),
+      const InferenceModel taken(transformer, precision, kernels::best_simd(), threads.parallel_for(),
                                  WeightUse::taken);
       const auto parameters = transformer->named_parameters(), buffers = transformer->named_buffers();
       for (const std::string& matrix : matrices) {
@@ -327,10 +327,10 @@ TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
       const auto plain = std::make_shared<TransformerStepModel>(transformer, torch::kCPU);
       check(*plain, false, "plain");
       std::vector<std::shared_ptr<const StepModel>> members{plain};
-      for (int level = 0; level <= static_cast<int>(inference::best_instructions()); ++level)
+      for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
         for (const auto precision :
              {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
-          members.push_back(std::make_shared<InferenceModel>(transformer, precision, static_cast<Instructions>(level)));
+          members.push_back(std::make_shared<InferenceModel>(transformer, precision, static_cast<Simd>(level)));
           check(*members.back(), true, inference_precision_name(precision));
         }
       check(EnsembleStepModel(members), false, "ensemble");
@@ -369,11 +369,11 @@ TEST(InferenceModel, IsCloseInEachPrecisionAndWithAllInstructions) {
   const Transformer transformer = random_transformer(options, 2);
   const auto sources = some_sources(options.source_vocab_size, 5);
   const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
-  for (int level = 0; level <= static_cast<int>(inference::best_instructions()); ++level)
+  for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
     for (const auto& [precision, tolerance] : {std::pair{InferencePrecision::float32, 2e-3},
                                                {InferencePrecision::bfloat16, 0.25},
                                                {InferencePrecision::int8, 0.5}}) {
-      const InferenceModel model(transformer, precision, static_cast<Instructions>(level));
+      const InferenceModel model(transformer, precision, static_cast<Simd>(level));
       expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
                    inference_precision_name(precision) + ", instructions " + std::to_string(level));
     }
@@ -387,10 +387,10 @@ TEST(InferenceModel, GivesASentenceTheSameBitsAmongAnyOthers) {
   SearchOptions search;
   search.max_extra_length = 10;
   search.num_hypotheses = 3;
-  for (int level = 0; level <= static_cast<int>(inference::best_instructions()); ++level)
+  for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
     for (const InferencePrecision precision :
          {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
-      const InferenceModel model(transformer, precision, static_cast<Instructions>(level));
+      const InferenceModel model(transformer, precision, static_cast<Simd>(level));
       const auto together = beam_search(model, sources, search);
       for (size_t i = 0; i < sources.size(); ++i) {
         const auto alone = beam_search(model, {sources[i]}, search).at(0);

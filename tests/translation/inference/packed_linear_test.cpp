@@ -12,9 +12,9 @@
 namespace transmute {
 namespace {
 
-using inference::Instructions;
 using inference::PackedLinear;
 using inference::ProductScratch;
+using kernels::Simd;
 using testing::available;
 using testing::random_floats;
 
@@ -64,26 +64,26 @@ double tolerance(InferencePrecision precision, const Exact& exact, const std::ve
 }
 
 struct ProductCase {
-  Instructions instructions;
+  Simd simd;
   InferencePrecision precision;
 };
 std::vector<ProductCase> product_cases() {
   std::vector<ProductCase> cases;
-  for (const Instructions instructions : available())
+  for (const Simd simd : available())
     for (const InferencePrecision precision :
          {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8})
-      cases.push_back({instructions, precision});
+      cases.push_back({simd, precision});
   return cases;
 }
 
 TEST(PackedLinear, IsTheProductInDoubleLoopsForAllShapesAndInstructions) {
   ProductScratch scratch;
-  for (const auto& [instructions, precision] : product_cases())
+  for (const auto& [simd, precision] : product_cases())
     for (const int64_t outputs : {1, 31, 32, 40, 100})
       for (const int64_t inputs : {1, 5, 64, 130}) {
         const auto weight = random_floats(outputs * inputs, 1);
         const auto bias = random_floats(outputs, 2);
-        const PackedLinear linear({{weight.data(), outputs}}, bias.data(), inputs, precision, instructions);
+        const PackedLinear linear({{weight.data(), outputs}}, bias.data(), inputs, precision, simd);
         for (const int64_t rows : {1, 2, 7, 12, 13, 16, 17, 33, 50}) {
           const auto x = random_floats(rows * inputs, 3);
           const auto residual = random_floats(rows * outputs, 4);
@@ -97,8 +97,8 @@ TEST(PackedLinear, IsTheProductInDoubleLoopsForAllShapesAndInstructions) {
                                    static_cast<double>(residual[at]);
               ASSERT_NEAR(y[at], std::max(whole, 0.0),
                           tolerance(precision, exact, x, weight, inputs, row, output) + 1e-6)
-                  << "instructions " << static_cast<int>(instructions) << ", precision "
-                  << inference_precision_name(precision) << ", " << rows << " x " << inputs << " x " << outputs;
+                  << "simd " << static_cast<int>(simd) << ", precision " << inference_precision_name(precision) << ", "
+                  << rows << " x " << inputs << " x " << outputs;
             }
         }
       }
@@ -129,12 +129,12 @@ TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
       parted.apply(x.data(), kRows, found.data(), {}, scratch);
       EXPECT_EQ(found, expected);
     };
-    for (const auto& [instructions, precision] : product_cases())
-      same({{{weight.data(), kOutputs}}, bias.data(), kInputs, precision, instructions},
-           {parts, bias.data(), kInputs, precision, instructions});
-    for (const Instructions instructions : available()) {
-      PackedLinear whole(kOutputs, kInputs, InferencePrecision::int8, instructions),
-          parted(kOutputs, kInputs, InferencePrecision::int8, instructions);
+    for (const auto& [simd, precision] : product_cases())
+      same({{{weight.data(), kOutputs}}, bias.data(), kInputs, precision, simd},
+           {parts, bias.data(), kInputs, precision, simd});
+    for (const Simd simd : available()) {
+      PackedLinear whole(kOutputs, kInputs, InferencePrecision::int8, simd),
+          parted(kOutputs, kInputs, InferencePrecision::int8, simd);
       whole.pack({{bytes.data(), kOutputs}}, bias.data(), bias.data());
       parted.pack(byte_parts, bias.data(), bias.data());
       same(whole, parted);
@@ -145,7 +145,7 @@ TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
 TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
   ProductScratch scratch;
   const std::vector<std::vector<int64_t>> selections{{0}, {69, 3, 33, 3, 64}, {}};
-  for (const auto& [instructions, precision] : product_cases()) {
+  for (const auto& [simd, precision] : product_cases()) {
     PackedLinear selection;  // in the same memory each time
     for (const int64_t inputs : {200, 64, 5})
       for (const bool with_bias : {true, false}) {
@@ -153,7 +153,7 @@ TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
         const auto weight = random_floats(kOutputs * inputs, 1);
         const auto bias = random_floats(kOutputs, 2);
         const PackedLinear linear({{weight.data(), kOutputs}}, with_bias ? bias.data() : nullptr, inputs, precision,
-                                  instructions);
+                                  simd);
         std::vector<int64_t> all_but_one;
         for (int64_t output = kOutputs - 1; output > 0; --output) all_but_one.push_back(output);
         for (auto outputs : selections) {
@@ -182,8 +182,8 @@ TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
   constexpr int64_t kOutputs = 70, kInputs = 200, kRows = 2700;  // more than a second-level cache has
   const auto weight = random_floats(kOutputs * kInputs, 1);
   const auto x = random_floats(kRows * kInputs, 2);
-  for (const auto& [instructions, precision] : product_cases()) {
-    const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, precision, instructions);
+  for (const auto& [simd, precision] : product_cases()) {
+    const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, precision, simd);
     std::vector<float> alone(kRows * kOutputs);
     for (int64_t row = 0; row < kRows; ++row)
       linear.apply(x.data() + row * kInputs, 1, alone.data() + row * kOutputs, {}, scratch);
@@ -192,8 +192,7 @@ TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
         std::vector<float> together(static_cast<size_t>(rows * kOutputs));
         linear.apply(x.data() + first * kInputs, rows, together.data(), {}, scratch);
         ASSERT_TRUE(std::equal(together.begin(), together.end(), alone.begin() + first * kOutputs))
-            << rows << " rows, instructions " << static_cast<int>(instructions) << ", "
-            << inference_precision_name(precision);
+            << rows << " rows, simd " << static_cast<int>(simd) << ", " << inference_precision_name(precision);
       }
   }
 }
@@ -201,8 +200,8 @@ TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
 TEST(PackedLinear, KeepsZerosAndTheirSignOfRelu) {
   ProductScratch scratch;
   const std::vector<float> weight(3 * 70, -1.0F), x(2 * 70, 0.0F);
-  for (const auto& [instructions, precision] : product_cases()) {
-    const PackedLinear linear({{weight.data(), 3}}, nullptr, 70, precision, instructions);
+  for (const auto& [simd, precision] : product_cases()) {
+    const PackedLinear linear({{weight.data(), 3}}, nullptr, 70, precision, simd);
     std::vector<float> y(6, 5.0F);
     linear.apply(x.data(), 2, y.data(), {nullptr, true}, scratch);
     EXPECT_THAT(y, ::testing::Each(0.0F));
@@ -213,18 +212,17 @@ TEST(PackedLinear, KeepsWhatIsNoNumberInItsRow) {
   ProductScratch scratch;
   constexpr int64_t kOutputs = 40, kInputs = 70, kRows = 20;
   const auto weight = random_floats(kOutputs * kInputs, 1);
-  for (const Instructions instructions : available())
+  for (const Simd simd : available())
     for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::signaling_NaN()}) {
-      const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, InferencePrecision::float32,
-                                instructions);
+      const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, InferencePrecision::float32, simd);
       auto x = random_floats(kRows * kInputs, 2);
       x[17 * kInputs + 69] = wrong;
       std::vector<float> y(kRows * kOutputs);
       linear.apply(x.data(), kRows, y.data(), {}, scratch);
       for (int64_t i = 0; i < kRows * kOutputs; ++i)
         EXPECT_EQ(std::isfinite(y[static_cast<size_t>(i)]), i / kOutputs != 17)
-            << "instructions " << static_cast<int>(instructions) << ", row " << i / kOutputs;
+            << "simd " << static_cast<int>(simd) << ", row " << i / kOutputs;
     }
 }
 
@@ -232,10 +230,10 @@ TEST(PackedLinear, MultipliesIntegersWithoutOverflow) {
   // The largest magnitudes of either sign: 127 · 127 · 4096 a sum.
   ProductScratch scratch;
   constexpr int64_t kInputs = 4096;
-  for (const Instructions instructions : available())
+  for (const Simd simd : available())
     for (const float sign : {1.0F, -1.0F}) {
       const std::vector<float> weight(kInputs, sign), x(kInputs, 1.0F);
-      const PackedLinear linear({{weight.data(), 1}}, nullptr, kInputs, InferencePrecision::int8, instructions);
+      const PackedLinear linear({{weight.data(), 1}}, nullptr, kInputs, InferencePrecision::int8, simd);
       float y = 0;
       linear.apply(x.data(), 1, &y, {}, scratch);
       EXPECT_NEAR(y, sign * kInputs, 1e-2);

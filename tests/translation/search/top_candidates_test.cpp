@@ -12,7 +12,7 @@
 namespace transmute {
 namespace {
 
-using inference::Instructions;
+using kernels::Simd;
 using testing::available;
 using ::testing::ElementsAre;
 using testing::random_floats;
@@ -41,7 +41,7 @@ std::vector<Candidate> sorted_candidates(const std::vector<std::vector<float>>& 
 }
 
 TEST(CandidateFinder, FindsWhatSortingFinds) {
-  for (const Instructions instructions : available())
+  for (const Simd simd : available())
     for (const int64_t vocabulary : {5, 16, 127, 128, 129, 1000, 8001})
       for (const size_t rows : {size_t{1}, size_t{4}})
         for (const size_t count : {size_t{2}, size_t{8}, size_t{300}}) {
@@ -54,7 +54,7 @@ TEST(CandidateFinder, FindsWhatSortingFinds) {
             totals.push_back(-0.7 * static_cast<double>(row));
           }
           for (size_t row = 0; row < rows; ++row) given.push_back({{logits[row].data(), vocabulary}, totals[row]});
-          CandidateFinder finder(instructions);
+          CandidateFinder finder(simd);
           const auto found = finder.best(given, count);
           const auto expected = sorted_candidates(logits, totals, count);
           ASSERT_EQ(found.size(), expected.size());
@@ -72,11 +72,11 @@ TEST(CandidateFinder, FindsWhatSortingFinds) {
 }
 
 TEST(CandidateFinder, PrefersTheFirstOfEqualsAndLeavesOutWhatCannotBe) {
-  for (const Instructions instructions : available()) {
+  for (const Simd simd : available()) {
     std::vector<float> equal(200, -kInfinity);
     for (const size_t token : {4, 5, 150, 199}) equal[token] = 1.0F;
     const std::vector<float> nothing(200, -kInfinity);
-    CandidateFinder finder(instructions);
+    CandidateFinder finder(simd);
     const auto tokens = [](const std::vector<Candidate>& list) {
       std::vector<int64_t> ids;
       for (const auto& candidate : list) ids.push_back(candidate.token);

@@ -1,4 +1,4 @@
-#include <transmute/model/kernels/packed_linear.h>
+#include <transmute/model/kernels/joined_linear.h>
 
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/row_products.h>
@@ -65,14 +65,14 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
 
 }  // namespace
 
-torch::Tensor packed_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second,
+torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second,
                             const torch::Tensor& third) {
   // Elsewhere LibTorch may be casting (autocast), which a backward pass of our own would not see.
   if (!x.device().is_cpu()) return torch::linear(x, torch::cat(defined_ones(first, second, third)));
   return PackedLinear::apply(x, first, if_defined(second), if_defined(third));
 }
 
-void pack(const std::vector<torch::Tensor>& parameters) {
+void join(const std::vector<torch::Tensor>& parameters) {
   const torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> flat;
   for (const auto& parameter : parameters) flat.push_back(parameter.detach().reshape(-1));

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
+
+/// A tile of AMX: 16 rows of 64 bytes.
+constexpr int64_t kTileRows = 16;
+constexpr int64_t kTileRowBytes = 64;
+
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,420 @@
+#include <spdlog/fmt/fmt.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tokenizer/special_ids.h>
+#include <transmute/translation/inference/batch.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+namespace {
+
+// Source tokens that are encoded together: enough for the products, few enough that their states stay in the cache.
+constexpr int64_t kEncoderRows = 256;
+
+template <class Number>
+class Batch : public DecodingBatch {
+ public:
+  Batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace, const std::vector<Ids>& sources,
+        AttentionChoice attention, const std::vector<Ids>& shortlists)
+      : network_(std::move(network)),
+        workspace_(std::move(workspace)),
+        cache_(std::get<CacheMemory<Number>>(workspace_->caches)),
+        attention_(attention) {
+    workspace_->clock.start();
+    encode(sources);
+    workspace_->clock.end(Phase::encoder);
+    if (shortlists.empty()) return;
+    take(shortlists);
+    workspace_->clock.end(Phase::output_product);
+  }
+
+  ~Batch() override {
+    for (auto& sentence : sentences_) release(sentence);
+  }
+
+  NextToken step(const torch::Tensor& ids) override {
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && ids.numel() == hypotheses_, "step: ids must be [B,N]");
+    return go_on(ids, 1);
+  }
+
+  NextToken extend(const torch::Tensor& ids) override {
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && hypotheses_ == batch,
+                      "extend: ids must be [B,T], and of each sentence one hypothesis");
+    return go_on(ids, ids.size(1));
+  }
+
+  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    const torch::Tensor kept = sentences.contiguous();
+    const torch::Tensor rows = parents.contiguous();
+    std::vector<Sentence> staying;
+    std::vector<bool> stays(sentences_.size());
+    for (int64_t i = 0; i < kept.size(0); ++i) {
+      const auto old = static_cast<size_t>(kept.data_ptr<int64_t>()[i]);
+      stays.at(old) = true;
+      staying.push_back(std::move(sentences_[old]));
+    }
+    for (size_t i = 0; i < sentences_.size(); ++i)
+      if (!stays[i]) release(sentences_[i]);
+    sentences_ = std::move(staying);
+
+    hypotheses_ = rows.size(0);
+    cache_.next_past.resize(static_cast<size_t>(hypotheses_ * capacity_));
+    for (int64_t row = 0; row < hypotheses_; ++row)
+      std::copy_n(cache_.past.data() + rows.data_ptr<int64_t>()[row] * capacity_, length_,
+                  cache_.next_past.data() + row * capacity_);
+    std::swap(cache_.past, cache_.next_past);
+  }
+
+ private:
+  // A sentence being decoded: where its source stands, and its part of the cache.
+  struct Sentence {
+    int64_t first_source_row = 0;
+    int64_t source_length = 0;  // the end included
+    int64_t first_key = 0;      // of its keys, transposed, in each layer
+    std::vector<Number*> blocks{};
+    int64_t slots = 0;               // taken
+    std::vector<int32_t> columns{};  // of its shortlist's tokens in the shortlisted output
+  };
+
+  const float* embedding(const torch::Tensor& table, int64_t id) const {
+    TORCH_CHECK_INDEX(id >= 0 && id < table.size(0), "id ", id, " is not in the vocabulary of ", table.size(0));
+    return table.data_ptr<float>() + id * table.size(1);
+  }
+
+  void release(Sentence& sentence) {
+    for (Number* block : sentence.blocks) cache_.free_blocks.push_back(block);
+    sentence.blocks.clear();
+  }
+
+  // `positions` tokens more for each hypothesis; all but one only where a sentence has one hypothesis. ids:
+  // [B,N·positions].
+  NextToken go_on(const torch::Tensor& ids, int64_t positions) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    w.clock.start();
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.scalar_type() == torch::kLong, "ids must be int64");
+    positions_ = positions;
+    rows_ = ids.numel();
+    rows_per_sentence_ = ids.size(1);
+    const torch::Tensor contiguous = ids.contiguous();
+    float* x = w.states.at_least(rows_ * o.d_model);
+    for (int64_t row = 0; row < rows_; ++row)
+      n.target_positions.add(length_ + row % positions_,
+                             embedding(n.target_embedding, contiguous.data_ptr<int64_t>()[row]), n.embedding_scale,
+                             x + row * o.d_model);
+    take_slots();
+    NextToken next;
+    if (attention_.wanted) next.attention = torch::zeros({batch, rows_per_sentence_, longest_source_}, torch::kFloat);
+    for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
+      const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
+      float* attention = layer + 1 == chosen && next.attention.defined() ? next.attention.data_ptr<float>() : nullptr;
+      decode_layer(static_cast<int64_t>(layer), x, attention);
+    }
+    if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
+    length_ += positions_;
+    w.clock.end(Phase::decoder_rest);
+    const PackedLinear& output = shortlisted_ ? w.shortlisted_output : n.output;
+    float* logits = w.logits.at_least(rows_ * output.outputs());
+    output.apply(x, rows_, logits, {}, w.scratch);
+    next.logits = torch::from_blob(logits, {batch, rows_per_sentence_, output.outputs()}, torch::kFloat);
+    if (shortlisted_) next.logits = own_columns(logits);
+    w.clock.end(Phase::output_product);
+    return next;
+  }
+
+  // Makes the output of what is on any list.
+  void take(const std::vector<Ids>& shortlists) {
+    constexpr int32_t kOnNoList = -1;
+    const PackedLinear& output = network_->output;
+    std::vector<int32_t> column_of(static_cast<size_t>(output.outputs()), kOnNoList);
+    std::vector<int64_t> tokens;
+    for (size_t b = 0; b < shortlists.size(); ++b) {
+      check_shortlist(shortlists[b], output.outputs());
+      for (const int64_t token : shortlists[b]) {
+        int32_t& column = column_of[static_cast<size_t>(token)];
+        if (column == kOnNoList) {
+          column = static_cast<int32_t>(tokens.size());
+          tokens.push_back(token);
+        }
+        sentences_[b].columns.push_back(column);
+      }
+    }
+    output.select(tokens, workspace_->shortlisted_output);
+    shortlisted_ = true;
+  }
+
+  // Each sentence's own logits, side by side: [B,N,L] or [B,T,L].
+  torch::Tensor own_columns(const float* logits) {
+    const int64_t width = workspace_->shortlisted_output.outputs();
+    size_t longest = 0;
+    for (const Sentence& sentence : sentences_) longest = std::max(longest, sentence.columns.size());
+    const auto columns = static_cast<int64_t>(longest);
+    float* own = workspace_->shortlisted_logits.at_least(rows_ * columns);
+    float* to = own;
+    for (const Sentence& sentence : sentences_)
+      for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += width, to += columns) {
+        float* next = to;
+        for (const int32_t column : sentence.columns) *next++ = logits[column];
+        std::fill(next, to + columns, -std::numeric_limits<float>::infinity());
+      }
+    return torch::from_blob(own, {static_cast<int64_t>(sentences_.size()), rows_per_sentence_, columns}, torch::kFloat);
+  }
+
+  void encode(const std::vector<Ids>& sources) {
+    const Network& n = *network_;
+    hypotheses_ = static_cast<int64_t>(sources.size());
+    if (!n.has_encoder()) {
+      sentences_.resize(sources.size());
+      return;
+    }
+    int64_t rows = 0;
+    int64_t keys = 0;
+    for (const auto& source : sources) {
+      const auto length = static_cast<int64_t>(source.size()) + 1;
+      n.source_positions.check(length - 1);
+      sentences_.push_back({rows, length, keys});
+      rows += length;
+      keys += padded_keys(length) * n.keys_width();
+      longest_source_ = std::max(longest_source_, length);
+    }
+    cache_.cross_keys.resize(n.decoder.size());
+    cache_.cross_values.resize(n.decoder.size());
+    for (size_t i = 0; i < n.decoder.size(); ++i) {
+      cache_.cross_keys[i].at_least(keys);
+      cache_.cross_values[i].at_least(rows * n.values_width());
+    }
+    for (size_t begin = 0; begin < sources.size();) {
+      size_t end = begin;
+      for (int64_t count = 0; end < sources.size() && count < kEncoderRows; ++end)
+        count += sentences_[end].source_length;
+      encode(sources, begin, end);
+      begin = end;
+    }
+  }
+
+  // Sentences begin … end-1, up to their keys and values for the decoder.
+  void encode(const std::vector<Ids>& sources, size_t begin, size_t end) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    const int64_t first_row = sentences_[begin].first_source_row;
+    const int64_t rows = sentences_[end - 1].first_source_row + sentences_[end - 1].source_length - first_row;
+    float* x = w.states.at_least(rows * o.d_model);
+    float* to = x;
+    for (size_t b = begin; b < end; ++b)
+      for (int64_t i = 0; i < sentences_[b].source_length; ++i, to += o.d_model) {
+        const bool is_end = i + 1 == sentences_[b].source_length;
+        const int64_t id = is_end ? special_ids::kEnd : sources[b][static_cast<size_t>(i)];
+        n.source_positions.add(i, embedding(n.source_embedding, id), n.embedding_scale, to);
+      }
+    for (const auto& layer : n.encoder) encode_layer(layer, begin, end, x, rows);
+    if (n.norm_first()) n.normalize(n.encoder_norm, x, rows, x);
+    for (size_t i = 0; i < n.decoder.size(); ++i) {
+      float* projected = w.projected.at_least(rows * n.projected_width());
+      n.decoder[i].cross.key.apply(x, rows, projected, {}, w.scratch);
+      for (size_t b = begin; b < end; ++b) {
+        const Sentence& sentence = sentences_[b];
+        const int64_t padded = padded_keys(sentence.source_length);
+        for (int64_t head = 0; head < o.num_heads; ++head)
+          inference::transpose_keys(projected + (sentence.first_source_row - first_row) * n.keys_width() + head * o.d_k,
+                                    n.keys_width(), sentence.source_length, o.d_k,
+                                    cache_.cross_keys[i].data() + sentence.first_key + head * o.d_k * padded);
+      }
+      n.decoder[i].cross.value.apply(x, rows, projected, {}, w.scratch);
+      inference::convert(projected, rows * n.values_width(),
+                         cache_.cross_values[i].data() + first_row * n.values_width(), n.simd);
+    }
+  }
+
+  // x: [rows,D] of these sentences, in place.
+  void encode_layer(const EncoderLayerWeights& layer, size_t begin, size_t end, float* x, int64_t rows) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    const int64_t width = n.projected_width();
+    float* projected = w.projected.at_least(rows * width);
+    layer.query_key_value.apply(n.sublayer_input(layer.attention_norm, x, rows, w), rows, projected, {}, w.scratch);
+    float* context = w.context.at_least(rows * n.values_width());
+    const int64_t padded = padded_keys(longest_source_);
+    float* keys = w.weights.at_least(padded * (o.d_k + longest_source_));
+    float* weights = keys + o.d_k * padded;
+    for (size_t b = begin; b < end; ++b)
+      for (int64_t head = 0; head < o.num_heads; ++head) {
+        const Sentence& sentence = sentences_[b];
+        const int64_t row = sentence.first_source_row - sentences_[begin].first_source_row;
+        const float* first = projected + row * width;
+        inference::transpose_keys(first + n.keys_width() + head * o.d_k, width, sentence.source_length, o.d_k, keys);
+        AttendArguments<float> a;
+        a.queries = first + head * o.d_k;
+        a.query_stride = width;
+        a.rows = sentence.source_length;
+        a.transposed_keys = keys;
+        a.values = first + 2 * n.keys_width() + head * o.d_v;
+        a.value_stride = width;
+        a.count = sentence.source_length;
+        a.outputs = context + row * n.values_width() + head * o.d_v;
+        a.output_stride = n.values_width();
+        inference::attend(n.shape, a, weights, n.simd);
+      }
+    layer.output.apply(context, rows, x, {x, false}, w.scratch);
+    n.end_sublayer(layer.attention_norm, x, rows);
+    const Norm& norm = layer.feed_forward.norm;
+    n.feed_forward(layer.feed_forward, n.sublayer_input(norm, x, rows, w), x, rows, w);
+    n.end_sublayer(norm, x, rows);
+  }
+
+  // A place in the cache for the token of each row.
+  void take_slots() {
+    const Network& n = *network_;
+    if (length_ + positions_ > capacity_) grow_past();
+    cache_.past.resize(static_cast<size_t>(hypotheses_ * capacity_));
+    for (int64_t row = 0; row < rows_; ++row) {
+      Sentence& sentence = sentences_[static_cast<size_t>(row / rows_per_sentence_)];
+      const int64_t slot = sentence.slots++ % kBlockSlots;
+      if (slot == 0) sentence.blocks.push_back(cache_.take_block(n.block_size()));
+      Number* block = sentence.blocks.back();
+      past_of(row)[length_ + row % positions_] = {block + slot * n.options.d_k,
+                                                  block + kBlockSlots * n.options.d_k + slot * n.options.d_v};
+    }
+  }
+
+  void grow_past() {
+    const int64_t capacity = std::max<int64_t>({32, 2 * capacity_, length_ + positions_});
+    cache_.next_past.resize(static_cast<size_t>(hypotheses_ * capacity));
+    for (int64_t row = 0; row < hypotheses_; ++row)
+      std::copy_n(cache_.past.data() + row * capacity_, length_, cache_.next_past.data() + row * capacity);
+    std::swap(cache_.past, cache_.next_past);
+    capacity_ = capacity;
+  }
+
+  // The places of the tokens of a row's hypothesis.
+  CachedToken<Number>* past_of(int64_t row) { return cache_.past.data() + row / positions_ * capacity_; }
+
+  // x: [rows,D], in place. attention: [B,rows of a sentence,S] gets the chosen weights, where not null.
+  void decode_layer(int64_t index, float* x, float* attention) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const DecoderLayerWeights& layer = n.decoder[static_cast<size_t>(index)];
+    float* projected = w.projected.at_least(rows_ * n.projected_width());
+    float* context = w.context.at_least(rows_ * n.values_width());
+
+    const float* input = n.sublayer_input(layer.self_norm, x, rows_, w);
+    w.clock.end(Phase::decoder_rest);
+    layer.query_key_value.apply(input, rows_, projected, {}, w.scratch);
+    w.clock.end(Phase::decoder_products);
+    attend_to_past(index, projected, context);
+    w.clock.end(Phase::decoder_attention);
+    layer.self_output.apply(context, rows_, x, {x, false}, w.scratch);
+    w.clock.end(Phase::decoder_products);
+    n.end_sublayer(layer.self_norm, x, rows_);
+
+    if (n.has_encoder()) {
+      input = n.sublayer_input(layer.cross.norm, x, rows_, w);
+      w.clock.end(Phase::decoder_rest);
+      layer.cross.query.apply(input, rows_, projected, {}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+      attend_to_source(index, projected, context, attention);
+      w.clock.end(Phase::decoder_attention);
+      layer.cross.output.apply(context, rows_, x, {x, false}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+      n.end_sublayer(layer.cross.norm, x, rows_);
+    }
+
+    const Norm& norm = layer.feed_forward.norm;
+    input = n.sublayer_input(norm, x, rows_, w);
+    w.clock.end(Phase::decoder_rest);
+    n.feed_forward(layer.feed_forward, input, x, rows_, w);
+    w.clock.end(Phase::decoder_products);
+    n.end_sublayer(norm, x, rows_);
+  }
+
+  void attend_to_past(int64_t layer, const float* projected, float* context) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    float* weights = w.weights.at_least(padded_keys(length_ + positions_));
+    for (int64_t row = 0; row < rows_; ++row) {
+      const CachedToken<Number>* tokens = past_of(row);
+      const int64_t position = length_ + row % positions_;
+      const float* from = projected + row * n.projected_width();
+      for (int64_t head = 0; head < o.num_heads; ++head) {
+        const int64_t offset = (layer * o.num_heads + head) * n.head_size();
+        inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[position].key + offset, n.simd);
+        inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[position].value + offset, n.simd);
+        const AttendScatteredArguments<Number> a{
+            from + head * o.d_k, tokens, position + 1, offset, offset, context + row * n.values_width() + head * o.d_v};
+        inference::attend_scattered(n.shape, a, weights, n.simd);
+      }
+    }
+  }
+
+  void attend_to_source(int64_t layer, const float* queries, float* context, float* attention) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    const Number* keys = cache_.cross_keys[static_cast<size_t>(layer)].data();
+    const Number* values = cache_.cross_values[static_cast<size_t>(layer)].data();
+    float* weights = w.weights.at_least(rows_per_sentence_ * padded_keys(longest_source_));
+    for (size_t b = 0; b < sentences_.size(); ++b) {
+      const Sentence& sentence = sentences_[b];
+      const int64_t row = static_cast<int64_t>(b) * rows_per_sentence_;
+      const int64_t padded = padded_keys(sentence.source_length);
+      for (int64_t head = 0; head < o.num_heads; ++head) {
+        AttendArguments<Number> a;
+        a.queries = queries + row * n.keys_width() + head * o.d_k;
+        a.query_stride = n.keys_width();
+        a.rows = rows_per_sentence_;
+        a.transposed_keys = keys + sentence.first_key + head * o.d_k * padded;
+        a.values = values + sentence.first_source_row * n.values_width() + head * o.d_v;
+        a.value_stride = n.values_width();
+        a.count = sentence.source_length;
+        a.outputs = context + row * n.values_width() + head * o.d_v;
+        a.output_stride = n.values_width();
+        inference::attend(n.shape, a, weights, n.simd);
+        if (attention == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
+        const float share = attention_.head > 0 ? 1.0F : 1.0F / static_cast<float>(o.num_heads);
+        for (int64_t r = 0; r < rows_per_sentence_; ++r)
+          for (int64_t s = 0; s < sentence.source_length; ++s)
+            attention[(row + r) * longest_source_ + s] += weights[r * padded + s] * share;
+      }
+    }
+  }
+
+  std::shared_ptr<const Network> network_;
+  std::shared_ptr<Workspace> workspace_;
+  CacheMemory<Number>& cache_;
+  AttentionChoice attention_;
+  std::vector<Sentence> sentences_;
+  int64_t longest_source_ = 0;
+  int64_t hypotheses_ = 0;  // sentence by sentence
+  int64_t length_ = 0;      // tokens decoded
+  // Of a call: each hypothesis has so many rows, one behind the other.
+  int64_t positions_ = 1;
+  int64_t rows_ = 0;
+  int64_t rows_per_sentence_ = 1;
+  int64_t capacity_ = 0;  // of a row of the workspace's `past`
+  bool shortlisted_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<DecodingBatch> start_batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace,
+                                           const std::vector<Ids>& sources, AttentionChoice attention,
+                                           const std::vector<Ids>& shortlists) {
+  if (network->precision == InferencePrecision::float32)
+    return std::make_unique<Batch<float>>(std::move(network), std::move(workspace), sources, attention, shortlists);
+  return std::make_unique<Batch<uint16_t>>(std::move(network), std::move(workspace), sources, attention, shortlists);
+}
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,223 @@
+#include <transmute/translation/inference/network.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/translation/files/int8_weights.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+namespace {
+
+using Tensors = torch::OrderedDict<std::string, torch::Tensor>;
+
+// Rows of the feed-forward network at a time: its inner states should stay in the cache.
+constexpr int64_t kFeedForwardRows = 256;
+
+torch::Tensor as_float(const torch::Tensor& tensor) {
+  return tensor.detach().to(torch::kCPU, torch::kFloat).contiguous();
+}
+
+// Takes the parameters of a Transformer by their names and packs them.
+class Packer {
+ public:
+  Packer(const Transformer& transformer, InferencePrecision precision, kernels::Simd simd, WeightUse use)
+      : parameters_(transformer->named_parameters()),
+        buffers_(transformer->named_buffers()),
+        precision_(precision),
+        simd_(simd),
+        use_(use) {}
+
+  /// In float32; of a transformer that stays as it is, a copy.
+  torch::Tensor own(const std::string& name) const {
+    return use_ == WeightUse::taken ? tensor(name) : tensor(name).clone();
+  }
+  Norm norm(const std::string& module) const { return {own(module + ".weight"), own(module + ".bias")}; }
+
+  /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of a bias where one is
+  /// named. It must stay in its place.
+  void linear(PackedLinear& to, std::vector<std::string> matrices, std::string bias = "") {
+    int64_t outputs = 0;
+    for (const std::string& name : matrices) outputs += parameters_[name].size(0);
+    to = PackedLinear(outputs, parameters_[matrices.front()].size(1), precision_, simd_);
+    jobs_.push_back([this, &to, matrices = std::move(matrices), bias = std::move(bias)] {
+      pack(to, matrices, bias.empty() ? torch::Tensor() : tensor(bias));
+      if (use_ == WeightUse::taken)
+        for (const std::string& name : matrices) release(name);
+    });
+  }
+  void feed_forward(FeedForwardLayer& to, const std::string& layer) {
+    const std::string module = layer + ".feed_forward";
+    linear(to.inner, {module + ".inner.weight"}, module + ".inner.bias");
+    linear(to.outer, {module + ".outer.weight"}, module + ".outer.bias");
+    to.norm = norm(layer + ".feed_forward_norm");
+  }
+  void pack_all(const ParallelFor& parallel_for) {
+    parallel_for(jobs_.size(), [&](size_t j) {
+      const torch::NoGradGuard no_grad;
+      jobs_[j]();
+    });
+    jobs_.clear();
+  }
+
+ private:
+  torch::Tensor tensor(const std::string& name) const {
+    const auto int8 = kept_int8(buffers_, name);
+    return int8 ? to_float32(*int8) : as_float(parameters_[name]);
+  }
+
+  void release(const std::string& name) const {
+    torch::Tensor(parameters_[name]).set_data(torch::empty({0}));
+    if (const auto int8 = kept_int8(buffers_, name))
+      torch::Tensor(int8->numbers).set_data(torch::empty({0}, torch::kChar));
+  }
+
+  void pack(PackedLinear& to, const std::vector<std::string>& matrices, const torch::Tensor& bias) const {
+    const float* bias_data = bias.defined() ? bias.data_ptr<float>() : nullptr;
+    std::vector<torch::Tensor> numbers, scales;
+    for (const auto& name : matrices) {
+      const auto int8 = kept_int8(buffers_, name);
+      if (!int8 || precision_ != InferencePrecision::int8) break;
+      numbers.push_back(int8->numbers.contiguous());
+      scales.push_back(int8->scales);
+    }
+    if (numbers.size() == matrices.size())
+      return to.pack(rows_of<int8_t>(numbers), torch::cat(scales).data_ptr<float>(), bias_data);
+    std::vector<torch::Tensor> weights;
+    for (const auto& name : matrices) weights.push_back(tensor(name));
+    to.pack(rows_of<float>(weights), bias_data);
+  }
+
+  template <class Number>
+  static std::vector<Rows<Number>> rows_of(const std::vector<torch::Tensor>& matrices) {
+    std::vector<Rows<Number>> rows;
+    for (const torch::Tensor& matrix : matrices) rows.push_back({matrix.data_ptr<Number>(), matrix.size(0)});
+    return rows;
+  }
+
+  Tensors parameters_, buffers_;
+  InferencePrecision precision_;
+  kernels::Simd simd_;
+  WeightUse use_;
+  std::vector<std::function<void()>> jobs_;
+};
+
+std::vector<std::string> projections_of(const std::string& attention) {
+  return {attention + ".query.weight", attention + ".key.weight", attention + ".value.weight"};
+}
+
+}  // namespace
+
+Positions::Positions(const Transformer& transformer, const std::string& module)
+    : d_model_(transformer->options.d_model),
+      is_learned_(transformer->options.positional_encoding == PositionalEncodingKind::learned) {
+  const std::string name = module + (is_learned_ ? ".weight" : ".sinusoids");
+  const Tensors tensors = is_learned_ ? transformer->named_parameters() : transformer->named_buffers();
+  if (const torch::Tensor* table = tensors.find(name))
+    table_ = is_learned_ ? as_float(*table).clone() : as_float(*table);
+}
+
+void Positions::check(int64_t position) const {
+  if (is_learned_ && position >= table_.size(0))
+    throw std::invalid_argument(
+        fmt::format("position {} is beyond the {} learned positions (model.max_positions)", position, table_.size(0)));
+}
+
+void Positions::add(int64_t position, const float* x, float scale, float* y) const {
+  check(position);
+  if (position < table_.size(0)) return add(table_.data_ptr<float>() + position * d_model_, x, scale, y);
+  add(sinusoidal_positions(position, 1, d_model_).data_ptr<float>(), x, scale, y);
+}
+
+void Positions::add(const float* vector, const float* x, float scale, float* y) const {
+  for (int64_t i = 0; i < d_model_; ++i) y[i] = vector[i] + scale * x[i];
+}
+
+Network::Network(const Transformer& transformer, InferencePrecision precision, kernels::Simd simd,
+                 const ParallelFor& parallel_for, WeightUse use)
+    : options(transformer->options),
+      precision(precision),
+      simd(simd),
+      shape{options.d_k, options.d_v,
+            options.score_function == ScoreFunction::scaled_dot_product
+                ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(options.d_k)))
+                : 1.0F},
+      embedding_scale(static_cast<float>(std::sqrt(static_cast<double>(options.d_model)))),
+      source_positions(transformer, "source_positions"),
+      target_positions(transformer, "target_positions") {
+  Packer packer(transformer, precision, simd, use);
+  const bool one_table = options.embedding_tying == EmbeddingTying::all || !has_encoder();
+  const std::string target_table = one_table ? "embedding.weight" : "target_embedding.weight";
+  target_embedding = packer.own(target_table);
+  source_embedding = one_table ? target_embedding : packer.own("source_embedding.weight");
+  const bool output_tied = options.embedding_tying != EmbeddingTying::none;
+  packer.linear(output, {output_tied ? target_table : "output.weight"});
+  encoder.resize(static_cast<size_t>(options.num_encoder_layers));
+  for (size_t i = 0; i < encoder.size(); ++i) {
+    EncoderLayerWeights& to = encoder[i];
+    const std::string layer = fmt::format("encoder.layers.{}", i);
+    const std::string attention = layer + ".self_attention";
+    packer.linear(to.query_key_value, projections_of(attention));
+    packer.linear(to.output, {attention + ".output.weight"});
+    to.attention_norm = packer.norm(attention + "_norm");
+    packer.feed_forward(to.feed_forward, layer);
+  }
+  decoder.resize(static_cast<size_t>(options.num_decoder_layers));
+  for (size_t i = 0; i < decoder.size(); ++i) {
+    DecoderLayerWeights& to = decoder[i];
+    const std::string layer = fmt::format("decoder.layers.{}", i);
+    const std::string self = layer + ".self_attention";
+    packer.linear(to.query_key_value, projections_of(self));
+    packer.linear(to.self_output, {self + ".output.weight"});
+    to.self_norm = packer.norm(self + "_norm");
+    packer.feed_forward(to.feed_forward, layer);
+    if (!has_encoder()) continue;
+    const std::string cross = layer + ".cross_attention";
+    packer.linear(to.cross.query, {cross + ".query.weight"});
+    packer.linear(to.cross.key, {cross + ".key.weight"});
+    packer.linear(to.cross.value, {cross + ".value.weight"});
+    packer.linear(to.cross.output, {cross + ".output.weight"});
+    to.cross.norm = packer.norm(cross + "_norm");
+  }
+  packer.pack_all(parallel_for);
+  if (norm_first()) decoder_norm = packer.norm("decoder.norm");
+  if (norm_first() && has_encoder()) encoder_norm = packer.norm("encoder.norm");
+}
+
+void Network::normalize(const Norm& norm, const float* x, int64_t rows, float* y) const {
+  inference::layer_norm(x, rows, options.d_model, norm.weight.data_ptr<float>(), norm.bias.data_ptr<float>(),
+                        static_cast<float>(options.norm_epsilon), y, simd);
+}
+
+const float* Network::sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const {
+  if (!norm_first()) return x;
+  float* normed = workspace.normed.at_least(rows * options.d_model);
+  normalize(norm, x, rows, normed);
+  return normed;
+}
+
+void Network::end_sublayer(const Norm& norm, float* x, int64_t rows) const {
+  if (!norm_first()) normalize(norm, x, rows, x);
+}
+
+void Network::feed_forward(const FeedForwardLayer& layer, const float* input, float* x, int64_t rows,
+                           Workspace& workspace) const {
+  float* hidden = workspace.hidden.at_least(std::min(rows, kFeedForwardRows) * options.d_ff);
+  for (int64_t row = 0; row < rows; row += kFeedForwardRows) {
+    const int64_t count = std::min(kFeedForwardRows, rows - row);
+    float* part = x + row * options.d_model;
+    layer.inner.apply(input + row * options.d_model, count, hidden, {nullptr, true}, workspace.scratch);
+    layer.outer.apply(hidden, count, part, {part, false}, workspace.scratch);
+  }
+}
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/common/threads.h>
+#include <transmute/model/kernels/simd.h>
+#include <transmute/model/transformer.h>
+#include <transmute/translation/inference/packed_linear.h>
+#include <transmute/translation/inference/row_kernels.h>
+#include <transmute/translation/inference/weight_use.h>
+#include <transmute/translation/inference/workspace.h>
+#include <transmute/translation/precision.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+/// Slots of a block of the decoder's cache. One block serves one sentence: short ones should not waste much.
+constexpr int64_t kBlockSlots = 32;
+
+struct Norm {
+  torch::Tensor weight, bias;  // [D]
+};
+
+struct FeedForwardLayer {
+  PackedLinear inner, outer;
+  Norm norm;
+};
+
+struct EncoderLayerWeights {
+  PackedLinear query_key_value, output;
+  Norm attention_norm;
+  FeedForwardLayer feed_forward;
+};
+
+struct CrossAttentionWeights {
+  PackedLinear query, key, value, output;
+  Norm norm;
+};
+
+struct DecoderLayerWeights {
+  PackedLinear query_key_value, self_output;
+  Norm self_norm;
+  CrossAttentionWeights cross;  // empty without an encoder
+  FeedForwardLayer feed_forward;
+};
+
+/// Position vectors, row by row.
+class Positions {
+ public:
+  /// Those of a module; without it, none are asked for.
+  Positions(const Transformer& transformer, const std::string& module);
+
+  /// @throws std::invalid_argument beyond a learned table.
+  void check(int64_t position) const;
+
+  /// y = vector(position) + scale · x.
+  void add(int64_t position, const float* x, float scale, float* y) const;
+
+ private:
+  void add(const float* vector, const float* x, float scale, float* y) const;
+
+  int64_t d_model_;
+  bool is_learned_;
+  torch::Tensor table_;
+};
+
+/// The weights of a network packed for inference, and the steps that encoder and decoder share. May be shared by
+/// threads.
+struct Network {
+  Network(const Transformer& transformer, InferencePrecision precision, kernels::Simd simd,
+          const ParallelFor& parallel_for, WeightUse use);
+
+  int64_t keys_width() const { return options.num_heads * options.d_k; }
+  int64_t values_width() const { return options.num_heads * options.d_v; }
+  int64_t projected_width() const { return 2 * keys_width() + values_width(); }
+  bool norm_first() const { return options.norm_position == NormPosition::pre; }
+  bool has_encoder() const { return options.architecture != Architecture::decoder_only; }
+
+  // A cache block: [layer][head][keys of the slots | values of the slots].
+  int64_t head_size() const { return kBlockSlots * (options.d_k + options.d_v); }
+  int64_t block_size() const { return options.num_decoder_layers * options.num_heads * head_size(); }
+
+  void normalize(const Norm& norm, const float* x, int64_t rows, float* y) const;
+
+  /// What a sub-layer reads: x, or its norm.
+  const float* sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const;
+  /// After x has become x + sub-layer.
+  void end_sublayer(const Norm& norm, float* x, int64_t rows) const;
+
+  /// x: [rows,D], in place, without the norm that follows it.
+  void feed_forward(const FeedForwardLayer& layer, const float* input, float* x, int64_t rows,
+                    Workspace& workspace) const;
+
+  TransformerOptions options;
+  InferencePrecision precision;
+  kernels::Simd simd;
+  AttentionHead shape;
+  float embedding_scale;
+  torch::Tensor source_embedding, target_embedding;  // float32 [V,D]
+  Positions source_positions, target_positions;
+  std::vector<EncoderLayerWeights> encoder;
+  std::vector<DecoderLayerWeights> decoder;
+  Norm encoder_norm, decoder_norm;  // norm_first() only
+  PackedLinear output;
+};
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute
