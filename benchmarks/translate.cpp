@@ -39,7 +39,7 @@
 namespace {
 
 using transmute::Ids;
-using transmute::InferencePrecision;
+using transmute::Precision;
 
 struct Arguments {
   std::vector<std::string> shapes{"small", "base"};
@@ -114,7 +114,7 @@ Work work_of(const transmute::TransformerOptions& given) {
 
 // Products alone, at the shapes of the network: the roof. Operations (two per multiply-add) per second of CPU time, of
 // all threads.
-double measure_roof(const transmute::TransformerOptions& o, InferencePrecision precision, int threads, int64_t rows) {
+double measure_roof(const transmute::TransformerOptions& o, Precision precision, int threads, int64_t rows) {
   transmute::WorkerCrew crew(threads);
   std::vector<double> rates(static_cast<size_t>(threads));
   std::vector<float> weight(static_cast<size_t>(o.d_ff * o.d_model));
@@ -254,14 +254,14 @@ std::string cpu_name() {
 struct Subject {
   std::string name;
   transmute::TransformerOptions options;
-  std::function<transmute::Transformer(InferencePrecision, const transmute::ParallelFor&)> load;
+  std::function<transmute::Transformer(Precision, const transmute::ParallelFor&)> load;
   std::vector<Ids> sources{};
   int64_t fixed_length = 0;  // 0: until the end
   ShortlistOf shortlist_of{};
 };
 
-transmute::Int8Weights int8_weights_for(InferencePrecision precision) {
-  return precision == InferencePrecision::int8 ? transmute::Int8Weights::kept : transmute::Int8Weights::expanded;
+transmute::Int8Weights int8_weights_for(Precision precision) {
+  return precision == Precision::int8 ? transmute::Int8Weights::kept : transmute::Int8Weights::expanded;
 }
 
 // As a table with so many translations of each token would give them: 100 tokens for every source, and those.
@@ -282,12 +282,12 @@ ShortlistOf made_up_shortlists(int64_t translations, int64_t vocabulary) {
 Subject random_subject(const std::string& shape, const Arguments& arguments, const std::string& folder) {
   torch::manual_seed(1);
   const transmute::TransformerOptions options = shape_named(shape);
-  const auto file_of = [folder](InferencePrecision precision) {
-    return transmute::path_in(folder, std::string(transmute::inference_precision_name(precision)) + ".safetensors");
+  const auto file_of = [folder](Precision precision) {
+    return transmute::path_in(folder, std::string(transmute::precision_name(precision)) + ".safetensors");
   };
-  std::set<InferencePrecision> precisions;
-  for (const auto& name : arguments.precisions) precisions.insert(transmute::inference_precision_from_name(name));
-  if (arguments.plain) precisions.insert(InferencePrecision::float32);
+  std::set<Precision> precisions;
+  for (const auto& name : arguments.precisions) precisions.insert(transmute::precision_from_name(name));
+  if (arguments.plain) precisions.insert(Precision::float32);
   {
     const transmute::Transformer transformer(options);
     for (const auto precision : precisions) transmute::write_weights(file_of(precision), transformer, precision);
@@ -297,7 +297,7 @@ Subject random_subject(const std::string& shape, const Arguments& arguments, con
   Subject subject;
   subject.name = fmt::format("{} (random weights, {} source and {} target tokens)", shape, kSource, kTarget);
   subject.options = options;
-  subject.load = [options, file_of](InferencePrecision precision, const transmute::ParallelFor& parallel_for) {
+  subject.load = [options, file_of](Precision precision, const transmute::ParallelFor& parallel_for) {
     const transmute::UndrawnWeights undrawn;
     transmute::Transformer transformer(options);
     const std::string file = file_of(precision);
@@ -325,7 +325,7 @@ Subject subject_from_files(const Arguments& arguments) {
   Subject subject;
   subject.name = arguments.model;
   subject.options = loaded.transformer->options;
-  subject.load = [folder = arguments.model](InferencePrecision precision, const transmute::ParallelFor& parallel_for) {
+  subject.load = [folder = arguments.model](Precision precision, const transmute::ParallelFor& parallel_for) {
     return transmute::load_model_folder(folder, torch::kCPU, int8_weights_for(precision), parallel_for).transformer;
   };
   const auto start = Clock::now();
@@ -424,12 +424,11 @@ void measure(const Arguments& arguments, const Subject& subject) {
   }
   transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
   if (arguments.plain) {
-    const transmute::TransformerStepModel model(subject.load(InferencePrecision::float32, pool.parallel_for()),
-                                                torch::kCPU);
+    const transmute::TransformerStepModel model(subject.load(Precision::float32, pool.parallel_for()), torch::kCPU);
     measure(arguments, subject, model, nullptr, "plain", 0, pool);
   }
   for (const auto& name : arguments.precisions) {
-    const InferencePrecision precision = transmute::inference_precision_from_name(name);
+    const Precision precision = transmute::precision_from_name(name);
     const auto start = Clock::now();
     const double cpu = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
     const transmute::InferenceModel model(subject.load(precision, pool.parallel_for()), precision,

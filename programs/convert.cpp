@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"float32", "bfloat16", "half", "int8"}))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
-    const auto stored = transmute::inference_precision_from_name(precision);
-    if (form == "safetensors" && stored == transmute::InferencePrecision::int8)
+    const auto stored = transmute::precision_from_name(precision);
+    if (form == "safetensors" && stored == transmute::Precision::int8)
       throw std::invalid_argument(
           "--precision int8 is for --to folder: other programs would not know that each row has a scale");
     check_may_replace(output);

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <map>
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -15,17 +14,13 @@ int main(int argc, char** argv) {
   std::string model;
   std::string output;
   std::string precision = "float32";
-  const std::map<std::string, transmute::TorchScriptPrecision> precisions{
-      {"float32", transmute::TorchScriptPrecision::float32},
-      {"bfloat16", transmute::TorchScriptPrecision::bfloat16},
-      {"half", transmute::TorchScriptPrecision::half}};
   app.add_option("--model", model, "a model folder, as train makes it, or an exported file")->required();
   app.add_option("--output", output, "the file to write")->required();
   app.add_option("--precision", precision, "of the weights: float32, bfloat16, or half, which is for GPUs")
       ->check(CLI::IsMember({"float32", "bfloat16", "half"}))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
-    transmute::export_torchscript(model, output, {precisions.at(precision)});
+    transmute::export_torchscript(model, output, {transmute::precision_from_name(precision)});
     std::cerr << "export_torchscript: wrote " << output << " (" << std::filesystem::file_size(output) / 1024
               << " KiB)\n";
     return 0;

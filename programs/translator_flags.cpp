@@ -39,7 +39,7 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
 
 TranslatorOptions TranslatorFlags::options() const {
   TranslatorOptions options = options_;
-  if (precision_ != kAsStored) options.precision = inference_precision_from_name(precision_);
+  if (precision_ != kAsStored) options.precision = precision_from_name(precision_);
   options.ensemble.assign(models_.begin() + 1, models_.end());
   return options;
 }

@@ -10,8 +10,8 @@ inline namespace v0 {
 
 namespace {
 
-const EnumNames<Precision> kPrecisions{
-    {Precision::float32, "float32"}, {Precision::bfloat16, "bfloat16"}, {Precision::automatic, "auto"}};
+const EnumNames<std::optional<Precision>> kPrecisions{
+    {Precision::float32, "float32"}, {Precision::bfloat16, "bfloat16"}, {std::nullopt, "auto"}};
 const EnumNames<Schedule> kSchedules{{Schedule::noam, "noam"},
                                      {Schedule::inverse_sqrt, "inverse_sqrt"},
                                      {Schedule::cosine, "cosine"},

@@ -3,8 +3,10 @@
 #include <transmute/common/config_schema.h>
 #include <transmute/training/schedule.h>
 #include <transmute/translation/files/model_folder.h>
+#include <transmute/translation/precision.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,10 +36,6 @@ struct DataOptions {
   std::string cache_folder;      ///< of the tokenised text; empty: `cache` in the run folder
   int64_t prefetch_threads = 1;  ///< that prepare batches ahead
 };
-
-/// What matrix products are computed in while training; weights, their updates and sums stay float32. `automatic` is
-/// bfloat16 where the device multiplies it in hardware.
-enum class Precision { float32, bfloat16, automatic };
 
 /// How the network is trained. Defaults: section 5 of the paper.
 struct TrainingOptions {
@@ -74,7 +72,8 @@ struct TrainingOptions {
   /// Of the weights' exponential moving average, which is validated and becomes the finished model; 0: no average.
   double ema_decay = 0;
 
-  Precision precision = Precision::float32;
+  /// Of the matrix products: float32 or bfloat16. Without a value: bfloat16 where the device multiplies it in hardware.
+  std::optional<Precision> precision = Precision::float32;
 
   int64_t log_every = 50;           ///< steps between two lines of metrics
   int64_t checkpoint_every = 1000;  ///< steps between two checkpoints

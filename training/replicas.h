@@ -53,7 +53,7 @@ struct StepInput {
 /// float32. On other devices, LibTorch's autocast.
 class Replicas {
  public:
-  /// `precision`: of training, not automatic. Evaluation is in float32.
+  /// `precision`: of training, float32 or bfloat16. Evaluation is in float32.
   Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision);
   Replicas(const Replicas&) = delete;
   Replicas& operator=(const Replicas&) = delete;

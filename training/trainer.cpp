@@ -120,8 +120,8 @@ const char* name_of(kernels::Simd simd) {
   }
 }
 
-Precision resolve(Precision precision, torch::Device device) {
-  if (precision != Precision::automatic) return precision;
+Precision resolve(std::optional<Precision> precision, torch::Device device) {
+  if (precision) return *precision;
   return !device.is_cpu() || cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32;
 }
 
@@ -236,7 +236,7 @@ class Trainer::Session {
   TrainerOptions options_;
   ProcessGroup& group_;
   torch::Device device_;
-  Precision precision_;  // never automatic
+  Precision precision_;
   WorkerCrew workers_;
   ProgressLine progress_;
 
@@ -473,7 +473,7 @@ void Trainer::Session::report_start() const {
   if (!group_.is_first()) return;
   spdlog::info(fmt::format("transmute {}, LibTorch {}, device {}, {} threads, {} kernels, {} products, {} parameters",
                            build_version(), TORCH_VERSION, device_.str(), workers_.size(),
-                           name_of(kernels::active_simd()), precision_ == Precision::bfloat16 ? "bfloat16" : "float32",
+                           name_of(kernels::active_simd()), precision_name(precision_),
                            format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_)))));
   if (group_.size() > 1)
     spdlog::info(
@@ -795,7 +795,7 @@ bool Trainer::Session::translates_validation_text() const {
 TranslatedText Trainer::Session::translate_validation_text() {
   Transformer& transformer = replicas_.transformer();
   transformer->eval();
-  const TranslationEngine engine(transformer, tokenizer_, device_, InferencePrecision::float32,
+  const TranslationEngine engine(transformer, tokenizer_, device_, Precision::float32,
                                  [this](size_t count, const std::function<void(size_t)>& task) {
                                    workers_.for_each_piece(count, 1, [&](size_t i, size_t, int) { task(i); });
                                  });
@@ -901,7 +901,7 @@ void Trainer::Session::write_report() const {
                    {"parameters", format_count(parameter_count(with_vocabulary(config_.model.model, tokenizer_)))},
                    {"training text", format_count(static_cast<int64_t>(train_text_.size())) +
                                          (config_.is_language_model() ? " lines" : " sentence pairs")},
-                   {"products", precision_ == Precision::bfloat16 ? "bfloat16" : "float32"},
+                   {"products", precision_name(precision_)},
                    {"processes", std::to_string(group_.size())},
                    {"device of each", device_.str()},
                    {"threads of each", std::to_string(workers_.size())},

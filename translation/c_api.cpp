@@ -77,7 +77,7 @@ transmute::TranslatorOptions translator_options(const transmute_translator_optio
   transmute::TranslatorOptions ours;
   if (given.device != nullptr) ours.device = given.device;
   ours.threads = given.threads;
-  if (given.precision != nullptr) ours.precision = transmute::inference_precision_from_name(given.precision);
+  if (given.precision != nullptr) ours.precision = transmute::precision_from_name(given.precision);
   ours.ensemble = read_strings(given.ensemble, given.ensemble_size, "model of the ensemble");
   if (given.shortlist != nullptr) ours.shortlist.table = given.shortlist;
   ours.shortlist.best = given.shortlist_best;

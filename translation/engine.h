@@ -6,9 +6,9 @@
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search/search.h>
 #include <transmute/translation/text/shortlist.h>
+#include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/types.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,12 +26,12 @@ class TranslationEngine {
   /// The transformer must be in eval mode. `parallel_for` also runs what there is to do now.
   /// @throws std::invalid_argument for a decoder-only one, and for a precision but float32 where LibTorch's operations
   /// run it.
-  TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, InferencePrecision precision,
+  TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, Precision precision,
                     ParallelFor parallel_for);
 
   /// Several models of that tokenizer, whose probabilities are averaged.
   TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer, torch::Device device,
-                    InferencePrecision precision, ParallelFor parallel_for, WeightUse use = WeightUse::copied);
+                    Precision precision, ParallelFor parallel_for, WeightUse use = WeightUse::copied);
 
   /// From now on translations are made of what a source's shortlist has.
   void use(Shortlist shortlist) { shortlist_ = std::make_unique<const Shortlist>(std::move(shortlist)); }
@@ -45,39 +45,24 @@ class TranslationEngine {
                                 const TranslationOptions& options) const;
 
   /// Why LibTorch's operations run the model on the CPU, several times slower; empty where they do not.
-  const std::string& plain_reason() const { return plain_reason_; }
+  const std::string& slow_reason() const { return slow_reason_; }
 
  private:
   std::vector<Translation> translate_tagged(const std::vector<std::string>& texts, const TranslationOptions& options,
                                             const TranslationHooks& hooks) const;
+  // One translation for each part.
+  std::vector<Translation> translate_parts(const SourceParts& sources, const TranslationOptions& options,
+                                           const TranslationHooks& hooks) const;
+  // Puts the translations of a batch of parts into their places.
+  void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
+                    const TranslationOptions& options, const SearchHooks& hooks,
+                    std::vector<Translation>& translations) const;
   std::shared_ptr<const StepModel> model_;
-  std::string plain_reason_;
+  std::string slow_reason_;
   Tokenizer tokenizer_;
   std::unique_ptr<const Shortlist> shortlist_;  // where there is one
   ParallelFor parallel_for_;
 };
-
-/// @throws std::invalid_argument naming the option, where its value is less than 1.
-void check_at_least_one(int64_t value, const char* option);
-
-/// What search found, as text.
-Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target);
-
-/// Numbers of texts, batch by batch: those of similar length together, the longest first. There is little padding then,
-/// and the last batches are the short ones, so that workers end at about the same time.
-/// @param batch_tokens of a batch at most, its padding and ends included
-std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,
-                                                   int64_t batch_tokens);
-
-/// The probability of each target, its end included, given the source of the same number: one hypothesis each. Of
-/// `options` the length penalty and the alignments count. The last three as for TranslationEngine.
-std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vector<Ids>& sources,
-                                        const std::vector<Ids>& targets, const SearchOptions& options,
-                                        int64_t batch_size, int64_t batch_tokens, const ParallelFor& parallel_for);
-
-/// Cuts ids into parts of at most `limit`, after the end of a sentence if there is one, else of a clause,
-/// else of a word. `pieces` are the ids' SentencePiece pieces.
-std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& pieces, int64_t limit);
 
 }  // namespace v0
 }  // namespace transmute

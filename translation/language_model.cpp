@@ -6,13 +6,17 @@
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
-#include <transmute/translation/engine.h>
+#include <transmute/translation/call_hooks.h>
 #include <transmute/translation/files/device.h>
+#include <transmute/translation/inference/step_models.h>
 #include <transmute/translation/load_ensemble.h>
+#include <transmute/translation/search/batches.h>
+#include <transmute/translation/search/score_targets.h>
+#include <transmute/translation/text/join_parts.h>
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
+#include <optional>
 #include <stdexcept>
 
 namespace transmute {
@@ -20,7 +24,7 @@ inline namespace v0 {
 
 namespace {
 
-std::vector<Ids> encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts) {
+std::vector<Ids> encode_all(const SubwordModel& tokenizer, const std::vector<std::string>& texts) {
   std::vector<Ids> encoded;
   for (size_t i = 0; i < texts.size(); ++i) {
     check_utf8(texts[i], fmt::format("text {}", i + 1));
@@ -95,7 +99,7 @@ LanguageModel::LanguageModel(LanguageModel&&) noexcept = default;
 LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
 
 std::string LanguageModel::slow_reason() const {
-  return state_->model.plain_reason;
+  return state_->model.slow_reason;
 }
 
 std::string LanguageModel::generate(const std::string& prompt, const GenerationOptions& options) const {
@@ -106,35 +110,21 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
                                                        const GenerationOptions& options,
                                                        const TranslationHooks& hooks) const {
   const SubwordModel& tokenizer = state_->tokenizer.target();
-  const std::vector<Ids> encoded = encode_texts(tokenizer, prompts);
+  const std::vector<Ids> encoded = encode_all(tokenizer, prompts);
   for (const Ids& ids : encoded) state_->check_length(ids, options.search.max_extra_length);
   check_limits(options);
   std::vector<size_t> lengths;
   for (const Ids& ids : encoded) lengths.push_back(ids.size());
   const auto batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
 
-  std::mutex hooks_mutex;
-  size_t done = 0;
   const auto text_of = [&](size_t text, const Ids& ids) {
     return continued(prompts[text], tokenizer.decode(encoded[text]), tokenizer.decode(ids));
   };
-  const auto search_hooks = [&](const std::vector<size_t>& batch) {
-    SearchHooks watch;
-    if (hooks.should_stop)
-      watch.should_stop = [&] {
-        const std::lock_guard<std::mutex> lock(hooks_mutex);
-        return hooks.should_stop();
-      };
-    if (hooks.on_text)
-      watch.on_tokens = [&](size_t sentence, const Ids& certain) {
-        const size_t text = batch[sentence];
-        if (certain.size() <= encoded[text].size()) return;  // still the prompt
-        const std::lock_guard<std::mutex> lock(hooks_mutex);
-        hooks.on_text(text, text_of(text, certain));
-      };
-    return watch;
+  const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
+    if (certain.size() <= encoded[text].size()) return {};  // still the prompt
+    return text_of(text, certain);
   };
-
+  CallHooks call_hooks(hooks, std::vector<size_t>(prompts.size(), 1));
   std::vector<Translation> results(prompts.size());
   state_->threads->for_each(batches.size(), [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
@@ -142,7 +132,9 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     for (const size_t text : batch) sources.push_back(encoded[text]);
     TargetDemands demands;
     demands.prefixes = sources;
-    auto found = beam_search(*state_->model.model, sources, options.search, search_hooks(batch), demands);
+    const auto text_of_sentence = [&](size_t sentence) { return batch[sentence]; };
+    auto found = beam_search(*state_->model.model, sources, options.search,
+                             call_hooks.search_hooks(text_of_sentence, so_far), demands);
     for (size_t i = 0; i < batch.size(); ++i) {
       const size_t text = batch[i];
       for (const int64_t id : encoded[text]) results[text].source_tokens.push_back(tokenizer.piece(id));
@@ -151,9 +143,7 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
         results[text].hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer));
         results[text].hypotheses.back().text = std::move(whole);
       }
-      const std::lock_guard<std::mutex> lock(hooks_mutex);
-      if (hooks.on_text) hooks.on_text(text, results[text].hypotheses.front().text);
-      if (hooks.on_progress) hooks.on_progress(++done, prompts.size());
+      call_hooks.part_done(text, [&] { return results[text].hypotheses.front().text; });
     }
   });
   return results;
@@ -162,7 +152,7 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
 std::vector<Hypothesis> LanguageModel::score_batch(const std::vector<std::string>& texts,
                                                    const GenerationOptions& options) const {
   const SubwordModel& tokenizer = state_->tokenizer.target();
-  const std::vector<Ids> encoded = encode_texts(tokenizer, texts);
+  const std::vector<Ids> encoded = encode_all(tokenizer, texts);
   for (const Ids& ids : encoded) state_->check_length(ids, 0);
   check_limits(options);
   auto found = score_targets(*state_->model.model, encoded, encoded, options.search, options.batch_size,

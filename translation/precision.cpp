@@ -5,24 +5,23 @@
 namespace transmute {
 inline namespace v0 {
 
-std::string inference_precision_name(InferencePrecision precision) {
+std::string precision_name(Precision precision) {
   switch (precision) {
-    case InferencePrecision::float32:
+    case Precision::float32:
       return "float32";
-    case InferencePrecision::bfloat16:
+    case Precision::bfloat16:
       return "bfloat16";
-    case InferencePrecision::int8:
+    case Precision::int8:
       return "int8";
-    case InferencePrecision::half:
+    case Precision::half:
       return "half";
   }
-  throw std::invalid_argument("inference_precision_name: no such precision");
+  throw std::invalid_argument("precision_name: no such precision");
 }
 
-InferencePrecision inference_precision_from_name(const std::string& name) {
-  for (const InferencePrecision precision :
-       {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8, InferencePrecision::half})
-    if (name == inference_precision_name(precision)) return precision;
+Precision precision_from_name(const std::string& name) {
+  for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8, Precision::half})
+    if (name == precision_name(precision)) return precision;
   throw std::invalid_argument("precision \"" + name + "\" is not one of float32, bfloat16, int8 and half");
 }
 

@@ -5,9 +5,9 @@
 namespace transmute {
 inline namespace v0 {
 
-/// In which numbers translation multiplies matrices. Everything else is float32 on the CPU; on GPUs states, keys and
-/// values are of that type as well.
-enum class InferencePrecision {
+/// Numeric type of matrix products, and of stored matrices. In translation everything else is float32 on the CPU; on
+/// GPUs states, keys and values are of that type as well. In training weights, their updates and sums stay float32.
+enum class Precision {
   float32,   ///< as trained
   bfloat16,  ///< half the memory of weights; fast on GPUs and on CPUs with AVX512-BF16 or AMX
   int8,      ///< a quarter; weights are scaled per output, activations per token; for CPUs
@@ -15,10 +15,10 @@ enum class InferencePrecision {
 };
 
 /// "float32", "bfloat16", "int8" or "half".
-std::string inference_precision_name(InferencePrecision precision);
+std::string precision_name(Precision precision);
 
 /// @throws std::invalid_argument naming the ones there are.
-InferencePrecision inference_precision_from_name(const std::string& name);
+Precision precision_from_name(const std::string& name);
 
 }  // namespace v0
 }  // namespace transmute

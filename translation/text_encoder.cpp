@@ -3,7 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/search/batches.h>
 #include <transmute/translation/search/transformer_step_model.h>
+#include <transmute/translation/text/split_ids.h>
 
 #include <algorithm>
 #include <numeric>

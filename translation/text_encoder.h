@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/translation/engine.h>
+#include <transmute/common/threads.h>
 #include <transmute/translation/files/model_folder.h>
 
 #include <string>

@@ -1,18 +1,16 @@
 #pragma once
 
+#include <transmute/translation/precision.h>
+
 #include <string>
 
 namespace transmute {
 inline namespace v0 {
 
-enum class TorchScriptPrecision {
-  float32,
-  bfloat16,  ///< half the size; computes in bfloat16, softmax and log-probabilities aside
-  half       ///< for GPUs: LibTorch before 2.1 cannot multiply half matrices on a CPU
-};
-
 struct TorchScriptOptions {
-  TorchScriptPrecision precision = TorchScriptPrecision::float32;  ///< of the stored weights
+  /// Of the stored weights: float32; bfloat16, which computes in bfloat16, softmax and log-probabilities aside; or
+  /// half, for GPUs: LibTorch before 2.1 cannot multiply half matrices on a CPU.
+  Precision precision = Precision::float32;
 };
 
 /// Writes a model as one TorchScript file, atomically. Any program with LibTorch or PyTorch of at least this build's
@@ -44,7 +42,8 @@ struct TorchScriptOptions {
 /// `tokenizer.target.model`), and `transmute.json` with format_version, special_ids, precision and a checksum.
 ///
 /// `model`: anything that load_model opens.
-/// @throws std::runtime_error where the model cannot be read or the file not be written.
+/// @throws std::runtime_error where the model cannot be read or the file not be written; std::invalid_argument for
+/// int8.
 void export_torchscript(const std::string& model, const std::string& output, const TorchScriptOptions& options = {});
 
 }  // namespace v0

@@ -39,7 +39,7 @@ Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;
 
 std::string Translator::slow_reason() const {
-  return state_->engine.plain_reason();
+  return state_->engine.slow_reason();
 }
 
 std::string Translator::translate(const std::string& text, const TranslationOptions& options) const {

@@ -107,14 +107,13 @@ TEST_F(Gpu, BeamSearchInFewerBitsFindsNearlyThat) {
   options.max_extra_length = 6;
   const torch::Device gpu(torch::kCUDA, 0);
   const auto expected = beam_search(TransformerStepModel(cpu_, torch::kCPU), sources, options);
-  for (const auto& [precision, tolerance] :
-       {std::pair{InferencePrecision::bfloat16, 0.2}, {InferencePrecision::half, 0.05}}) {
+  for (const auto& [precision, tolerance] : {std::pair{Precision::bfloat16, 0.2}, {Precision::half, 0.05}}) {
     const auto found = beam_search(*make_step_model({cpu_}, gpu, precision).model, sources, options);
     for (size_t i = 0; i < sources.size(); ++i)
       EXPECT_NEAR(found[i].front().score, expected[i].front().score, tolerance)
-          << inference_precision_name(precision) << ", sentence " << i;
+          << precision_name(precision) << ", sentence " << i;
   }
-  EXPECT_THROW(make_step_model({cpu_}, gpu, InferencePrecision::int8), std::invalid_argument);
+  EXPECT_THROW(make_step_model({cpu_}, gpu, Precision::int8), std::invalid_argument);
 }
 
 // Autocast, page-locked transfers and all.

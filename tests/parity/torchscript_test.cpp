@@ -519,7 +519,7 @@ TEST_F(TorchScriptFile, TranslatesInTheTranslator) {
 TEST_F(TorchScriptFile, OfHalfTheSizeLoadsAsFloat32) {
   export_torchscript(model, path);
   const auto full_bytes = std::filesystem::file_size(path);
-  for (const auto precision : {TorchScriptPrecision::bfloat16, TorchScriptPrecision::half}) {
+  for (const auto precision : {Precision::bfloat16, Precision::half}) {
     export_torchscript(model, path, {precision});
     EXPECT_LT(std::filesystem::file_size(path), full_bytes);
     LoadedModel back = load_model(path, torch::kCPU);

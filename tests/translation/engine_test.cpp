@@ -1,12 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <algorithm>
-#include <numeric>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include <transmute/common/threads.h>
 #include <transmute/model/threading.h>
 #include <transmute/tests/support/errors.h>
@@ -14,6 +7,11 @@
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/search/transformer_step_model.h>
+
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace transmute {
 namespace {
@@ -27,66 +25,6 @@ using testing::tiny_english;
 using testing::tiny_tokenizer;
 using testing::tiny_transformer;
 
-// The parts of a text given by its pieces ('_' begins a word), as the numbers of their pieces.
-std::vector<Ids> parts_of(std::vector<std::string> pieces, int64_t limit) {
-  Ids ids;
-  for (auto& piece : pieces) {
-    if (piece.front() == '_') piece.replace(0, 1, "\u2581");
-    ids.push_back(static_cast<int64_t>(ids.size()));
-  }
-  return split_ids(ids, pieces, limit);
-}
-
-TEST(SplitIds, LeavesShortTextWhole) {
-  EXPECT_THAT(parts_of({"_a", "_b", "_c"}, 3), ElementsAre(Ids{0, 1, 2}));
-}
-
-TEST(SplitIds, PrefersTheEndOfASentence) {
-  EXPECT_THAT(parts_of({"_a", ".", "_b", ",", "_c", "_d", "_e"}, 6), ElementsAre(Ids{0, 1}, Ids{2, 3, 4, 5, 6}));
-  EXPECT_THAT(parts_of({"_a", "!", "_b", "?", "_c", "_d", "_e"}, 6), ElementsAre(Ids{0, 1, 2, 3}, Ids{4, 5, 6}))
-      << "the last one that fits";
-}
-
-TEST(SplitIds, TakesTheEndOfAClauseWhereNoSentenceEnds) {
-  EXPECT_THAT(parts_of({"_a", ",", "_b", ";", "_c", "_d", "_e"}, 6), ElementsAre(Ids{0, 1, 2, 3}, Ids{4, 5, 6}));
-}
-
-TEST(SplitIds, TakesTheEndOfAWordWhereNoClauseEnds) {
-  EXPECT_THAT(parts_of({"_a", "_b", "c", "_d", "e", "f"}, 4), ElementsAre(Ids{0, 1, 2}, Ids{3, 4, 5}));
-}
-
-TEST(SplitIds, CutsAWordThatIsTooLong) {
-  EXPECT_THAT(parts_of({"_a", "b", "c", "d", "e", "f", "g"}, 3), ElementsAre(Ids{0, 1, 2}, Ids{3, 4, 5}, Ids{6}));
-}
-
-TEST(SplitIds, CutsBehindTheFullPartWhereAWordEndsThere) {
-  EXPECT_THAT(parts_of({"_a", "b", "c", "_d", "e"}, 3), ElementsAre(Ids{0, 1, 2}, Ids{3, 4}));
-}
-
-TEST(SplitIds, TakesNoPointInsideANumberForAnEnd) {
-  EXPECT_THAT(parts_of({"_3", ".", "1", "4", "_x", "_y"}, 5), ElementsAre(Ids{0, 1, 2, 3, 4}, Ids{5}));
-}
-
-TEST(SplitIds, CutsAtFullWidthMarksWithoutSpaces) {
-  EXPECT_THAT(parts_of({"_汉", "字", "。", "汉", "字", "汉"}, 5), ElementsAre(Ids{0, 1, 2}, Ids{3, 4, 5}));
-}
-
-TEST(SplitIds, LosesNothingAndKeepsTheLimit) {
-  std::vector<std::string> pieces;
-  const std::vector<std::string> kinds{"_w", "x", ".", ",", "_y", "。", "z"};
-  for (size_t i = 0; i < 500; ++i) pieces.push_back(kinds[(i * i + i / 7) % kinds.size()]);
-  for (int64_t limit = 1; limit < 40; ++limit) {
-    Ids joined;
-    for (const Ids& part : parts_of(pieces, limit)) {
-      EXPECT_FALSE(part.empty());
-      EXPECT_LE(static_cast<int64_t>(part.size()), limit);
-      joined.insert(joined.end(), part.begin(), part.end());
-    }
-    ASSERT_EQ(joined.size(), pieces.size());
-    for (size_t i = 0; i < joined.size(); ++i) ASSERT_EQ(joined[i], static_cast<int64_t>(i));
-  }
-}
-
 // An untrained model: its translations mean nothing, but they must be the same however the work is cut.
 class Engine : public ::testing::Test {
  protected:
@@ -94,7 +32,7 @@ class Engine : public ::testing::Test {
                                      int threads = 1, const TranslationHooks& hooks = {}) {
     ThreadPool pool(threads, run_operations_on_this_thread_only);
     const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
-    return TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for)
+    return TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::float32, parallel_for)
         .translate(texts, options, hooks);
   }
 
@@ -279,22 +217,21 @@ TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
   const auto inline_for = [](size_t count, const auto& task) {
     for (size_t i = 0; i < count; ++i) task(i);
   };
-  const TranslationEngine engine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, inline_for);
-  EXPECT_THAT(engine.plain_reason(), HasSubstr("score_function"));
+  const TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, inline_for);
+  EXPECT_THAT(engine.slow_reason(), HasSubstr("score_function"));
   const Ids ids = tokenizer.source().encode("the red house is near.");
   const auto alone =
       beam_search(TransformerStepModel(transformer, torch::kCPU), {ids}, few_tokens().search).at(0).at(0);
   EXPECT_EQ(engine.translate({"the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text,
             tokenizer.target().decode(alone.ids));
-  EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::int8, inline_for);
-              }),
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::int8, inline_for); }),
               HasSubstr("only be run in float32"));
 }
 
 TEST_F(Engine, RefusesThePrecisionOfGpusOnACpu) {
   EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::half, {}); }),
+                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::half, {}); }),
               HasSubstr("half is for GPUs"));
 }
 
@@ -322,7 +259,7 @@ TEST_F(Engine, ScoresGivenTranslationsAsThePlainModulesDo) {
   TranslationOptions options;
   options.batch_size = 10;
   options.search.alignments = true;
-  const auto scored = TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for)
+  const auto scored = TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::float32, parallel_for)
                           .score(sources, targets, options);
   ASSERT_EQ(scored.size(), sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -341,8 +278,8 @@ TEST_F(Engine, TranslatesWithTheMeanOfSeveralModelsProbabilities) {
   const auto parallel_for = [](size_t count, const auto& task) {
     for (size_t i = 0; i < count; ++i) task(i);
   };
-  const TranslationEngine both(std::vector<Transformer>{transformer, other}, tokenizer, torch::kCPU,
-                               InferencePrecision::float32, parallel_for);
+  const TranslationEngine both(std::vector<Transformer>{transformer, other}, tokenizer, torch::kCPU, Precision::float32,
+                               parallel_for);
   // By hand: the modules' probabilities after each prefix, averaged.
   const torch::NoGradGuard no_grad;
   const std::string text = "the red house is near.", translation = "das rote Haus ist nah.";

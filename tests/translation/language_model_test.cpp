@@ -365,7 +365,7 @@ TEST_F(TinyLanguageModel, IsNoTranslatorNorATranslatorALanguageModel) {
 TEST_F(TinyLanguageModel, IsRefusedByTheTranslationEngine) {
   saved(tiny_language_model_options());
   EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, {}); }),
+                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::float32, {}); }),
               HasSubstr("no source to translate"));
 }
 
@@ -382,7 +382,7 @@ TEST_F(TinyLanguageModel, RunsOnTheInferenceEngineAsInTheModule) {
         options.positional_encoding = positions;
         options.max_positions = 12;
         const Transformer network = testing::tiny_transformer(tokenizer, 3, options);
-        const InferenceModel engine(network, InferencePrecision::float32);
+        const InferenceModel engine(network, Precision::float32);
         const std::vector<Ids> three(3), one(1);
         const auto together = engine.start(three, {}, {});
         const auto plain = TransformerStepModel(network, torch::kCPU).start(three, {}, {});

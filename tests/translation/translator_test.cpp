@@ -98,13 +98,13 @@ TEST_F(ATranslator, IsUsableAfterACallThatFailedOrWasCancelled) {
   EXPECT_EQ(translator.translate_batch({"the", "house"}, few_tokens()).size(), 2U);
 }
 
-InferencePrecision precision_of_opened(const std::string& model, std::optional<InferencePrecision> wanted) {
+Precision precision_of_opened(const std::string& model, std::optional<Precision> wanted) {
   const torch::Device cpu = torch::kCPU;
   return load_ensemble(model, {model}, cpu, Architecture::encoder_decoder, wanted).precision;
 }
 
 TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {
-  using Precision = InferencePrecision;
+  using Precision = Precision;
   const Tokenizer tokenizer = testing::tiny_tokenizer();
   TransformerOptions additive = testing::tiny_transformer_options();
   additive.score_function = ScoreFunction::additive;  // LibTorch's operations, which know float32 alone on the CPU
@@ -133,14 +133,14 @@ TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {
 TEST_F(ATranslator, KnowsThreePrecisions) {
   transmute_translator_options c_options = transmute_translator_options_default();
   EXPECT_EQ(c_options.precision, nullptr);
-  for (const auto precision : {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
+  for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
     TranslatorOptions options;
     options.precision = precision;
     const Translator translator(model(), options);
     EXPECT_EQ(translator.slow_reason(), "");
     const std::string expected = translator.translate("the red house is near.", few_tokens());
 
-    const std::string name = inference_precision_name(precision);
+    const std::string name = precision_name(precision);
     c_options.precision = name.c_str();
     transmute_translator* in_c = transmute_open(model().c_str(), &c_options, nullptr);
     ASSERT_NE(in_c, nullptr);

@@ -5,6 +5,7 @@
 #include <transmute/common/files.h>
 #include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/files/dtype.h>
 #include <transmute/translation/files/int8_weights.h>
 
 #include <filesystem>
@@ -186,31 +187,31 @@ bool is_of_products(const std::string& name, const torch::Tensor& parameter) {
          name.find("positions") == std::string::npos;
 }
 
-InferencePrecision precision_of(torch::Dtype stored) {
+Precision precision_of(torch::Dtype stored) {
   switch (stored) {
     case torch::kChar:
-      return InferencePrecision::int8;
+      return Precision::int8;
     case torch::kBFloat16:
-      return InferencePrecision::bfloat16;
+      return Precision::bfloat16;
     case torch::kHalf:
-      return InferencePrecision::half;
+      return Precision::half;
     default:
-      return InferencePrecision::float32;
+      return Precision::float32;
   }
 }
 
-NamedTensors stored_in(InferencePrecision precision, const NamedTensors& parameters) {
+NamedTensors stored_in(Precision precision, const NamedTensors& parameters) {
   NamedTensors stored;
   for (const auto& [name, parameter] : parameters) {
-    const bool is_stored_as_is = precision == InferencePrecision::float32 || !is_of_products(name, parameter);
+    const bool is_stored_as_is = precision == Precision::float32 || !is_of_products(name, parameter);
     if (is_stored_as_is) {
       stored.emplace_back(name, parameter);
-    } else if (precision == InferencePrecision::int8) {
+    } else if (precision == Precision::int8) {
       const Int8Matrix matrix = to_int8(parameter);
       stored.emplace_back(name, matrix.numbers);
       stored.emplace_back(name + kScaleSuffix, matrix.scales);
     } else {
-      stored.emplace_back(name, parameter.to(precision == InferencePrecision::half ? torch::kHalf : torch::kBFloat16));
+      stored.emplace_back(name, parameter.to(dtype_of(precision)));
     }
   }
   return stored;
@@ -232,11 +233,11 @@ LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::strin
   return {std::move(transformer), std::move(tokenizer), std::move(config)};
 }
 
-InferencePrecision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,
-                                torch::Device device, Int8Weights int8) {
+Precision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,
+                       torch::Device device, Int8Weights int8) {
   const torch::NoGradGuard no_grad;
   StoredValues values(weights, weights_name);
-  InferencePrecision stored = InferencePrecision::float32;
+  Precision stored = Precision::float32;
   for (auto& [name, parameter] : parameters_of(transformer)) {
     const StoredValue value = values.take_for(name, parameter);
     if (is_of_products(name, parameter)) stored = precision_of(value.numbers.scalar_type());
@@ -265,12 +266,12 @@ LoadedModel load_model_folder(const std::string& folder, torch::Device device, I
   return model;
 }
 
-void write_weights(const std::string& path, const Transformer& transformer, InferencePrecision stored) {
+void write_weights(const std::string& path, const Transformer& transformer, Precision stored) {
   write_tensor_file(path, stored_in(stored, parameters_of(transformer)));
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
-                       const Transformer& transformer, const char* weights_file, InferencePrecision stored) {
+                       const Transformer& transformer, const char* weights_file, Precision stored) {
   tokenizer.save(folder);
   write_weights(path_in(folder, weights_file), transformer, stored);
   write_file_atomically(path_in(folder, kConfigFile), config);

@@ -38,8 +38,8 @@ enum class Int8Weights {
 struct LoadedModel {
   Transformer transformer;  ///< in eval mode, on the device
   Tokenizer tokenizer;
-  std::string config;                                       ///< the YAML that it was made with
-  InferencePrecision stored = InferencePrecision::float32;  ///< how its matrices were stored
+  std::string config;                     ///< the YAML that it was made with
+  Precision stored = Precision::float32;  ///< how its matrices were stored
 };
 
 /// Reads a model folder: `config.yaml`, the tokenizer and the weights, `weights.safetensors`. Where they are called
@@ -53,7 +53,7 @@ LoadedModel load_model_folder(const std::string& folder, torch::Device device, I
 /// matrix `….weight` [outputs,inputs] there is `….weight_scale` [outputs], float32.
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
                        const Transformer& transformer, const char* weights_file = kWeightsFile,
-                       InferencePrecision stored = InferencePrecision::float32);
+                       Precision stored = Precision::float32);
 
 /// A model that still needs its weights. `config_name`: what messages call the YAML.
 /// @throws std::runtime_error where its content is no model's.
@@ -62,11 +62,11 @@ LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::strin
 /// Weights for a network, which is in eval mode and on the device afterwards. Those that are contiguous float32 become
 /// its parameters and are not copied. Returns how the matrices were stored. `weights_name`: what messages call them.
 /// @throws std::runtime_error where they do not fit it.
-InferencePrecision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,
-                                torch::Device device, Int8Weights int8 = Int8Weights::expanded);
+Precision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,
+                       torch::Device device, Int8Weights int8 = Int8Weights::expanded);
 
 /// The file of weights in a model folder.
-void write_weights(const std::string& path, const Transformer& transformer, InferencePrecision stored);
+void write_weights(const std::string& path, const Transformer& transformer, Precision stored);
 
 /// Parameters in the order and under the names of the file format.
 NamedTensors parameters_of(const Transformer& transformer);

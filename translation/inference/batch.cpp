@@ -410,7 +410,7 @@ class Batch : public DecodingBatch {
 std::unique_ptr<DecodingBatch> start_batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace,
                                            const std::vector<Ids>& sources, AttentionChoice attention,
                                            const std::vector<Ids>& shortlists) {
-  if (network->precision == InferencePrecision::float32)
+  if (network->precision == Precision::float32)
     return std::make_unique<Batch<float>>(std::move(network), std::move(workspace), sources, attention, shortlists);
   return std::make_unique<Batch<uint16_t>>(std::move(network), std::move(workspace), sources, attention, shortlists);
 }

@@ -8,17 +8,18 @@
 namespace transmute {
 inline namespace v0 {
 
-InferenceModel::InferenceModel(const Transformer& transformer, InferencePrecision precision, kernels::Simd simd,
+InferenceModel::InferenceModel(const Transformer& transformer, Precision precision, kernels::Simd simd,
                                const ParallelFor& parallel_for, WeightUse use)
     : workspaces_(std::make_shared<inference::Workspaces>()) {
-  if (const std::string reason = why_not(transformer->options); !reason.empty()) throw std::invalid_argument(reason);
+  if (const std::string reason = slow_reason(transformer->options); !reason.empty())
+    throw std::invalid_argument(reason);
   const torch::NoGradGuard no_grad;
   network_ = std::make_shared<const inference::Network>(transformer, precision, simd, parallel_for, use);
 }
 
 InferenceModel::~InferenceModel() = default;
 
-std::string InferenceModel::why_not(const TransformerOptions& options) {
+std::string InferenceModel::slow_reason(const TransformerOptions& options) {
   const ScoreFunction function = options.score_function;
   if (function == ScoreFunction::scaled_dot_product || function == ScoreFunction::dot_product) return "";
   return "only dot products are written for inference, not model.score_function additive, bilinear or uniform";

@@ -29,14 +29,14 @@ class Workspaces;
 class InferenceModel : public StepModel {
  public:
   /// Weights that keep_int8 left are packed as they are. `parallel_for` runs the packing.
-  /// @throws std::invalid_argument where why_not() is not empty.
-  InferenceModel(const Transformer& transformer, InferencePrecision precision,
-                 kernels::Simd simd = kernels::best_simd(), const ParallelFor& parallel_for = one_by_one,
-                 WeightUse use = WeightUse::copied);
+  /// @throws std::invalid_argument where slow_reason() is not empty.
+  InferenceModel(const Transformer& transformer, Precision precision, kernels::Simd simd = kernels::best_simd(),
+                 const ParallelFor& parallel_for = one_by_one, WeightUse use = WeightUse::copied);
   ~InferenceModel() override;
 
-  /// Why a model with such options cannot be run here; empty where it can.
-  static std::string why_not(const TransformerOptions& options);
+  /// Why a model with such options cannot be run here, but several times slower by LibTorch's operations; empty where
+  /// it can.
+  static std::string slow_reason(const TransformerOptions& options);
 
   /// The logits of a step stay valid until the next one. Of the sources of a decoder-only model the number counts.
   /// @throws std::invalid_argument where a source is longer than the learned positions.

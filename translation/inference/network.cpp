@@ -28,7 +28,7 @@ torch::Tensor as_float(const torch::Tensor& tensor) {
 // Takes the parameters of a Transformer by their names and packs them.
 class Packer {
  public:
-  Packer(const Transformer& transformer, InferencePrecision precision, kernels::Simd simd, WeightUse use)
+  Packer(const Transformer& transformer, Precision precision, kernels::Simd simd, WeightUse use)
       : parameters_(transformer->named_parameters()),
         buffers_(transformer->named_buffers()),
         precision_(precision),
@@ -84,7 +84,7 @@ class Packer {
     std::vector<torch::Tensor> numbers, scales;
     for (const auto& name : matrices) {
       const auto int8 = kept_int8(buffers_, name);
-      if (!int8 || precision_ != InferencePrecision::int8) break;
+      if (!int8 || precision_ != Precision::int8) break;
       numbers.push_back(int8->numbers.contiguous());
       scales.push_back(int8->scales);
     }
@@ -103,7 +103,7 @@ class Packer {
   }
 
   Tensors parameters_, buffers_;
-  InferencePrecision precision_;
+  Precision precision_;
   kernels::Simd simd_;
   WeightUse use_;
   std::vector<std::function<void()>> jobs_;
@@ -140,7 +140,7 @@ void Positions::add(const float* vector, const float* x, float scale, float* y) 
   for (int64_t i = 0; i < d_model_; ++i) y[i] = vector[i] + scale * x[i];
 }
 
-Network::Network(const Transformer& transformer, InferencePrecision precision, kernels::Simd simd,
+Network::Network(const Transformer& transformer, Precision precision, kernels::Simd simd,
                  const ParallelFor& parallel_for, WeightUse use)
     : options(transformer->options),
       precision(precision),

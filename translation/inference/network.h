@@ -71,8 +71,8 @@ class Positions {
 /// The weights of a network packed for inference, and the steps that encoder and decoder share. May be shared by
 /// threads.
 struct Network {
-  Network(const Transformer& transformer, InferencePrecision precision, kernels::Simd simd,
-          const ParallelFor& parallel_for, WeightUse use);
+  Network(const Transformer& transformer, Precision precision, kernels::Simd simd, const ParallelFor& parallel_for,
+          WeightUse use);
 
   int64_t keys_width() const { return options.num_heads * options.d_k; }
   int64_t values_width() const { return options.num_heads * options.d_v; }
@@ -96,7 +96,7 @@ struct Network {
                     Workspace& workspace) const;
 
   TransformerOptions options;
-  InferencePrecision precision;
+  Precision precision;
   kernels::Simd simd;
   AttentionHead shape;
   float embedding_scale;

@@ -85,25 +85,25 @@ ProductOutput from_row(ProductOutput out, int64_t row) {
 
 }  // namespace
 
-PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, InferencePrecision precision, kernels::Simd simd)
+PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, Precision precision, kernels::Simd simd)
     : outputs_(outputs), inputs_(inputs), precision_(precision), simd_(simd) {
   switch (precision) {
-    case InferencePrecision::float32:
+    case Precision::float32:
       float32_.mapped(padded_outputs() * inputs);
       break;
-    case InferencePrecision::bfloat16:
+    case Precision::bfloat16:
       bfloat16_.mapped(narrow_size(kStepBytes / 2));
       break;
-    case InferencePrecision::int8:
+    case Precision::int8:
       int8_.mapped(narrow_size(kStepBytes));
       break;
-    case InferencePrecision::half:
+    case Precision::half:
       throw std::invalid_argument("PackedLinear: half is for GPUs");
   }
 }
 
 PackedLinear::PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs,
-                           InferencePrecision precision, kernels::Simd simd)
+                           Precision precision, kernels::Simd simd)
     : PackedLinear(count(weight), inputs, precision, simd) {
   pack(weight, bias);
 }
@@ -111,16 +111,16 @@ PackedLinear::PackedLinear(const std::vector<Rows<float>>& weight, const float* 
 void PackedLinear::pack(const std::vector<Rows<float>>& weight, const float* bias) {
   pack_bias(bias);
   switch (precision_) {
-    case InferencePrecision::float32:
+    case Precision::float32:
       pack_float32(weight);
       break;
-    case InferencePrecision::bfloat16:
+    case Precision::bfloat16:
       pack_bfloat16(weight);
       break;
-    case InferencePrecision::int8:
+    case Precision::int8:
       pack_int8(weight);
       break;
-    case InferencePrecision::half:
+    case Precision::half:
       break;  // there is none
   }
 }
@@ -167,22 +167,22 @@ void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& sel
   select_each(column_scales_, s.column_scales_);
   select_each(column_sums_, s.column_sums_);
   switch (precision_) {
-    case InferencePrecision::float32:
+    case Precision::float32:
       select_columns(float32_.data(), outputs, {kPanel, 1, inputs_}, s.float32_.at_least(padded * inputs_));
       break;
-    case InferencePrecision::bfloat16: {
+    case Precision::bfloat16: {
       const int64_t steps = blocks_of(inputs_, kStepBytes / 2);
       select_columns(bfloat16_.data(), outputs, {kTileOutputs, 2, steps * kTileRows},
                      s.bfloat16_.at_least(s.narrow_size(kStepBytes / 2)));
       break;
     }
-    case InferencePrecision::int8: {
+    case Precision::int8: {
       const int64_t steps = blocks_of(inputs_, kStepBytes);
       select_columns(int8_.data(), outputs, {kTileOutputs, 4, steps * kTileRows},
                      s.int8_.at_least(s.narrow_size(kStepBytes)));
       break;
     }
-    case InferencePrecision::half:
+    case Precision::half:
       break;  // there is none
   }
 }
@@ -259,7 +259,7 @@ void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, 
 void PackedLinear::apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
                          ProductScratch& scratch) const {
   if (rows == 0) return;
-  if (precision_ == InferencePrecision::float32) {
+  if (precision_ == Precision::float32) {
     apply_float32(x, rows, y, epilogue, scratch);
   } else {
     apply_narrow(x, rows, y, epilogue, scratch);
@@ -307,7 +307,7 @@ void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const E
 
 void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
                                 ProductScratch& scratch) const {
-  const bool is_int8 = precision_ == InferencePrecision::int8;
+  const bool is_int8 = precision_ == Precision::int8;
   const int64_t per_step = is_int8 ? kStepBytes : kStepBytes / 2;
   const int64_t steps = blocks_of(inputs_, per_step);
   // As for float32, so many rows that the second-level cache holds them and what becomes of them: results are written

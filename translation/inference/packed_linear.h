@@ -43,8 +43,7 @@ class PackedLinear {
  public:
   PackedLinear() = default;
   /// Room for weights, which pack() brings. Rooms that are made before any is filled come in huge pages.
-  PackedLinear(int64_t outputs, int64_t inputs, InferencePrecision precision,
-               kernels::Simd simd = kernels::best_simd());
+  PackedLinear(int64_t outputs, int64_t inputs, Precision precision, kernels::Simd simd = kernels::best_simd());
 
   /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
   void pack(const std::vector<Rows<float>>& weight, const float* bias);
@@ -52,7 +51,7 @@ class PackedLinear {
   void pack(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias);
 
   /// Both at once.
-  PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, InferencePrecision precision,
+  PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, Precision precision,
                kernels::Simd simd = kernels::best_simd());
 
   /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
@@ -81,7 +80,7 @@ class PackedLinear {
 
   int64_t outputs_ = 0;
   int64_t inputs_ = 0;
-  InferencePrecision precision_ = InferencePrecision::float32;
+  Precision precision_ = Precision::float32;
   kernels::Simd simd_ = kernels::Simd::baseline;
   AlignedBuffer<float> float32_;
   AlignedBuffer<uint16_t> bfloat16_;

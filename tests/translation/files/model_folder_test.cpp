@@ -82,9 +82,8 @@ TEST_F(ModelFolder, GivesTheSameLogitsBitForBit) {
 
 TEST_F(ModelFolder, StoresTheMatricesOfProductsInFewerBits) {
   const auto whole_size = fs::file_size(weights_path);
-  for (const auto& [stored, steps, most_bytes] : {std::tuple(InferencePrecision::bfloat16, 256.0, 2.0),
-                                                  {InferencePrecision::half, 2048.0, 2.0},
-                                                  {InferencePrecision::int8, 127.0, 1.2}}) {
+  for (const auto& [stored, steps, most_bytes] :
+       {std::tuple(Precision::bfloat16, 256.0, 2.0), {Precision::half, 2048.0, 2.0}, {Precision::int8, 127.0, 1.2}}) {
     fs::remove_all(path);
     fs::create_directory(path);
     save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, stored);
@@ -118,7 +117,7 @@ TEST_F(ModelFolder, StoresTheMatricesOfProductsInFewerBits) {
 }
 
 TEST_F(ModelFolder, NamesInt8WeightsWithoutTheirScales) {
-  save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, InferencePrecision::int8);
+  save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, Precision::int8);
   const std::string scale = "encoder.layers.0.self_attention.query.weight_scale";
   const auto change_scale = [&](const torch::Tensor& value) {
     change_weights([&](NamedTensors& weights) {

@@ -133,7 +133,7 @@ TEST(InferenceModel, SaysWhatThePlainPathSaysForEveryOption) {
     const Transformer transformer = random_transformer(options, 1);
     const auto sources = some_sources(options.source_vocab_size, 6);
     const TransformerStepModel plain(transformer, torch::kCPU);
-    const InferenceModel model(transformer, InferencePrecision::float32);
+    const InferenceModel model(transformer, Precision::float32);
     expect_close(walk(model, sources, options.target_vocab_size, {true}),
                  walk(plain, sources, options.target_vocab_size, {true}), 2e-3, name);
   }
@@ -155,7 +155,7 @@ TEST(InferenceModel, TakesWeightsThatAreInt8AlreadyAsTheyAre) {
   for (const auto& [name, options] : all_options()) {
     const auto sources = some_sources(options.source_vocab_size, 6);
     const Transformer original = random_transformer(options, 1);
-    const InferenceModel expected(original, InferencePrecision::int8);
+    const InferenceModel expected(original, Precision::int8);
     Transformer kept = random_transformer(options, 1), expanded = random_transformer(options, 1);
     const torch::NoGradGuard no_grad;
     int64_t matrices = 0;
@@ -175,8 +175,8 @@ TEST(InferenceModel, TakesWeightsThatAreInt8AlreadyAsTheyAre) {
       for (size_t i = 0; i < wanted.logits.size(); ++i)
         ASSERT_TRUE(torch::equal(found.logits[i], wanted.logits[i])) << name << ", step " << i;
     };
-    same(InferenceModel(kept, InferencePrecision::int8), expected);
-    same(InferenceModel(kept, InferencePrecision::float32), InferenceModel(expanded, InferencePrecision::float32));
+    same(InferenceModel(kept, Precision::int8), expected);
+    same(InferenceModel(kept, Precision::float32), InferenceModel(expanded, Precision::float32));
   }
 }
 
@@ -184,7 +184,7 @@ TEST(InferenceModel, LeavesTheWeightsWhereTheyAreOrTakesThem) {
   ThreadPool threads(3);
   for (const auto& [name, options] : all_options())
     for (const bool in_int8 : {false, true}) {
-      const auto precision = in_int8 ? InferencePrecision::int8 : InferencePrecision::float32;
+      const auto precision = in_int8 ? Precision::int8 : Precision::float32;
       Transformer transformer = random_transformer(options, 1);
       std::vector<std::string> matrices;
       for (auto& [parameter, value] : transformer->named_parameters().pairs()) {
@@ -231,8 +231,8 @@ TEST(StepModels, SayTheSameOfTheTokensOfShortlistsAsOfAll) {
   }
   std::vector<std::pair<std::string, std::shared_ptr<const StepModel>>> models{
       {"plain", std::make_shared<TransformerStepModel>(transformer, torch::kCPU)}};
-  for (const auto precision : {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8})
-    models.emplace_back(inference_precision_name(precision), std::make_shared<InferenceModel>(transformer, precision));
+  for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::int8})
+    models.emplace_back(precision_name(precision), std::make_shared<InferenceModel>(transformer, precision));
   for (const auto& [name, model] : models) {
     // Sentences leave: the last one, which has the shortest list, alone at the end.
     for (const size_t stays : {size_t{0}, sources.size() - 1}) {
@@ -328,10 +328,9 @@ TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
       check(*plain, false, "plain");
       std::vector<std::shared_ptr<const StepModel>> members{plain};
       for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
-        for (const auto precision :
-             {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
+        for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
           members.push_back(std::make_shared<InferenceModel>(transformer, precision, static_cast<Simd>(level)));
-          check(*members.back(), true, inference_precision_name(precision));
+          check(*members.back(), true, precision_name(precision));
         }
       check(EnsembleStepModel(members), false, "ensemble");
     }
@@ -343,7 +342,7 @@ TEST(InferenceModel, ReturnsTheAttentionOfAnyLayerAndHead) {
   const Transformer transformer = random_transformer(options, 4);
   const auto sources = some_sources(options.source_vocab_size, 3);
   const TransformerStepModel plain(transformer, torch::kCPU);
-  const InferenceModel model(transformer, InferencePrecision::float32);
+  const InferenceModel model(transformer, Precision::float32);
   const auto attention = [&](const StepModel& of, AttentionChoice choice) {
     return of.start(sources, choice, {})->step(torch::full({3, 1}, special_ids::kBegin, torch::kLong)).attention;
   };
@@ -370,12 +369,11 @@ TEST(InferenceModel, IsCloseInEachPrecisionAndWithAllInstructions) {
   const auto sources = some_sources(options.source_vocab_size, 5);
   const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
   for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
-    for (const auto& [precision, tolerance] : {std::pair{InferencePrecision::float32, 2e-3},
-                                               {InferencePrecision::bfloat16, 0.25},
-                                               {InferencePrecision::int8, 0.5}}) {
+    for (const auto& [precision, tolerance] :
+         {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
       const InferenceModel model(transformer, precision, static_cast<Simd>(level));
       expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
-                   inference_precision_name(precision) + ", instructions " + std::to_string(level));
+                   precision_name(precision) + ", instructions " + std::to_string(level));
     }
 }
 
@@ -388,15 +386,14 @@ TEST(InferenceModel, GivesASentenceTheSameBitsAmongAnyOthers) {
   search.max_extra_length = 10;
   search.num_hypotheses = 3;
   for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
-    for (const InferencePrecision precision :
-         {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
+    for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
       const InferenceModel model(transformer, precision, static_cast<Simd>(level));
       const auto together = beam_search(model, sources, search);
       for (size_t i = 0; i < sources.size(); ++i) {
         const auto alone = beam_search(model, {sources[i]}, search).at(0);
         ASSERT_EQ(alone.size(), together[i].size());
         for (size_t h = 0; h < alone.size(); ++h) {
-          ASSERT_EQ(alone[h].ids, together[i][h].ids) << inference_precision_name(precision) << ", level " << level;
+          ASSERT_EQ(alone[h].ids, together[i][h].ids) << precision_name(precision) << ", level " << level;
           ASSERT_EQ(alone[h].log_probability, together[i][h].log_probability);
         }
       }
@@ -407,7 +404,7 @@ TEST(InferenceModel, KeepsItsWeightsWhenTheTransformerChanges) {
   const TransformerOptions options = small_options();
   const Transformer transformer = random_transformer(options, 4);
   const auto sources = some_sources(options.source_vocab_size, 3);
-  const InferenceModel model(transformer, InferencePrecision::float32);
+  const InferenceModel model(transformer, Precision::float32);
   const Road before = walk(model, sources, options.target_vocab_size);
   {
     const torch::NoGradGuard no_grad;
@@ -419,9 +416,9 @@ TEST(InferenceModel, KeepsItsWeightsWhenTheTransformerChanges) {
 TEST(InferenceModel, RefusesWhatItDoesNotKnow) {
   TransformerOptions options = small_options();
   options.score_function = ScoreFunction::additive;
-  EXPECT_THAT(InferenceModel::why_not(options), HasSubstr("score_function"));
+  EXPECT_THAT(InferenceModel::slow_reason(options), HasSubstr("score_function"));
   const Transformer transformer = random_transformer(options, 5);
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { InferenceModel(transformer, InferencePrecision::int8); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { InferenceModel(transformer, Precision::int8); }),
               HasSubstr("score_function"));
 }
 
@@ -429,7 +426,7 @@ TEST(InferenceModel, NamesAPositionBeyondTheLearnedOnes) {
   TransformerOptions options = small_options();
   options.positional_encoding = PositionalEncodingKind::learned;
   options.max_positions = 4;
-  const InferenceModel model(random_transformer(options, 6), InferencePrecision::float32);
+  const InferenceModel model(random_transformer(options, 6), Precision::float32);
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
                 model.start({{4, 5, 6, 7}}, {}, {});
               }),

@@ -41,16 +41,16 @@ float largest_of_row(const std::vector<float>& x, int64_t width, int64_t row) {
   return largest;
 }
 
-double tolerance(InferencePrecision precision, const Exact& exact, const std::vector<float>& x,
-                 const std::vector<float>& weight, int64_t inputs, int64_t row, int64_t output) {
+double tolerance(Precision precision, const Exact& exact, const std::vector<float>& x, const std::vector<float>& weight,
+                 int64_t inputs, int64_t row, int64_t output) {
   switch (precision) {
-    case InferencePrecision::float32:
+    case Precision::float32:
       return 1e-6 * exact.magnitude + 1e-6;
-    case InferencePrecision::bfloat16:
+    case Precision::bfloat16:
       return 0x1p-7 * exact.magnitude + 1e-6;  // two factors, each to 8 bits
-    case InferencePrecision::int8:
+    case Precision::int8:
       break;
-    case InferencePrecision::half:
+    case Precision::half:
       throw std::invalid_argument("there is no PackedLinear of half");
   }
   // Half a step on either side of each factor.
@@ -65,13 +65,12 @@ double tolerance(InferencePrecision precision, const Exact& exact, const std::ve
 
 struct ProductCase {
   Simd simd;
-  InferencePrecision precision;
+  Precision precision;
 };
 std::vector<ProductCase> product_cases() {
   std::vector<ProductCase> cases;
   for (const Simd simd : available())
-    for (const InferencePrecision precision :
-         {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8})
+    for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8})
       cases.push_back({simd, precision});
   return cases;
 }
@@ -97,8 +96,8 @@ TEST(PackedLinear, IsTheProductInDoubleLoopsForAllShapesAndInstructions) {
                                    static_cast<double>(residual[at]);
               ASSERT_NEAR(y[at], std::max(whole, 0.0),
                           tolerance(precision, exact, x, weight, inputs, row, output) + 1e-6)
-                  << "simd " << static_cast<int>(simd) << ", precision " << inference_precision_name(precision) << ", "
-                  << rows << " x " << inputs << " x " << outputs;
+                  << "simd " << static_cast<int>(simd) << ", precision " << precision_name(precision) << ", " << rows
+                  << " x " << inputs << " x " << outputs;
             }
         }
       }
@@ -133,8 +132,7 @@ TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
       same({{{weight.data(), kOutputs}}, bias.data(), kInputs, precision, simd},
            {parts, bias.data(), kInputs, precision, simd});
     for (const Simd simd : available()) {
-      PackedLinear whole(kOutputs, kInputs, InferencePrecision::int8, simd),
-          parted(kOutputs, kInputs, InferencePrecision::int8, simd);
+      PackedLinear whole(kOutputs, kInputs, Precision::int8, simd), parted(kOutputs, kInputs, Precision::int8, simd);
       whole.pack({{bytes.data(), kOutputs}}, bias.data(), bias.data());
       parted.pack(byte_parts, bias.data(), bias.data());
       same(whole, parted);
@@ -192,7 +190,7 @@ TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
         std::vector<float> together(static_cast<size_t>(rows * kOutputs));
         linear.apply(x.data() + first * kInputs, rows, together.data(), {}, scratch);
         ASSERT_TRUE(std::equal(together.begin(), together.end(), alone.begin() + first * kOutputs))
-            << rows << " rows, simd " << static_cast<int>(simd) << ", " << inference_precision_name(precision);
+            << rows << " rows, simd " << static_cast<int>(simd) << ", " << precision_name(precision);
       }
   }
 }
@@ -215,7 +213,7 @@ TEST(PackedLinear, KeepsWhatIsNoNumberInItsRow) {
   for (const Simd simd : available())
     for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::signaling_NaN()}) {
-      const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, InferencePrecision::float32, simd);
+      const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, Precision::float32, simd);
       auto x = random_floats(kRows * kInputs, 2);
       x[17 * kInputs + 69] = wrong;
       std::vector<float> y(kRows * kOutputs);
@@ -233,7 +231,7 @@ TEST(PackedLinear, MultipliesIntegersWithoutOverflow) {
   for (const Simd simd : available())
     for (const float sign : {1.0F, -1.0F}) {
       const std::vector<float> weight(kInputs, sign), x(kInputs, 1.0F);
-      const PackedLinear linear({{weight.data(), 1}}, nullptr, kInputs, InferencePrecision::int8, simd);
+      const PackedLinear linear({{weight.data(), 1}}, nullptr, kInputs, Precision::int8, simd);
       float y = 0;
       linear.apply(x.data(), 1, &y, {}, scratch);
       EXPECT_NEAR(y, sign * kInputs, 1e-2);

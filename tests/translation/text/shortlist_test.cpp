@@ -132,7 +132,7 @@ TEST_F(ATranslatorWithAShortlist, MakesTranslationsOfItsTokensOnly) {
   const Shortlist shortlist(options_.shortlist, tokenizer_);
   const auto without = Translator(folder_.path()).translate_batch(tiny_english(), translation_);
   bool restricts = false;
-  for (const auto precision : {InferencePrecision::float32, InferencePrecision::bfloat16, InferencePrecision::int8}) {
+  for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
     options_.precision = precision;
     const auto found = Translator(folder_.path(), options_).translate_batch(tiny_english(), translation_);
     restricts = restricts || texts_of(found) != texts_of(without);
@@ -149,7 +149,7 @@ TEST_F(ATranslatorWithAShortlist, MakesTranslationsOfItsTokensOnly) {
 
 TEST_F(ATranslatorWithAShortlist, GivesTheSameWhateverIsTranslatedBesideIt) {
   for (const bool ensemble : {false, true})
-    for (const auto precision : {InferencePrecision::float32, InferencePrecision::int8}) {
+    for (const auto precision : {Precision::float32, Precision::int8}) {
       options_.precision = precision;
       if (ensemble) options_.ensemble = {folder_.path()};
       const Translator translator(folder_.path(), options_);

@@ -1,0 +1,62 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/translation/call_hooks.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+TEST(CallHooks, TellATextWhenItsLastPartIsDone) {
+  std::vector<std::pair<size_t, std::string>> told;
+  std::vector<size_t> progress;
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t text, const std::string& so_far) { told.emplace_back(text, so_far); };
+  hooks.on_progress = [&](size_t done, size_t total) {
+    EXPECT_EQ(total, 3U);
+    progress.push_back(done);
+  };
+  CallHooks call(hooks, {2, 0, 1});
+  const auto whole = [] { return std::string("whole"); };
+  call.part_done(0, whole);
+  EXPECT_THAT(told, IsEmpty());
+  call.part_done(2, whole);
+  call.part_done(0, whole);
+  EXPECT_THAT(told, ElementsAre(Pair(2, "whole"), Pair(0, "whole")));
+  EXPECT_THAT(progress, ElementsAre(2, 3)) << "the text without parts is done from the beginning";
+}
+
+TEST(CallHooks, PassOnOnlyWhatCanBeSaid) {
+  std::vector<std::pair<size_t, std::string>> told;
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t text, const std::string& so_far) { told.emplace_back(text, so_far); };
+  hooks.should_stop = [] { return true; };
+  CallHooks call(hooks, {1, 1});
+  const SearchHooks search = call.search_hooks([](size_t sentence) { return 1 - sentence; },
+                                               [](size_t text, const Ids& certain) -> std::optional<std::string> {
+                                                 if (text == 0) return {};
+                                                 return std::to_string(certain.front());
+                                               });
+  search.on_tokens(0, {7});
+  search.on_tokens(1, {8});
+  EXPECT_THAT(told, ElementsAre(Pair(1, "7")));
+  EXPECT_TRUE(search.should_stop());
+}
+
+TEST(CallHooks, AskSearchForNothingThatNobodyWants) {
+  const TranslationHooks hooks;
+  CallHooks call(hooks, {1});
+  const SearchHooks search = call.search_hooks({}, {});
+  EXPECT_FALSE(search.on_tokens);
+  EXPECT_FALSE(search.should_stop);
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/translation/search/target_demands.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using search::TermsSoFar;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+
+TEST(TermsSoFar, WantTheNextTokenOfATermThatHasBegun) {
+  const std::vector<Ids> terms{{5, 6, 7}, {8, 9}};
+  TermsSoFar so_far(terms);
+  EXPECT_THAT(so_far.wanted(), ElementsAre(5, 8));
+  so_far.add(5);
+  EXPECT_THAT(so_far.wanted(), ElementsAre(6));
+  EXPECT_EQ(so_far.tokens(), 1U);
+}
+
+TEST(TermsSoFar, LoseATermThatIsBrokenOff) {
+  const std::vector<Ids> terms{{5, 6, 7}, {8, 9}};
+  TermsSoFar so_far(terms);
+  so_far.add(5);
+  so_far.add(6);
+  so_far.add(8);  // not 7, but the beginning of the other one
+  EXPECT_EQ(so_far.tokens(), 1U);
+  EXPECT_THAT(so_far.wanted(), ElementsAre(9));
+  so_far.add(9);
+  EXPECT_EQ(so_far.tokens(), 2U);
+  EXPECT_FALSE(so_far.complete());
+  EXPECT_THAT(so_far.wanted(), ElementsAre(5));
+}
+
+TEST(TermsSoFar, AreCompleteWithAllTermsOrNone) {
+  const std::vector<Ids> terms{{5}, {5}};
+  TermsSoFar so_far(terms);
+  so_far.add(5);
+  EXPECT_FALSE(so_far.complete()) << "a term that is demanded twice has to come twice";
+  so_far.add(5);
+  EXPECT_TRUE(so_far.complete());
+  EXPECT_TRUE(TermsSoFar().complete());
+  EXPECT_THAT(TermsSoFar().wanted(), IsEmpty());
+}
+
+TEST(TargetDemands, CompleteShortlistsWithReservedAndDemandedTokens) {
+  TargetDemands demands;
+  demands.shortlists = {{20, 10}, {30}};
+  demands.prefixes = {{15}, {}};
+  demands.terms = {{}, {{7, 30}}};
+  const std::vector<Ids> lists = search::completed_shortlists(demands);
+  ASSERT_EQ(lists.size(), 2U);
+  EXPECT_THAT(lists[0], ElementsAre(0, 1, 2, 3, 10, 15, 20));
+  EXPECT_THAT(lists[1], ElementsAre(0, 1, 2, 3, 7, 30));
+}
+
+TEST(TargetDemands, MustFitTheSentences) {
+  TargetDemands demands;
+  demands.prefixes = {{5}, {6}};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { search::check(demands, 3, true); }),
+              HasSubstr("2 prefixes were given for 3 sentences"));
+  demands.prefixes.clear();
+  demands.terms = {{{5}}};
+  search::check(demands, 1, true);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { search::check(demands, 1, false); }), HasSubstr("only a search"));
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,78 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/translation/text/source_parts.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using testing::tiny_tokenizer;
+
+class SourcePartsOfTexts : public ::testing::Test {
+ protected:
+  SourceParts parts(const std::vector<std::string>& texts, const TranslationOptions& options = {}) const {
+    return encode_texts(tokenizer_.source(), texts, options, one_by_one);
+  }
+  Ids ids(const std::string& text) const { return tokenizer_.source().encode(text); }
+
+  const Tokenizer tokenizer_ = tiny_tokenizer();
+};
+
+TEST_F(SourcePartsOfTexts, StandInTheOrderOfTheTexts) {
+  TranslationOptions options;
+  options.split_sentences = true;
+  const SourceParts sources = parts({"the red house. the old train.", " ", "the river."}, options);
+  EXPECT_THAT(sources.counts, ElementsAre(2, 0, 1));
+  ASSERT_EQ(sources.parts.size(), 3U);
+  EXPECT_EQ(sources.parts[1].text, 0U);
+  EXPECT_EQ(sources.parts[1].ids, ids("the old train."));
+  EXPECT_EQ(sources.parts[2].text, 2U);
+  EXPECT_EQ(sources.first_of(0), 0U);
+  EXPECT_EQ(sources.first_of(2), 2U);
+}
+
+TEST_F(SourcePartsOfTexts, AreTheSameOfFewAndOfManyTexts) {
+  const SourceParts sources = parts(std::vector<std::string>(200, "the red house"));
+  EXPECT_EQ(sources.counts, std::vector<size_t>(200, 1));
+  for (const SourcePart& part : sources.parts) EXPECT_EQ(part.ids, ids("the red house"));
+}
+
+TEST_F(SourcePartsOfTexts, BeginWithThePrefixOfTheirText) {
+  TranslationOptions options;
+  options.split_sentences = true;
+  SourceParts sources = parts({"", "the red house. the old train."}, options);
+  demand_prefixes(sources, {"", "das"}, tokenizer_.target());
+  EXPECT_EQ(sources.parts[0].prefix, tokenizer_.target().encode("das"));
+  EXPECT_THAT(sources.parts[1].prefix, IsEmpty());
+}
+
+TEST_F(SourcePartsOfTexts, ContainTheTermsOfTheirOwnWords) {
+  TranslationOptions options;
+  options.split_sentences = true;
+  const std::vector<std::string> texts{"the red house. the old train."};
+  SourceParts sources = parts(texts, options);
+  demand_terms(sources, texts, {{"train", "Zug"}}, tokenizer_);
+  EXPECT_THAT(sources.parts[0].terms, IsEmpty());
+  EXPECT_THAT(sources.parts[1].terms, ElementsAre(tokenizer_.target().encode("Zug")));
+}
+
+TEST_F(SourcePartsOfTexts, AreRefusedWhereTheyCannotBeMade) {
+  TranslationOptions options;
+  options.max_source_tokens = 1;
+  options.long_texts = LongTexts::refused;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { parts({"the red house"}, options); }),
+              HasSubstr("tokens, more than 1"));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { parts({"\xff"}); }), HasSubstr("text to translate"));
+}
+
+}  // namespace
+}  // namespace transmute

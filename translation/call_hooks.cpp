@@ -1,0 +1,43 @@
+#include <transmute/translation/call_hooks.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+CallHooks::CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts)
+    : hooks_(hooks),
+      parts_left_(std::move(parts)),
+      done_(static_cast<size_t>(std::count(parts_left_.begin(), parts_left_.end(), size_t{0}))) {}
+
+SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_of,
+                                    std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far) {
+  SearchHooks search;
+  if (hooks_.should_stop)
+    search.should_stop = [this] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      return hooks_.should_stop();
+    };
+  if (hooks_.on_text)
+    search.on_tokens = [this, text_of = std::move(text_of), so_far = std::move(so_far)](size_t sentence,
+                                                                                        const Ids& certain) {
+      const size_t text = text_of(sentence);
+      const std::optional<std::string> words = so_far(text, certain);
+      if (!words) return;
+      const std::lock_guard<std::mutex> lock(mutex_);
+      hooks_.on_text(text, *words);
+    };
+  return search;
+}
+
+void CallHooks::part_done(size_t text, const std::function<std::string()>& whole) {
+  if (!hooks_.on_text && !hooks_.on_progress) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (--parts_left_[text] > 0) return;
+  if (hooks_.on_text) hooks_.on_text(text, whole());
+  if (hooks_.on_progress) hooks_.on_progress(++done_, parts_left_.size());
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <transmute/translation/search/search.h>
+#include <transmute/translation/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Calls the hooks of one call one at a time, and counts the texts that are done. May be used by many threads.
+class CallHooks {
+ public:
+  /// `parts`: how many each text has; texts without any are done. `hooks` outlives it.
+  CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts);
+
+  /// The hooks of one batch's search. `text_of` gives the text of a sentence, and `so_far` what can be said of a text
+  /// whose translation begins with `certain`, if anything.
+  SearchHooks search_hooks(std::function<size_t(size_t sentence)> text_of,
+                           std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far);
+
+  /// A part of the text is done. `whole` gives the text's translation, and is called when it is complete.
+  void part_done(size_t text, const std::function<std::string()>& whole);
+
+ private:
+  const TranslationHooks& hooks_;
+  std::mutex mutex_;
+  std::vector<size_t> parts_left_;
+  size_t done_ = 0;
+};
+
+}  // namespace v0
+}  // namespace transmute

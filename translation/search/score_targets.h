@@ -1,0 +1,22 @@
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/translation/search/hypothesis.h>
+#include <transmute/translation/search/step_model.h>
+#include <transmute/translation/search_options.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The probability of each target, its end included, given the source of the same number: one hypothesis each. Of
+/// `options` the length penalty and the alignments count. `batch_size` and
+/// `batch_tokens` as for batches_by_length; `parallel_for` runs the batches.
+std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vector<Ids>& sources,
+                                        const std::vector<Ids>& targets, const SearchOptions& options,
+                                        int64_t batch_size, int64_t batch_tokens, const ParallelFor& parallel_for);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,66 @@
+#include <transmute/translation/text/join_parts.h>
+
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// `more` translates the source tokens that follow the `width` that `rows` stands for.
+void append_alignment(std::vector<std::vector<float>>& rows, size_t width, std::vector<std::vector<float>>&& more,
+                      size_t more_width) {
+  for (auto& row : rows) row.resize(width + more_width);
+  for (auto& row : more) {
+    row.insert(row.begin(), width, 0.0F);
+    rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target) {
+  Hypothesis hypothesis;
+  hypothesis.text = target.decode(found.ids);
+  hypothesis.score = found.score;
+  hypothesis.log_probability = found.log_probability;
+  for (const int64_t id : found.ids) hypothesis.tokens.push_back(target.piece(id));
+  hypothesis.token_scores = std::move(found.token_scores);
+  hypothesis.token_scores.pop_back();  // the end's
+  hypothesis.alignment = std::move(found.alignment);
+  if (hypothesis.alignment.empty()) return hypothesis;
+  hypothesis.alignment.pop_back();
+  for (auto& row : hypothesis.alignment) row.pop_back();
+  return hypothesis;
+}
+
+void append_text(std::string& whole, const std::string& part) {
+  if (!whole.empty() && !part.empty()) whole += ' ';
+  whole += part;
+}
+
+void append_translation(Translation& whole, Translation&& part) {
+  if (whole.hypotheses.empty()) {
+    whole = std::move(part);
+    return;
+  }
+  ++whole.parts;
+  whole.hypotheses.resize(1);
+  Hypothesis& joined = whole.hypotheses.front();
+  Hypothesis& next = part.hypotheses.front();
+  append_text(joined.text, next.text);
+  joined.score += next.score;
+  joined.log_probability += next.log_probability;
+  const auto move_all = [](auto& from, auto& to) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  move_all(next.tokens, joined.tokens);
+  move_all(next.token_scores, joined.token_scores);
+  append_alignment(joined.alignment, whole.source_tokens.size(), std::move(next.alignment), part.source_tokens.size());
+  move_all(part.source_tokens, whole.source_tokens);
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/search/hypothesis.h>
+#include <transmute/translation/types.h>
+
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What search found, as text.
+Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target);
+
+/// Appends the translation of the next part of a text, after a space.
+void append_text(std::string& whole, const std::string& part);
+
+/// Appends the translation of the next part of a text: the best hypothesis of each, joined.
+void append_translation(Translation& whole, Translation&& part);
+
+}  // namespace v0
+}  // namespace transmute

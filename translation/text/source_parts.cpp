@@ -1,0 +1,99 @@
+#include <transmute/translation/text/source_parts.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <transmute/translation/text/glossary.h>
+#include <transmute/translation/text/sentences.h>
+#include <transmute/translation/text/split_ids.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr const char* kText = "text to translate";
+
+// Token ids, split into parts of at most max_source_tokens.
+std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options) {
+  Ids ids = tokenizer.encode(text);
+  if (ids.empty()) return {};
+  const int64_t limit = options.max_source_tokens;
+  if (static_cast<int64_t>(ids.size()) <= limit) return {std::move(ids)};
+  if (options.long_texts == LongTexts::refused)
+    throw std::invalid_argument(
+        fmt::format("a text has {} tokens, more than {}: \"{}…\"", ids.size(), limit,
+                    tokenizer.decode({ids.begin(), ids.begin() + std::min<int64_t>(limit, 8)})));
+  return split_ids(ids, tokenizer.encode_as_pieces(text), limit);
+}
+
+// What a translation has to contain; unknown characters could not be written.
+Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const char* what) {
+  check_utf8(text, kText);
+  Ids ids = tokenizer.encode(text);
+  if (std::find(ids.begin(), ids.end(), special_ids::kUnknown) != ids.end())
+    throw std::invalid_argument(
+        fmt::format("{} \"{}\" has characters that the model's tokenizer does not know", what, text));
+  return ids;
+}
+
+std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options) {
+  check_utf8(text, kText);
+  if (!options.split_sentences) return cut_up(tokenizer, text, options);
+  std::vector<Ids> parts;
+  for (const std::string& sentence : split_sentences(text))
+    for (Ids& ids : cut_up(tokenizer, sentence, options)) parts.push_back(std::move(ids));
+  return parts;
+}
+
+}  // namespace
+
+size_t SourceParts::first_of(size_t text) const {
+  const auto before = [](const SourcePart& part, size_t sought) { return part.text < sought; };
+  return static_cast<size_t>(std::lower_bound(parts.begin(), parts.end(), text, before) - parts.begin());
+}
+
+SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
+                         const TranslationOptions& options, const ParallelFor& parallel_for) {
+  std::vector<std::vector<Ids>> encoded(texts.size());
+  constexpr size_t kTextsAtOnce = 64;
+  constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
+  const auto encode_some = [&](size_t some) {
+    const size_t end = std::min(texts.size(), (some + 1) * kTextsAtOnce);
+    for (size_t i = some * kTextsAtOnce; i < end; ++i) encoded[i] = encode(tokenizer, texts[i], options);
+  };
+  if (texts.size() <= kFewTexts) {
+    encode_some(0);
+  } else {
+    parallel_for((texts.size() + kTextsAtOnce - 1) / kTextsAtOnce, encode_some);
+  }
+  SourceParts sources;
+  for (size_t text = 0; text < encoded.size(); ++text) {
+    sources.counts.push_back(encoded[text].size());
+    for (Ids& ids : encoded[text]) sources.parts.push_back({text, std::move(ids)});
+  }
+  return sources;
+}
+
+void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer) {
+  for (size_t text = 0; text < prefixes.size(); ++text)
+    if (sources.counts[text] > 0)
+      sources.parts[sources.first_of(text)].prefix = encode_demand(tokenizer, prefixes[text], "the target prefix");
+}
+
+void demand_terms(SourceParts& sources, const std::vector<std::string>& texts,
+                  const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer) {
+  if (glossary.empty()) return;
+  const Glossary terms(glossary);
+  for (SourcePart& part : sources.parts) {
+    const bool whole = sources.counts[part.text] == 1;
+    for (const std::string& term : terms.terms_for(whole ? texts[part.text] : tokenizer.source().decode(part.ids)))
+      part.terms.push_back(encode_demand(tokenizer.target(), term, "the glossary's term"));
+  }
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/types.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What is translated by itself: a text, a sentence of one, or a part of an over-long one.
+struct SourcePart {
+  size_t text;
+  Ids ids;
+  Ids prefix{};              ///< that its translation begins with
+  std::vector<Ids> terms{};  ///< that it contains
+};
+
+/// Texts as parts, in their order. Texts without content have none.
+struct SourceParts {
+  std::vector<SourcePart> parts;
+  std::vector<size_t> counts;  ///< of each text
+
+  /// The number of the text's first part.
+  size_t first_of(size_t text) const;
+};
+
+/// Tokenizes texts, and splits them as the options say.
+/// @throws std::invalid_argument where a text is not UTF-8, or is too long and TranslationOptions::long_texts refuses
+/// it.
+SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
+                         const TranslationOptions& options, const ParallelFor& parallel_for);
+
+/// Demands of each text that its translation begins with the prefix of the same number.
+/// @throws std::invalid_argument where a prefix is not UTF-8, or has characters that the tokenizer does not know.
+void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer);
+
+/// Demands the glossary's target terms where the parts have the source terms.
+/// @throws as demand_prefixes, and Glossary's constructor.
+void demand_terms(SourceParts& sources, const std::vector<std::string>& texts,
+                  const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer);
+
+}  // namespace v0
+}  // namespace transmute
