@@ -25,7 +25,13 @@ if(DOXYGEN_FOUND AND TRANSMUTE_IS_TOP_LEVEL)
     COMMENT "Making the API reference: ${TRANSMUTE_DOCS_FOLDER}/html/index.html" VERBATIM)
 endif()
 
-if(NOT TRANSMUTE_BUILD_PROGRAMS OR CMAKE_CROSSCOMPILING) # the programs run while building
+set(_transmute_programs_run ON)
+if(CMAKE_CROSSCOMPILING OR TRANSMUTE_SANITIZE) # sanitizers also judge what LibTorch does when it starts
+  set(_transmute_programs_run OFF)
+endif()
+option(TRANSMUTE_BUILD_HELP_FILES "Make manual pages and completions: the programs run while building"
+  ${_transmute_programs_run})
+if(NOT TRANSMUTE_BUILD_PROGRAMS OR NOT TRANSMUTE_BUILD_HELP_FILES)
   return()
 endif()
 find_program(TRANSMUTE_HELP2MAN help2man)
@@ -39,7 +45,7 @@ set(_transmute_help "${PROJECT_SOURCE_DIR}/cmake/help")
 file(GLOB _transmute_help_scripts CONFIGURE_DEPENDS "${_transmute_help}/*")
 set(_transmute_help_files "")
 
-# _transmute_from_help(<program> <file> <component's folder> <command>...): a file made from a program's --help.
+# _transmute_from_help(<program> <file> <where it is installed> <command>...): a file made from a program's --help.
 function(_transmute_from_help program file destination)
   set(output "${PROJECT_BINARY_DIR}/${file}")
   get_filename_component(folder "${output}" DIRECTORY)
