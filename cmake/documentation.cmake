@@ -12,8 +12,10 @@ set(_transmute_documented_headers
   translation/search_options.h translation/text_encoder.h translation/torchscript.h translation/transformer_step_model.h
   translation/translator.h translation/transmute.h)
 
-find_package(Doxygen QUIET)
-if(DOXYGEN_FOUND AND TRANSMUTE_IS_TOP_LEVEL)
+if(TRANSMUTE_IS_TOP_LEVEL)
+  find_package(Doxygen QUIET)
+endif()
+if(TRANSMUTE_IS_TOP_LEVEL AND DOXYGEN_FOUND)
   set(TRANSMUTE_DOCS_FOLDER "${PROJECT_BINARY_DIR}/docs")
   set(_transmute_input ${_transmute_documented_headers} docs/embedding_in_applications.md)
   list(TRANSFORM _transmute_input REPLACE "^.+$" "\"${PROJECT_SOURCE_DIR}/\\0\"")
