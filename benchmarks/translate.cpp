@@ -13,14 +13,14 @@
 #include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
-#include <transmute/scripts/program.h>
+#include <transmute/programs/program.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/inference/packed_linear.h>
-#include <transmute/translation/model_folder.h>
-#include <transmute/translation/search.h>
-#include <transmute/translation/shortlist.h>
-#include <transmute/translation/transformer_step_model.h>
+#include <transmute/translation/search/search.h>
+#include <transmute/translation/search/transformer_step_model.h>
+#include <transmute/translation/text/shortlist.h>
 
 #include <algorithm>
 #include <chrono>

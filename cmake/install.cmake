@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(_transmute_parts transmute_common transmute_tokenizer transmute_model transmute_translation transmute_training)
+set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_model transmute_translation transmute_training)
 set(_transmute_dependencies transmute::torch transmute::sentencepiece transmute::yaml_cpp transmute::spdlog
   transmute::json transmute::zlib transmute::libdeflate transmute::icu)
 
@@ -34,7 +34,7 @@ install(TARGETS transmute EXPORT transmuteSharedTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
 install(TARGETS transmute_static EXPORT transmuteStaticTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
-foreach(folder IN ITEMS common tokenizer model translation training)
+foreach(folder IN ITEMS common tokenizer metrics model translation training)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute" COMPONENT dev
     FILES_MATCHING PATTERN "*.h" PATTERN transmute.h EXCLUDE)
 endforeach()

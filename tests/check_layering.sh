@@ -1,31 +1,86 @@
 #!/usr/bin/env bash
-# Fails on an include that looks up the order of the folders: a file may include what stands to its folder's left.
-# Also on <torch/…> in the folders and headers that promise to do without.
+# Fails on an include that points up the ladder of folders, on a cycle of files, and on <torch/…> in the folders and
+# headers that promise to do without.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-declare -A rank=([common]=0 [tokenizer]=1 [model]=1 [translation]=2 [training]=3 [scripts]=4 [tests]=5 [benchmarks]=5)
-torch_free=(common tokenizer translation/language_model.h translation/translator.h translation/search_options.h translation/bleu.h model/options.h)
+# Lowest first. What stands on one line is independent of each other. The longest matching path decides where a file
+# belongs; a path with a dot in its end stands for a header and its source.
+ladder='
+common
+tokenizer metrics
+model/options. model/libtorch. model/torch_compat. model/threading.
+model/kernels
+model
+translation/precision. translation/search_options.
+translation/types.
+translation/files
+translation/search
+translation/inference
+translation/text
+translation/torchscript translation/explorer
+translation
+training/data training/distributed training/reporting
+training
+programs
+tests benchmarks
+'
+torch_free=(common tokenizer metrics translation/language_model.h translation/precision.h translation/search_options.h
+  translation/translator.h translation/transmute.h translation/types.h model/options.h)
+folders=(common tokenizer metrics model translation training programs tests benchmarks)
 status=0
 
-while IFS=: read -r file line text; do
-  from=${file%%/*}
-  to=${text#*<transmute/}
-  to=${to%%/*}
-  if [[ -z ${rank[$to]:-} ]]; then
-    echo "$file:$line: <transmute/$to/…> is no folder of the project"
-    status=1
-  elif [[ $from != "$to" && ${rank[$to]} -ge ${rank[$from]} && ${rank[$from]} -lt 5 ]]; then
-    echo "$file:$line: $from may not include from $to"
-    status=1
-  fi
-done < <(grep -rn --include='*.h' --include='*.cpp' '#include <transmute/' "${!rank[@]}")
+# includes <file with its line>: "file:line included", all of the project's.
+includes=$(grep -rnoE --include='*.h' --include='*.cpp' '#include <transmute/[^>]+>' "${folders[@]}" |
+  sed -E 's/:#include <transmute\/(.*)>$/ \1/')
+
+# One awk knows the ladder; from the top, a test or a benchmark may include what it likes.
+if ! LADDER=$ladder awk '
+  BEGIN {
+    lines = split(ENVIRON["LADDER"], line, "\n")
+    for (i = 1; i <= lines; i++) {
+      paths = split(line[i], path, " ")
+      for (j = 1; j <= paths; j++) rank[path[j]] = i
+    }
+    top = rank["tests"]
+  }
+  function room(file,   path, best) {
+    for (path in rank) {
+      prefix = path ~ /\.$/ ? path : path "/"
+      if (index(file, prefix) == 1 && length(path) > length(best)) best = path
+    }
+    return best
+  }
+  {
+    place = $1
+    sub(/:[0-9]+$/, "", $1)
+    from = room($1)
+    to = room($2)
+    if (to == "") {
+      print place ": <transmute/" $2 "> is in no folder of the project"
+      wrong = 1
+    } else if (from != to && rank[from] < top && rank[to] >= rank[from]) {
+      print place ": " from " may not include from " to " (<transmute/" $2 ">)"
+      wrong = 1
+    }
+  }
+  END { exit wrong }' <<<"$includes"; then
+  status=1
+fi
+
+# A header and its source count as one.
+pairs=$(awk '{ sub(/\.(h|cpp):[0-9]+$/, "", $1); sub(/\.h$/, "", $2); if ($1 != $2) print $1, $2 }' <<<"$includes")
+if ! cycle=$(tsort <<<"$pairs" 2>&1 >/dev/null); then
+  echo "files that include each other in a circle:"
+  sed 's/^tsort: //' <<<"$cycle"
+  status=1
+fi
 
 if grep -rnE '#include <(torch|ATen|c10)/' "${torch_free[@]}"; then
   echo "the files above must do without LibTorch"
   status=1
 fi
-if grep -rnE --include='*.h' --include='*.cpp' '#include "' "${!rank[@]}"; then
+if grep -rnE --include='*.h' --include='*.cpp' '#include "' "${folders[@]}"; then
   echo "the includes above must be spelled <transmute/…>"
   status=1
 fi

@@ -2,7 +2,7 @@
 
 #include <transmute/training/ema.h>
 #include <transmute/training/optimizer.h>
-#include <transmute/translation/model_folder.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <cstdint>
 #include <optional>

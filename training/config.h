@@ -2,7 +2,7 @@
 
 #include <transmute/common/config_schema.h>
 #include <transmute/training/schedule.h>
-#include <transmute/translation/model_folder.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <cstdint>
 #include <string>

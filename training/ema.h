@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/translation/tensor_file.h>
+#include <transmute/translation/files/tensor_file.h>
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 #include <transmute/common/threads.h>
-#include <transmute/translation/tensor_file.h>
+#include <transmute/translation/files/tensor_file.h>
 
 #include <cstdint>
 #include <vector>

@@ -5,7 +5,7 @@
 #include <transmute/model/kernels/rounding.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/torch_compat.h>
-#include <transmute/translation/model_folder.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <optional>
 

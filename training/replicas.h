@@ -2,10 +2,10 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/model/transformer.h>
-#include <transmute/training/batcher.h>
 #include <transmute/training/config.h>
-#include <transmute/training/gradient_sum.h>
-#include <transmute/training/trace.h>
+#include <transmute/training/data/batcher.h>
+#include <transmute/training/distributed/gradient_sum.h>
+#include <transmute/training/reporting/trace.h>
 
 #include <memory>
 #include <vector>

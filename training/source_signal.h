@@ -1,7 +1,7 @@
 #pragma once
 
 #include <transmute/model/transformer.h>
-#include <transmute/training/batcher.h>
+#include <transmute/training/data/batcher.h>
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <transmute/training/config.h>
-#include <transmute/training/ranks.h>
+#include <transmute/training/distributed/ranks.h>
 
 #include <functional>
 #include <memory>

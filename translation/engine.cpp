@@ -2,10 +2,10 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
-#include <transmute/translation/alignment.h>
-#include <transmute/translation/glossary.h>
-#include <transmute/translation/inline_tags.h>
-#include <transmute/translation/sentences.h>
+#include <transmute/translation/text/alignment.h>
+#include <transmute/translation/text/glossary.h>
+#include <transmute/translation/text/inline_tags.h>
+#include <transmute/translation/text/sentences.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/translation/model_folder.h>
+#include <transmute/translation/files/model_folder.h>
+#include <transmute/translation/inference/step_models.h>
 #include <transmute/translation/precision.h>
-#include <transmute/translation/search.h>
-#include <transmute/translation/shortlist.h>
-#include <transmute/translation/step_models.h>
-#include <transmute/translation/translator.h>
+#include <transmute/translation/search/search.h>
+#include <transmute/translation/text/shortlist.h>
+#include <transmute/translation/types.h>
 
 #include <functional>
 #include <memory>

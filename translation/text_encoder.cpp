@@ -3,7 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/translation/transformer_step_model.h>
+#include <transmute/translation/search/transformer_step_model.h>
 
 #include <algorithm>
 #include <numeric>
@@ -15,7 +15,7 @@ inline namespace v0 {
 namespace {
 
 // A text, or a part of one.
-struct Piece {
+struct TextPart {
   size_t text;
   Ids ids;
 };
@@ -39,7 +39,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   check(options);
   const SubwordModel& tokenizer = model_.tokenizer.source();
   std::vector<TextVectors> results(texts.size());
-  std::vector<Piece> pieces;
+  std::vector<TextPart> pieces;
   for (size_t text = 0; text < texts.size(); ++text) {
     check_utf8(texts[text], fmt::format("text {}", text + 1));
     const Ids ids = tokenizer.encode(texts[text]);
@@ -51,7 +51,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   }
 
   std::vector<size_t> lengths;
-  for (const Piece& piece : pieces) lengths.push_back(piece.ids.size());
+  for (const TextPart& piece : pieces) lengths.push_back(piece.ids.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
   std::vector<torch::Tensor> vectors(pieces.size());
   parallel_for_(batches.size(), [&](size_t b) {

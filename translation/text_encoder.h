@@ -1,7 +1,7 @@
 #pragma once
 
 #include <transmute/translation/engine.h>
-#include <transmute/translation/model_folder.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <string>
 #include <vector>

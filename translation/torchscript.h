@@ -1,7 +1,5 @@
 #pragma once
 
-#include <transmute/translation/model_folder.h>
-
 #include <string>
 
 namespace transmute {
@@ -48,10 +46,6 @@ struct TorchScriptOptions {
 /// `model`: anything that load_model opens.
 /// @throws std::runtime_error where the model cannot be read or the file not be written.
 void export_torchscript(const std::string& model, const std::string& output, const TorchScriptOptions& options = {});
-
-/// Opens such a file as a native model: weights as float32, config and tokenizer from the extra files.
-/// @throws std::runtime_error where the file is missing, damaged, of another version or not from export_torchscript.
-LoadedModel load_torchscript_model(const std::string& path, torch::Device device);
 
 }  // namespace v0
 }  // namespace transmute

@@ -4,9 +4,9 @@
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
-#include <transmute/translation/device.h>
 #include <transmute/translation/engine.h>
-#include <transmute/translation/load_model.h>
+#include <transmute/translation/files/device.h>
+#include <transmute/translation/load_ensemble.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -1,95 +1,13 @@
 #pragma once
 
-#include <transmute/translation/precision.h>
-#include <transmute/translation/search_options.h>
+#include <transmute/translation/types.h>
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
-
-/// A table that tells which target tokens a source's translation may be made of: less work for the decoder's last
-/// product, and the better the larger the vocabulary is. make_shortlist makes tables.
-struct ShortlistOptions {
-  std::string table{};     ///< a file of lines "target source probability", of tokens; empty: every token, no table
-  int64_t best = 100;      ///< translations of each source token at most
-  int64_t frequent = 100;  ///< and so many of the vocabulary's first tokens
-};
-
-/// How a model is opened.
-struct TranslatorOptions {
-  std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
-  int threads = 0;             ///< on the CPU, each with a batch of its own; 0 means one per core
-  /// Of the matrix products. On the CPU, a text's translation is in each the same bytes whatever is translated beside
-  /// it. Without a value: the one that the (first) model is stored in, where the device is made for it, else float32.
-  std::optional<InferencePrecision> precision{};
-  /// Further models with the same tokenizer: the probabilities of all are averaged.
-  std::vector<std::string> ensemble{};
-  /// For translate_batch(), not for score_batch(): probabilities are then shares among a source's tokens.
-  ShortlistOptions shortlist{};
-};
-
-/// What becomes of a text of more than TranslationOptions::max_source_tokens.
-enum class LongTexts {
-  split,    ///< translated in parts, cut at sentence, clause or word ends, and rejoined
-  refused,  ///< std::invalid_argument
-};
-
-/// How a term of the source language has to be translated.
-struct GlossaryEntry {
-  std::string source;
-  std::string target;
-};
-
-struct TranslationOptions {
-  SearchOptions search;
-  int64_t batch_size = 64;          ///< sentences that a thread decodes together
-  int64_t batch_tokens = 4096;      ///< and their padded source tokens at most
-  int64_t max_source_tokens = 256;  ///< more make a text over-long
-  LongTexts long_texts = LongTexts::split;
-  bool split_sentences = false;  ///< translate each sentence of a text by itself (Unicode's rules) and rejoin them
-  /// Beginnings that the translations must have, one for each text of a call (empty: any), or none at all.
-  std::vector<std::string> target_prefixes{};
-  /// A translation contains `target` where its text contains the words of `source`, in the same letters.
-  std::vector<GlossaryEntry> glossary{};
-  /// Takes tags such as <b>, </b>, <br/> and {name} out of the text, and puts them back where the attention says that
-  /// they belong. Not together with split_sentences, nor with TranslationHooks::on_text.
-  bool inline_tags = false;
-};
-
-struct Hypothesis {
-  std::string text;
-  double score = 0;            ///< ranks the hypotheses: log P / length penalty
-  double log_probability = 0;  ///< natural logarithm of P(text | source), the end included
-  std::vector<std::string> tokens;
-  std::vector<double> token_scores;  ///< natural log-probability of each token; the end's is what is left
-  /// Where asked for (SearchOptions::alignments): for each token the attention to each source token, the last layer's
-  /// cross-attention averaged over its heads. What a row lacks to 1 went to the end of the source.
-  std::vector<std::vector<float>> alignment;
-};
-
-/// The hypotheses of one input line, best first. An input without content has one, empty, with probability 1.
-struct Translation {
-  std::vector<Hypothesis> hypotheses;
-  std::vector<std::string> source_tokens;
-  int parts = 1;  ///< into how many the input was split (too long, or sentences); from 2 on there is one hypothesis
-};
-
-/// What a caller can watch and stop while its texts are translated. The functions are called from the translator's
-/// threads, but never two at once for one call; what they throw ends the call.
-struct TranslationHooks {
-  /// Text `text` of the call as far as its best translation is certain, after each token more: a stream for people who
-  /// read along. The last call for a text has the whole translation; texts without content have none.
-  std::function<void(size_t text, const std::string& so_far)> on_text{};
-  /// After each text that is done.
-  std::function<void(size_t done, size_t total)> on_progress{};
-  /// Asked after every token; true ends the call with Cancelled within one step of the decoder.
-  std::function<bool()> should_stop{};
-};
 
 /// A trained model, ready to translate. For applications: needs no LibTorch header.
 ///

@@ -14,11 +14,11 @@
 #include <transmute/tests/support/tensors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/files/load_model.h>
 #include <transmute/translation/language_model.h>
-#include <transmute/translation/load_model.h>
+#include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/torchscript.h>
 #include <transmute/translation/torchscript/script_transformer.h>
-#include <transmute/translation/transformer_step_model.h>
 
 namespace transmute {
 namespace {

@@ -6,9 +6,9 @@
 #include <transmute/common/text_file.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/load_model.h>
+#include <transmute/translation/files/load_model.h>
+#include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/torchscript.h>
-#include <transmute/translation/transformer_step_model.h>
 
 #include <algorithm>
 #include <ctime>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <transmute/model/libtorch.h>
-#include <transmute/translation/model_folder.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/training/parallel_text.h>
+#include <transmute/training/data/parallel_text.h>
 
 namespace transmute::testing {
 

@@ -9,7 +9,7 @@
 #include <transmute/translation/explorer/attention_trace.h>
 #include <transmute/translation/explorer/embedding_map.h>
 #include <transmute/translation/explorer/web_sources.h>
-#include <transmute/translation/transformer_step_model.h>
+#include <transmute/translation/search/transformer_step_model.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/translation/model_folder.h>
+#include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/search_options.h>
 
 #include <optional>

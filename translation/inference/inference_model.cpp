@@ -1,10 +1,10 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/aligned_buffer.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/files/int8_weights.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/inference/row_kernels.h>
-#include <transmute/translation/int8_weights.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <transmute/common/threads.h>
+#include <transmute/model/kernels/instructions.h>
 #include <transmute/model/transformer.h>
-#include <transmute/translation/inference/instructions.h>
 #include <transmute/translation/precision.h>
-#include <transmute/translation/search.h>
+#include <transmute/translation/search/search.h>
 
 #include <memory>
 #include <string>

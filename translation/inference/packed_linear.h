@@ -1,7 +1,7 @@
 #pragma once
 
 #include <transmute/common/aligned_buffer.h>
-#include <transmute/translation/inference/instructions.h>
+#include <transmute/model/kernels/instructions.h>
 #include <transmute/translation/precision.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <transmute/translation/inference/instructions.h>
+#include <transmute/model/kernels/instructions.h>
 
 #include <cstdint>
 

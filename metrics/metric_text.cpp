@@ -1,0 +1,311 @@
+#include <transmute/metrics/metric_text.h>
+
+#include <unicode/locid.h>
+#include <unicode/uchar.h>
+#include <unicode/unistr.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace {
+
+// The code points that Python's str.isspace() accepts, and therefore str.split() and str.rstrip() remove:
+// bidirectional class WS, B or S, or category Zs. It differs from ICU's u_isspace and u_isUWhiteSpace at
+// U+001C to U+001F or at U+0085, so it stands here in full.
+bool is_python_space(UChar32 c) {
+  if (c < 0x80) return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
+         c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// --- 13a --------------------------------------------------------------------------------------
+//
+// mteval-v13a.pl rewrites a line by a sequence of substitutions; the four below that insert spaces are its
+// "language-dependent part". All of them single out ASCII characters, and no byte of a longer UTF-8 sequence
+// is ASCII, so they work on bytes. A rule that looks at two characters consumes both, as a regular expression
+// does: in "a.,b" the comma is not examined with the full stop as its left neighbour.
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_period_or_comma(char c) {
+  return c == '.' || c == ',';
+}
+
+// ASCII punctuation other than the apostrophe, the comma, the hyphen and the full stop; and the space.
+bool is_separate_symbol(char c) {
+  return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
+         (c >= ':' && c <= '@') || c == '/';
+}
+
+std::string space_out_symbols(const std::string& line) {
+  std::string spaced;
+  spaced.reserve(2 * line.size());
+  for (const char c : line) {
+    if (is_separate_symbol(c)) {
+      spaced.append({' ', c, ' '});
+    } else {
+      spaced.push_back(c);
+    }
+  }
+  return spaced;
+}
+
+// Rewrites each pair of neighbours that satisfies `is_pair`, from left to right without overlap.
+template <typename String, typename IsPair, typename AppendPair>
+String rewrite_pairs(const String& line, IsPair is_pair, AppendPair append_pair) {
+  String rewritten;
+  rewritten.reserve(line.size() + line.size() / 4);
+  std::size_t i = 0;
+  while (i < line.size()) {
+    if (i + 1 < line.size() && is_pair(line[i], line[i + 1])) {
+      append_pair(rewritten, line[i], line[i + 1]);
+      i += 2;
+    } else {
+      rewritten.push_back(line[i]);
+      ++i;
+    }
+  }
+  return rewritten;
+}
+
+template <typename String, typename Char>
+void append_right_apart(String& out, Char left, Char right) {
+  out.append({left, ' ', right, ' '});
+}
+
+template <typename String, typename Char>
+void append_left_apart(String& out, Char left, Char right) {
+  out.append({' ', left, ' ', right});
+}
+
+// "3.5" and "1,000" stay whole; every other full stop or comma becomes a token.
+std::string space_out_periods_and_commas(const std::string& line) {
+  const std::string after_non_digit = rewrite_pairs(
+      line, [](char left, char right) { return !is_digit(left) && is_period_or_comma(right); },
+      append_right_apart<std::string, char>);
+  return rewrite_pairs(
+      after_non_digit, [](char left, char right) { return is_period_or_comma(left) && !is_digit(right); },
+      append_left_apart<std::string, char>);
+}
+
+std::string space_out_hyphens_after_digits(const std::string& line) {
+  return rewrite_pairs(
+      line, [](char left, char right) { return is_digit(left) && right == '-'; },
+      append_right_apart<std::string, char>);
+}
+
+// The order matters twice: "-\n" must go before "\n", and "&amp;lt;" becomes "&lt;", then "<".
+std::string resolve_markup(std::string line) {
+  replace_all(line, "<skipped>", "");
+  replace_all(line, "-\n", "");
+  replace_all(line, "\n", " ");
+  replace_all(line, "&quot;", "\"");
+  replace_all(line, "&amp;", "&");
+  replace_all(line, "&lt;", "<");
+  replace_all(line, "&gt;", ">");
+  return line;
+}
+
+std::string tokenize_western(const std::string& line) {
+  return space_out_hyphens_after_digits(space_out_periods_and_commas(space_out_symbols(line)));
+}
+
+std::string tokenize_13a(std::string_view segment) {
+  // Spaces around the line give the two-character rules a neighbour at both ends.
+  return tokenize_western(" " + resolve_markup(std::string(segment)) + " ");
+}
+
+// --- The others --------------------------------------------------------------------------------------------
+
+std::string tokenize_none(std::string_view segment) {
+  return std::string(segment);
+}
+
+std::u32string code_points(std::string_view text) {
+  std::u32string points;
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t next = 0; next < size;) {
+    UChar32 c;
+    U8_NEXT_OR_FFFD(text.data(), next, size, c);
+    points.push_back(static_cast<char32_t>(c));
+  }
+  return points;
+}
+
+std::string to_utf8(const std::u32string& points) {
+  std::string text;
+  for (const char32_t point : points) {
+    char bytes[U8_MAX_LENGTH];
+    int32_t length = 0;
+    U8_APPEND_UNSAFE(bytes, length, static_cast<UChar32>(point));
+    text.append(bytes, static_cast<size_t>(length));
+  }
+  return text;
+}
+
+bool is_in(char32_t c, uint32_t categories) {
+  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & categories) != 0;
+}
+
+// mteval-v14.pl: punctuation stands apart but between digits, symbols always. Unlike in 13a nothing is put around the
+// line, so that a full stop after a final digit stays with it.
+std::string tokenize_international(std::string_view segment) {
+  const std::u32string after_non_number = rewrite_pairs(
+      code_points(segment),
+      [](char32_t left, char32_t right) { return !is_in(left, U_GC_N_MASK) && is_in(right, U_GC_P_MASK); },
+      append_right_apart<std::u32string, char32_t>);
+  const std::u32string punctuated = rewrite_pairs(
+      after_non_number,
+      [](char32_t left, char32_t right) { return is_in(left, U_GC_P_MASK) && !is_in(right, U_GC_N_MASK); },
+      append_left_apart<std::u32string, char32_t>);
+  std::u32string spaced;
+  for (const char32_t c : punctuated) {
+    if (is_in(c, U_GC_S_MASK)) {
+      spaced.append({' ', c, ' '});
+    } else {
+      spaced.push_back(c);
+    }
+  }
+  return to_utf8(spaced);
+}
+
+std::string tokenize_characters(std::string_view segment) {
+  std::u32string spaced;
+  for (const char32_t c : code_points(segment)) spaced.append({c, ' '});
+  return to_utf8(spaced);
+}
+
+// What sacreBLEU takes for Chinese. Two of its ranges are meant for the supplementary planes but are written so that
+// they cover U+2001 to U+2A6D and U+2F81 to U+2FA1; scores must agree, so they stand here as they act.
+bool is_chinese(char32_t c) {
+  static constexpr char32_t kRanges[][2] = {{0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2FF0, 0x303F}, {0x3100, 0x312F},
+                                            {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x33FF}, {0x3400, 0x4DB5},
+                                            {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9},
+                                            {0xFE10, 0xFE1F}, {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}};
+  for (const auto& range : kRanges)
+    if (c >= range[0] && c <= range[1]) return true;
+  return false;
+}
+
+// Chinese characters stand apart, the rest as in 13a, but without its resolving of markup.
+std::string tokenize_chinese(std::string_view segment) {
+  std::u32string points = code_points(segment);
+  const auto is_space = [](char32_t c) { return is_python_space(static_cast<UChar32>(c)); };
+  const auto first = std::find_if_not(points.begin(), points.end(), is_space);
+  const auto last = std::find_if_not(points.rbegin(), points.rend(), is_space).base();
+  std::u32string spaced;
+  for (auto c = first; c < last; ++c) {
+    if (is_chinese(*c)) {
+      spaced.append({' ', *c, ' '});
+    } else {
+      spaced.push_back(*c);
+    }
+  }
+  return tokenize_western(to_utf8(spaced));
+}
+
+// A tokeniser marks token borders by whitespace. A new one is a function and a row here.
+struct TokenizerEntry {
+  BleuTokenizer tokenizer;
+  const char* name;
+  std::string (*tokenize)(std::string_view segment);
+};
+
+constexpr TokenizerEntry kTokenizers[] = {
+    {BleuTokenizer::mteval_13a, "13a", tokenize_13a},
+    {BleuTokenizer::none, "none", tokenize_none},
+    {BleuTokenizer::international, "intl", tokenize_international},
+    {BleuTokenizer::character, "char", tokenize_characters},
+    {BleuTokenizer::chinese, "zh", tokenize_chinese},
+};
+
+const TokenizerEntry& tokenizer_entry(BleuTokenizer tokenizer) {
+  for (const TokenizerEntry& entry : kTokenizers) {
+    if (entry.tokenizer == tokenizer) return entry;
+  }
+  throw std::invalid_argument("BleuOptions::tokenizer has the undefined value " +
+                              std::to_string(static_cast<int>(tokenizer)));
+}
+
+}  // namespace
+
+// str.split(): the pieces between runs of whitespace, none of them empty. They point into `text`.
+std::vector<std::string_view> split_at_space(std::string_view text) {
+  std::vector<std::string_view> words;
+  const auto size = static_cast<int32_t>(text.size());
+  int32_t word_begin = 0;
+  for (int32_t next = 0; next < size;) {
+    const int32_t begin = next;
+    UChar32 c;
+    U8_NEXT(text.data(), next, size, c);  // invalid bytes come as c < 0, which is no space
+    if (!is_python_space(c)) continue;
+    if (begin > word_begin) words.push_back(text.substr(word_begin, begin - word_begin));
+    word_begin = next;
+  }
+  if (size > word_begin) words.push_back(text.substr(word_begin));
+  return words;
+}
+
+// str.rstrip(). Not the same as splitting alone: 13a looks at line feeds inside the segment.
+std::string_view strip_right(std::string_view text) {
+  auto end = static_cast<int32_t>(text.size());
+  while (end > 0) {
+    int32_t previous = end;
+    UChar32 c;
+    U8_PREV(text.data(), 0, previous, c);
+    if (!is_python_space(c)) break;
+    end = previous;
+  }
+  return text.substr(0, end);
+}
+
+// str.lower(): full mappings of the root locale, a Greek capital sigma by its context.
+std::string to_lower(const std::string& text) {
+  std::string lowered;
+  icu::UnicodeString::fromUTF8(text).toLower(icu::Locale::getRoot()).toUTF8String(lowered);
+  return lowered;
+}
+
+std::string tokenize_for_bleu(BleuTokenizer tokenizer, std::string_view segment) {
+  return tokenizer_entry(tokenizer).tokenize(segment);
+}
+
+std::string bleu_tokenizer_name(BleuTokenizer tokenizer) {
+  return tokenizer_entry(tokenizer).name;
+}
+
+BleuTokenizer bleu_tokenizer_from_name(const std::string& name) {
+  std::string known;
+  for (const TokenizerEntry& entry : kTokenizers) {
+    if (name == entry.name) return entry.tokenizer;
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw std::invalid_argument("unknown BLEU tokenizer \"" + name + "\"; known are: " + known);
+}
+
+void check_segment_counts(const std::vector<std::string>& hypotheses,
+                          const std::vector<std::vector<std::string>>& references, const std::string& metric) {
+  if (hypotheses.empty()) throw std::invalid_argument(metric + " needs at least one segment; there are no hypotheses");
+  if (references.empty()) throw std::invalid_argument(metric + " needs at least one reference set; there is none");
+  for (std::size_t r = 0; r < references.size(); ++r) {
+    if (references[r].size() == hypotheses.size()) continue;
+    throw std::invalid_argument("reference set " + std::to_string(r + 1) + " has " +
+                                std::to_string(references[r].size()) + " segments but there are " +
+                                std::to_string(hypotheses.size()) +
+                                " hypotheses; give one reference segment per hypothesis, in the same order");
+  }
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,37 @@
+// average_checkpoints: one model whose weights are the mean of several. See --help.
+
+#include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/programs/program.h>
+#include <transmute/training/checkpoint.h>
+
+#include <filesystem>
+#include <iostream>
+
+namespace {
+
+int average(const std::vector<std::string>& models, const std::string& output) {
+  transmute::LoadedModel model = transmute::load_model_folder(models.front(), torch::kCPU);
+  transmute::average_parameters(models, model.transformer);
+  const std::string config =
+      transmute::read_file((std::filesystem::path(models.front()) / transmute::kConfigFile).string());
+  transmute::write_folder_atomically(output, [&](const std::string& folder) {
+    transmute::save_model_folder(folder, config, model.tokenizer, model.transformer);
+  });
+  std::cerr << "average_checkpoints: wrote the mean of " << models.size() << " models to " << output << '\n';
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Writes a model folder whose weights are the mean of those in several checkpoints or model folders of "
+      "one training (section 6.1 of the paper). Config and tokenizer are the first one's.",
+      "average_checkpoints");
+  std::vector<std::string> models;
+  std::string output;
+  app.add_option("--output", output, "the model folder to write")->required();
+  app.add_option("models", models, "model folders or checkpoints")->required()->type_name("FOLDER");
+  return transmute::run_program(app, argc, argv, [&] { return average(models, output); });
+}

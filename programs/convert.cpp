@@ -1,0 +1,61 @@
+// convert: a model in another form. See --help.
+
+#include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/programs/program.h>
+#include <transmute/translation/files/load_model.h>
+#include <transmute/translation/precision.h>
+
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <stdexcept>
+
+namespace {
+
+// A folder at `path` would be replaced whole.
+void check_may_replace(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(path) || fs::is_empty(path)) return;
+  const auto holds = [&](const char* file) { return fs::exists(fs::path(path) / file); };
+  if (!holds(transmute::kWeightsFile) && !holds(transmute::kNeutralWeightsFile))
+    throw std::invalid_argument(path + ": exists and is no model folder; name another --output");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Writes a model in another form. 'safetensors' is a folder with model.safetensors, as other programs call it, "
+      "config.yaml and the tokenizer; 'folder' is a model folder. Weights become float32, or their matrices what "
+      "--precision says: smaller files, which load faster.",
+      "convert");
+  std::string model;
+  std::string output;
+  std::string form;
+  std::string precision = "float32";
+  const std::map<std::string, const char*> weights_files{{"folder", transmute::kWeightsFile},
+                                                         {"safetensors", transmute::kNeutralWeightsFile}};
+  app.add_option("--model", model, "a folder of either form, or a file that export_torchscript made")->required();
+  app.add_option("--to", form, "the form to write")->required()->check(CLI::IsMember({"folder", "safetensors"}));
+  app.add_option("--output", output, "the folder to write")->required();
+  app.add_option("--precision", precision,
+                 "of the stored matrices; translate --precision with the same one gives the same text as from the "
+                 "float32 model. int8 is for model folders")
+      ->check(CLI::IsMember({"float32", "bfloat16", "half", "int8"}))
+      ->capture_default_str();
+  return transmute::run_program(app, argc, argv, [&] {
+    const auto stored = transmute::inference_precision_from_name(precision);
+    if (form == "safetensors" && stored == transmute::InferencePrecision::int8)
+      throw std::invalid_argument(
+          "--precision int8 is for --to folder: other programs would not know that each row has a scale");
+    check_may_replace(output);
+    const transmute::LoadedModel loaded = transmute::load_model(model, torch::kCPU);
+    transmute::write_folder_atomically(output, [&](const std::string& folder) {
+      transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_files.at(form),
+                                   stored);
+    });
+    std::cerr << "convert: wrote " << output << '\n';
+    return 0;
+  });
+}

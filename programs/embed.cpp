@@ -1,0 +1,148 @@
+// embed: vectors of sentences and tokens, from the encoder. See --help.
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/json.h>
+#include <transmute/common/threads.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/model/threading.h>
+#include <transmute/programs/line_stream.h>
+#include <transmute/programs/output.h>
+#include <transmute/programs/program.h>
+#include <transmute/translation/files/device.h>
+#include <transmute/translation/files/load_model.h>
+#include <transmute/translation/text_encoder.h>
+
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::string input;
+  std::string output;
+  std::string per = "sentence";
+  std::string format = "jsonl";
+  std::string device = "cpu";
+  int threads = 0;
+  bool normalize = false;
+  transmute::TextEncoderOptions encoder;
+};
+
+constexpr size_t kBlockLines = 1024;
+
+// vectors: [...,D]; each scaled to length 1, but for zeros.
+torch::Tensor normalized(const torch::Tensor& vectors) {
+  return vectors / vectors.norm(2, -1, true).clamp_min(1e-12);
+}
+
+// Shortest digits that read back as the same float32.
+std::string json_of(const torch::Tensor& vector) {
+  const torch::Tensor values = vector.contiguous();
+  const float* value = values.data_ptr<float>();
+  return fmt::format("[{}]", fmt::join(value, value + values.numel(), ","));
+}
+
+std::string json_line(const transmute::TextVectors& text, const Arguments& arguments) {
+  const auto wanted = [&](const torch::Tensor& vectors) { return arguments.normalize ? normalized(vectors) : vectors; };
+  if (arguments.per == "sentence") return fmt::format("{{\"vector\":{}}}\n", json_of(wanted(text.mean)));
+  std::string vectors;
+  for (int64_t token = 0; token < text.vectors.size(0); ++token)
+    vectors += (token == 0 ? "" : ",") + json_of(wanted(text.vectors[token]));
+  return fmt::format("{{\"tokens\":{},\"vectors\":[{}]}}\n", transmute::json_text(text.tokens), vectors);
+}
+
+// NumPy's format 1.0: a header whose length, with the ten bytes before it, is a multiple of 64; then the rows.
+std::string npy_header(int64_t rows, int64_t columns) {
+  std::string description =
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
+  description.append(63 - (10 + description.size()) % 64, ' ');
+  description += '\n';
+  const auto length = static_cast<uint16_t>(description.size());
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(length & 255U) + static_cast<char>(length >> 8) +
+         description;
+}
+
+std::string bytes_of(const torch::Tensor& row) {
+  const torch::Tensor values = row.contiguous();
+  return {static_cast<const char*>(values.data_ptr()), values.nbytes()};
+}
+
+int embed(const Arguments& arguments) {
+  const bool npy = arguments.format == "npy";
+  if (npy && arguments.per == "token")
+    throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format jsonl");
+  if (npy && arguments.output.empty()) throw std::invalid_argument("--format npy needs --output");
+  const torch::Device device = transmute::parse_device(arguments.device);
+  transmute::ThreadPool threads(transmute::worker_count(arguments.threads, device),
+                                transmute::run_operations_on_this_thread_only);
+  const transmute::TextEncoder encoder(
+      transmute::load_model(arguments.model, device, transmute::Architecture::encoder_decoder), device,
+      threads.parallel_for());
+  const transmute::BlockSource next_block = transmute::open_input(arguments.input);
+  transmute::Output output(arguments.output);
+
+  int64_t lines = 0;
+  int64_t cut_lines = 0;
+  std::vector<torch::Tensor> rows;  // of npy, whose header comes first and counts them
+  while (true) {
+    const std::vector<std::string> block = next_block(kBlockLines);
+    if (block.empty()) break;
+    std::string text;
+    for (const auto& vectors : encoder.encode(block, arguments.encoder)) {
+      ++lines;
+      if (vectors.parts > 1) ++cut_lines;
+      if (npy) {
+        rows.push_back(arguments.normalize ? normalized(vectors.mean) : vectors.mean);
+      } else {
+        text += json_line(vectors, arguments);
+      }
+    }
+    output.write(text);
+  }
+  if (npy) {
+    output.write(npy_header(lines, encoder.d_model()));
+    for (const auto& row : rows) output.write(bytes_of(row));
+  }
+  output.finish();
+  if (cut_lines > 0)
+    std::cerr << fmt::format("embed: {} of {} lines had over {} tokens and were encoded in parts\n", cut_lines, lines,
+                             arguments.encoder.max_source_tokens);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  transmute::configure_process_for_workers();
+  CLI::App app(
+      "Writes vectors of text, one line of JSON for each line, from a model's encoder: the mean over a line's tokens, "
+      "or "
+      "each token's own.",
+      "embed");
+  Arguments arguments;
+  app.add_option("--model", arguments.model, "a model folder, as train makes it, or an exported file")->required();
+  app.add_option("--input", arguments.input, "UTF-8 text, plain or gzipped; default: standard input");
+  app.add_option("--output", arguments.output, "default: standard output");
+  app.add_option("--per", arguments.per, "sentence: one vector a line, zeros for an empty one; token: one a token")
+      ->check(CLI::IsMember({"sentence", "token"}))
+      ->capture_default_str();
+  app.add_option("--format", arguments.format, "jsonl, or npy: a NumPy array of float32, a row for each line")
+      ->check(CLI::IsMember({"jsonl", "npy"}))
+      ->capture_default_str();
+  app.add_flag("--normalize", arguments.normalize, "scale each vector to length 1, so that dot products are cosines");
+  app.add_option("--batch-size", arguments.encoder.batch_size, "lines that a worker encodes together")
+      ->capture_default_str();
+  app.add_option("--batch-tokens", arguments.encoder.batch_tokens, "and their padded tokens at most")
+      ->capture_default_str();
+  app.add_option("--max-source-tokens", arguments.encoder.max_source_tokens,
+                 "longer lines are encoded in parts, cut at sentence, clause or word ends")
+      ->capture_default_str();
+  app.add_option("--device", arguments.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
+  app.add_option("--threads", arguments.threads, "workers on the CPU; 0: one per core")->capture_default_str();
+  return transmute::run_program(app, argc, argv, [&] { return embed(arguments); });
+}

@@ -1,0 +1,216 @@
+/// evaluate: BLEU, chrF and chrF++ of a translated file against one or more reference files, equal to sacreBLEU's.
+
+#include <spdlog/fmt/fmt.h>
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <transmute/common/text_file.h>
+#include <transmute/metrics/bleu.h>
+#include <transmute/metrics/bootstrap.h>
+#include <transmute/metrics/chrf.h>
+#include <transmute/programs/program.h>
+
+namespace {
+
+using transmute::BleuOptions;
+using transmute::ChrfOptions;
+using transmute::ScoreOfSegments;
+using Lines = std::vector<std::string>;
+
+struct EvaluateOptions {
+  std::string hypothesis_path;
+  std::vector<std::string> reference_paths;
+  std::vector<std::string> compared_paths;
+  std::vector<std::string> metrics = {"bleu"};
+  std::string tokenizer = transmute::bleu_tokenizer_name(BleuOptions{}.tokenizer);
+  std::string smoothing = "exp";
+  std::optional<double> smoothing_value;
+  bool effective_order = false;
+  bool lowercase = false;
+  bool confidence = false;
+  bool score_only = false;
+  transmute::BootstrapOptions bootstrap;
+};
+
+void declare_options(CLI::App& app, EvaluateOptions& options) {
+  app.add_option("--hypothesis", options.hypothesis_path, "Translations, one segment per line (plain or gzipped)")
+      ->required();
+  app.add_option("--reference", options.reference_paths,
+                 "Reference translations, parallel to the hypothesis file; repeat for several references")
+      ->required();
+  app.add_option("--metric", options.metrics, "bleu, chrf, chrf++; several, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"bleu", "chrf", "chrf++"}))
+      ->capture_default_str();
+  app.add_option("--compare", options.compared_paths,
+                 "Translations by another system: says for each, by paired bootstrap, how likely its difference to "
+                 "--hypothesis comes of chance");
+  app.add_flag("--confidence", options.confidence, "Also print the mean and 95% interval over resampled texts");
+  app.add_option("--samples", options.bootstrap.samples, "Resampled texts for --compare and --confidence")
+      ->check(CLI::Range(40, 1000000))
+      ->capture_default_str();
+  app.add_option("--seed", options.bootstrap.seed, "Seed of the resampling")->capture_default_str();
+  app.add_flag("--lowercase", options.lowercase, "Ignore the difference between upper and lower case");
+  app.add_option("--tokenize", options.tokenizer,
+                 "How BLEU cuts segments into tokens: 13a, intl, zh, char, or none for text that is tokenised already")
+      ->capture_default_str();
+  app.add_option("--smooth", options.smoothing,
+                 "What an n-gram length without a match counts in BLEU: exp, floor, "
+                 "add-k or none")
+      ->capture_default_str();
+  app.add_option("--smooth-value", options.smoothing_value, "For floor (default 0.1) and add-k (default 1)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--effective-order", options.effective_order,
+               "BLEU counts only the n-gram lengths that the translations have: for single sentences");
+  app.add_flag("--score-only", options.score_only, "Print only the number, one line for each metric");
+}
+
+Lines read_hypotheses(const std::string& path) {
+  Lines lines = transmute::read_lines(path);
+  if (lines.empty()) throw std::runtime_error(path + ": the file is empty; there is nothing to evaluate");
+  return lines;
+}
+
+// The library would reject unequal counts too, but only here are the names of the files known.
+Lines read_parallel(const std::string& path, const std::string& hypothesis_path, std::size_t num_hypotheses) {
+  Lines lines = transmute::read_lines(path);
+  if (lines.size() != num_hypotheses)
+    throw std::runtime_error(fmt::format(
+        "{} has {} lines but {} has {}; line n of the one must translate the same segment as line n of the other", path,
+        lines.size(), hypothesis_path, num_hypotheses));
+  return lines;
+}
+
+struct System {
+  std::string path;
+  Lines lines;
+};
+
+/// One metric with its settings.
+struct Metric {
+  std::string name;
+  std::string signature;
+  std::function<ScoreOfSegments(const Lines&)>
+      count;                                          ///< counts n-grams once, for any number of texts made of segments
+  std::function<std::string(const Lines&)> describe;  ///< the result in sacreBLEU's words
+};
+
+Metric bleu_metric(const EvaluateOptions& options, const std::vector<Lines>& references) {
+  BleuOptions bleu;
+  bleu.tokenizer = transmute::bleu_tokenizer_from_name(options.tokenizer);
+  bleu.letter_case = options.lowercase ? transmute::BleuCase::lower : transmute::BleuCase::mixed;
+  bleu.smoothing = transmute::bleu_smoothing_from_name(options.smoothing);
+  bleu.smoothing_value = options.smoothing_value;
+  bleu.effective_order = options.effective_order;
+  const std::string signature = transmute::bleu_signature(bleu, references.size());
+  const auto count = [bleu, &references](const Lines& hypotheses) -> ScoreOfSegments {
+    return [bleu, counts = transmute::bleu_segment_counts(hypotheses, references, bleu)](const auto& segments) {
+      transmute::BleuCounts sum;
+      for (const std::size_t segment : segments) sum += counts[segment];
+      return transmute::bleu_from_counts(sum, bleu).score;
+    };
+  };
+  const auto describe = [bleu, signature, &references](const Lines& hypotheses) {
+    return transmute::format_bleu(transmute::corpus_bleu(hypotheses, references, bleu), signature);
+  };
+  return {"BLEU", signature, count, describe};
+}
+
+Metric chrf_metric(const EvaluateOptions& options, const std::vector<Lines>& references, int64_t word_order) {
+  ChrfOptions chrf;
+  chrf.word_order = word_order;
+  chrf.lowercase = options.lowercase;
+  const std::string name = transmute::chrf_name(chrf);
+  const std::string signature = transmute::chrf_signature(chrf, references.size());
+  const auto count = [chrf, &references](const Lines& hypotheses) -> ScoreOfSegments {
+    return [chrf, counts = transmute::chrf_segment_counts(hypotheses, references, chrf)](const auto& segments) {
+      std::vector<transmute::ChrfCounts> sum(counts.front().size());
+      for (const std::size_t segment : segments) transmute::add_counts(sum, counts[segment]);
+      return transmute::chrf_from_counts(sum, chrf);
+    };
+  };
+  const auto describe = [=, &references](const Lines& hypotheses) {
+    return fmt::format("{}|{} = {:.2f}", name, signature, transmute::corpus_chrf(hypotheses, references, chrf));
+  };
+  return {name, signature, count, describe};
+}
+
+Metric metric_named(const std::string& name, const EvaluateOptions& options, const std::vector<Lines>& references) {
+  if (name == "bleu") return bleu_metric(options, references);
+  return chrf_metric(options, references, name == "chrf" ? 0 : 2);
+}
+
+std::vector<std::size_t> all_segments(std::size_t count) {
+  std::vector<std::size_t> segments(count);
+  for (std::size_t i = 0; i < count; ++i) segments[i] = i;
+  return segments;
+}
+
+void print_comparison(const Metric& metric, const std::vector<System>& systems, const EvaluateOptions& options) {
+  const std::size_t segments = systems.front().lines.size();
+  std::cout << metric.name << '|' << metric.signature << '\n';
+  ScoreOfSegments baseline;
+  for (const System& system : systems) {
+    const ScoreOfSegments score = metric.count(system.lines);
+    const auto interval = transmute::bootstrap(segments, score, options.bootstrap);
+    std::cout << fmt::format("{:8.2f} ({:.2f} ± {:.2f})", score(all_segments(segments)), interval.mean,
+                             interval.half_width);
+    if (baseline) {
+      std::cout << fmt::format("  p = {:.4f}  ",
+                               transmute::paired_bootstrap_p(segments, baseline, score, options.bootstrap));
+    } else {
+      baseline = score;
+      std::cout << "  baseline    ";
+    }
+    std::cout << system.path << '\n';
+  }
+}
+
+void print_score(const Metric& metric, const Lines& hypotheses, const EvaluateOptions& options) {
+  if (options.score_only) {
+    std::cout << fmt::format("{:.2f}\n", metric.count(hypotheses)(all_segments(hypotheses.size())));
+    return;
+  }
+  std::cout << metric.describe(hypotheses);
+  if (options.confidence) {
+    const auto interval = transmute::bootstrap(hypotheses.size(), metric.count(hypotheses), options.bootstrap);
+    std::cout << fmt::format(" ({:.2f} ± {:.2f}, {} samples)", interval.mean, interval.half_width,
+                             options.bootstrap.samples);
+  }
+  std::cout << '\n';
+}
+
+int evaluate(const EvaluateOptions& options) {
+  std::vector<System> systems = {{options.hypothesis_path, read_hypotheses(options.hypothesis_path)}};
+  const std::size_t segments = systems.front().lines.size();
+  for (const std::string& path : options.compared_paths)
+    systems.push_back({path, read_parallel(path, options.hypothesis_path, segments)});
+  std::vector<Lines> references;
+  for (const std::string& path : options.reference_paths)
+    references.push_back(read_parallel(path, options.hypothesis_path, segments));
+  for (const std::string& name : options.metrics) {
+    const Metric metric = metric_named(name, options, references);
+    if (systems.size() > 1) {
+      print_comparison(metric, systems, options);
+    } else {
+      print_score(metric, systems.front().lines, options);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Scores a translated file against references with BLEU, chrF and chrF++, equal to sacreBLEU's.",
+               "evaluate");
+  EvaluateOptions options;
+  declare_options(app, options);
+  return transmute::run_program(app, argc, argv, [&] { return evaluate(options); });
+}

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <transmute/programs/program.h>
+#include <transmute/translation/language_model.h>
+#include <transmute/translation/translator.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+
+/// The flags that say which models a program uses, and on what: --model, --device, --precision, --threads.
+/// Lives as long as the CLI::App that it added them to.
+class TranslatorFlags {
+ public:
+  void add_to(CLI::App& app);
+  /// --shortlist and what belongs to it.
+  void add_shortlist_to(CLI::App& app);
+  /// @throws as Translator's constructor.
+  Translator open() const;
+  /// @throws as LanguageModel's constructor.
+  LanguageModel open_language_model() const;
+
+ private:
+  static constexpr const char* kAsStored = "stored";
+
+  TranslatorOptions options() const;
+
+  std::vector<std::string> models_;
+  TranslatorOptions options_;
+  std::string precision_ = kAsStored;
+};
+
+/// Says on standard error why a model is slow, if there is a reason (Translator::slow_reason).
+void warn_if_slow(const std::string& program, const std::string& reason);
+
+}  // namespace transmute

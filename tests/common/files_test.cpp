@@ -1,0 +1,222 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/common/files.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace transmute {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::names_in;
+using testing::read_text;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+TEST(AFolderWrittenAtomically, ReplacesNoFile) {
+  const TemporaryFolder folder;
+  write_text(folder / "mine", "precious");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_folder_atomically(folder / "mine", [](const auto&) {}); }),
+              HasSubstr("exists and is not a folder"));
+  EXPECT_EQ(read_file(folder / "mine"), "precious");
+}
+
+TEST(AFolderWrittenAtomically, ComesBackWhereACrashLeftItAside) {
+  const TemporaryFolder folder;
+  ensure_writable_folder(folder / "model.replaced");
+  write_text(folder / "model.replaced/weights", "old");
+  EXPECT_THROW(
+      write_folder_atomically(folder / "model", [](const auto&) { throw std::runtime_error("the disk is full"); }),
+      std::runtime_error);
+  EXPECT_EQ(read_file(folder / "model/weights"), "old");
+}
+
+TEST(ReadFile, ReturnsEveryByte) {
+  const TemporaryFolder folder;
+  std::string content;
+  for (int i = 0; i < 256 * 1024; ++i) content.push_back(static_cast<char>(i % 256));
+  write_text(folder / "bytes", content);
+  EXPECT_TRUE(read_file(folder / "bytes") == content);
+  write_text(folder / "empty", "");
+  EXPECT_EQ(read_file(folder / "empty"), "");
+}
+
+TEST(ReadFile, NamesWhatCannotBeRead) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(folder / "absent"); }),
+              AllOf(StartsWith(folder / "absent"), HasSubstr("No such file")));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(folder.path()); }),
+              AllOf(StartsWith(folder.path()), HasSubstr("is a folder")));
+}
+
+TEST(ReadFile, DoesNotTakeAReadErrorForAnEnd) {
+  const char* unreadable = "/proc/self/mem";  // opens, but address 0 cannot be read
+  if (!fs::exists(unreadable)) GTEST_SKIP() << "needs Linux's /proc";
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(unreadable); }), HasSubstr("cannot be read"));
+}
+
+TEST(WriteFileAtomically, ReplacesTheContentAndLeavesNothingElse) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "file", "first, and longer than what follows");
+  write_file_atomically(folder / "file", std::string_view("sec\0nd", 6));
+  EXPECT_EQ(read_text(folder / "file"), std::string("sec\0nd", 6));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("file"));
+}
+
+TEST(WriteFileAtomically, NamesAFileWhoseFolderIsMissing) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "absent/file", "x"); }),
+              AllOf(StartsWith(folder / "absent/file"), HasSubstr("No such file")));
+}
+
+TEST(WriteFileAtomically, LeavesAFolderOfThatNameAlone) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "taken");
+  write_text(folder / "taken/inside", "kept");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "taken", "x"); }),
+              StartsWith(folder / "taken"));
+  EXPECT_EQ(read_text(folder / "taken/inside"), "kept");
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("taken"));
+}
+
+TEST(WriteFileAtomically, LeavesTheOldContentWhenTheDiskIsFull) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+  const TemporaryFolder folder;
+  write_text(folder / "file", "old");
+  fs::create_symlink("/dev/full", folder / "file.partial");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "file", "new"); }),
+              AllOf(StartsWith(folder / "file"), HasSubstr("No space left"), HasSubstr("free some space")));
+  EXPECT_EQ(read_text(folder / "file"), "old");
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("file"));
+}
+
+TEST(AtomicFile, AppearsOnlyWithItsCommit) {
+  const TemporaryFolder folder;
+  write_text(folder / "file", "old");
+  {
+    AtomicFile file(folder / "file");
+    file.write("new ", 4);
+    file.write("content", 7);
+    EXPECT_EQ(read_text(folder / "file"), "old");
+    file.commit();
+    EXPECT_EQ(read_text(folder / "file"), "new content");
+  }
+  EXPECT_EQ(read_text(folder / "file"), "new content");
+}
+
+TEST(AtomicFile, LeavesNothingWithoutACommit) {
+  const TemporaryFolder folder;
+  write_text(folder / "file", "old");
+  {
+    AtomicFile file(folder / "file");
+    file.write("new", 3);
+  }
+  EXPECT_EQ(read_text(folder / "file"), "old");
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("file"));
+}
+
+TEST(WriteFolderAtomically, ReplacesTheOldFolderAsAWhole) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "model/old_part");
+  write_text(folder / "model/old_part/file", "old");
+  write_folder_atomically(folder / "model", [&](const std::string& partial) {
+    EXPECT_TRUE(fs::is_empty(partial));
+    EXPECT_EQ(read_text(folder / "model/old_part/file"), "old") << "still there while the new one is made";
+    fs::create_directories(partial + "/part/inner");
+    write_text(partial + "/part/inner/file", "new");
+  });
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
+  EXPECT_THAT(names_in(folder / "model"), ElementsAre("part"));
+  EXPECT_EQ(read_text(folder / "model/part/inner/file"), "new");
+}
+
+TEST(WriteFolderAtomically, LeavesTheOldFolderWhenFillingFails) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "model");
+  write_text(folder / "model/file", "old");
+  const std::string message = message_of<std::logic_error>([&] {
+    write_folder_atomically(folder / "model", [](const std::string& partial) {
+      write_text(partial + "/file", "half");
+      throw std::logic_error("stop");
+    });
+  });
+  EXPECT_EQ(message, "stop");
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
+  EXPECT_EQ(read_text(folder / "model/file"), "old");
+}
+
+TEST(WriteFolderAtomically, StartsCleanAfterACrash) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "model.partial");
+  write_text(folder / "model.partial/half", "rest of a crash");
+  write_folder_atomically(folder / "model", [](const std::string& partial) { write_text(partial + "/file", "new"); });
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
+  EXPECT_THAT(names_in(folder / "model"), ElementsAre("file"));
+}
+
+TEST(WriteFolderAtomically, TakesANameThatEndsInASlash) {
+  const TemporaryFolder folder;
+  for (const char* content : {"first", "second"}) {
+    write_folder_atomically((folder / "model") + "/",
+                            [&](const std::string& partial) { write_text(partial + "/file", content); });
+    EXPECT_EQ(read_text(folder / "model/file"), content);
+    EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
+    EXPECT_THAT(names_in(folder / "model"), ElementsAre("file"));
+  }
+}
+
+TEST(WriteFolderAtomically, NamesAFolderThatCannotBeMade) {
+  const TemporaryFolder folder;
+  write_text(folder / "file", "kept");
+  EXPECT_THAT(message_of<std::runtime_error>(
+                  [&] { write_folder_atomically(folder / "file/model", [](const std::string&) { FAIL(); }); }),
+              StartsWith(folder / "file/model"));
+  EXPECT_EQ(read_text(folder / "file"), "kept");
+}
+
+TEST(EnsureWritableFolder, MakesParentsAndAcceptsWhatExists) {
+  const TemporaryFolder folder;
+  ensure_writable_folder(folder / "a/b/c");
+  EXPECT_TRUE(fs::is_directory(folder / "a/b/c"));
+  EXPECT_NO_THROW(ensure_writable_folder(folder / "a/b/c"));
+}
+
+TEST(EnsureWritableFolder, RefusesAFileInItsWay) {
+  const TemporaryFolder folder;
+  write_text(folder / "file", "");
+  for (const char* name : {"file", "file/below"})
+    EXPECT_THAT(message_of<std::runtime_error>([&] { ensure_writable_folder(folder / name); }),
+                StartsWith(folder / name));
+}
+
+TEST(InputFile, ReadsPartsAndSaysWhereItEnds) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "file";
+  write_text(path, "0123456789");
+  const InputFile file(path);
+  EXPECT_EQ(file.size(), 10U);
+  char part[8] = {};
+  EXPECT_EQ(file.read(3, part, 4), 4U);
+  EXPECT_EQ(std::string(part, 4), "3456");
+  EXPECT_EQ(file.read(7, part, 8), 3U);
+  EXPECT_EQ(std::string(part, 3), "789");
+  EXPECT_EQ(file.read(10, part, 1), 0U);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { InputFile(folder / "absent"); }),
+              AllOf(StartsWith(folder / "absent"), HasSubstr("No such file")));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { InputFile(folder.path()).read(0, part, 1); }),
+              StartsWith(folder.path() + ": cannot be read"));
+}
+
+}  // namespace
+}  // namespace transmute

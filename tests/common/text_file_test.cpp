@@ -1,0 +1,193 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/common/text_file.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+using testing::write_text;
+using Lines = std::vector<std::string>;
+
+constexpr size_t kReaderBuffer = 1 << 18;  // of LineReader; lengths around it are where mistakes would be
+
+std::string gzipped(const std::string& content) {
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::runtime_error("deflateInit2");
+  std::string packed(deflateBound(&stream, content.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  if (deflate(&stream, Z_FINISH) != Z_STREAM_END) throw std::runtime_error("deflate");
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+// The lines of a plain and of a gzipped file with this content, which must be the same.
+Lines lines_of(const std::string& content) {
+  const TemporaryFolder folder;
+  write_text(folder / "plain", content);
+  write_text(folder / "packed", gzipped(content));
+  const Lines plain = read_lines(folder / "plain");
+  EXPECT_EQ(read_lines(folder / "packed"), plain);
+  return plain;
+}
+
+TEST(LineReader, TakesLineEndsOfUnixAndOfWindows) {
+  EXPECT_THAT(lines_of("one\ntwo\r\nthree\n"), ElementsAre("one", "two", "three"));
+}
+
+TEST(LineReader, CountsALastLineWithoutEnd) {
+  EXPECT_THAT(lines_of("one\ntwo"), ElementsAre("one", "two"));
+  EXPECT_THAT(lines_of("one\ntwo\n"), ElementsAre("one", "two"));
+  EXPECT_THAT(lines_of("one\r"), ElementsAre("one"));
+}
+
+TEST(LineReader, KeepsEmptyLines) {
+  EXPECT_THAT(lines_of("\n\nmiddle\n\r\n\n"), ElementsAre("", "", "middle", "", ""));
+}
+
+TEST(LineReader, FindsNoLineInAnEmptyFile) {
+  EXPECT_THAT(lines_of(""), IsEmpty());
+}
+
+TEST(LineReader, EndsLinesOnlyAtLineFeeds) {
+  // Carriage return, form feed, line separator, NUL.
+  const std::string line = "a\rb\fc\u2028d" + std::string(1, '\0') + "e";
+  EXPECT_THAT(lines_of(line + "\n" + line), ElementsAre(line, line));
+}
+
+TEST(LineReader, NumbersLinesFromOne) {
+  const TemporaryFolder folder;
+  write_text(folder / "text", "a\n\nb");
+  LineReader reader(folder / "text");
+  std::vector<int64_t> numbers{reader.line_number()};
+  for (std::string line; reader.next(line);) numbers.push_back(reader.line_number());
+  EXPECT_THAT(numbers, ElementsAre(0, 1, 2, 3));
+  std::string line;
+  EXPECT_FALSE(reader.next(line)) << "the end stays the end";
+  EXPECT_EQ(reader.line_number(), 3);
+}
+
+TEST(LineReader, ReadsLinesLongerThanItsBuffer) {
+  for (const int64_t offset : {-2, -1, 0, 1, 2}) {
+    const size_t length = kReaderBuffer + static_cast<size_t>(offset);
+    const Lines lines{std::string(length, 'x'), "short", std::string(3 * length + 17, 'y'), "", "end"};
+    for (const char* end : {"\n", "\r\n"}) {
+      std::string content;
+      for (const auto& line : lines) content += line + end;
+      EXPECT_TRUE(lines_of(content) == lines) << "length " << length;  // too long to print
+    }
+  }
+}
+
+TEST(LineReader, ReadsCharactersThatStraddleItsBuffer) {
+  for (size_t shift = 0; shift < 4; ++shift) {
+    std::string line(shift, 'x');
+    while (line.size() < kReaderBuffer + 8) line += "\U0001F682";
+    EXPECT_TRUE(lines_of(line + "\n" + line) == Lines({line, line})) << "shift " << shift;
+  }
+}
+
+TEST(LineReader, ReadsGzipMembersOneAfterTheOther) {
+  const TemporaryFolder folder;
+  write_text(folder / "text.gz", gzipped("one\ntw") + gzipped("o\nthree\n"));
+  EXPECT_THAT(read_lines(folder / "text.gz"), ElementsAre("one", "two", "three"));
+}
+
+TEST(LineReader, RefusesTruncatedGzip) {
+  const TemporaryFolder folder;
+  std::string content;
+  for (int i = 0; i < 200; ++i) content += "line " + std::to_string(i * i) + "\n";
+  const std::string packed = gzipped(content);
+  const std::string path = folder / "text.gz";
+  for (size_t size = 2; size < packed.size(); ++size) {
+    write_text(path, packed.substr(0, size));
+    EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(path); }), StartsWith(path + ": cannot be read"))
+        << "cut to " << size << " of " << packed.size() << " bytes";
+  }
+}
+
+TEST(LineReader, RefusesDamagedGzip) {
+  const TemporaryFolder folder;
+  std::string packed = gzipped("some text that is long enough\nto be packed\n");
+  packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 0x10);  // in its CRC-32
+  write_text(folder / "text.gz", packed);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(folder / "text.gz"); }), HasSubstr(folder / "text.gz"));
+}
+
+TEST(LineReader, NamesAFileThatIsMissing) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { LineReader(folder / "absent.txt"); }),
+              AllOf(StartsWith(folder / "absent.txt"), HasSubstr("No such file")));
+}
+
+TEST(LineReader, RefusesAFolder) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { LineReader reader(folder.path()); }),
+              AllOf(StartsWith(folder.path()), HasSubstr("is a folder")));
+}
+
+TEST(LineReader, NamesFileAndLineOfInvalidUtf8) {
+  const TemporaryFolder folder;
+  write_text(folder / "latin1.txt", "fine\n\ngr\xfcn\nfine\n");
+  LineReader reader(folder / "latin1.txt");
+  std::string line;
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_THAT(
+      message_of<std::runtime_error>([&] { reader.next(line); }),
+      AllOf(StartsWith((folder / "latin1.txt") + ":3:"), HasSubstr("byte 3"), HasSubstr("0xfc"), HasSubstr("iconv")));
+}
+
+TEST(Utf8, AcceptsEveryWellFormedLength) {
+  for (const char* text : {"", "ascii", "\u0080", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000",
+                           "\U0010ffff", "gr\u00fcn \u6c49 \U0001F682"})
+    EXPECT_EQ(find_invalid_utf8(text), std::string::npos) << text;
+  EXPECT_EQ(find_invalid_utf8(std::string_view("a\0b", 3)), std::string::npos);
+}
+
+TEST(Utf8, RefusesOverlongSurrogateAndBrokenEncodings) {
+  const std::map<std::string, const char*> broken{
+      {"\xc0\xaf", "overlong slash, two bytes"},
+      {"\xc1\xbf", "overlong, two bytes"},
+      {"\xe0\x80\xaf", "overlong, three bytes"},
+      {"\xe0\x9f\xbf", "overlong, three bytes"},
+      {"\xf0\x80\x80\xaf", "overlong, four bytes"},
+      {"\xf0\x8f\xbf\xbf", "overlong, four bytes"},
+      {"\xed\xa0\x80", "first surrogate"},
+      {"\xed\xbf\xbf", "last surrogate"},
+      {"\xf4\x90\x80\x80", "beyond U+10FFFF"},
+      {"\xf8\x88\x80\x80\x80", "five bytes"},
+      {"\x80", "continuation without a start"},
+      {"\xff", "never a byte of UTF-8"},
+      {"\xe6\xb1", "cut short"},
+      {"\xe6\x61", "continuation missing"},
+  };
+  for (const auto& [bytes, what] : broken) {
+    EXPECT_EQ(find_invalid_utf8(bytes), 0u) << what;
+    EXPECT_EQ(find_invalid_utf8("gr\u00fcn " + bytes + " tail"), 6u) << what;
+  }
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,198 @@
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <transmute/programs/demo_corpus.h>
+
+namespace transmute {
+namespace {
+
+constexpr int64_t k1986March4At142507 = 510'330'307;  // seconds since 1970, UTC; a Tuesday
+
+DemoCorpusOptions small_corpus() {
+  DemoCorpusOptions options;
+  options.train_pairs = 800;
+  options.valid_pairs = 100;
+  options.test_pairs = 100;
+  return options;
+}
+
+std::vector<DemoPair> all_pairs(const DemoCorpus& corpus) {
+  std::vector<DemoPair> pairs = corpus.train;
+  pairs.insert(pairs.end(), corpus.valid.begin(), corpus.valid.end());
+  pairs.insert(pairs.end(), corpus.test.begin(), corpus.test.end());
+  return pairs;
+}
+
+std::string joined_lines(const DemoCorpus& corpus) {
+  std::string text;
+  for (const DemoPair& pair : all_pairs(corpus)) text += pair.source + '\t' + pair.target + '\n';
+  return text;
+}
+
+// Expectations are what a reader of the language would write. Wordings that CLDR changed between versions
+// (the word between date and time, abbreviated months) are left out.
+TEST(ExpressionWriter, SaysExpressionsInEnglishAndGerman) {
+  struct Example {
+    Expression expression;
+    const char* english;
+    const char* german;
+  };
+  const Example examples[] = {
+      {{ExpressionKind::cardinal, 417}, "four hundred seventeen", "vierhundertsiebzehn"},
+      {{ExpressionKind::ordinal, 21}, "twenty-first", "einundzwanzigste"},
+      {{ExpressionKind::year, 1986}, "nineteen eighty-six", "neunzehnhundertsechsundachtzig"},
+      {{ExpressionKind::amount, 123'456}, "12,345.6", "12.345,6"},
+      {{ExpressionKind::distance, 12'005}, "1,200.5 kilometers", "1.200,5 Kilometer"},
+      {{ExpressionKind::duration, 205}, "3 hours, 25 minutes", "3 Stunden, 25 Minuten"},
+      {{ExpressionKind::duration, 61}, "1 hour, 1 minute", "1 Stunde, 1 Minute"},
+      {{ExpressionKind::full_date, k1986March4At142507}, "Tuesday, March 4, 1986", "Dienstag, 4. März 1986"},
+      {{ExpressionKind::long_date, k1986March4At142507}, "March 4, 1986", "4. März 1986"},
+      {{ExpressionKind::numeric_date, k1986March4At142507}, "3/4/1986", "4.3.1986"},
+      {{ExpressionKind::day_of_year, k1986March4At142507}, "Tuesday, March 4", "Dienstag, 4. März"},
+      {{ExpressionKind::month_of_year, k1986March4At142507}, "March 1986", "März 1986"},
+      {{ExpressionKind::time, k1986March4At142507}, "2:25 PM", "14:25"},
+      {{ExpressionKind::precise_time, k1986March4At142507}, "2:25:07 PM", "14:25:07"},
+  };
+  const ExpressionWriter english("en");
+  const ExpressionWriter german("de");
+  for (const Example& example : examples) {
+    EXPECT_EQ(english.write(example.expression), example.english);
+    EXPECT_EQ(german.write(example.expression), example.german);
+  }
+}
+
+TEST(ExpressionWriter, LeavesOutWhatCannotBeSeen) {
+  const ExpressionWriter german("de");
+  const ExpressionWriter french("fr");
+  EXPECT_EQ(german.write({ExpressionKind::cardinal, 12'345}), "zwölftausenddreihundertfünfundvierzig");
+  EXPECT_EQ(french.write({ExpressionKind::amount, 123'456}), "12 345,6");  // a narrow no-break space in CLDR
+}
+
+TEST(ExpressionWriter, KnowsWhichKindsALanguageLacks) {
+  const ExpressionWriter basque("eu");  // CLDR has no number spelling for it
+  EXPECT_FALSE(basque.can_write(ExpressionKind::cardinal));
+  EXPECT_TRUE(basque.can_write(ExpressionKind::full_date));
+  EXPECT_THROW(basque.write({ExpressionKind::cardinal, 1}), std::invalid_argument);
+}
+
+TEST(ExpressionWriter, AcceptsNamesWithRegionScriptAndHyphen) {
+  for (const char* name : {"de_CH", "pt-BR", "zh_CN", "sr_Latn", "en_US"}) {
+    EXPECT_NO_THROW(ExpressionWriter{name}) << name;
+  }
+}
+
+TEST(ExpressionWriter, RejectsLocalesThatIcuWouldSilentlyReplace) {
+  for (const char* name : {"xx", "en_XX", "", "deutsch"}) {
+    EXPECT_THROW(ExpressionWriter{name}, std::invalid_argument) << name;
+  }
+}
+
+TEST(DemoCorpus, HasTheSizesAskedFor) {
+  const DemoCorpus corpus = make_demo_corpus(small_corpus());
+  EXPECT_EQ(corpus.train.size(), 800u);
+  EXPECT_EQ(corpus.valid.size(), 100u);
+  EXPECT_EQ(corpus.test.size(), 100u);
+}
+
+TEST(DemoCorpus, NoSourceOccursTwiceAcrossTheParts) {
+  std::set<std::string> sources;
+  for (const DemoPair& pair : all_pairs(make_demo_corpus(small_corpus()))) {
+    EXPECT_TRUE(sources.insert(pair.source).second) << pair.source;
+  }
+}
+
+TEST(DemoCorpus, ASourceHasOneTargetWhateverTheSeed) {
+  // Spanish says years like numbers, which English does not.
+  for (const std::string source_locale : {"en", "es"}) {
+    std::map<std::string, std::string> targets;
+    DemoCorpusOptions options = small_corpus();
+    options.source_locale = source_locale;
+    options.target_locale = source_locale == "en" ? "de" : "en";
+    for (options.seed = 1; options.seed <= 20; ++options.seed) {
+      for (const DemoPair& pair : all_pairs(make_demo_corpus(options))) {
+        EXPECT_EQ(targets.emplace(pair.source, pair.target).first->second, pair.target) << pair.source;
+      }
+    }
+  }
+}
+
+TEST(DemoCorpus, PairsAreWhatTheWritersSay) {
+  const ExpressionWriter english("en");
+  const ExpressionWriter german("de");
+  for (const DemoPair& pair : make_demo_corpus(small_corpus()).test) {
+    EXPECT_EQ(pair.source, english.write(pair.expression));
+    EXPECT_EQ(pair.target, german.write(pair.expression));
+  }
+}
+
+TEST(DemoCorpus, EveryKindOccursInTraining) {
+  std::set<ExpressionKind> kinds;
+  for (const DemoPair& pair : make_demo_corpus(small_corpus()).train) kinds.insert(pair.expression.kind);
+  EXPECT_EQ(kinds.size(), 16u);
+}
+
+TEST(DemoCorpus, KindsThatOneLanguageLacksAreLeftOut) {
+  DemoCorpusOptions options = small_corpus();
+  options.target_locale = "eu";
+  for (const DemoPair& pair : all_pairs(make_demo_corpus(options))) {
+    EXPECT_NE(pair.expression.kind, ExpressionKind::cardinal);
+  }
+}
+
+TEST(DemoCorpus, NumbersStayBelowTheMaximum) {
+  DemoCorpusOptions options = small_corpus();
+  options.max_number = 250;
+  for (const DemoPair& pair : all_pairs(make_demo_corpus(options))) {
+    if (pair.expression.kind != ExpressionKind::cardinal) continue;
+    EXPECT_GE(pair.expression.value, 1);
+    EXPECT_LE(pair.expression.value, 250);
+  }
+}
+
+TEST(DemoCorpus, OneSeedGivesOneCorpusAndAnotherGivesAnother) {
+  DemoCorpusOptions options = small_corpus();
+  const std::string first = joined_lines(make_demo_corpus(options));
+  EXPECT_EQ(joined_lines(make_demo_corpus(options)), first);
+  options.seed = 2;
+  EXPECT_NE(joined_lines(make_demo_corpus(options)), first);
+}
+
+TEST(DemoCorpus, AskingForMoreThanThereIsSaysHowManyThereAre) {
+  DemoCorpusOptions options;
+  options.max_number = 9;
+  options.train_pairs = 60'000;
+  try {
+    make_demo_corpus(options);
+    FAIL() << "expected std::invalid_argument";
+  } catch (const std::invalid_argument& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("of the 61000 asked for"), std::string::npos) << message;
+  }
+}
+
+TEST(DemoCorpus, OptionsOutOfRangeAreErrors) {
+  DemoCorpusOptions options = small_corpus();
+  options.max_number = 0;
+  EXPECT_THROW(make_demo_corpus(options), std::invalid_argument);
+  options = small_corpus();
+  options.test_pairs = -1;
+  EXPECT_THROW(make_demo_corpus(options), std::invalid_argument);
+  options = small_corpus();
+  options.target_locale = options.source_locale;
+  EXPECT_THROW(make_demo_corpus(options), std::invalid_argument);
+}
+
+TEST(DemoCorpus, FilesAreCalledAfterTheLanguagesOrElseTheLocales) {
+  DemoCorpusOptions options;
+  EXPECT_EQ(demo_corpus_suffixes(options), std::make_pair(std::string("en"), std::string("de")));
+  options.source_locale = "en_US";
+  options.target_locale = "en_GB";
+  EXPECT_EQ(demo_corpus_suffixes(options), std::make_pair(std::string("en_US"), std::string("en_GB")));
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <transmute/model/kernels/instructions.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace transmute::testing {
+
+using inference::Instructions;
+
+// All that this machine has: on one with the best of them every kernel is tested.
+inline std::vector<Instructions> available() {
+  std::vector<Instructions> levels;
+  for (int level = 0; level <= static_cast<int>(inference::best_instructions()); ++level)
+    levels.push_back(static_cast<Instructions>(level));
+  return levels;
+}
+
+inline std::vector<float> random_floats(int64_t count, uint32_t seed, float scale = 1) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (auto& value : values) value = scale * normal(engine);
+  return values;
+}
+
+}  // namespace transmute::testing

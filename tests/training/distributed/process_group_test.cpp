@@ -1,0 +1,325 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/training/distributed/gradient_sum.h>
+#include <transmute/training/distributed/launcher.h>
+#include <transmute/training/distributed/process_group.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+// A port of this process alone, another one for each group.
+int next_port() {
+  static std::atomic<int> groups{0};
+  return 20000 + (getpid() * 7 + groups++) % 12000;
+}
+
+// Ranks of one group as threads; what each threw, or "".
+std::vector<std::string> run_ranks(int size, const std::function<void(ProcessGroup&)>& body, double timeout = 60,
+                                   int absent = -1) {
+  RankOptions options;
+  options.size = options.local_size = size;
+  options.port = next_port();
+  options.timeout_seconds = timeout;
+  options.origin = "a test";
+  std::vector<std::string> errors(static_cast<size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    if (rank == absent) continue;
+    threads.emplace_back([&, rank] {
+      RankOptions own = options;
+      own.rank = own.local_rank = rank;
+      try {
+        ProcessGroup group(own, torch::kCPU);
+        try {
+          body(group);
+        } catch (const std::exception& error) {
+          group.fail(error.what());
+          throw;
+        }
+      } catch (const std::exception& error) {
+        errors[static_cast<size_t>(rank)] = error.what();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return errors;
+}
+
+#define SKIP_WITHOUT_GROUPS() \
+  if (!has_process_groups()) GTEST_SKIP() << "this LibTorch has no c10d with Gloo"
+
+TEST(ProcessGroup, SumsToTheSameBitsOnAllRanksAndInEveryRun) {
+  SKIP_WITHOUT_GROUPS();
+  constexpr int64_t kElements = (1 << 20) + 12345;  // more than one bucket
+  std::vector<torch::Tensor> sums(6);
+  for (size_t run = 0; run < 2; ++run) {
+    const auto errors = run_ranks(3, [&](ProcessGroup& group) {
+      torch::Tensor values =
+          torch::arange(kElements, torch::kFloat).mul(0.37F * static_cast<float>(group.rank() + 1)).sin();
+      group.sum(values);
+      group.wait_for_all();
+      sums[run * 3 + static_cast<size_t>(group.rank())] = values;
+    });
+    for (const auto& error : errors) EXPECT_EQ(error, "");
+  }
+  for (size_t i = 1; i < sums.size(); ++i) EXPECT_TRUE(torch::equal(sums[i], sums[0])) << i;
+  torch::Tensor expected = torch::zeros({kElements}, torch::kDouble);
+  for (int rank = 0; rank < 3; ++rank)
+    expected += torch::arange(kElements, torch::kFloat).mul(0.37F * static_cast<float>(rank + 1)).sin();
+  EXPECT_LT((sums[0] - expected).abs().max().item<double>(), 1e-6);  // three numbers below 1 in float32
+}
+
+TEST(ProcessGroup, SharesWhatTheFirstRankHasAndWhatEachGives) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(2, [](ProcessGroup& group) {
+    EXPECT_EQ(group.broadcast(group.is_first() ? std::string("a\0b", 3) : ""), std::string("a\0b", 3));
+    EXPECT_EQ(group.broadcast(std::string()), "");
+    EXPECT_EQ(group.gather(10 + group.rank()), (std::vector<int64_t>{10, 11}));
+    std::vector<double> values{1.5, group.is_first() ? 1e300 : 1.0};
+    group.sum(values);
+    EXPECT_EQ(values, (std::vector<double>{3.0, 1e300}));
+    group.wait_for_all();
+  });
+  for (const auto& error : errors) EXPECT_EQ(error, "");
+}
+
+TEST(ProcessGroup, AGroupOfOneNeedsNobody) {
+  ProcessGroup group({}, torch::kCPU);
+  torch::Tensor values = torch::ones({3});
+  group.sum(values);
+  EXPECT_TRUE(torch::equal(values, torch::ones({3})));
+  EXPECT_EQ(group.broadcast("text"), "text");
+  EXPECT_EQ(group.gather(7), std::vector<int64_t>{7});
+  group.check_equal(1, "nothing");
+}
+
+TEST(ProcessGroup, NamesTheRankThatDiffers) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(3, [](ProcessGroup& group) {
+    group.check_equal(group.rank() == 1 ? 8 : 7, "the weather; wait for another day");
+  });
+  for (const auto& error : errors) EXPECT_EQ(error, "rank 1 differs from rank 0 in the weather; wait for another day");
+}
+
+TEST(ProcessGroup, TellsAllWhyARankEnded) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(3, [](ProcessGroup& group) {
+    if (group.rank() == 2) throw std::runtime_error("the dog ate it");
+    group.wait_for_all();
+  });
+  EXPECT_EQ(errors[2], "the dog ate it");
+  for (const size_t rank : {0, 1})
+    EXPECT_THAT(errors[rank], AllOf(HasSubstr("rank 2 ended: the dog ate it"), HasSubstr("newest checkpoint")));
+}
+
+TEST(ProcessGroup, MakesABrokenPipeAnErrorThatCanBeHandled) {
+  SKIP_WITHOUT_GROUPS();
+  ASSERT_NE(std::signal(SIGPIPE, SIG_DFL), SIG_ERR);
+  EXPECT_THAT(run_ranks(2, [](ProcessGroup&) {}), Each(""));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  EXPECT_EQ(write(ends[1], "x", 1), -1);
+  EXPECT_EQ(errno, EPIPE);
+  close(ends[1]);
+}
+
+TEST(ProcessGroup, NamesRanksThatDoNotCome) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(
+      3, [](ProcessGroup&) {}, 2, 1);
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("waited 2 seconds for 1 of 3 ranks (1)"), HasSubstr("a test")));
+}
+
+// A parameter of more than a bucket's size each.
+std::vector<torch::Tensor> large_parameters(int64_t count) {
+  std::vector<torch::Tensor> parameters;
+  for (int64_t p = 0; p < count; ++p) parameters.push_back(torch::empty({2, (1 << 19) + 10 * p + 1}));
+  return parameters;
+}
+
+TEST(GradientSum, IsUnderWayWhileOtherGradientsAreMissing) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(2, [](ProcessGroup& group) {
+    const auto parameters = large_parameters(2);
+    torch::Tensor last;
+    GradientSum sum(parameters, 1, group, [&](size_t p, torch::Tensor& values) {
+      values.fill_(group.rank() + 1.0);
+      if (p == 1) last = values;
+    });
+    for (int step = 0; step < 2; ++step) {
+      sum.start();
+      sum.complete(1);
+      const auto has_come = [&] {
+        float value;
+        __atomic_load(last.data_ptr<float>() + last.numel() - 1, &value, __ATOMIC_ACQUIRE);
+        return value == 3.0F;
+      };
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (!has_come() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      EXPECT_TRUE(has_come()) << "rank " << group.rank();
+      EXPECT_THROW(sum.finish(), std::logic_error);
+      sum.complete(0);
+      for (const torch::Tensor& values : sum.finish()) EXPECT_TRUE(torch::all(values == 3.0).item<bool>());
+    }
+    group.wait_for_all();
+  });
+  for (const auto& error : errors) EXPECT_EQ(error, "");
+}
+
+TEST(GradientSum, GoesOutInOneOrderWhateverOrderGradientsComeIn) {
+  SKIP_WITHOUT_GROUPS();
+  constexpr int kParameters = 5, kWorkers = 3;
+  const auto errors = run_ranks(3, [](ProcessGroup& group) {
+    const auto parameters = large_parameters(kParameters);
+    GradientSum sum(parameters, kWorkers, group, [&](size_t p, torch::Tensor& values) {
+      values.fill_(static_cast<double>(100 * p) + group.rank());
+    });
+    for (int step = 0; step < 3; ++step) {
+      sum.start();
+      std::vector<std::thread> workers;
+      for (int worker = 0; worker < kWorkers; ++worker)
+        workers.emplace_back([&, worker] {
+          for (int i = 0; i < kParameters; ++i)
+            sum.complete(static_cast<size_t>((i * (1 + (worker + group.rank() + step) % 4) + worker) % kParameters));
+        });
+      for (auto& worker : workers) worker.join();
+      const auto sums = sum.finish();
+      for (size_t p = 0; p < kParameters; ++p) {
+        EXPECT_EQ(sums[p].sizes(), parameters[p].sizes());
+        EXPECT_TRUE(torch::all(sums[p] == 300.0 * static_cast<double>(p) + 3).item<bool>()) << p;
+      }
+    }
+    group.wait_for_all();
+  });
+  for (const auto& error : errors) EXPECT_EQ(error, "");
+}
+
+TEST(ProcessGroup, TellsTensorsApartByTheirBits) {
+  const torch::Tensor values = torch::arange(1001, torch::kFloat);
+  torch::Tensor other = values.clone();
+  EXPECT_EQ(fingerprint_of({values}), fingerprint_of({other}));
+  other.data_ptr<float>()[1000] = std::nextafter(1000.0F, 0.0F);
+  EXPECT_NE(fingerprint_of({values}), fingerprint_of({other}));
+  EXPECT_NE(fingerprint_of("a"), fingerprint_of(std::string("a\0", 2)));
+}
+
+// Sets variables for as long as it lives, and takes out all others that a launcher sets.
+class Environment {
+ public:
+  explicit Environment(const std::vector<std::pair<const char*, const char*>>& variables) {
+    for (const char* name :
+         {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "OMPI_COMM_WORLD_RANK",
+          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID",
+          "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_NNODES", "SLURM_JOB_ID", "PMI_RANK",
+          "PMI_SIZE", "TORCHELASTIC_USE_AGENT_STORE"}) {
+      const char* value = getenv(name);
+      if (value != nullptr) outer_.emplace_back(name, value);
+      unsetenv(name);
+    }
+    for (const auto& [name, value] : variables) setenv(name, value, 1);
+    for (const auto& variable : variables) own_.push_back(variable.first);
+  }
+  ~Environment() {
+    for (const auto& name : own_) unsetenv(name.c_str());
+    for (const auto& [name, value] : outer_) setenv(name.c_str(), value.c_str(), 1);
+  }
+
+ private:
+  std::vector<std::string> own_;
+  std::vector<std::pair<std::string, std::string>> outer_;
+};
+
+TEST(RanksFromEnvironment, AreOneWhereNoLauncherSaysOtherwise) {
+  const Environment environment({});
+  EXPECT_EQ(ranks_from_environment().size, 1);
+}
+
+TEST(RanksFromEnvironment, AreWhatTorchrunSays) {
+  const Environment environment({{"RANK", "5"},
+                                 {"WORLD_SIZE", "8"},
+                                 {"LOCAL_RANK", "1"},
+                                 {"LOCAL_WORLD_SIZE", "4"},
+                                 {"MASTER_ADDR", "alpha"},
+                                 {"MASTER_PORT", "1234"},
+                                 {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+  const RankOptions ranks = ranks_from_environment();
+  EXPECT_EQ(ranks.rank, 5);
+  EXPECT_EQ(ranks.size, 8);
+  EXPECT_EQ(ranks.local_rank, 1);
+  EXPECT_EQ(ranks.local_size, 4);
+  EXPECT_EQ(ranks.address, "alpha");
+  EXPECT_EQ(ranks.port, 1235) << "torchrun's store has the other";
+}
+
+TEST(RanksFromEnvironment, AreWhatMpirunSays) {
+  const Environment environment({{"OMPI_COMM_WORLD_RANK", "1"},
+                                 {"OMPI_COMM_WORLD_SIZE", "2"},
+                                 {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
+  const RankOptions ranks = ranks_from_environment();
+  EXPECT_EQ(ranks.rank, 1);
+  EXPECT_EQ(ranks.size, 2);
+  EXPECT_EQ(ranks.address, "127.0.0.1") << "all are on this machine";
+  const Environment hydra({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MASTER_ADDR", "alpha"}});
+  EXPECT_EQ(ranks_from_environment().size, 2);
+}
+
+TEST(RanksFromEnvironment, AreWhatSrunSays) {
+  const Environment environment({{"SLURM_PROCID", "3"},
+                                 {"SLURM_NTASKS", "4"},
+                                 {"SLURM_LOCALID", "3"},
+                                 {"SLURM_NNODES", "1"},
+                                 {"SLURM_JOB_ID", "7001"}});
+  const RankOptions ranks = ranks_from_environment();
+  EXPECT_EQ(ranks.rank, 3);
+  EXPECT_EQ(ranks.size, 4);
+  EXPECT_EQ(ranks.local_size, 4);
+  EXPECT_EQ(ranks.port, RankOptions().port + 1);
+}
+
+TEST(RanksFromEnvironment, MustMakeSense) {
+  const auto error = [](const std::vector<std::pair<const char*, const char*>>& variables) {
+    const Environment environment(variables);
+    return testing::message_of<std::invalid_argument>([] { ranks_from_environment(); });
+  };
+  EXPECT_THAT(error({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), HasSubstr("counted from 0"));
+  EXPECT_THAT(error({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK=x"));
+  EXPECT_THAT(error({{"RANK", "0"}}), HasSubstr("set WORLD_SIZE"));
+  EXPECT_THAT(error({{"WORLD_SIZE", "2"}}), HasSubstr("set RANK"));
+  EXPECT_THAT(error({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "1"}}), HasSubstr("set MASTER_ADDR"));
+}
+
+TEST(RunLocalRanks, BlameTheOneThatASignalEndedForWhatOthersEndedWith) {
+  bool late = false;  // both have ended before the launcher looks
+  const auto stop_signal = [&late] {
+    if (!late) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    late = true;
+    return 0;
+  };
+  for (const std::string killed : {"0", "1"}) {
+    late = false;
+    EXPECT_EQ(run_local_ranks(2, {"sh", "-c", "test $RANK = " + killed + " && kill -9 $$; exit 3"}, 10, stop_signal),
+              128 + SIGKILL);
+  }
+}
+
+}  // namespace
+}  // namespace transmute

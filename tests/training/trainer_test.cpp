@@ -1,0 +1,152 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/common/json.h>
+#include <transmute/common/random.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/training/trainer.h>
+#include <transmute/translation/files/tensor_file.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::read_text;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+// Words to learn to copy.
+std::string made_up_lines() {
+  std::string text;
+  for (uint64_t line = 0; line < 200; ++line) {
+    for (uint64_t word = 0; word < 3 + line % 4; ++word)
+      text += std::string(word == 0 ? "" : " ") + "w" + std::to_string(combine_keys(line, word) % 20);
+    text += '\n';
+  }
+  return text;
+}
+
+class OverlappingSteps : public ::testing::Test {
+ protected:
+  void SetUp() override { write_text(folder_ / "text", made_up_lines()); }
+
+  int train(const std::string& run, bool overlaps_steps, const std::vector<std::string>& assignments = {},
+            const std::function<int()>& stop_signal = {}) {
+    TrainingConfig config;
+    ConfigSchema schema;
+    config.declare(schema);
+    std::vector<std::string> all{"data.folder=" + folder_.path(),
+                                 "data.train_source=text",
+                                 "data.train_target=text",
+                                 "tokenizer.vocab_size=25",
+                                 "model.num_encoder_layers=1",
+                                 "model.num_decoder_layers=1",
+                                 "model.d_model=16",
+                                 "model.num_heads=2",
+                                 "model.d_ff=32",
+                                 "training.precision=float32",
+                                 "training.batch_tokens=128",
+                                 "training.max_steps=40",
+                                 "training.warmup_steps=50",
+                                 "training.log_every=7",
+                                 "training.checkpoint_every=10",
+                                 "training.clip_norm=1",
+                                 "training.weight_decay=0.01"};
+    all.insert(all.end(), assignments.begin(), assignments.end());
+    for (const auto& assignment : all) schema.set(assignment);
+    TrainerOptions options;
+    options.run_folder = folder_ / run;
+    options.threads = threads_;
+    options.overlaps_steps = overlaps_steps;
+    return Trainer(config, schema.to_yaml(), options).run(stop_signal);
+  }
+
+  std::vector<Json> metrics(const std::string& run) const {
+    std::istringstream lines(read_text(folder_ / (run + "/metrics.jsonl")));
+    std::vector<Json> all;
+    for (std::string line; std::getline(lines, line);) all.push_back(Json::parse(line));
+    return all;
+  }
+  std::string checkpoint_bytes(const std::string& run, const std::string& step) const {
+    const std::string checkpoint = folder_ / (run + "/checkpoints/step-" + step);
+    return read_text(checkpoint + "/weights.safetensors") + read_text(checkpoint + "/optimizer.safetensors");
+  }
+
+  TemporaryFolder folder_;
+  int threads_ = 1;
+};
+
+TEST_F(OverlappingSteps, TrainTheSameWeightsAndReportTheSameNumbers) {
+  ASSERT_EQ(train("waiting", false, {"training.ema_decay=0.9"}), 0);
+  ASSERT_EQ(train("overlapping", true, {"training.ema_decay=0.9"}), 0);
+  const auto expected = metrics("waiting"), found = metrics("overlapping");
+  ASSERT_EQ(found.size(), expected.size());
+  ASSERT_EQ(found.size(), 5);  // after 7, 14 … 35
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i]["step"], expected[i]["step"]);
+    EXPECT_EQ(found[i]["target_tokens"], expected[i]["target_tokens"]);
+    for (const char* key : {"loss", "gradient_norm", "learning_rate"})
+      EXPECT_NEAR(found[i][key].get<double>() / expected[i][key].get<double>(), 1, 1e-3) << key << " of line " << i;
+  }
+  for (const char* part : {"checkpoints/step-000000040", "model"}) {
+    const auto weights = [&](const char* run) {
+      return read_tensor_file(folder_ / (std::string(run) + "/" + part + "/weights.safetensors"));
+    };
+    const NamedTensors of_one = weights("waiting"), of_other = weights("overlapping");
+    ASSERT_EQ(of_one.size(), of_other.size());
+    for (size_t p = 0; p < of_one.size(); ++p)
+      EXPECT_TRUE(torch::allclose(of_one[p].second, of_other[p].second, 1e-3, 1e-4)) << part << " " << of_one[p].first;
+  }
+}
+
+TEST_F(OverlappingSteps, AreTheSameBitsAfterAStopInTheirMiddle) {
+  ASSERT_EQ(train("whole", true), 0);
+  for (const int stop : {13, 20}) {
+    const std::string run = "stopped-" + std::to_string(stop);
+    int steps = 0;
+    ASSERT_EQ(train(run, true, {}, [&] { return ++steps == stop ? 15 : 0; }), 15);
+    ASSERT_EQ(train(run, true), 0);
+    EXPECT_EQ(checkpoint_bytes(run, "000000040"), checkpoint_bytes("whole", "000000040"));
+  }
+}
+
+TEST_F(OverlappingSteps, TellOfAStepThatDivergedAndKeepTheWeightsBeforeIt) {
+  // Weights of 1e30 give no finite loss.
+  const std::vector<std::string> steep{"training.learning_rate_scale=1e30", "training.checkpoint_every=1000"};
+  const auto message = [&](const std::string& run, bool overlaps_steps) {
+    return message_of<std::runtime_error>([&] { train(run, overlaps_steps, steep); });
+  };
+  const std::string waiting = message("waiting", false), overlapping = message("overlapping", true);
+  EXPECT_THAT(overlapping, AllOf(HasSubstr("step 2 (epoch 1, before batch "), HasSubstr("diverged: loss"),
+                                 HasSubstr("training.learning_rate_scale")));
+  EXPECT_EQ(overlapping.substr(0, overlapping.find(';')), waiting.substr(0, waiting.find(';')));
+}
+
+TEST_F(OverlappingSteps, GoOnCountingAfterOneThatWasPassedOver) {
+  // Every later step diverges too: the run passes over three and ends with the fourth, still as the second step.
+  const std::string message = message_of<std::runtime_error>([&] {
+    train("run", true,
+          {"training.learning_rate_scale=1e30", "training.max_skipped_steps=3", "training.log_every=1000"});
+  });
+  EXPECT_THAT(message, HasSubstr("step 2 (epoch "));
+}
+
+TEST_F(OverlappingSteps, NeedOneWorker) {
+  threads_ = 2;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { train("run", true); }),
+              HasSubstr("overlaps_steps is for one process with one worker"));
+}
+
+}  // namespace
+}  // namespace transmute

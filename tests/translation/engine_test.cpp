@@ -1,0 +1,444 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <transmute/common/threads.h>
+#include <transmute/model/threading.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/engine.h>
+#include <transmute/translation/search/transformer_step_model.h>
+
+namespace transmute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using ::testing::SizeIs;
+using testing::tiny_english;
+using testing::tiny_tokenizer;
+using testing::tiny_transformer;
+
+// The parts of a text given by its pieces ('_' begins a word), as the numbers of their pieces.
+std::vector<Ids> parts_of(std::vector<std::string> pieces, int64_t limit) {
+  Ids ids;
+  for (auto& piece : pieces) {
+    if (piece.front() == '_') piece.replace(0, 1, "\u2581");
+    ids.push_back(static_cast<int64_t>(ids.size()));
+  }
+  return split_ids(ids, pieces, limit);
+}
+
+TEST(SplitIds, LeavesShortTextWhole) {
+  EXPECT_THAT(parts_of({"_a", "_b", "_c"}, 3), ElementsAre(Ids{0, 1, 2}));
+}
+
+TEST(SplitIds, PrefersTheEndOfASentence) {
+  EXPECT_THAT(parts_of({"_a", ".", "_b", ",", "_c", "_d", "_e"}, 6), ElementsAre(Ids{0, 1}, Ids{2, 3, 4, 5, 6}));
+  EXPECT_THAT(parts_of({"_a", "!", "_b", "?", "_c", "_d", "_e"}, 6), ElementsAre(Ids{0, 1, 2, 3}, Ids{4, 5, 6}))
+      << "the last one that fits";
+}
+
+TEST(SplitIds, TakesTheEndOfAClauseWhereNoSentenceEnds) {
+  EXPECT_THAT(parts_of({"_a", ",", "_b", ";", "_c", "_d", "_e"}, 6), ElementsAre(Ids{0, 1, 2, 3}, Ids{4, 5, 6}));
+}
+
+TEST(SplitIds, TakesTheEndOfAWordWhereNoClauseEnds) {
+  EXPECT_THAT(parts_of({"_a", "_b", "c", "_d", "e", "f"}, 4), ElementsAre(Ids{0, 1, 2}, Ids{3, 4, 5}));
+}
+
+TEST(SplitIds, CutsAWordThatIsTooLong) {
+  EXPECT_THAT(parts_of({"_a", "b", "c", "d", "e", "f", "g"}, 3), ElementsAre(Ids{0, 1, 2}, Ids{3, 4, 5}, Ids{6}));
+}
+
+TEST(SplitIds, CutsBehindTheFullPartWhereAWordEndsThere) {
+  EXPECT_THAT(parts_of({"_a", "b", "c", "_d", "e"}, 3), ElementsAre(Ids{0, 1, 2}, Ids{3, 4}));
+}
+
+TEST(SplitIds, TakesNoPointInsideANumberForAnEnd) {
+  EXPECT_THAT(parts_of({"_3", ".", "1", "4", "_x", "_y"}, 5), ElementsAre(Ids{0, 1, 2, 3, 4}, Ids{5}));
+}
+
+TEST(SplitIds, CutsAtFullWidthMarksWithoutSpaces) {
+  EXPECT_THAT(parts_of({"_汉", "字", "。", "汉", "字", "汉"}, 5), ElementsAre(Ids{0, 1, 2}, Ids{3, 4, 5}));
+}
+
+TEST(SplitIds, LosesNothingAndKeepsTheLimit) {
+  std::vector<std::string> pieces;
+  const std::vector<std::string> kinds{"_w", "x", ".", ",", "_y", "。", "z"};
+  for (size_t i = 0; i < 500; ++i) pieces.push_back(kinds[(i * i + i / 7) % kinds.size()]);
+  for (int64_t limit = 1; limit < 40; ++limit) {
+    Ids joined;
+    for (const Ids& part : parts_of(pieces, limit)) {
+      EXPECT_FALSE(part.empty());
+      EXPECT_LE(static_cast<int64_t>(part.size()), limit);
+      joined.insert(joined.end(), part.begin(), part.end());
+    }
+    ASSERT_EQ(joined.size(), pieces.size());
+    for (size_t i = 0; i < joined.size(); ++i) ASSERT_EQ(joined[i], static_cast<int64_t>(i));
+  }
+}
+
+// An untrained model: its translations mean nothing, but they must be the same however the work is cut.
+class Engine : public ::testing::Test {
+ protected:
+  std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
+                                     int threads = 1, const TranslationHooks& hooks = {}) {
+    ThreadPool pool(threads, run_operations_on_this_thread_only);
+    const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
+    return TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for)
+        .translate(texts, options, hooks);
+  }
+
+  static TranslationOptions few_tokens() {
+    TranslationOptions options;
+    options.search.max_extra_length = 5;
+    return options;
+  }
+
+  const Tokenizer tokenizer = tiny_tokenizer();
+  Transformer transformer = tiny_transformer(tokenizer, 5);
+};
+
+void expect_same(const std::vector<Translation>& found, const std::vector<Translation>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].parts, expected[i].parts);
+    ASSERT_EQ(found[i].hypotheses.size(), expected[i].hypotheses.size());
+    for (size_t h = 0; h < found[i].hypotheses.size(); ++h) {
+      EXPECT_EQ(found[i].hypotheses[h].text, expected[i].hypotheses[h].text) << "line " << i;
+      EXPECT_EQ(found[i].hypotheses[h].score, expected[i].hypotheses[h].score);
+    }
+  }
+}
+
+TEST_F(Engine, KeepsTheOrderOfItsInput) {
+  const std::vector<std::string> texts{"the red house is near.", "the", "the old train is closed. the river is far.",
+                                       "house"};
+  const auto found = translate(texts, few_tokens());
+  ASSERT_EQ(found.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Ids ids = tokenizer.source().encode(texts[i]);
+    const auto alone =
+        beam_search(TransformerStepModel(transformer, torch::kCPU), {ids}, few_tokens().search).at(0).at(0);
+    EXPECT_EQ(found[i].hypotheses.at(0).text, tokenizer.target().decode(alone.ids)) << texts[i];
+    EXPECT_NEAR(found[i].hypotheses[0].score, alone.score, 1e-4);
+  }
+}
+
+TEST_F(Engine, GivesTheSameWithAnyNumberOfWorkersAndAnyBatchSize) {
+  std::vector<std::string> texts = tiny_english();
+  texts.resize(40);
+  texts[3] = "";
+  texts[20] = "the";
+  const auto expected = translate(texts, few_tokens());
+  expect_same(translate(texts, few_tokens(), 3), expected);
+  TranslationOptions one_by_one = few_tokens();
+  one_by_one.batch_size = 1;
+  expect_same(translate(texts, one_by_one, 2), expected);
+  TranslationOptions few_at_once = few_tokens();
+  few_at_once.batch_tokens = 40;
+  expect_same(translate(texts, few_at_once), expected);
+}
+
+TEST_F(Engine, TranslatesTextWithoutContentAsNothing) {
+  for (const auto& translation : translate({"", "  ", "\u3000"}, few_tokens())) {
+    ASSERT_THAT(translation.hypotheses, SizeIs(1));
+    EXPECT_EQ(translation.hypotheses[0].text, "");
+    EXPECT_EQ(translation.hypotheses[0].log_probability, 0);
+    EXPECT_EQ(translation.parts, 1);
+  }
+  EXPECT_THAT(translate({}, few_tokens()), IsEmpty());
+}
+
+TEST_F(Engine, ReturnsAsManyHypothesesAsAskedFor) {
+  TranslationOptions options = few_tokens();
+  options.search.num_hypotheses = 3;
+  const auto found = translate({"the red house", "the"}, options);
+  for (const auto& translation : found) {
+    ASSERT_THAT(translation.hypotheses, SizeIs(3));
+    EXPECT_GE(translation.hypotheses[0].score, translation.hypotheses[1].score);
+    EXPECT_GE(translation.hypotheses[1].score, translation.hypotheses[2].score);
+  }
+}
+
+TEST_F(Engine, SplitsOverlongTextAndJoinsItsTranslations) {
+  const std::string first = "the red house is near.";
+  const std::string second = "the old train is far.";
+  TranslationOptions options = few_tokens();
+  options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode(first).size());
+  ASSERT_LE(static_cast<int64_t>(tokenizer.source().encode(second).size()), options.max_source_tokens);
+  const auto apart = translate({first, second}, options);
+  const auto found = translate({first + " " + second}, options).at(0);
+  EXPECT_EQ(found.parts, 2);
+  ASSERT_THAT(found.hypotheses, SizeIs(1));
+  std::string joined = apart[0].hypotheses[0].text;
+  if (!joined.empty() && !apart[1].hypotheses[0].text.empty()) joined += " ";
+  joined += apart[1].hypotheses[0].text;
+  EXPECT_EQ(found.hypotheses[0].text, joined);
+  EXPECT_NEAR(found.hypotheses[0].log_probability,
+              apart[0].hypotheses[0].log_probability + apart[1].hypotheses[0].log_probability, 1e-3);
+}
+
+TEST_F(Engine, GivesTokensAndTheirScoresAndAlignmentsWhereAskedFor) {
+  TranslationOptions options = few_tokens();
+  options.search.num_hypotheses = 2;
+  EXPECT_THAT(translate({"the"}, options).at(0).hypotheses.at(0).alignment, IsEmpty());
+  options.search.alignments = true;
+  for (const auto& translation : translate({"the red house is near.", "the", ""}, options)) {
+    for (const auto& hypothesis : translation.hypotheses) {
+      ASSERT_EQ(hypothesis.token_scores.size(), hypothesis.tokens.size());
+      double sum = 0;
+      for (const double score : hypothesis.token_scores) sum += score;
+      EXPECT_GE(sum, hypothesis.log_probability - 1e-6) << "the rest is the end's";
+      ASSERT_EQ(hypothesis.alignment.size(), hypothesis.tokens.size());
+      for (const auto& row : hypothesis.alignment) {
+        ASSERT_EQ(row.size(), translation.source_tokens.size());
+        EXPECT_LT(std::accumulate(row.begin(), row.end(), 0.0), 1);
+      }
+    }
+  }
+}
+
+TEST_F(Engine, AlignsThePartsOfOverlongTextEachWithItsOwn) {
+  const std::string first = "the red house is near.";
+  TranslationOptions options = few_tokens();
+  options.search.alignments = true;
+  options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode(first).size());
+  const auto apart = translate({first, "the old train is far."}, options);
+  const auto whole = translate({first + " the old train is far."}, options).at(0);
+  ASSERT_EQ(whole.parts, 2);
+  const auto& rows = whole.hypotheses.at(0).alignment;
+  const auto& first_rows = apart[0].hypotheses[0].alignment;
+  const auto& second_rows = apart[1].hypotheses[0].alignment;
+  const size_t first_width = apart[0].source_tokens.size();
+  ASSERT_EQ(whole.source_tokens.size(), first_width + apart[1].source_tokens.size());
+  ASSERT_EQ(rows.size(), first_rows.size() + second_rows.size());
+  ASSERT_EQ(whole.hypotheses[0].tokens.size(), rows.size());
+  for (size_t t = 0; t < rows.size(); ++t)
+    for (size_t s = 0; s < whole.source_tokens.size(); ++s) {
+      const bool in_first = t < first_rows.size();
+      const double expected = in_first != (s < first_width) ? 0.0
+                              : in_first                    ? first_rows[t][s]
+                                                            : second_rows[t - first_rows.size()][s - first_width];
+      ASSERT_NEAR(rows[t][s], expected, 1e-5);
+    }
+}
+
+TEST_F(Engine, TellsTheCertainTextAsItGrowsAndTheProgress) {
+  const std::vector<std::string> texts{"the red house is near.", "", "the old train is closed.",
+                                       "the red house is near. the old train is far."};
+  for (const int64_t beam_size : {1, 4}) {
+    TranslationOptions options = few_tokens();
+    options.search.beam_size = beam_size;
+    options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode(texts[2]).size());
+    std::vector<std::vector<std::string>> told(texts.size());
+    std::vector<size_t> progress;
+    TranslationHooks hooks;
+    hooks.on_text = [&](size_t text, const std::string& so_far) { told.at(text).push_back(so_far); };
+    hooks.on_progress = [&](size_t done, size_t total) {
+      EXPECT_EQ(total, texts.size());
+      progress.push_back(done);
+    };
+    const auto found = translate(texts, options, 2, hooks);
+    EXPECT_EQ(found[3].parts, 2);
+    EXPECT_THAT(told[1], IsEmpty());
+    EXPECT_THAT(told[3], SizeIs(1)) << "parts are told together";
+    for (const size_t text : {0, 2, 3}) {
+      ASSERT_FALSE(told[text].empty());
+      EXPECT_EQ(told[text].back(), found[text].hypotheses[0].text);
+      for (size_t i = 1; i < told[text].size(); ++i)
+        EXPECT_EQ(told[text][i].compare(0, told[text][i - 1].size(), told[text][i - 1]), 0) << told[text][i];
+    }
+    const size_t fewest = beam_size == 1 ? found[0].hypotheses[0].tokens.size() : 1;
+    EXPECT_GE(told[0].size(), fewest);
+    EXPECT_THAT(progress, ElementsAre(2, 3, 4));
+  }
+}
+
+TEST_F(Engine, StopsWhereTheCallerAsksItTo) {
+  int asked = 0;
+  TranslationHooks hooks;
+  hooks.should_stop = [&] { return ++asked == 3; };
+  EXPECT_THROW(translate(tiny_english(), TranslationOptions(), 1, hooks), Cancelled);
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
+  TransformerOptions options = testing::tiny_transformer_options();
+  options.score_function = ScoreFunction::additive;
+  transformer = tiny_transformer(tokenizer, 5, options);
+  const auto inline_for = [](size_t count, const auto& task) {
+    for (size_t i = 0; i < count; ++i) task(i);
+  };
+  const TranslationEngine engine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, inline_for);
+  EXPECT_THAT(engine.plain_reason(), HasSubstr("score_function"));
+  const Ids ids = tokenizer.source().encode("the red house is near.");
+  const auto alone =
+      beam_search(TransformerStepModel(transformer, torch::kCPU), {ids}, few_tokens().search).at(0).at(0);
+  EXPECT_EQ(engine.translate({"the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text,
+            tokenizer.target().decode(alone.ids));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::int8, inline_for);
+              }),
+              HasSubstr("only be run in float32"));
+}
+
+TEST_F(Engine, RefusesThePrecisionOfGpusOnACpu) {
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::half, {}); }),
+              HasSubstr("half is for GPUs"));
+}
+
+// log P of a given translation, the end included, by the modules themselves: one sentence, no cache, no padding.
+double log_probability_by_modules(Transformer transformer, const Ids& source, Ids target) {
+  const torch::NoGradGuard no_grad;
+  Ids source_ids = source, target_in = target, target_out = target;
+  source_ids.push_back(special_ids::kEnd);
+  target_in.insert(target_in.begin(), special_ids::kBegin);
+  target_out.push_back(special_ids::kEnd);
+  const torch::Tensor logits =
+      transformer(torch::tensor(source_ids).unsqueeze(0), torch::tensor(target_in).unsqueeze(0));
+  const torch::Tensor log_probs = torch::log_softmax(logits.to(torch::kDouble), -1).squeeze(0);
+  return log_probs.gather(1, torch::tensor(target_out).unsqueeze(1)).sum().item<double>();
+}
+
+TEST_F(Engine, ScoresGivenTranslationsAsThePlainModulesDo) {
+  ThreadPool pool(2, run_operations_on_this_thread_only);
+  const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
+  std::vector<std::string> sources = tiny_english(), targets = testing::tiny_german();
+  std::rotate(targets.begin(), targets.begin() + 7, targets.end());
+  sources.insert(sources.end(), {"the red house", "", "the"});
+  targets.insert(targets.end(),
+                 {"", "das Haus", "das alte Haus ist weg. das alte Haus ist weg. das alte Haus ist weg."});
+  TranslationOptions options;
+  options.batch_size = 10;
+  options.search.alignments = true;
+  const auto scored = TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, parallel_for)
+                          .score(sources, targets, options);
+  ASSERT_EQ(scored.size(), sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Ids source = tokenizer.source().encode(sources[i]), target = tokenizer.target().encode(targets[i]);
+    EXPECT_NEAR(scored[i].log_probability, log_probability_by_modules(transformer, source, target), 2e-4)
+        << "float32 sums of " << target.size() << " tokens";
+    EXPECT_EQ(scored[i].text, targets[i]);
+    EXPECT_EQ(scored[i].tokens, tokenizer.target().encode_as_pieces(targets[i]));
+    EXPECT_EQ(scored[i].token_scores.size(), target.size());
+    EXPECT_EQ(scored[i].alignment.size(), target.size());
+  }
+}
+
+TEST_F(Engine, TranslatesWithTheMeanOfSeveralModelsProbabilities) {
+  Transformer other = tiny_transformer(tokenizer, 6);
+  const auto parallel_for = [](size_t count, const auto& task) {
+    for (size_t i = 0; i < count; ++i) task(i);
+  };
+  const TranslationEngine both(std::vector<Transformer>{transformer, other}, tokenizer, torch::kCPU,
+                               InferencePrecision::float32, parallel_for);
+  // By hand: the modules' probabilities after each prefix, averaged.
+  const torch::NoGradGuard no_grad;
+  const std::string text = "the red house is near.", translation = "das rote Haus ist nah.";
+  Ids source = tokenizer.source().encode(text);
+  source.push_back(special_ids::kEnd);
+  Ids target = tokenizer.target().encode(translation), target_in = target;
+  target_in.insert(target_in.begin(), special_ids::kBegin);
+  target.push_back(special_ids::kEnd);
+  const auto probabilities = [&](Transformer& model) {
+    const torch::Tensor logits = model(torch::tensor(source).unsqueeze(0), torch::tensor(target_in).unsqueeze(0));
+    return torch::softmax(logits.to(torch::kDouble), -1).squeeze(0);
+  };
+  const torch::Tensor mean = (probabilities(transformer) + probabilities(other)) / 2;
+  const double expected = mean.gather(1, torch::tensor(target).unsqueeze(1)).log().sum().item<double>();
+  EXPECT_NEAR(both.score({text}, {translation}, {}).at(0).log_probability, expected, 1e-4);
+  EXPECT_NE(both.translate({text}, few_tokens()).at(0).hypotheses.at(0).log_probability,
+            translate({text}, few_tokens()).at(0).hypotheses.at(0).log_probability);
+}
+
+TEST_F(Engine, BeginsTranslationsWithTheirPrefix) {
+  TranslationOptions options = few_tokens();
+  options.target_prefixes = {"das rote", "", "das"};
+  const auto found = translate({"the red house is near.", "the old train is far.", ""}, options);
+  EXPECT_EQ(found[0].hypotheses.at(0).text.rfind("das rote", 0), 0U) << found[0].hypotheses[0].text;
+  EXPECT_EQ(found[1].hypotheses.at(0).text, translate({"the old train is far."}, few_tokens())[0].hypotheses[0].text);
+  EXPECT_EQ(found[2].hypotheses.at(0).text, "") << "nothing to translate";
+  options.target_prefixes.pop_back();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                translate({"a", "b", "c"}, options);
+              }),
+              HasSubstr("2 target prefixes were given for 3 texts"));
+}
+
+TEST_F(Engine, ObeysAGlossary) {
+  TranslationOptions options = few_tokens();
+  options.search.max_extra_length = 20;
+  options.glossary = {{"house", "Brücke"}, {"red house", "alte"}};
+  const auto found = translate({"the house is near.", "the red house is near.", "the houses"}, options);
+  EXPECT_THAT(found[0].hypotheses.at(0).text, HasSubstr("Brücke"));
+  EXPECT_THAT(found[1].hypotheses.at(0).text, HasSubstr("alte"));
+  TranslationOptions without = options;
+  without.glossary.clear();
+  EXPECT_EQ(found[2].hypotheses.at(0).text, translate({"the houses"}, without).at(0).hypotheses.at(0).text);
+}
+
+TEST_F(Engine, TranslatesSentencesByThemselvesWhereAskedTo) {
+  const std::string first = "the red house is near.", second = "the old train is far.";
+  TranslationOptions options = few_tokens();
+  options.split_sentences = true;
+  const auto apart = translate({first, second}, options);
+  EXPECT_EQ(apart[0].parts, 1);
+  const auto found = translate({first + " The old train is far."}, options).at(0);
+  EXPECT_EQ(found.parts, 2);
+  EXPECT_EQ(found.hypotheses.at(0).text.rfind(apart[0].hypotheses[0].text, 0), 0U);
+}
+
+TEST_F(Engine, RefusesOverlongTextWhereAskedTo) {
+  TranslationOptions options = few_tokens();
+  options.max_source_tokens = 3;
+  options.long_texts = LongTexts::refused;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the red house is near."}, options); }),
+              HasSubstr("more than 3: \"the red"));
+}
+
+TEST_F(Engine, KeepsEveryTagOnceAndNested) {
+  TranslationOptions options = few_tokens();
+  options.inline_tags = true;
+  const auto found =
+      translate({"the <b>red <i>house</i></b> is <br/> near.", "<x/>", "the {thing} train", "3 < 4", ""}, options);
+  for (const char* tag : {"<b>", "</b>", "<i>", "</i>", "<br/>"}) {
+    const std::string& text = found[0].hypotheses[0].text;
+    EXPECT_NE(text.find(tag), std::string::npos) << text;
+    EXPECT_EQ(text.find(tag), text.rfind(tag)) << text;
+  }
+  const std::string& text = found[0].hypotheses[0].text;
+  EXPECT_LT(text.find("<b>"), text.find("<i>"));
+  EXPECT_LT(text.find("<i>"), text.find("</i>"));
+  EXPECT_LT(text.find("</i>"), text.find("</b>"));
+  EXPECT_EQ(found[1].hypotheses.at(0).text, "<x/>");
+  EXPECT_THAT(found[2].hypotheses.at(0).text, HasSubstr("{thing}"));
+  EXPECT_EQ(found[3].hypotheses.at(0).text, translate({"3 < 4"}, few_tokens()).at(0).hypotheses.at(0).text);
+  EXPECT_THAT(found[0].hypotheses[0].alignment, IsEmpty()) << "not asked for";
+  options.split_sentences = true;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"a"}, options); }), HasSubstr("split_sentences"));
+}
+
+TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"gr\xfcn"}, few_tokens()); }), HasSubstr("byte 3"));
+  for (int64_t TranslationOptions::*option :
+       {&TranslationOptions::batch_size, &TranslationOptions::batch_tokens, &TranslationOptions::max_source_tokens}) {
+    TranslationOptions options;
+    options.*option = 0;
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the"}, options); }),
+                HasSubstr("must be at least 1, not 0"));
+  }
+}
+
+}  // namespace
+}  // namespace transmute

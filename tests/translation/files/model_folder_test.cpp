@@ -1,0 +1,272 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/files/model_folder.h>
+#include <transmute/translation/files/tensor_file.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::names_in;
+using testing::read_text;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+using testing::tiny_config;
+using testing::tiny_tokenizer;
+using testing::tiny_tokenizer_options;
+using testing::tiny_transformer;
+using testing::tiny_transformer_options;
+using testing::write_text;
+
+// A model folder of a tiny model, and what differs from it.
+class ModelFolder : public ::testing::Test {
+ protected:
+  ModelFolder() {
+    fs::create_directory(path);
+    save_model_folder(path, tiny_config(), tokenizer, transformer);
+  }
+
+  std::string refusal() {
+    return message_of<std::runtime_error>([&] { load_model_folder(path, torch::kCPU); });
+  }
+
+  // Writes the weights anew, changed.
+  template <class Change>
+  void change_weights(const Change& change) {
+    NamedTensors weights = read_tensor_file(weights_path);
+    change(weights);
+    write_tensor_file(weights_path, weights);
+  }
+
+  const TemporaryFolder folder;
+  const std::string path = folder / "model";
+  const std::string weights_path = path + "/weights.safetensors";
+  const std::string config_path = path + "/config.yaml";
+  const Tokenizer tokenizer = tiny_tokenizer();
+  Transformer transformer = tiny_transformer(tokenizer, 1);
+};
+
+TEST_F(ModelFolder, HoldsConfigTokenizerAndWeights) {
+  EXPECT_THAT(names_in(path), ElementsAre("config.yaml", "tokenizer.model", "weights.safetensors"));
+}
+
+TEST_F(ModelFolder, GivesTheSameLogitsBitForBit) {
+  LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}, {8, 9, 3, 0}});
+  const torch::Tensor target = torch::tensor({{2, 10, 11}, {2, 12, 13}});
+  const torch::NoGradGuard no_grad;
+  EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), transformer->forward(source, target)));
+  EXPECT_FALSE(loaded.transformer->is_training());
+  for (const auto& parameter : loaded.transformer->parameters()) EXPECT_FALSE(parameter.requires_grad());
+  EXPECT_EQ(loaded.tokenizer.source().encode("the red house"), tokenizer.source().encode("the red house"));
+}
+
+TEST_F(ModelFolder, StoresTheMatricesOfProductsInFewerBits) {
+  const auto whole_size = fs::file_size(weights_path);
+  for (const auto& [stored, steps, most_bytes] : {std::tuple(InferencePrecision::bfloat16, 256.0, 2.0),
+                                                  {InferencePrecision::half, 2048.0, 2.0},
+                                                  {InferencePrecision::int8, 127.0, 1.2}}) {
+    fs::remove_all(path);
+    fs::create_directory(path);
+    save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, stored);
+    int64_t matrix_bytes = 0, matrix_numbers = 0;
+    for (const auto& [name, value] : read_tensor_file(weights_path)) {
+      const bool is_of_a_layer = name.find("layers") != std::string::npos;
+      const bool is_scale = name.size() > 6 && name.substr(name.size() - 6) == "_scale";
+      if (is_of_a_layer && (value.dim() == 2 || is_scale)) {
+        matrix_bytes += static_cast<int64_t>(value.nbytes());
+        matrix_numbers += is_scale ? 0 : value.numel();
+      } else {
+        EXPECT_EQ(value.scalar_type(), torch::kFloat) << name;
+      }
+    }
+    EXPECT_LE(static_cast<double>(matrix_bytes), most_bytes * static_cast<double>(matrix_numbers) * 1.2);
+    EXPECT_LT(fs::file_size(weights_path), whole_size);
+
+    LoadedModel loaded = load_model_folder(path, torch::kCPU);
+    Transformer assigned = tiny_transformer(tokenizer, 2);
+    assign_parameters(assigned, read_tensor_file(weights_path), weights_path);
+    for (const auto& [name, value] : parameters_of(transformer)) {
+      const torch::Tensor found = loaded.transformer->named_parameters()[name];
+      EXPECT_EQ(found.scalar_type(), torch::kFloat);
+      EXPECT_LE((found - value).abs().max().item<double>(), value.abs().max().item<double>() / steps) << name;
+      if (name.find("layers") == std::string::npos || value.dim() == 1) {
+        EXPECT_TRUE(torch::equal(found, value)) << name;
+      }
+      EXPECT_TRUE(torch::equal(assigned->named_parameters()[name], found)) << name;
+    }
+  }
+}
+
+TEST_F(ModelFolder, NamesInt8WeightsWithoutTheirScales) {
+  save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, InferencePrecision::int8);
+  const std::string scale = "encoder.layers.0.self_attention.query.weight_scale";
+  const auto change_scale = [&](const torch::Tensor& value) {
+    change_weights([&](NamedTensors& weights) {
+      const auto found = std::find_if(weights.begin(), weights.end(), [&](const auto& w) { return w.first == scale; });
+      ASSERT_NE(found, weights.end());
+      if (value.defined()) {
+        found->second = value;
+      } else {
+        weights.erase(found);
+      }
+    });
+  };
+  change_scale(torch::ones({3}));
+  EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path + ": \"" + scale + "\""), HasSubstr("shape [3]")));
+  change_scale({});
+  EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path), HasSubstr("has no \"" + scale + "\"")));
+}
+
+TEST_F(ModelFolder, BringsEveryOptionOfTheModel) {
+  TokenizerOptions separate = tiny_tokenizer_options();
+  separate.vocabulary = VocabularySharing::separate;
+  separate.vocab_size = 50;
+  const Tokenizer two = tiny_tokenizer(separate);
+  TransformerOptions options = tiny_transformer_options();
+  options.d_k = 6;
+  options.d_v = 10;
+  options.score_function = ScoreFunction::additive;
+  options.norm_position = NormPosition::pre;
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.max_positions = 12;
+  options.embedding_tying = EmbeddingTying::none;
+  options.norm_epsilon = 1e-3;
+  Transformer odd = tiny_transformer(two, 3, options);
+  fs::remove_all(path);
+  fs::create_directory(path);
+  save_model_folder(path, tiny_config(options), two, odd);
+  LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}});
+  const torch::Tensor target = torch::tensor({{2, 10, 11}});
+  const torch::NoGradGuard no_grad;
+  EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), odd->forward(source, target)));
+  EXPECT_FALSE(loaded.tokenizer.shared());
+}
+
+TEST_F(ModelFolder, AcceptsTheConfigOfATraining) {
+  write_text(config_path, tiny_config() + "data:\n  folder: x\ntraining:\n  seed: 1\nvalidation:\n  every: 5\n");
+  EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+}
+
+TEST_F(ModelFolder, OfATimeBeforeThereWereLanguageModelsIsATranslator) {
+  std::string config = tiny_config();
+  const std::string line = "  architecture: encoder_decoder\n";
+  ASSERT_NE(config.find(line), std::string::npos) << config;
+  write_text(config_path, config.erase(config.find(line), line.size()));
+  const LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  EXPECT_EQ(loaded.transformer->options.architecture, Architecture::encoder_decoder);
+  EXPECT_TRUE(loaded.transformer->encoder);
+}
+
+TEST_F(ModelFolder, NamesATensorOfAnotherShape) {
+  std::string name;
+  change_weights([&](NamedTensors& weights) {
+    name = weights.back().first;
+    weights.back().second = torch::zeros({2, 3});
+  });
+  EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path + ": \"" + name + "\""), HasSubstr("shape [2,3]")));
+}
+
+TEST_F(ModelFolder, NamesATensorThatIsMissing) {
+  std::string name;
+  change_weights([&](NamedTensors& weights) {
+    name = weights[1].first;
+    weights.erase(weights.begin() + 1);
+  });
+  EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path), HasSubstr("has no \"" + name + "\"")));
+}
+
+TEST_F(ModelFolder, NamesATensorThatIsTooMany) {
+  change_weights([](NamedTensors& weights) { weights.emplace_back("surplus.weight", torch::zeros({2})); });
+  EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path), HasSubstr("holds \"surplus.weight\"")));
+}
+
+TEST_F(ModelFolder, NamesBothVersionsWhereTheyDiffer) {
+  for (const char* keys : {"", "model:\n  key_of_version_2: 1\n"}) {
+    write_text(config_path, std::string("format_version: 2\n") + keys);
+    EXPECT_THAT(refusal(), AllOf(StartsWith(config_path), HasSubstr("format version 2"), HasSubstr("reads version 1")));
+  }
+}
+
+TEST_F(ModelFolder, NamesTheLineOfADamagedConfig) {
+  for (const char* damage : {"model:\n  d_modle: 5\n", "model:\n  d_model: many\n", "model:\n  d_model: [\n"}) {
+    write_text(config_path, tiny_config() + damage);
+    EXPECT_THAT(refusal(), StartsWith(config_path + ":")) << damage;
+    write_text(config_path, std::string("format_version: 1\n") + damage);
+    EXPECT_THAT(refusal(), StartsWith(config_path + ":")) << damage;
+  }
+}
+
+TEST_F(ModelFolder, NamesAMissingFolder) {
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "absent", torch::kCPU); }),
+              AllOf(StartsWith(folder / "absent"), HasSubstr("no such model folder")));
+}
+
+TEST_F(ModelFolder, PointsFromTheRunFolderToItsModel) {
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder.path(), torch::kCPU); }),
+              AllOf(StartsWith(folder.path() + ": "), HasSubstr(folder.path() + "/model")));
+}
+
+TEST_F(ModelFolder, NamesAFolderOfOtherThings) {
+  fs::create_directory(folder / "other");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "other", torch::kCPU); }),
+              AllOf(StartsWith(folder / "other"), HasSubstr("weights.safetensors")));
+}
+
+TEST_F(ModelFolder, NamesEachFileThatIsMissing) {
+  for (const std::string& file : {config_path, path + "/tokenizer.model"}) {
+    const std::string content = read_text(file);
+    fs::remove(file);
+    EXPECT_THAT(refusal(), HasSubstr(file));
+    write_text(file, content);
+  }
+  EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+}
+
+TEST_F(ModelFolder, NamesDamagedWeights) {
+  std::string content = read_text(weights_path);
+  content.back() = static_cast<char>(content.back() ^ 1);
+  write_text(weights_path, content);
+  EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path), HasSubstr("damaged")));
+}
+
+TEST_F(ModelFolder, MayBeSharedByThreads) {
+  LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}, {8, 9, 3, 0}});
+  const torch::Tensor target = torch::tensor({{2, 10, 11}, {2, 12, 13}});
+  const torch::Tensor expected = loaded.transformer->forward(source, target);
+  std::vector<std::thread> threads;
+  std::vector<char> equal(4, 0);
+  for (size_t t = 0; t < equal.size(); ++t)
+    threads.emplace_back([&, t] {
+      const torch::NoGradGuard no_grad;
+      bool all = true;
+      for (int i = 0; i < 20; ++i) all = all && torch::equal(loaded.transformer->forward(source, target), expected);
+      equal[t] = all;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_THAT(equal, ::testing::Each(1));
+}
+
+}  // namespace
+}  // namespace transmute

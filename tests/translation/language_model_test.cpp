@@ -1,0 +1,447 @@
+// From prompts to texts and from texts to probabilities, with a small random network.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/kneser_ney.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/engine.h>
+#include <transmute/translation/files/load_model.h>
+#include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/language_model.h>
+#include <transmute/translation/search/transformer_step_model.h>
+#include <transmute/translation/transmute.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::message_of;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+
+TransformerOptions tiny_language_model_options() {
+  TransformerOptions options = testing::tiny_transformer_options();
+  options.architecture = Architecture::decoder_only;
+  return options;
+}
+
+class TinyLanguageModel : public ::testing::Test {
+ protected:
+  // Its logits are large enough for probabilities that differ.
+  std::string saved(const TransformerOptions& options, const std::string& name = "model") {
+    transformer = testing::tiny_transformer(tokenizer, 1, options);
+    const torch::NoGradGuard no_grad;
+    for (auto& parameter : transformer->parameters())
+      if (parameter.dim() > 1) parameter.mul_(2.0);
+    const std::string path = folder / name;
+    std::filesystem::create_directory(path);
+    save_model_folder(path, testing::tiny_config(options), tokenizer, transformer);
+    return path;
+  }
+
+  // Log-probabilities [T+1,V] of what follows the beginning and each token of a text, by the module itself.
+  torch::Tensor next_tokens(const Ids& text) {
+    const torch::NoGradGuard no_grad;
+    Ids ids = text;
+    ids.insert(ids.begin(), special_ids::kBegin);
+    const torch::Tensor input = torch::tensor(ids, torch::kLong).unsqueeze(0);
+    return torch::log_softmax(transformer(torch::empty({1, 0}, torch::kLong), input)[0].to(torch::kDouble), -1);
+  }
+
+  const TemporaryFolder folder;
+  const Tokenizer tokenizer = testing::tiny_tokenizer();
+  Transformer transformer{nullptr};
+  const std::vector<std::string> prompts = {"the red", "", "the old train is", "the", "the green bridge is near."};
+};
+
+std::vector<std::string> texts_of(const std::vector<Translation>& found) {
+  std::vector<std::string> texts;
+  for (const auto& prompt : found)
+    for (const auto& hypothesis : prompt.hypotheses) texts.push_back(hypothesis.text);
+  return texts;
+}
+
+TEST_F(TinyLanguageModel, DrawsTheSameTextsByTheSameSeedWhateverIsDrawnBesideThem) {
+  const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 2});
+  GenerationOptions options;
+  options.search.num_hypotheses = 3;
+  options.search.max_extra_length = 12;
+  const auto together = texts_of(model.generate_batch(prompts, options));
+  options.batch_size = 2;
+  EXPECT_EQ(texts_of(model.generate_batch(prompts, options)), together);
+  std::vector<std::string> apart;
+  for (const auto& prompt : prompts)
+    for (auto& text : texts_of(model.generate_batch({prompt}, options))) apart.push_back(text);
+  EXPECT_EQ(apart, together);
+  options.search.sampling->seed = 2;
+  EXPECT_NE(texts_of(model.generate_batch(prompts, options)), together);
+}
+
+TEST_F(TinyLanguageModel, BeginsEachTextWithItsPromptAsGiven) {
+  const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
+  GenerationOptions options;
+  options.search.max_extra_length = 4;
+  for (const std::string prompt : {"the red", " the  old", "the ☃ train", "the (blue", ""})
+    EXPECT_THAT(model.generate(prompt, options), StartsWith(prompt));
+  EXPECT_THAT(model.generate("the red \t", options), StartsWith("the red"));
+  options.search.max_extra_length = 0;
+  EXPECT_EQ(model.generate(" the  ☃ red ", options), " the  ☃ red");
+  const Translation found = model.generate_batch({"the red"}, options).front();
+  EXPECT_EQ(found.source_tokens, tokenizer.target().encode_as_pieces("the red"));
+  EXPECT_EQ(found.hypotheses.front().tokens, found.source_tokens);
+}
+
+TEST_F(TinyLanguageModel, TellsATextAsItGrowsAndStopsWhereAsked) {
+  const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
+  GenerationOptions options;
+  options.search.max_extra_length = 6;
+  options.search.min_length = 5;
+  std::vector<std::string> so_far;
+  size_t done = 0;
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t, const std::string& text) { so_far.push_back(text); };
+  hooks.on_progress = [&](size_t texts, size_t) { done = texts; };
+  const std::string whole = texts_of(model.generate_batch({"the red"}, options, hooks)).front();
+  ASSERT_GT(so_far.size(), 2U);
+  for (size_t i = 1; i < so_far.size(); ++i) EXPECT_GE(so_far[i].size(), so_far[i - 1].size());
+  EXPECT_EQ(so_far.back(), whole);
+  EXPECT_EQ(done, 1U);
+  hooks.should_stop = [] { return true; };
+  EXPECT_THROW(model.generate_batch({"the red"}, options, hooks), Cancelled);
+}
+
+TEST_F(TinyLanguageModel, ScoresTextsAsTheModuleDoes) {
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
+    TransformerOptions network = tiny_language_model_options();
+    network.norm_position = norm;
+    const LanguageModel model(saved(network, std::to_string(static_cast<int>(norm))), {"cpu", 2});
+    const std::vector<std::string> texts = {"the red house is near.", "", "the old", "river", "the ☃ train"};
+    const std::vector<Hypothesis> scored = model.score_batch(texts);
+    ASSERT_EQ(scored.size(), texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(scored[i].text, texts[i]);
+      const Ids ids = tokenizer.target().encode(texts[i]);
+      ASSERT_EQ(scored[i].tokens.size(), ids.size());
+      if (ids.empty()) {
+        EXPECT_EQ(scored[i].log_probability, 0);
+        continue;
+      }
+      const torch::Tensor expected = next_tokens(ids);
+      double sum = 0;
+      for (size_t t = 0; t <= ids.size(); ++t) {
+        const int64_t id = t < ids.size() ? ids[t] : special_ids::kEnd;
+        const double log_probability = expected[static_cast<int64_t>(t)][id].item<double>();
+        sum += log_probability;
+        if (t == ids.size()) continue;  // the end's is what is left
+        EXPECT_NEAR(scored[i].token_scores[t], log_probability, 1e-4);
+      }
+      EXPECT_NEAR(scored[i].log_probability, sum, 1e-4 * static_cast<double>(ids.size()));
+    }
+  }
+}
+
+TEST_F(TinyLanguageModel, AveragesTheProbabilitiesOfSeveral) {
+  TransformerOptions options = tiny_language_model_options();
+  const std::string first = saved(options, "first");
+  const Transformer one = transformer;
+  options.norm_position = NormPosition::pre;
+  const std::string second = saved(options, "second");
+  const Transformer other = transformer;
+  TranslatorOptions both{"cpu", 1};
+  both.ensemble = {second};
+  const LanguageModel model(first, both);
+  const std::string text = "the red house";
+  const Ids ids = tokenizer.target().encode(text);
+  transformer = one;
+  const torch::Tensor by_one = next_tokens(ids);
+  transformer = other;
+  const torch::Tensor mean = torch::logsumexp(torch::stack({by_one, next_tokens(ids)}), 0) - std::log(2.0);
+  const Hypothesis scored = model.score_batch({text}).front();
+  for (size_t t = 0; t < ids.size(); ++t)
+    EXPECT_NEAR(scored.token_scores[t], mean[static_cast<int64_t>(t)][ids[t]].item<double>(), 1e-4);
+  EXPECT_NE(LanguageModel(first).generate(text), model.generate(text));
+  EXPECT_EQ(LanguageModel(first, both).generate(text), model.generate(text));
+}
+
+TEST_F(TinyLanguageModel, TakesTheMostProbableTokensWithoutSampling) {
+  const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
+  GenerationOptions options;
+  options.search.sampling.reset();
+  options.search.beam_size = 1;
+  options.search.max_extra_length = 10;
+  for (const auto& prompt : prompts) {
+    Ids ids = tokenizer.target().encode(prompt);
+    const size_t most = ids.size() + 10;
+    while (ids.size() < most) {
+      torch::Tensor next = next_tokens(ids)[-1];
+      next.slice(0, 0, special_ids::kEnd).fill_(-INFINITY);  // padding, unknown and begin are never chosen
+      const auto best = next.argmax().item<int64_t>();
+      if (best == special_ids::kEnd) break;
+      ids.push_back(best);
+    }
+    const Translation found = model.generate_batch({prompt}, options).front();
+    std::vector<std::string> pieces;
+    for (const int64_t id : ids) pieces.push_back(tokenizer.target().piece(id));
+    EXPECT_EQ(found.hypotheses.front().tokens, pieces) << prompt;
+  }
+}
+
+// Pearson's statistic of counts against probabilities, small classes put together.
+struct ChiSquare {
+  double statistic = 0;
+  int classes = 0;
+};
+ChiSquare chi_square(const std::map<std::string, int>& counts, const std::map<std::string, double>& probabilities,
+                     int draws) {
+  ChiSquare result;
+  double rest_expected = 0, rest_counted = 0;
+  const auto add = [&](double counted, double expected) {
+    result.statistic += (counted - expected) * (counted - expected) / expected;
+    ++result.classes;
+  };
+  for (const auto& [token, probability] : probabilities) {
+    const auto found = counts.find(token);
+    const double counted = found == counts.end() ? 0 : found->second;
+    if (probability * draws >= 5) {
+      add(counted, probability * draws);
+    } else {
+      rest_expected += probability * draws;
+      rest_counted += counted;
+    }
+  }
+  if (rest_expected > 0) add(rest_counted, rest_expected);
+  return result;
+}
+
+TEST_F(TinyLanguageModel, DrawsTokensAsOftenAsTheyAreProbable) {
+  constexpr int kDraws = 4000;
+  const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
+  for (const auto& [temperature, top_k] : std::vector<std::pair<double, int64_t>>{{1.0, 0}, {0.5, 0}, {1.5, 6}}) {
+    GenerationOptions options;
+    options.search.sampling->temperature = temperature;
+    options.search.sampling->top_k = top_k;
+    options.search.num_hypotheses = kDraws;
+    options.search.max_extra_length = 1;
+    const Translation found = model.generate_batch({"the red"}, options).front();
+    std::map<std::string, int> counts;
+    const size_t prompt = found.source_tokens.size();
+    for (const auto& text : found.hypotheses) ++counts[text.tokens.size() > prompt ? text.tokens[prompt] : "end"];
+
+    torch::Tensor scores = next_tokens(tokenizer.target().encode("the red"))[-1] / temperature;
+    scores.slice(0, 0, special_ids::kEnd).fill_(-INFINITY);
+    if (top_k > 0) scores.masked_fill_(scores < std::get<0>(scores.topk(top_k)).min(), -INFINITY);
+    const torch::Tensor wanted = torch::softmax(scores, 0);
+    std::map<std::string, double> probabilities;
+    for (int64_t id = special_ids::kEnd; id < wanted.size(0); ++id)
+      if (wanted[id].item<double>() > 0)
+        probabilities[id == special_ids::kEnd ? "end" : tokenizer.target().piece(id)] = wanted[id].item<double>();
+
+    for (const auto& [token, count] : counts) EXPECT_GT(probabilities[token], 0) << token;
+    const ChiSquare chi = chi_square(counts, probabilities, kDraws);
+    ASSERT_GT(chi.classes, 3);
+    const double freedom = chi.classes - 1;
+    // Mean and five standard deviations of the statistic where the draws are right.
+    EXPECT_LT(chi.statistic, freedom + 5 * std::sqrt(2 * freedom)) << temperature << ", top " << top_k;
+  }
+}
+
+TEST_F(TinyLanguageModel, IsTheSameThroughTheCInterface) {
+  const std::string path = saved(tiny_language_model_options());
+  const LanguageModel model(path, {"cpu", 1});
+  char* error = nullptr;
+  transmute_language_model* in_c = transmute_open_language_model(path.c_str(), nullptr, &error);
+  ASSERT_NE(in_c, nullptr) << error;
+  const std::vector<std::string> some = {"the red", "the old train is"};
+  const char* texts[] = {some[0].c_str(), some[1].c_str()};
+  const auto expect_same = [&](const std::vector<Translation>& expected, transmute_result* result) {
+    ASSERT_NE(result, nullptr) << error;
+    ASSERT_EQ(transmute_result_count(result), 2U);
+    for (size_t t = 0; t < 2; ++t) {
+      ASSERT_EQ(transmute_result_hypotheses(result, t), expected[t].hypotheses.size());
+      for (size_t h = 0; h < expected[t].hypotheses.size(); ++h) {
+        EXPECT_EQ(transmute_result_text(result, t, h), expected[t].hypotheses[h].text);
+        EXPECT_EQ(transmute_result_log_probability(result, t, h), expected[t].hypotheses[h].log_probability);
+      }
+    }
+    transmute_result_free(result);
+  };
+  expect_same(model.generate_batch(some), transmute_generate(in_c, texts, 2, nullptr, &error));
+
+  GenerationOptions options;
+  options.search.num_hypotheses = 2;
+  options.search.max_extra_length = 7;
+  options.search.sampling->seed = 3;
+  transmute_translation_options c_options = transmute_generation_options_default();
+  c_options.num_hypotheses = 2;
+  c_options.max_extra_length = 7;
+  c_options.seed = 3;
+  c_options.on_progress = [](void* user, size_t done, size_t) { *static_cast<size_t*>(user) = done; };
+  size_t done = 0;
+  c_options.user = &done;
+  expect_same(model.generate_batch(some, options), transmute_generate(in_c, texts, 2, &c_options, &error));
+  EXPECT_EQ(done, 2U);
+  options.search.sampling.reset();
+  c_options.sample = 0;
+  expect_same(model.generate_batch(some, options), transmute_generate(in_c, texts, 2, &c_options, &error));
+
+  const auto scored = model.score_batch(some);
+  transmute_result* scores = transmute_score_texts(in_c, texts, 2, nullptr, &error);
+  ASSERT_NE(scores, nullptr) << error;
+  for (size_t t = 0; t < 2; ++t) {
+    EXPECT_EQ(transmute_result_log_probability(scores, t, 0), scored[t].log_probability);
+    EXPECT_EQ(transmute_result_length(scores, t, 0), scored[t].tokens.size());
+  }
+  transmute_result_free(scores);
+
+  const auto told = [&](const void* result) {
+    EXPECT_EQ(result, nullptr);
+    const std::string message = error == nullptr ? "" : error;
+    transmute_string_free(error);
+    error = nullptr;
+    return message;
+  };
+  c_options.inline_tags = 1;
+  EXPECT_THAT(told(transmute_generate(in_c, texts, 2, &c_options, &error)), HasSubstr("for translators"));
+  c_options = transmute_generation_options_default();
+  c_options.alignments = 1;
+  EXPECT_THAT(told(transmute_generate(in_c, texts, 2, &c_options, &error)), HasSubstr("no source to attend to"));
+  EXPECT_THAT(told(transmute_generate(nullptr, texts, 2, nullptr, &error)), HasSubstr("NULL"));
+  EXPECT_THAT(told(transmute_score_texts(in_c, nullptr, 2, nullptr, &error)), HasSubstr("NULL"));
+  EXPECT_THAT(told(transmute_open(path.c_str(), nullptr, &error)), HasSubstr("is a language model"));
+  EXPECT_THAT(told(transmute_open_language_model(nullptr, nullptr, &error)), HasSubstr("NULL"));
+  EXPECT_THAT(told(transmute_open_language_model("/nowhere", nullptr, &error)), HasSubstr("/nowhere"));
+  transmute_close_language_model(in_c);
+  transmute_close_language_model(nullptr);
+}
+
+TEST_F(TinyLanguageModel, NamesWhatItCannotDo) {
+  const LanguageModel model(saved(tiny_language_model_options()), {"cpu", 1});
+  const auto refusal = [&](const std::string& prompt, const std::function<void(GenerationOptions&)>& spoil) {
+    GenerationOptions options;
+    spoil(options);
+    return message_of<std::invalid_argument>([&] { model.generate_batch({prompt}, options); });
+  };
+  EXPECT_THAT(refusal("the", [](auto& o) { o.search.alignments = true; }), HasSubstr("no source to attend to"));
+  EXPECT_THAT(refusal("the", [](auto& o) { o.search.sampling->top_p = 0; }), HasSubstr("top_p"));
+  EXPECT_THAT(refusal("the", [](auto& o) { o.batch_size = 0; }), HasSubstr("batch_size"));
+  EXPECT_THAT(refusal("caf\xe9", [](auto&) {}), HasSubstr("not valid UTF-8 (byte 4)"));
+  TranslatorOptions with_shortlist;
+  with_shortlist.shortlist.table = "table.tsv";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { LanguageModel(folder / "model", with_shortlist); }),
+              HasSubstr("takes no shortlist"));
+
+  TransformerOptions learned = tiny_language_model_options();
+  learned.positional_encoding = PositionalEncodingKind::learned;
+  learned.max_positions = 12;
+  const LanguageModel limited(saved(learned, "limited"), {"cpu", 1});
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { limited.generate("the red"); }),
+              AllOf(HasSubstr("and 50 more"), HasSubstr("longer than the 11"), HasSubstr("model.max_positions")));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { limited.score_batch({"the red house is near. the red house"}); }),
+              HasSubstr("longer than the 11"));
+  GenerationOptions fitting;
+  fitting.search.max_extra_length = 11 - static_cast<int64_t>(tokenizer.target().encode("the").size());
+  fitting.search.min_length = 11;
+  EXPECT_NO_THROW(limited.generate("the", fitting));
+}
+
+TEST_F(TinyLanguageModel, IsNoTranslatorNorATranslatorALanguageModel) {
+  const std::string language_model = saved(tiny_language_model_options());
+  const std::string translator = saved(testing::tiny_transformer_options(), "translator");
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { Translator{language_model}; }),
+              AllOf(StartsWith(language_model), HasSubstr("is a language model"), HasSubstr("generate")));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { LanguageModel{translator}; }),
+              AllOf(StartsWith(translator), HasSubstr("is a translation model"), HasSubstr("translate")));
+}
+
+TEST_F(TinyLanguageModel, IsRefusedByTheTranslationEngine) {
+  saved(tiny_language_model_options());
+  EXPECT_THAT(message_of<std::invalid_argument>(
+                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, InferencePrecision::float32, {}); }),
+              HasSubstr("no source to translate"));
+}
+
+// What the inference engine decodes against LibTorch's operations on the module, and a text alone against it among
+// others, bit for bit.
+TEST_F(TinyLanguageModel, RunsOnTheInferenceEngineAsInTheModule) {
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep})
+    for (const EmbeddingTying tying : {EmbeddingTying::all, EmbeddingTying::target_output, EmbeddingTying::none})
+      for (const PositionalEncodingKind positions :
+           {PositionalEncodingKind::sinusoidal, PositionalEncodingKind::learned}) {
+        TransformerOptions options = tiny_language_model_options();
+        options.norm_position = norm;
+        options.embedding_tying = tying;
+        options.positional_encoding = positions;
+        options.max_positions = 12;
+        const Transformer network = testing::tiny_transformer(tokenizer, 3, options);
+        const InferenceModel engine(network, InferencePrecision::float32);
+        const std::vector<Ids> three(3), one(1);
+        const auto together = engine.start(three, {}, {});
+        const auto plain = TransformerStepModel(network, torch::kCPU).start(three, {}, {});
+        const auto alone = engine.start(one, {}, {});
+        std::mt19937 random(5);
+        for (int step = 0; step < 10; ++step) {
+          torch::Tensor ids = torch::empty({3, 1}, torch::kLong);
+          for (int64_t b = 0; b < 3; ++b) ids[b][0] = static_cast<int64_t>(random() % 60 + 2);
+          const torch::Tensor found = together->step(ids).logits.clone();
+          ASSERT_TRUE(torch::allclose(found, plain->step(ids).logits, 1e-4, 1e-4));
+          ASSERT_TRUE(torch::equal(found[1], alone->step(ids.slice(0, 1, 2)).logits[0]));
+        }
+      }
+}
+
+std::vector<Ids> random_texts(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Ids> texts;
+  for (int i = 0; i < count; ++i) {
+    Ids text;
+    for (auto length = random() % 6; length > 0; --length)
+      text.push_back(4 + static_cast<int64_t>(std::min(random() % 9, random() % 9)));
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+TEST(TrigramModel, GivesProbabilitiesThatSumToOneAfterEveryContext) {
+  constexpr int64_t kVocabulary = 15;
+  const testing::TrigramModel model(random_texts(200, 1), kVocabulary, special_ids::kEnd);
+  for (int64_t a = testing::TrigramModel::kBeginning; a < kVocabulary; ++a)
+    for (int64_t b = testing::TrigramModel::kBeginning; b < kVocabulary; ++b) {
+      double sum = 0;
+      for (int64_t token = 0; token < kVocabulary; ++token) {
+        EXPECT_GT(model.probability(a, b, token), 0);
+        sum += model.probability(a, b, token);
+      }
+      EXPECT_NEAR(sum, 1, 1e-12) << a << " " << b;
+    }
+}
+
+// Texts "4 5" three times and "4 6" once; V = 8, end 3. Trigrams: (B,B,4) 4 times, (B,4,5) 3, (B,4,6) 1, (4,5,end) 3,
+// (4,6,end) 1. Of 5 trigrams two were seen once and none twice: the discounts are 1, 2 and min(3, 3 - 4 · 1 · n4/n3) =
+// 3 - 4 · 1/2 = 1. Bigrams: (B,4) 4, (4,5), (4,6), (5,end), (6,end) 1 each: discounts 1, 2, 3. Unigrams: 4, 5, 6 once
+// each, end twice: n1 = 3, n2 = 1, so Y = 3/5, the first discount 1 - 2 · 3/5 · 1/3 = 3/5, the second 2.
+TEST(TrigramModel, EqualsProbabilitiesWorkedOutByHand) {
+  const testing::TrigramModel model({{4, 5}, {4, 5}, {4, 5}, {4, 6}}, 8, special_ids::kEnd);
+  const double unigram5 = (1 - 0.6) / 5 + (3 * 0.6 + 2) / 5 / 8;
+  const double bigram45 = 0.0 / 2 + 2.0 / 2 * unigram5;
+  EXPECT_NEAR(model.probability(-1, 4, 5), (3 - 1) / 4.0 + 2.0 / 4 * bigram45, 1e-12);
+}
+
+TEST(TrigramModel, KnowsTheTextItWasMadeFromBest) {
+  const auto texts = random_texts(300, 1);
+  const testing::TrigramModel model(texts, 15, special_ids::kEnd);
+  const double own = model.perplexity(texts), other = model.perplexity(random_texts(300, 2));
+  EXPECT_LT(own, other);
+  EXPECT_LT(other, 15) << "better than no knowledge at all";
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tests/support/table_model.h>
+#include <transmute/translation/search/search.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using testing::kA;
+using testing::kB;
+using testing::kC;
+using testing::kD;
+using testing::kE;
+using testing::kTolerance;
+using testing::log_probability;
+using testing::options_of;
+using testing::random_table;
+using testing::sampling_of;
+using testing::TableModel;
+
+// The same numbers as double, which search reads as it reads a GPU's.
+class DoubleModel : public StepModel {
+ public:
+  explicit DoubleModel(const StepModel& inner) : inner_(inner) {}
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice,
+                                       const std::vector<Ids>& shortlists) const override {
+    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists));
+  }
+
+ private:
+  class Batch : public DecodingBatch {
+   public:
+    explicit Batch(std::unique_ptr<DecodingBatch> inner) : inner_(std::move(inner)) {}
+    NextToken step(const torch::Tensor& ids) override {
+      NextToken next = inner_->step(ids);
+      next.logits = next.logits.to(torch::kDouble);
+      return next;
+    }
+    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+      inner_->select(sentences, parents);
+    }
+
+   private:
+    std::unique_ptr<DecodingBatch> inner_;
+  };
+
+  const StepModel& inner_;
+};
+
+TEST(OtherNumbers, LeadToTheSameHypotheses) {
+  constexpr int64_t kWords = 7;
+  const std::vector<Ids> sources{{kA}, {kB, kB, kB}, {kC, kA}, {}};
+  std::vector<std::pair<std::string, SearchOptions>> ways{{"beam", options_of(4, 0.6, 3)},
+                                                          {"greedy", options_of(1)},
+                                                          {"wide", options_of(20, 0.6, 20)},
+                                                          {"no repetition", options_of(3, 0.6)},
+                                                          {"sampling", sampling_of(SamplingOptions(), 4)},
+                                                          {"alternatives", options_of(1)}};
+  ways[3].second.no_repeat_ngram = 1;
+  ways[3].second.min_length = 2;
+  ways[5].second.alternatives = true;
+  ways[5].second.num_hypotheses = 3;
+  TargetDemands none, prefixes, terms, lists, complete;
+  prefixes.prefixes = {{kB}, {}, {kC, kA}, {kE}};
+  terms.terms = {{{kB, kC}}, {}, {{kA}, {kD}}, {{kE}}};
+  lists.shortlists = {{kA, kA + 6}, {kB}, {kC, kD, kE}, {kA + 5}};
+  complete.prefixes = {{kB, kC}, {kD}, {}, {kA, kA, kA}};
+  complete.prefixes_are_complete = true;
+  for (uint64_t key = 0; key < 5; ++key)
+    for (auto [name, options] : ways)
+      for (const TargetDemands* demands : {&none, &prefixes, &terms, &lists, &complete}) {
+        if (demands == &terms && (options.sampling || options.alternatives)) continue;  // nothing to search with
+        options.max_extra_length = 3;
+        const TableModel model(random_table(11000 + key, kWords), kWords);
+        const auto expected = beam_search(model, sources, options, {}, *demands);
+        const auto found = beam_search(DoubleModel(model), sources, options, {}, *demands);
+        for (size_t i = 0; i < sources.size(); ++i) {
+          ASSERT_EQ(found[i].size(), expected[i].size()) << name;
+          for (size_t k = 0; k < expected[i].size(); ++k) {
+            EXPECT_EQ(found[i][k].ids, expected[i][k].ids) << name << ", sentence " << i << ", key " << key;
+            EXPECT_NEAR(found[i][k].log_probability, expected[i][k].log_probability, kTolerance) << name;
+          }
+        }
+      }
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+#include <transmute/common/json.h>
+#include <transmute/translation/text/format.h>
+#include <nlohmann/json.hpp>
+
+namespace transmute {
+namespace {
+
+Translation example() {
+  Translation translation;
+  translation.source_tokens = {"\u2581a", "\u2581b"};
+  Hypothesis hypothesis;
+  hypothesis.text = "x \"y\"";
+  hypothesis.log_probability = -1.5;
+  hypothesis.score = -1.25;
+  hypothesis.tokens = {"\u2581x", "\u2581\"y\"", "!"};
+  hypothesis.token_scores = {-0.5, -0.25, -0.25};
+  hypothesis.alignment = {{0.2F, 0.7F}, {0.6F, 0.3F}, {0.1F, 0.2F}};
+  translation.hypotheses = {hypothesis};
+  return translation;
+}
+
+TEST(Output, AlignmentsAreTheBestLinks) {
+  EXPECT_EQ(format_alignment(example().hypotheses[0]), "1-0 0-1") << "the last token looks at the end of the source";
+  EXPECT_EQ(format_alignment(Hypothesis()), "");
+}
+
+TEST(Output, NBestListsAreMoses) {
+  EXPECT_EQ(format_n_best(example(), 3), "3 ||| x \"y\" ||| logprob= -1.500000 ||| -1.250000 ||| 1-0 0-1\n");
+}
+
+TEST(Output, JsonHasEverything) {
+  const auto json = parse_json(format_json(example(), 3));
+  EXPECT_EQ(json["line"], 3);
+  EXPECT_EQ(json["source_tokens"][1], "\u2581b");
+  EXPECT_EQ(json["hypotheses"][0]["text"], "x \"y\"");
+  EXPECT_EQ(json["hypotheses"][0]["token_scores"][1], -0.25);
+  EXPECT_FLOAT_EQ(json["hypotheses"][0]["alignment"][0][1].get<float>(), 0.7F);
+  EXPECT_EQ(format_json(example(), 3).find('\n'), format_json(example(), 3).size() - 1);
+}
+
+// A sampled translation of byte pieces need not be text.
+TEST(Output, JsonIsUtf8WhateverTheTokensAre) {
+  Translation translation = example();
+  translation.hypotheses[0].text = "caf\xc3";
+  translation.hypotheses[0].tokens = {"\xff"};
+  const Json json = parse_json(format_json(translation, 0));
+  EXPECT_EQ(json["hypotheses"][0]["text"], "caf\xef\xbf\xbd");
+  EXPECT_EQ(json["hypotheses"][0]["tokens"][0], "\xef\xbf\xbd");
+}
+
+TEST(Output, LoopsAreSeen) {
+  const auto loop = [](const std::string& text) {
+    std::vector<std::string> tokens;
+    for (const char c : text) tokens.emplace_back(1, c);
+    return has_loop(tokens);
+  };
+  EXPECT_TRUE(loop("xyaaaaaaaaz"));
+  EXPECT_TRUE(loop("abcabcabcabc"));
+  EXPECT_FALSE(loop("abcabcabcab"));
+  EXPECT_FALSE(loop("aaaaaaa")) << "seven may be meant";
+  EXPECT_FALSE(loop("the cat sat on the mat"));
+  EXPECT_FALSE(loop(""));
+}
+
+}  // namespace
+}  // namespace transmute

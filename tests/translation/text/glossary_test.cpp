@@ -1,0 +1,59 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/translation/text/glossary.h>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+TEST(AGlossary, FindsWholeWordsOnce) {
+  const Glossary glossary({{"bank", "Bank"}, {"river bank", "Ufer"}, {"über", "over"}, {"C++", "C++"}});
+  EXPECT_THAT(glossary.terms_for("the bank, the bank"), ElementsAre("Bank"));
+  EXPECT_THAT(glossary.terms_for("the river bank"), ElementsAre("Ufer"));
+  EXPECT_THAT(glossary.terms_for("the river bank and a bank"), ElementsAre("Ufer", "Bank"));
+  EXPECT_THAT(glossary.terms_for("banks embank Bank"), IsEmpty());
+  EXPECT_THAT(glossary.terms_for("überall darüber"), IsEmpty());
+  EXPECT_THAT(glossary.terms_for("(über)"), ElementsAre("over"));
+  EXPECT_THAT(glossary.terms_for("in C++."), ElementsAre("C++"));
+  EXPECT_THAT(glossary.terms_for(""), IsEmpty());
+}
+
+TEST(AGlossary, RefusesContradictionsAndEmptyTerms) {
+  EXPECT_THAT(message_of<std::invalid_argument>([] {
+                Glossary({{"a", "b"}, {"a", "c"}});
+              }),
+              AllOf(HasSubstr("\"a\" as \"b\" and as \"c\""), HasSubstr("keep one")));
+  EXPECT_THAT(message_of<std::invalid_argument>([] {
+                Glossary({GlossaryEntry{"a", " "}});
+              }),
+              HasSubstr("without content"));
+  EXPECT_THAT(message_of<std::invalid_argument>([] { Glossary({GlossaryEntry{"a", "\xff"}}); }), HasSubstr("UTF-8"));
+  EXPECT_THAT(Glossary({{"a", "b"}, {"a", "b"}}).terms_for("a"), ElementsAre("b"));
+}
+
+TEST(AGlossary, IsReadFromATabSeparatedFile) {
+  const TemporaryFolder folder;
+  write_text(folder / "good.tsv", "# comment\nriver bank \t Ufer\r\n\nbank\tBank\n");
+  const auto entries = read_glossary(folder / "good.tsv");
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].source, "river bank");
+  EXPECT_EQ(entries[0].target, "Ufer");
+  for (const char* bad : {"a\n", "a\t\n", "\tb\n", "a\tb\tc\n"}) {
+    write_text(folder / "bad.tsv", std::string("x\ty\n") + bad);
+    EXPECT_THAT(message_of<std::runtime_error>([&] { read_glossary(folder / "bad.tsv"); }), HasSubstr("bad.tsv:2: "));
+  }
+  EXPECT_THROW(read_glossary(folder / "none.tsv"), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace transmute

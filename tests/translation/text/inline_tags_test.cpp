@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+#include <transmute/translation/text/inline_tags.h>
+
+#include <algorithm>
+
+namespace transmute {
+namespace {
+
+// The words of a text as tokens.
+std::vector<ByteSpan> words_of(const std::string& text) {
+  std::vector<ByteSpan> words;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t word = std::min(text.find_first_not_of(' ', begin), text.size());
+    const size_t end = std::min(text.find(' ', word), text.size());
+    words.emplace_back(begin, end);  // with the space before it, as SentencePiece has it
+    begin = end;
+  }
+  return words;
+}
+
+// Restores tags where target word t is the translation of source word links[t].
+std::string restored(const std::string& source, const std::string& target, const std::vector<size_t>& links) {
+  const TaggedText text(source);
+  const auto source_words = words_of(text.plain());
+  std::vector<std::vector<float>> alignment;
+  for (const size_t link : links) {
+    alignment.emplace_back(source_words.size(), 0.1F / static_cast<float>(source_words.size()));
+    alignment.back()[link] += 0.9F;
+  }
+  return text.restore(target, source_words, words_of(target), alignment);
+}
+
+TEST(InlineTags, LeaveThePlainText) {
+  EXPECT_EQ(TaggedText("a <b>c</b> d").plain(), "a c d");
+  EXPECT_EQ(TaggedText("one<br/>two").plain(), "one two");
+  EXPECT_EQ(TaggedText("hi {name}, {0}!").plain(), "hi , !");
+  for (const char* text : {"3 < 4 > 2", "a <", "{", "<>", "{a b}", "</>", "x <3"}) {
+    EXPECT_EQ(TaggedText(text).plain(), text);
+    EXPECT_FALSE(TaggedText(text).has_tags());
+  }
+}
+
+TEST(InlineTags, FollowTheWordsThatTheyEmbrace) {
+  EXPECT_EQ(restored("a <b>red house</b> here", "hier ein rotes Haus", {3, 0, 1, 2}), "hier ein <b>rotes Haus</b>");
+  EXPECT_EQ(restored("<p>a <b>red</b> house</p>", "ein Haus rot", {0, 2, 1}), "<p>ein Haus <b>rot</b></p>");
+  EXPECT_EQ(restored("<b>a</b> <i>red</i> house", "Haus rot ein", {2, 1, 0}), "Haus <i>rot</i> <b>ein</b>");
+  EXPECT_EQ(restored("<b><i>a</i></b> red", "rot ein", {1, 0}), "rot <b><i>ein</i></b>");
+}
+
+TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
+  EXPECT_EQ(restored("a <br/> red house", "Haus rot ein", {2, 1, 0}), "Haus <br/> rot ein");
+  EXPECT_EQ(restored("<x/>a red", "rot ein", {1, 0}), "<x/>rot ein") << "at the beginning it stays";
+  EXPECT_EQ(restored("a red<x/>", "rot ein", {1, 0}), "rot ein<x/>") << "and at the end";
+  EXPECT_EQ(restored("a {x} red", "ein rot", {0, 1}), "ein {x} rot");
+  EXPECT_EQ(restored("a <b>red", "ein rot", {0, 1}), "ein <b>rot") << "never closed";
+  EXPECT_EQ(restored("a</b> red", "ein rot", {0, 1}), "ein</b> rot") << "never opened";
+  EXPECT_EQ(restored("<a></a>", "", {}), "<a></a>");
+}
+
+TEST(InlineTags, ComeOnceAndNestedHoweverWildTheAlignment) {
+  const std::string source = "<p>a <b>c <i>d e</i> {1}f</b> <u>g</u><br/> h</p> i";
+  const std::string target = "A C D E F G H I";
+  uint64_t state = 1;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<size_t> links;
+    for (int t = 0; t < 8; ++t) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      links.push_back((state >> 33) % 8);
+    }
+    const std::string text = restored(source, target, links);
+    std::vector<std::string> open;
+    size_t tags = 0;
+    for (size_t at = 0; at < text.size(); ++at) {
+      if (text[at] != '<' && text[at] != '{') continue;
+      ++tags;
+      const std::string tag = text.substr(at, text.find_first_of(">}", at) + 1 - at);
+      if (tag == "<br/>" || tag == "{1}") continue;
+      if (tag[1] != '/') {
+        open.push_back(tag.substr(1));
+      } else {
+        ASSERT_FALSE(open.empty()) << text;
+        EXPECT_EQ(open.back(), tag.substr(2)) << text;
+        open.pop_back();
+      }
+    }
+    EXPECT_EQ(tags, 10U) << text;
+    EXPECT_TRUE(open.empty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace transmute

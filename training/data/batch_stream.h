@@ -1,0 +1,106 @@
+#pragma once
+
+#include <transmute/training/data/batcher.h>
+#include <transmute/training/data/training_text.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A place between two batches: what a checkpoint keeps.
+struct BatchCursor {
+  int64_t epoch = 0;
+  int64_t window = 0;  ///< of that epoch, see Epoch
+  int64_t batch = 0;   ///< the next one of that window
+};
+
+struct BatchStreamOptions {
+  int64_t batch_tokens = 25000;
+  int64_t piece_tokens = 2048;
+  int64_t workers = 1;  ///< that share a batch's pieces, see cut_into_pieces
+  uint64_t seed = 1;
+  int64_t prefetch_threads = 1;  ///< that prepare batches ahead; 0: each is prepared when it is asked for
+  /// Of the batches that come, counted from the start, this reader takes number `rank`, `rank + ranks` …
+  int64_t rank = 0;
+  int64_t ranks = 1;
+};
+
+/// A batch, ready to be trained on.
+struct PreparedBatch {
+  std::vector<Batch> pieces;  ///< empty where the batch is another rank's
+  int64_t source_tokens = 0;  ///< of the batch, also where it is another rank's
+  int64_t target_tokens = 0;
+  BatchCursor next;       ///< where the batch after it stands
+  double epoch_done = 0;  ///< share of next.epoch that is done there
+};
+
+/// The endless sequence of batches, one epoch after the other. It is the same for any number of threads, and the same
+/// from a cursor on as it would have been without an interruption.
+///
+/// Every rank goes through the whole sequence, of which it reads its own batches only; so all know the tokens of
+/// a step that several batches make together.
+class BatchStream {
+ public:
+  /// @param text must live as long
+  /// @throws std::runtime_error where the cursor lies behind the last window or batch.
+  BatchStream(const TrainingText& text, const BatchStreamOptions& options, const BatchCursor& start);
+  ~BatchStream();
+  BatchStream(const BatchStream&) = delete;
+  BatchStream& operator=(const BatchStream&) = delete;
+
+  /// @throws what kept the batch from being prepared, for example DamagedShards.
+  PreparedBatch next();
+
+ private:
+  // Where batches are taken from.
+  struct Place {
+    std::shared_ptr<const Epoch> epoch;
+    std::shared_ptr<const TextWindow> window;  // with one batch at least
+    BatchCursor cursor;
+  };
+  // A batch that is to be prepared.
+  struct Job {
+    std::shared_ptr<const TextWindow> window;
+    size_t batch = 0;
+    bool own = true;
+    BatchCursor next;
+    double epoch_done = 0;
+  };
+  struct Result {
+    PreparedBatch batch;
+    std::exception_ptr error;
+  };
+
+  Place find_window(BatchCursor from, std::shared_ptr<const Epoch> epoch) const;
+  Job next_job(size_t number);
+  PreparedBatch prepare(const Job& job) const;
+  void serve();
+
+  const TrainingText& text_;
+  const BatchStreamOptions options_;
+
+  // Of whoever takes the next job, one thread at a time.
+  std::mutex jobs_mutex_;
+  Place place_;
+  std::future<Place> next_window_;  // read while the present one is used
+  size_t jobs_ = 0;
+
+  std::mutex results_mutex_;
+  std::condition_variable changed_;
+  std::map<size_t, Result> results_;  // by the jobs' numbers
+  size_t taken_ = 0;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,183 @@
+#include <transmute/training/data/corpus_cache.h>
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <transmute/common/files.h>
+#include <transmute/common/hash.h>
+#include <transmute/common/json.h>
+#include <transmute/common/progress.h>
+#include <transmute/common/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kLockFile = "lock";
+constexpr const char* kContentsFile = "contents.json";
+// Part of each corpus' key: another one where the same text would be tokenised or stored otherwise.
+constexpr uint64_t kCorpusVersion = 1;
+
+// Keeps other processes out while it lives. A process that dies leaves no lock behind.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) {
+    const std::string path = path_in(folder, kLockFile);
+    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int failed = fd_ < 0 ? -1 : ::flock(fd_, LOCK_EX | LOCK_NB);
+    if (fd_ >= 0 && failed != 0 && errno == EWOULDBLOCK) {
+      spdlog::info(fmt::format("waiting for another process that prepares text in {}", folder));
+      do {
+        failed = ::flock(fd_, LOCK_EX);
+      } while (failed != 0 && errno == EINTR);
+    }
+    if (failed == 0) return;
+    const std::string reason = std::strerror(errno);
+    if (fd_ >= 0) ::close(fd_);
+    throw std::runtime_error(fmt::format(
+        "{}: cannot be locked: {}; set data.cache_folder to a folder whose file system has locks", path, reason));
+  }
+  ~FolderLock() { ::close(fd_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+// What is known of the text files. Lost or damaged, it is found out again.
+Json read_contents(const std::string& folder) {
+  const std::string path = path_in(folder, kContentsFile);
+  if (!fs::exists(path)) return Json::object();
+  const std::optional<Json> contents = parse_json_if_valid(read_file(path));
+  return contents && contents->is_object() ? *contents : Json::object();
+}
+
+// What open() makes of a text, finished or not: text-0123456789abcdef, text-0123456789abcdef.partial.
+bool names_corpus(std::string_view name) {
+  constexpr std::string_view kPartial = ".partial";
+  constexpr size_t kDigits = 16;
+  if (name.size() >= kPartial.size() && name.substr(name.size() - kPartial.size()) == kPartial)
+    name.remove_suffix(kPartial.size());
+  if (name.size() < kDigits + 1 || name[name.size() - kDigits - 1] != '-') return false;
+  return name.substr(name.size() - kDigits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+uint64_t key_of(uint64_t source, uint64_t target, const Tokenizer& tokenizer, const LengthLimits& limits) {
+  const auto hash = [](const SubwordModel& model) {
+    return hash_bytes(model.serialized().data(), model.serialized().size());
+  };
+  return combine_keys(kCorpusVersion, source, target, hash(tokenizer.source()), hash(tokenizer.target()),
+                      limits.source_tokens, limits.target_tokens);
+}
+
+const std::string& first_file_of(const AlignedFiles& files) {
+  return files.source.empty() ? files.target : files.source;
+}
+
+int token_bytes_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
+  constexpr int64_t kLimit = 1 << 16;
+  const bool small = tokenizer.source().size() <= kLimit && tokenizer.target().size() <= kLimit &&
+                     limits.source_tokens < kLimit && limits.target_tokens < kLimit;
+  return small ? 2 : 4;
+}
+
+}  // namespace
+
+CorpusCache::CorpusCache(std::string folder) : folder_(std::move(folder)) {}
+
+std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, const Tokenizer& tokenizer,
+                                                     const LengthLimits& limits, WorkerCrew& workers) {
+  ensure_writable_folder(folder_);
+  const FolderLock lock(folder_);
+  const uint64_t source = files.source.empty() ? 0 : content_of(files.source);
+  uint64_t key = key_of(source, content_of(files.target), tokenizer, limits);
+  if (!files.alignment.empty()) key = combine_keys(key, content_of(files.alignment));
+  const std::string corpus =
+      path_in(folder_, fmt::format("{}-{:016x}", fs::path(first_file_of(files)).filename().string(), key));
+  opened_.insert(corpus);
+  if (fs::exists(corpus)) {
+    try {
+      return std::make_shared<TokenShards>(corpus, key);
+    } catch (const DamagedShards& error) {
+      spdlog::warn(fmt::format("{}: the text is tokenised again", error.what()));
+    }
+  }
+  make(corpus, files, tokenizer, limits, workers, key);
+  return std::make_shared<TokenShards>(corpus, key);
+}
+
+void CorpusCache::make(const std::string& folder, const AlignedFiles& files, const Tokenizer& tokenizer,
+                       const LengthLimits& limits, WorkerCrew& workers, uint64_t key) const {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const bool plain = files.source.empty();
+  const char* unit = plain ? "lines" : "pairs";
+  spdlog::info("tokenising " + (plain ? files.target : files.source + " and " + files.target));
+  write_folder_atomically(folder, [&](const std::string& partial) {
+    ShardOptions options;
+    options.key = key;
+    options.has_links = !files.alignment.empty();
+    // A pair can have more links than tokens.
+    options.token_bytes = options.has_links ? 4 : token_bytes_of(tokenizer, limits);
+    ShardWriter writer(partial, options);
+    const LeftOut left_out = tokenize_files(files, tokenizer, limits, workers, [&](const TokenizedPair& pair) {
+      writer.add(pair);
+      if (writer.pairs() % options.pairs_per_shard == 0)
+        spdlog::info(fmt::format("{} {} are tokenised", format_count(static_cast<int64_t>(writer.pairs())), unit));
+    });
+    writer.finish(left_out);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());
+    spdlog::info(fmt::format("tokenised {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)),
+                             unit, seconds, format_count(static_cast<int64_t>(lines / seconds))));
+  });
+}
+
+// Reads a file only where size or time have changed since its hash was taken.
+uint64_t CorpusCache::content_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  if (S_ISDIR(status.st_mode)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
+  const Json now{{"bytes", status.st_size},
+                 {"seconds", status.st_mtim.tv_sec},
+                 {"nanoseconds", status.st_mtim.tv_nsec},
+                 {"inode", status.st_ino}};
+  const std::string name = fs::absolute(path).lexically_normal().string();
+  Json contents = read_contents(folder_);
+  const Json& known = contents[name];
+  if (known.is_object() && known.value("file", Json()) == now && known.contains("hash") &&
+      known["hash"].is_number_unsigned())
+    return known["hash"];
+  const uint64_t hash = hash_file(path);
+  contents[name] = {{"file", now}, {"hash", hash}};
+  write_file_atomically(path_in(folder_, kContentsFile), json_text(contents, 2) + "\n");
+  return hash;
+}
+
+void CorpusCache::remove_others() {
+  const FolderLock lock(folder_);
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (!names_corpus(entry.path().filename().string()) || opened_.count(entry.path().string()) > 0) continue;
+    spdlog::info(
+        fmt::format("removing {}, which was made from another text or with another tokenizer", entry.path().string()));
+    fs::remove_all(entry.path());
+  }
+}
+
+}  // namespace v0
+}  // namespace transmute

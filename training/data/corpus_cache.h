@@ -1,0 +1,43 @@
+#pragma once
+
+#include <transmute/training/data/token_shards.h>
+
+#include <memory>
+#include <set>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A folder of tokenised corpora. Each is made once, under a name that tells the content of its files, the
+/// tokenizer and the limits of length: where one of them changes, it is made anew. Several processes may share the
+/// folder: one makes a corpus, the others wait for it.
+///
+///     lock                      held while a corpus is looked for or made
+///     contents.json             hashes of the text files, with the sizes and times for which they hold
+///     train.en-0123456789abcdef a corpus, see TokenShards
+class CorpusCache {
+ public:
+  explicit CorpusCache(std::string folder);
+
+  /// Aligned files, or plain text, tokenised with all workers where that was not done before. A damaged corpus is made
+  /// again, with a warning. Memory stays small however large the files.
+  /// @throws as tokenize_files, and std::runtime_error where the folder cannot be written to, a full disk among the
+  /// causes: what was there before remains.
+  std::shared_ptr<const TokenShards> open(const AlignedFiles& files, const Tokenizer& tokenizer,
+                                          const LengthLimits& limits, WorkerCrew& workers);
+
+  /// Removes corpora that this object has not opened. For a folder that nobody else uses.
+  void remove_others();
+
+ private:
+  uint64_t content_of(const std::string& path);
+  void make(const std::string& folder, const AlignedFiles& files, const Tokenizer& tokenizer,
+            const LengthLimits& limits, WorkerCrew& workers, uint64_t key) const;
+
+  std::string folder_;
+  std::set<std::string> opened_;  // their folders
+};
+
+}  // namespace v0
+}  // namespace transmute

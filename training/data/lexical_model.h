@@ -1,0 +1,43 @@
+#pragma once
+
+#include <transmute/training/data/parallel_text.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Which target token translates which source token: t(target | source) of IBM Model 1 (Brown et al., "The Mathematics
+/// of Statistical Machine Translation", 1993, section 4.4), by expectation maximisation. The source's end is Model 1's
+/// empty word, which stands in every source.
+class LexicalModel {
+ public:
+  /// Takes 12 bytes for each pair of tokens that stand in one sentence pair, beside the text.
+  /// @throws std::invalid_argument where there are no iterations.
+  LexicalModel(const ParallelText& text, int64_t iterations);
+
+  struct Translation {
+    int64_t target;
+    double probability;
+  };
+  /// Of a source token, most probable first: at most `count`, none under `least`.
+  std::vector<Translation> best(int64_t source, size_t count, double least) const;
+
+  /// Source tokens, whether the text has them or not.
+  int64_t source_tokens() const { return static_cast<int64_t>(rows_.size()); }
+
+ private:
+  struct Row {
+    std::vector<int32_t> targets;      // ascending
+    std::vector<float> probabilities;  // of each
+    std::vector<float> counts;         // expected in this iteration
+  };
+  void find_pairs(const ParallelText& text);
+  void iterate(const ParallelText& text);
+
+  std::vector<Row> rows_;  // by source token
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,205 @@
+#include <transmute/training/data/parallel_text.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <transmute/training/data/word_links.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr size_t kLinesPerChunk = 1024;
+
+struct Pair {
+  std::string source_text, target_text, alignment_text;
+  int64_t line = 0;
+  TokenizedPair tokens;
+};
+
+// Goes through aligned files; at the end checks that all have ended.
+class PairReader {
+ public:
+  explicit PairReader(const AlignedFiles& files) : files_(files), target_(files.target) {
+    if (!files.source.empty()) source_ = std::make_unique<LineReader>(files.source);
+    if (!files.alignment.empty()) alignment_ = std::make_unique<LineReader>(files.alignment);
+  }
+
+  bool next(Pair& pair) {
+    const bool has_source = source_ && source_->next(pair.source_text);
+    const bool has_target = target_.next(pair.target_text);
+    if (source_ && has_source != has_target) report_unequal(files_.target, target_, "translate line");
+    if (alignment_ && alignment_->next(pair.alignment_text) != has_target)
+      report_unequal(files_.alignment, *alignment_, "align the words of line");
+    pair.line = target_.line_number();
+    return has_target;
+  }
+
+ private:
+  // `does`: what line n of the other file has to do with line n of the source.
+  [[noreturn]] void report_unequal(const std::string& other_path, LineReader& other, const char* does) {
+    for (LineReader* reader : {source_.get(), &other}) {  // to their ends, for the count
+      for (std::string line; reader->next(line);) continue;
+    }
+    throw std::runtime_error(fmt::format("{} has {} lines, but {} has {}; line n of one must {} n of the other",
+                                         files_.source, source_->line_number(), other_path, other.line_number(), does));
+  }
+
+  const AlignedFiles& files_;
+  LineReader target_;
+  std::unique_ptr<LineReader> source_, alignment_;  // null where there is none
+};
+
+void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer) {
+  if (!files.source.empty()) pair.tokens.source = tokenizer.source().encode(pair.source_text);
+  pair.tokens.target = tokenizer.target().encode(pair.target_text);
+  if (files.alignment.empty()) return;
+  try {
+    pair.tokens.links = piece_links(parse_word_links(pair.alignment_text), tokenizer.source(), pair.source_text,
+                                    tokenizer.target(), pair.target_text);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("{}:{}: {}", files.alignment, pair.line, error.what()));
+  }
+}
+
+// Where a pair is counted that is left out; null for one that is kept.
+int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, const LengthLimits& limits,
+                        LeftOut& left_out) {
+  const bool lacks_source = pair.source.empty() && !files.source.empty();
+  if (lacks_source || pair.target.empty()) return &left_out.empty;
+  if (static_cast<int64_t>(pair.source.size()) > limits.source_tokens) return &left_out.long_source;
+  if (static_cast<int64_t>(pair.target.size()) > limits.target_tokens) return &left_out.long_target;
+  return nullptr;
+}
+
+// Lets workers hand in numbered pieces of work in order. After a failure nobody waits.
+class Turns {
+ public:
+  // Calls `task` when all with lower numbers have ended; false after a failure.
+  bool take(size_t number, const std::function<void()>& task) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return failed_ || next_ == number; });
+    if (failed_) return false;
+    task();
+    ++next_;
+    changed_.notify_all();
+    return true;
+  }
+
+  void fail() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    failed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t next_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+void LeftOut::add(const LeftOut& other) {
+  empty += other.empty;
+  long_source += other.long_source;
+  long_target += other.long_target;
+}
+
+LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
+                       WorkerCrew& workers, const std::function<void(const TokenizedPair&)>& take) {
+  PairReader reader(files);
+  std::mutex reading;
+  size_t chunks = 0;
+  bool ended = false;
+  Turns turns;
+  LeftOut left_out;
+  workers.run([&](int) {
+    std::vector<Pair> chunk(kLinesPerChunk);
+    const auto read_chunk = [&](size_t& number) {
+      const std::lock_guard<std::mutex> lock(reading);
+      size_t count = 0;
+      number = chunks++;
+      while (!ended && count < chunk.size()) {
+        ended = true;  // and stays so where the reader throws
+        ended = !reader.next(chunk[count]);
+        if (!ended) ++count;
+      }
+      return count;
+    };
+    try {
+      size_t number = 0;
+      while (const size_t count = read_chunk(number)) {
+        for (size_t i = 0; i < count; ++i) tokenize(chunk[i], files, tokenizer);
+        const bool taken = turns.take(number, [&] {
+          for (size_t i = 0; i < count; ++i) {
+            if (int64_t* reason = reason_against(chunk[i].tokens, files, limits, left_out)) {
+              ++*reason;
+            } else {
+              take(chunk[i].tokens);
+            }
+          }
+        });
+        if (!taken) return;
+      }
+    } catch (...) {
+      turns.fail();
+      throw;
+    }
+  });
+  return left_out;
+}
+
+LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
+                              WorkerCrew& workers) {
+  const bool plain = files.source.empty();
+  if (files.target.empty() || (!plain && files.source.size() != files.target.size()))
+    throw std::invalid_argument(fmt::format("parallel text of {} source files and {} target files; name both in pairs",
+                                            files.source.size(), files.target.size()));
+  LoadedText loaded;
+  for (size_t file = 0; file < files.target.size(); ++file)
+    loaded.left_out.add(tokenize_files({plain ? "" : files.source[file], files.target[file], {}}, tokenizer, limits,
+                                       workers, [&](const TokenizedPair& pair) {
+                                         loaded.text.source.add(pair.source);
+                                         loaded.text.target.add(pair.target);
+                                       }));
+  if (loaded.text.size() == 0) refuse_empty_text(files, loaded.left_out, limits);
+  return loaded;
+}
+
+void refuse_empty_text(const TextFiles& files, const LeftOut& left_out, const LengthLimits& limits) {
+  if (files.source.empty())
+    throw std::runtime_error(fmt::format("{}: no usable line ({} empty, {} of over {} tokens)", files.target.front(),
+                                         left_out.empty, left_out.long_target, limits.target_tokens));
+  throw std::runtime_error(
+      fmt::format("{} and {}: no usable sentence pair ({} empty, {} with a source over {} tokens, {} with "
+                  "a target over {})",
+                  files.source.front(), files.target.front(), left_out.empty, left_out.long_source,
+                  limits.source_tokens, left_out.long_target, limits.target_tokens));
+}
+
+LineSource lines_of(const std::vector<std::string>& paths) {
+  struct State {
+    std::vector<std::string> paths;
+    size_t next = 0;
+    std::unique_ptr<LineReader> reader;
+  };
+  auto state = std::make_shared<State>();
+  state->paths = paths;
+  return [state](std::string& line) {
+    while (true) {
+      if (state->reader && state->reader->next(line)) return true;
+      if (state->next == state->paths.size()) return false;
+      state->reader = std::make_unique<LineReader>(state->paths[state->next++]);
+    }
+  };
+}
+
+}  // namespace v0
+}  // namespace transmute

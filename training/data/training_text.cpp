@@ -1,0 +1,145 @@
+#include <transmute/training/data/training_text.h>
+
+#include <transmute/common/hash.h>
+#include <transmute/common/random.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+TrainingText::TrainingText(std::vector<Corpus> corpora) : corpora_(std::move(corpora)) {
+  for (const auto& corpus : corpora_) has_links_ = has_links_ || corpus.shards->has_links();
+}
+
+void TrainingText::sample_subwords(const Tokenizer& tokenizer, const SubwordSampling& options,
+                                   const LengthLimits& limits) {
+  sampling_ = options;
+  limits_ = limits;
+  if (has_links_ && (options.source_alpha > 0 || options.target_alpha > 0))
+    throw std::invalid_argument("segmentations cannot be sampled of text whose pieces are aligned");
+  if (options.source_alpha > 0) source_sampler_ = std::make_shared<SubwordSampler>(tokenizer.source());
+  if (options.target_alpha > 0) target_sampler_ = std::make_shared<SubwordSampler>(tokenizer.target());
+}
+
+size_t TrainingText::size() const {
+  size_t pairs = 0;
+  for (const auto& corpus : corpora_) pairs += corpus.shards->size();
+  return pairs;
+}
+
+TextCounts TrainingText::counts() const {
+  TextCounts sum;
+  for (const auto& corpus : corpora_) {
+    const TextCounts& counts = corpus.shards->counts();
+    sum.source_tokens += counts.source_tokens;
+    sum.target_tokens += counts.target_tokens;
+    sum.left_out.add(counts.left_out);
+  }
+  return sum;
+}
+
+uint64_t TrainingText::fingerprint() const {
+  const auto bits = [](double value) { return hash_bytes(&value, sizeof(value)); };
+  uint64_t hash = combine_keys(bits(sampling_.source_alpha), bits(sampling_.target_alpha));
+  for (const auto& corpus : corpora_) hash = combine_keys(hash, corpus.shards->key(), bits(corpus.weight));
+  return hash;
+}
+
+int64_t TrainingText::windows() const {
+  return Epoch(*this, 1, 0, 0).windows();
+}
+
+Epoch::Epoch(const TrainingText& text, int64_t batch_tokens, uint64_t seed, int64_t epoch)
+    : text_(text), batch_tokens_(batch_tokens), seed_(seed), epoch_(epoch) {
+  for (size_t corpus = 0; corpus < text.corpora_.size(); ++corpus) {
+    const auto& [shards, weight] = text.corpora_[corpus];
+    for (uint64_t pass = 0; static_cast<double>(pass) < weight; ++pass) {
+      passes_.push_back({shards.get(), std::min(1.0, weight - static_cast<double>(pass)), corpus, pass, blocks_});
+      blocks_ += shards->blocks();
+    }
+  }
+  windows_ = static_cast<int64_t>(std::max<size_t>(1, (blocks_ + kWindowBlocks - 1) / kWindowBlocks));
+  if (windows_ == 1) return;
+  order_.resize(blocks_);
+  std::iota(order_.begin(), order_.end(), uint32_t{0});
+  shuffle(order_, epoch_key(EpochDraw::blocks, seed, epoch));
+}
+
+const Epoch::Pass& Epoch::pass_of(size_t block) const {
+  const auto after = std::upper_bound(passes_.begin(), passes_.end(), block,
+                                      [](size_t number, const Pass& pass) { return number < pass.first_block; });
+  return *(after - 1);
+}
+
+bool Epoch::takes_part(const Pass& pass, size_t pair) const {
+  if (pass.share >= 1) return true;
+  const uint64_t drawn = combine_keys(epoch_key(EpochDraw::shares, seed_, epoch_), pass.corpus, pair);
+  return uniform(drawn) < pass.share;
+}
+
+std::vector<size_t> Epoch::blocks_of(int64_t window) const {
+  const auto boundary = [&](int64_t number) {
+    return blocks_ * static_cast<size_t>(number) / static_cast<size_t>(windows_);
+  };
+  std::vector<size_t> blocks;
+  for (size_t i = boundary(window); i < boundary(window + 1); ++i) blocks.push_back(order_.empty() ? i : order_[i]);
+  return blocks;
+}
+
+// Adds a pair with the segmentation that it has in this epoch and pass; `kept` has it as the tokenizer gave it.
+void Epoch::add_sampled(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const {
+  const uint64_t key = combine_keys(epoch_key(EpochDraw::subwords, seed_, epoch_), pass.corpus, pass.pass, number);
+  const auto draw = [&](const SubwordSampler* sampler, const TokenLists& lists, double alpha, int64_t limit,
+                        uint64_t side) {
+    Ids ids(lists.data(0), lists.data(0) + lists.length(0));
+    if (sampler == nullptr) return ids;
+    Ids drawn = sampler->sample(ids, alpha, combine_keys(key, side));
+    return static_cast<int64_t>(drawn.size()) <= limit ? drawn : ids;
+  };
+  text.source.add(
+      draw(text_.source_sampler_.get(), kept.source, text_.sampling_.source_alpha, text_.limits_.source_tokens, 0));
+  text.target.add(
+      draw(text_.target_sampler_.get(), kept.target, text_.sampling_.target_alpha, text_.limits_.target_tokens, 1));
+}
+
+TextWindow Epoch::window(int64_t number) const {
+  // A page fault maps its neighbours too, as far as the system has them in its cache: a window would seem to take many
+  // times its size.
+  constexpr size_t kBlocksBetweenReleases = 256;
+  const bool samples = text_.source_sampler_ || text_.target_sampler_;
+  const std::vector<size_t> blocks = blocks_of(number);
+  for (const size_t block : blocks) pass_of(block).shards->will_need(block - pass_of(block).first_block);
+
+  TextWindow window;
+  std::vector<MappedPair> pairs;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    const Pass& pass = pass_of(blocks[b]);
+    const size_t block = blocks[b] - pass.first_block;
+    pairs.clear();
+    pass.shards->read_block(block, pairs);
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const size_t pair = block * kBlockPairs + i;
+      if (!takes_part(pass, pair)) continue;
+      if (samples) {
+        ParallelText kept;
+        pass.shards->copy(pairs[i], kept);
+        add_sampled(pass, pair, kept, window.text);
+      } else {
+        pass.shards->copy(pairs[i], window.text);
+        if (text_.has_links_ && !pass.shards->has_links()) window.text.links.add(Ids());
+      }
+    }
+    if ((b + 1) % kBlocksBetweenReleases == 0 || b + 1 == blocks.size())
+      for (const auto& corpus : text_.corpora_) corpus.shards->release();
+  }
+  window.batches = shuffled_batches(window.text, batch_tokens_, epoch_key(EpochDraw::pairs, seed_, epoch_, number),
+                                    epoch_key(EpochDraw::batches, seed_, epoch_, number));
+  return window;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <transmute/tokenizer/sampler.h>
+#include <transmute/training/data/batcher.h>
+#include <transmute/training/data/token_shards.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+struct Corpus {
+  std::shared_ptr<const TokenShards> shards;
+  /// Times that its pairs are seen in an epoch. Of a fraction, other pairs are drawn in each epoch.
+  double weight = 1;
+};
+
+/// How segmentations are drawn, see SubwordSampler. 0: that side keeps the one of the tokenizer.
+struct SubwordSampling {
+  double source_alpha = 0;
+  double target_alpha = 0;
+};
+
+/// All that is trained on, in the caches of its corpora.
+class TrainingText {
+ public:
+  explicit TrainingText(std::vector<Corpus> corpora);
+
+  /// From now on each epoch sees segmentations of its own. A sentence that would become longer than the limit keeps the
+  /// tokenizer's segmentation.
+  /// @throws std::invalid_argument where the tokenizer has no others, or where the pieces are aligned.
+  void sample_subwords(const Tokenizer& tokenizer, const SubwordSampling& options, const LengthLimits& limits);
+
+  /// Pairs of all corpora, each counted once.
+  size_t size() const;
+  TextCounts counts() const;
+  /// Equal where epochs are: the corpora's keys, their weights and the sampling.
+  uint64_t fingerprint() const;
+  /// Of an epoch, see Epoch.
+  int64_t windows() const;
+
+ private:
+  friend class Epoch;
+  std::vector<Corpus> corpora_;
+  bool has_links_ = false;
+  std::shared_ptr<const SubwordSampler> source_sampler_, target_sampler_;  // null where nothing is drawn
+  SubwordSampling sampling_;
+  LengthLimits limits_;
+};
+
+/// A part of an epoch that is shuffled as a whole.
+struct TextWindow {
+  ParallelText text;
+  std::vector<std::vector<size_t>> batches;  ///< numbers of the pairs in each, within the window
+};
+
+/// The order of one pass over the text: a function of the text, `batch_tokens`, the seed and the epoch's number.
+///
+/// The text is cut into blocks of kBlockPairs neighbouring pairs. Up to kWindowBlocks of them, an epoch is one window,
+/// in which all pairs are shuffled; a larger text is dealt out to windows, block by block in shuffled order, and pairs
+/// are shuffled within their window. So an epoch needs memory for 4 bytes a block and for the pairs of a window.
+class Epoch {
+ public:
+  static constexpr size_t kWindowBlocks = 4096;
+
+  /// `text` must live as long.
+  Epoch(const TrainingText& text, int64_t batch_tokens, uint64_t seed, int64_t epoch);
+
+  int64_t number() const { return epoch_; }
+  int64_t windows() const { return windows_; }
+  /// Windows may be without a batch, where weights are fractions.
+  /// @throws DamagedShards naming the file, where the text is not as it was written.
+  TextWindow window(int64_t number) const;
+
+ private:
+  // One pass over a corpus, or over a share of it.
+  struct Pass {
+    const TokenShards* shards;
+    double share;
+    uint64_t corpus, pass;
+    size_t first_block;  // its number among all passes' blocks
+  };
+  std::vector<size_t> blocks_of(int64_t window) const;
+  const Pass& pass_of(size_t block) const;
+  bool takes_part(const Pass& pass, size_t pair) const;
+  void add_sampled(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const;
+
+  const TrainingText& text_;
+  int64_t batch_tokens_;
+  uint64_t seed_;
+  int64_t epoch_;
+  std::vector<Pass> passes_;
+  size_t blocks_ = 0;
+  int64_t windows_ = 1;
+  std::vector<uint32_t> order_;  // of blocks; empty for one window, which has them in the text's order
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,154 @@
+#include <transmute/training/distributed/launcher.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <transmute/training/distributed/process_group.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int free_loopback_port() {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  const bool found = listener >= 0 && ::bind(listener, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+                     ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  const int error = errno;
+  if (listener >= 0) ::close(listener);
+  if (!found) throw std::runtime_error(fmt::format("no free port on the loopback interface: {}", std::strerror(error)));
+  return ntohs(address.sin_port);
+}
+
+pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& command) {
+  std::vector<std::string> environment;
+  const std::vector<std::pair<std::string, std::string>> own = {{"RANK", std::to_string(rank.rank)},
+                                                                {"WORLD_SIZE", std::to_string(rank.size)},
+                                                                {"LOCAL_RANK", std::to_string(rank.local_rank)},
+                                                                {"LOCAL_WORLD_SIZE", std::to_string(rank.local_size)},
+                                                                {"MASTER_ADDR", rank.address},
+                                                                {"MASTER_PORT", std::to_string(rank.port)}};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string name(*entry, std::strcspn(*entry, "="));
+    const bool replaced = std::any_of(own.begin(), own.end(), [&](const auto& pair) { return pair.first == name; });
+    if (!replaced && name != "TORCHELASTIC_USE_AGENT_STORE") environment.emplace_back(*entry);
+  }
+  for (const auto& [name, value] : own) environment.push_back(name + "=" + value);
+  std::vector<char*> variables, arguments;
+  for (auto& entry : environment) variables.push_back(entry.data());
+  variables.push_back(nullptr);
+  std::vector<std::string> words = command;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error(fmt::format("no process for a rank: {}", std::strerror(errno)));
+  if (child > 0) return child;
+  // From here on only what a forked thread may call. A group of its own: Ctrl-C reaches the launcher, which passes it
+  // on.
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  ::execvpe(arguments.front(), arguments.data(), variables.data());
+  ::_exit(127);
+}
+
+struct EndedRank {
+  ptrdiff_t rank;
+  pid_t process;
+  int code;    // as a shell gives it
+  int signal;  // 0: ended by itself
+};
+
+// Those of `running` (by rank; 0 once it ended) that ended since the last call. What a signal ended comes first: of
+// several it is the cause, the others ended because they lost it.
+std::vector<EndedRank> ended_ranks(std::vector<pid_t>& running) {
+  std::vector<EndedRank> ended;
+  int status = 0;
+  for (pid_t process = 0; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    const auto found = std::find(running.begin(), running.end(), process);
+    if (found == running.end()) continue;  // not ours
+    *found = 0;
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    ended.push_back({found - running.begin(), process, signal != 0 ? 128 + signal : WEXITSTATUS(status), signal});
+  }
+  std::stable_partition(ended.begin(), ended.end(), [](const EndedRank& rank) { return rank.signal != 0; });
+  return ended;
+}
+
+}  // namespace
+
+int run_local_ranks(int count, const std::vector<std::string>& command, double timeout_seconds,
+                    const std::function<int()>& stop_signal) {
+  if (count < 1) throw std::invalid_argument(fmt::format("{} local ranks; there must be one at least", count));
+  RankOptions options;
+  options.size = options.local_size = count;
+  options.port = free_loopback_port();
+  options.timeout_seconds = timeout_seconds;
+  std::vector<pid_t> running;  // by rank; 0 once it ended
+  for (; options.rank < count; options.local_rank = ++options.rank) running.push_back(start_rank(options, command));
+
+  const auto send_to_all = [&](int signal) {
+    for (const pid_t process : running)
+      if (process > 0) ::kill(process, signal);
+  };
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  constexpr double kGraceSeconds = 5;
+  int code = 0, left = count;
+  bool passed_on = false;
+  std::optional<Clock::time_point> failed;
+  while (left > 0) {
+    if (!passed_on && stop_signal && stop_signal() != 0) {
+      passed_on = true;
+      send_to_all(stop_signal());
+    }
+    if (failed && Clock::now() - *failed > std::chrono::duration<double>(timeout_seconds + kGraceSeconds))
+      send_to_all(SIGKILL);
+    const std::vector<EndedRank> ended = ended_ranks(running);
+    if (ended.empty()) std::this_thread::sleep_for(kPause);
+    left -= static_cast<int>(ended.size());
+    for (const EndedRank& rank : ended) {
+      if (rank.code == 0 || failed) continue;
+      failed = Clock::now();
+      code = rank.code;
+      std::string what =
+          fmt::format("rank {} (process {}) ended with exit code {}", rank.rank, rank.process, rank.code);
+      if (rank.signal != 0) {
+        what = fmt::format("rank {} (process {}) was ended by signal {} ({})", rank.rank, rank.process, rank.signal,
+                           ::strsignal(rank.signal));
+        spdlog::error(what);  // others have said themselves what was wrong
+      }
+      if (left > 0 && rank.rank != 0) report_lost_rank(options, what);  // without rank 0 nobody listens
+    }
+  }
+  return code;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,97 @@
+#include <transmute/training/distributed/ranks.h>
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = name == nullptr ? nullptr : std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::optional<int> number(const char* name, int least, int most) {
+  const auto text = variable(name);
+  if (!text) return std::nullopt;
+  char* end = nullptr;
+  errno = 0;
+  const long value = std::strtol(text->c_str(), &end, 10);
+  if (*end != '\0' || errno != 0 || value < least || value > most)
+    throw std::invalid_argument(fmt::format("the environment says {}={}, which should be a whole number from {} to {}",
+                                            name, *text, least, most));
+  return static_cast<int>(value);
+}
+
+// One launcher's names for the same four things.
+struct Names {
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* local_size;
+};
+
+constexpr Names kLaunchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+};
+constexpr int kMaxRanks = 1 << 16;
+constexpr int kMaxPort = 65535;
+
+// torchrun's own store has the port, and speaks the language of its own version of torch: ours takes the next one.
+int port_of_environment(int otherwise) {
+  const int port = number("MASTER_PORT", 1, kMaxPort - 1).value_or(otherwise);
+  return variable("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True" ? port + 1 : port;
+}
+
+}  // namespace
+
+RankOptions ranks_from_environment() {
+  for (const Names& names : kLaunchers) {
+    const auto rank = number(names.rank, 0, kMaxRanks);
+    const auto size = number(names.size, 1, kMaxRanks);
+    if (!rank || !size) continue;
+    RankOptions options;
+    options.rank = *rank;
+    options.size = *size;
+    options.origin = fmt::format("{}={} and {}={}", names.rank, *rank, names.size, *size);
+    if (options.rank >= options.size)
+      throw std::invalid_argument(fmt::format("the environment says {}; ranks are counted from 0", options.origin));
+    const bool slurm_on_one_node = number("SLURM_NNODES", 1, kMaxRanks).value_or(2) == 1;
+    options.local_rank = number(names.local_rank, 0, kMaxRanks).value_or(0);
+    options.local_size = number(names.local_size, 1, kMaxRanks).value_or(slurm_on_one_node ? *size : 1);
+    // Two jobs of Slurm may share a machine.
+    const int job = number("SLURM_JOB_ID", 0, std::numeric_limits<int>::max()).value_or(0);
+    options.port = port_of_environment(RankOptions().port + job % 1000);
+    if (const auto address = variable("MASTER_ADDR")) {
+      options.address = *address;
+    } else if (options.size > 1 && options.local_size != options.size) {
+      throw std::invalid_argument(
+          fmt::format("the environment says {}, but not on which machine rank 0 is: set MASTER_ADDR to its name or "
+                      "address for every rank (srun and mpirun -x pass it on)",
+                      options.origin));
+    }
+    return options;
+  }
+  if (const auto rank = variable("RANK"))
+    throw std::invalid_argument(
+        fmt::format("the environment says RANK={}, but not of how many: set WORLD_SIZE, or unset RANK", *rank));
+  if (number("WORLD_SIZE", 1, kMaxRanks).value_or(1) > 1)
+    throw std::invalid_argument(
+        "the environment says WORLD_SIZE, but not which of them this process is: set RANK, or unset WORLD_SIZE");
+  return {};
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,296 @@
+#include <transmute/translation/files/model_folder.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+#include <transmute/common/files.h>
+#include <transmute/model/initialization.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/translation/files/int8_weights.h>
+
+#include <filesystem>
+#include <future>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const EnumNames<SubwordAlgorithm> kAlgorithms{{SubwordAlgorithm::bpe, "bpe"}, {SubwordAlgorithm::unigram, "unigram"}};
+const EnumNames<VocabularySharing> kSharing{{VocabularySharing::shared, "shared"},
+                                            {VocabularySharing::separate, "separate"}};
+const EnumNames<Architecture> kArchitectures{{Architecture::encoder_decoder, "encoder_decoder"},
+                                             {Architecture::decoder_only, "decoder_only"}};
+const EnumNames<ScoreFunction> kScoreFunctions{{ScoreFunction::scaled_dot_product, "scaled_dot_product"},
+                                               {ScoreFunction::dot_product, "dot_product"},
+                                               {ScoreFunction::additive, "additive"},
+                                               {ScoreFunction::bilinear, "bilinear"},
+                                               {ScoreFunction::uniform, "uniform"}};
+const EnumNames<NormPosition> kNormPositions{
+    {NormPosition::post, "post"}, {NormPosition::pre, "pre"}, {NormPosition::deep, "deep"}};
+const EnumNames<Initialization> kInitializations{{Initialization::scaled, "scaled"}, {Initialization::xavier, "xavier"}};
+const EnumNames<PositionalEncodingKind> kPositions{{PositionalEncodingKind::sinusoidal, "sinusoidal"},
+                                                   {PositionalEncodingKind::learned, "learned"}};
+const EnumNames<EmbeddingTying> kTyings{
+    {EmbeddingTying::all, "all"}, {EmbeddingTying::target_output, "target_output"}, {EmbeddingTying::none, "none"}};
+
+constexpr Bounds<int64_t> kAtLeastOne{1};
+constexpr Bounds<double> kProbability{0.0, 0.99};
+
+// A run folder looks like a model folder but has its weights one level down.
+std::string find_weights(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw std::runtime_error(fmt::format("{}: no such model folder", folder));
+  for (const char* file : {kWeightsFile, kNeutralWeightsFile})
+    if (fs::exists(fs::path(folder) / file)) return path_in(folder, file);
+  if (fs::exists(fs::path(folder) / "model" / kWeightsFile))
+    throw std::runtime_error(
+        fmt::format("{0}: is the folder of a training run; its finished model is {0}/model", folder));
+  throw std::runtime_error(fmt::format("{}: no model folder, it has no {}", folder, kWeightsFile));
+}
+
+TransformerOptions read_options(const std::string& text, const std::string& path) {
+  ModelConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  for (const char* section : {"data", "training", "validation"}) schema.ignore_section(section);
+  std::string fault;
+  try {
+    schema.read_text(text, path);
+  } catch (const std::invalid_argument& error) {
+    fault = error.what();
+  }
+  // Another version may well have other keys: its number is what to tell.
+  if (config.format_version != ModelConfig::kFormatVersion)
+    throw std::runtime_error(
+        fmt::format("{}: the model has format version {}, this build reads version {}; use the transmute that wrote "
+                    "it, or train again",
+                    path, config.format_version, ModelConfig::kFormatVersion));
+  if (!fault.empty()) throw std::runtime_error(fault);
+  return config.model;
+}
+
+}  // namespace
+
+void ModelConfig::declare(ConfigSchema& schema) {
+  schema.section("", "");
+  schema.add("format_version", &format_version, "version of the model folder's layout; written by transmute");
+
+  schema.section("tokenizer", "the subword vocabulary, learned by `train` where the run folder has none");
+  schema.add("algorithm", &tokenizer.algorithm, kAlgorithms, "how SentencePiece learns the pieces");
+  schema.add("vocabulary", &tokenizer.vocabulary, kSharing, "one model for both languages, or one each");
+  schema.add("vocab_size", &tokenizer.vocab_size, "pieces of each model, the four reserved ids included",
+             Bounds<int64_t>{special_ids::kCount + 1});
+  schema.add("character_coverage", &tokenizer.character_coverage,
+             "share of the text's characters that get a piece of their own", Bounds<double>{0.5, 1.0});
+  schema.add("byte_fallback", &tokenizer.byte_fallback, "spell other characters as bytes instead of as unknown");
+  schema.add("split_digits", &tokenizer.split_digits, "every digit is a piece of its own");
+  schema.add("normalization", &tokenizer.normalization,
+             "SentencePiece's rule: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
+  schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are always one piece");
+  schema.add("max_training_sentences", &tokenizer.max_training_sentences,
+             "a larger text is sampled down to so many lines for learning the pieces", kAtLeastOne);
+
+  schema.section("model", "the network of the paper's section 3");
+  schema.add("architecture", &model.architecture, kArchitectures,
+             "encoder_decoder translates, as in the paper; decoder_only is a language model, which continues text");
+  schema.add("num_encoder_layers", &model.num_encoder_layers,
+             "layers of the encoder, N; of no account where there is none", kAtLeastOne);
+  schema.add("num_decoder_layers", &model.num_decoder_layers, "layers of the decoder, N", kAtLeastOne);
+  schema.add("d_model", &model.d_model, "width of the residual stream", kAtLeastOne);
+  schema.add("num_heads", &model.num_heads, "attention heads, h", kAtLeastOne);
+  schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0 means d_model / num_heads", Bounds<int64_t>{0});
+  schema.add("d_v", &model.d_v, "width of a head's values; 0 means d_model / num_heads", Bounds<int64_t>{0});
+  schema.add("d_ff", &model.d_ff, "inner width of the feed-forward network", kAtLeastOne);
+  schema.add("score_function", &model.score_function, kScoreFunctions, "how queries are compared with keys");
+  schema.add("norm_position", &model.norm_position, kNormPositions,
+             "LayerNorm after the residual sum, as in the paper; before the sub-layer; or after a sum that weights the "
+             "residual stream more (DeepNorm), for more than about 8 layers");
+  schema.add("initialization", &model.initialization, kInitializations,
+             "initial weights: Xavier-uniform with the residual branches scaled down by depth, or as it is");
+  schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
+  schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
+  schema.add("embedding_tying", &model.embedding_tying, kTyings, "which embedding matrices are one (section 3.4)");
+  schema.add("dropout", &model.dropout, "of sub-layer outputs and embedding sums (section 5.4)", kProbability);
+  schema.add("attention_dropout", &model.attention_dropout, "of attention weights; not in the paper", kProbability);
+  schema.add("activation_dropout", &model.activation_dropout, "after the ReLU; not in the paper", kProbability);
+  schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", Bounds<double>{0.0, 1.0});
+}
+
+TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer) {
+  options.source_vocab_size = tokenizer.source().size();
+  options.target_vocab_size = tokenizer.target().size();
+  options.padding_id = special_ids::kPad;
+  return options;
+}
+
+NamedTensors parameters_of(const Transformer& transformer) {
+  NamedTensors named;
+  for (const auto& item : transformer->named_parameters()) named.emplace_back(item.key(), item.value());
+  return named;
+}
+
+namespace {
+
+constexpr const char* kScaleSuffix = "_scale";  // of the tensor beside an int8 matrix
+
+// What belongs to a parameter.
+struct StoredValue {
+  torch::Tensor numbers;
+  torch::Tensor scales;  // of int8
+
+  torch::Tensor in_type(torch::Dtype type) const {
+    return scales.defined() ? to_float32({numbers, scales}).to(type) : numbers.detach().to(type);
+  }
+};
+
+// Values by name, each of which can be taken once.
+class StoredValues {
+ public:
+  StoredValues(const NamedTensors& values, const std::string& path)
+      : by_name_(values.begin(), values.end()), path_(path) {}
+
+  StoredValue take_for(const std::string& name, const torch::Tensor& parameter) {
+    StoredValue value{take(name, parameter.sizes(), "the config's model"), {}};
+    if (value.numbers.scalar_type() == torch::kChar && value.numbers.dim() == 2)
+      value.scales =
+          take(name + kScaleSuffix, value.numbers.sizes().slice(0, 1), "the int8 matrix beside it").to(torch::kFloat);
+    return value;
+  }
+
+  void check_all_taken() const {
+    if (by_name_.empty()) return;
+    throw std::runtime_error(
+        fmt::format("{}: holds \"{}\", which the config's model does not have; the two do not belong together", path_,
+                    by_name_.begin()->first));
+  }
+
+ private:
+  torch::Tensor take(const std::string& name, at::IntArrayRef sizes, const char* needed_by) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end())
+      throw std::runtime_error(
+          fmt::format("{}: has no \"{}\", which {} needs; the two do not belong together", path_, name, needed_by));
+    const torch::Tensor value = found->second;
+    if (value.sizes() != sizes)
+      throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], {} needs [{}]", path_, name,
+                                           fmt::join(value.sizes(), ","), needed_by, fmt::join(sizes, ",")));
+    by_name_.erase(found);
+    return value;
+  }
+
+  std::unordered_map<std::string, torch::Tensor> by_name_;
+  const std::string& path_;
+};
+
+// Matrices of products, as InferenceModel packs them; embeddings and positions are looked up as they are.
+bool is_of_products(const std::string& name, const torch::Tensor& parameter) {
+  return parameter.dim() == 2 && name.find("embedding") == std::string::npos &&
+         name.find("positions") == std::string::npos;
+}
+
+InferencePrecision precision_of(torch::Dtype stored) {
+  switch (stored) {
+    case torch::kChar:
+      return InferencePrecision::int8;
+    case torch::kBFloat16:
+      return InferencePrecision::bfloat16;
+    case torch::kHalf:
+      return InferencePrecision::half;
+    default:
+      return InferencePrecision::float32;
+  }
+}
+
+NamedTensors stored_in(InferencePrecision precision, const NamedTensors& parameters) {
+  NamedTensors stored;
+  for (const auto& [name, parameter] : parameters) {
+    const bool is_stored_as_is = precision == InferencePrecision::float32 || !is_of_products(name, parameter);
+    if (is_stored_as_is) {
+      stored.emplace_back(name, parameter);
+    } else if (precision == InferencePrecision::int8) {
+      const Int8Matrix matrix = to_int8(parameter);
+      stored.emplace_back(name, matrix.numbers);
+      stored.emplace_back(name + kScaleSuffix, matrix.scales);
+    } else {
+      stored.emplace_back(name, parameter.to(precision == InferencePrecision::half ? torch::kHalf : torch::kBFloat16));
+    }
+  }
+  return stored;
+}
+
+}  // namespace
+
+void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path) {
+  const torch::NoGradGuard no_grad;
+  StoredValues stored(values, path);
+  for (auto& [name, parameter] : parameters_of(transformer))
+    parameter.copy_(stored.take_for(name, parameter).in_type(parameter.scalar_type()));
+  stored.check_all_taken();
+}
+
+LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name) {
+  const UndrawnWeights undrawn;
+  Transformer transformer(with_vocabulary(read_options(config, config_name), tokenizer));
+  return {std::move(transformer), std::move(tokenizer), std::move(config)};
+}
+
+InferencePrecision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,
+                                torch::Device device, Int8Weights int8) {
+  const torch::NoGradGuard no_grad;
+  StoredValues values(weights, weights_name);
+  InferencePrecision stored = InferencePrecision::float32;
+  for (auto& [name, parameter] : parameters_of(transformer)) {
+    const StoredValue value = values.take_for(name, parameter);
+    if (is_of_products(name, parameter)) stored = precision_of(value.numbers.scalar_type());
+    if (value.scales.defined() && int8 == Int8Weights::kept) {
+      keep_int8(transformer, name, {value.numbers, value.scales});
+    } else {
+      // The memory that it was read into, so that it is there once.
+      parameter.set_data(value.in_type(parameter.scalar_type()).contiguous());
+    }
+  }
+  values.check_all_taken();
+  transformer->to(device);
+  transformer->eval();
+  for (auto& parameter : transformer->parameters()) parameter.set_requires_grad(false);
+  return stored;
+}
+
+LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8,
+                              const ParallelFor& parallel_for) {
+  const std::string weights_path = find_weights(folder);
+  const std::string config_path = path_in(folder, kConfigFile);
+  // The file is read while the network is made.
+  auto weights = std::async(std::launch::async, [&] { return read_tensor_file(weights_path, parallel_for); });
+  LoadedModel model = make_model(Tokenizer::load(folder), read_file(config_path), config_path);
+  model.stored = give_weights(model.transformer, weights.get(), weights_path, device, int8);
+  return model;
+}
+
+void write_weights(const std::string& path, const Transformer& transformer, InferencePrecision stored) {
+  write_tensor_file(path, stored_in(stored, parameters_of(transformer)));
+}
+
+void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
+                       const Transformer& transformer, const char* weights_file, InferencePrecision stored) {
+  tokenizer.save(folder);
+  write_weights(path_in(folder, weights_file), transformer, stored);
+  write_file_atomically(path_in(folder, kConfigFile), config);
+}
+
+Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers) {
+  const torch::NoGradGuard no_grad;
+  const UndrawnWeights undrawn;
+  Transformer twin(original->options);
+  twin->to(numbers.device());
+  const auto from = original->parameters();
+  const auto to = twin->parameters();
+  for (size_t p = 0; p < from.size(); ++p) torch::Tensor(to[p]).set_data(from[p].detach().to(numbers));
+  return twin;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/model/transformer.h>
+#include <transmute/translation/inference/inference_model.h>
+#include <transmute/translation/precision.h>
+#include <transmute/translation/search/search.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Networks as search sees them, on the quickest way that there is for them.
+struct ReadyModel {
+  std::shared_ptr<const StepModel> model;
+  /// Why LibTorch's operations run it on the CPU, several times slower; empty where they do not.
+  std::string plain_reason;
+};
+
+/// Why a network is not run in a precision on a device; empty where it is.
+std::string why_not_in(InferencePrecision precision, torch::Device device, const TransformerOptions& options);
+
+/// On the CPU an InferenceModel uses the weights as `use` says. On other devices, and for what that model does not
+/// know, LibTorch's operations run the transformer itself, or a copy of it in another precision. The probabilities of
+/// several are averaged.
+/// @throws std::invalid_argument for a precision that there is not on the device, and for any but float32 where
+///   LibTorch's operations run it on the CPU.
+ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::Device device,
+                           InferencePrecision precision, const ParallelFor& parallel_for = one_by_one,
+                           WeightUse use = WeightUse::copied);
+
+}  // namespace v0
+}  // namespace transmute

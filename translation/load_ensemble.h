@@ -1,0 +1,26 @@
+#pragma once
+
+#include <transmute/translation/files/model_folder.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Several models with one tokenizer, for make_step_model.
+struct LoadedEnsemble {
+  std::vector<Transformer> transformers;
+  Tokenizer tokenizer;
+  InferencePrecision precision;  ///< to run them in
+};
+
+/// `precision`: see TranslatorOptions. Weights that are int8 already, and are wanted so, stay as they are.
+/// @throws as load_model, and std::invalid_argument naming a model with another tokenizer than the first.
+LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
+                             Architecture architecture, std::optional<InferencePrecision> precision,
+                             const ParallelFor& parallel_for = one_by_one);
+
+}  // namespace v0
+}  // namespace transmute

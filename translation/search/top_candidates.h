@@ -1,0 +1,54 @@
+#pragma once
+
+#include <transmute/common/aligned_buffer.h>
+#include <transmute/model/kernels/instructions.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A hypothesis that could be: hypothesis `parent` of a sentence followed by `token`.
+struct Candidate {
+  int64_t parent;
+  int64_t token;
+  double log_probability;  ///< of the whole, natural logarithm
+};
+
+/// What the model says of a hypothesis' next token.
+struct LogitsRow {
+  const float* values;  ///< [count]
+  int64_t count;        ///< the vocabulary, or a part of it that begins with the reserved tokens
+};
+
+/// A hypothesis to continue, and its own log-probability.
+struct CandidateRow {
+  LogitsRow logits;
+  double log_probability;
+};
+
+/// Turns unnormalised scores into the best continuations, reading them twice while they are in the cache and writing
+/// nothing but the candidates. One per thread; keeps its memory.
+class CandidateFinder {
+ public:
+  explicit CandidateFinder(inference::Instructions instructions = inference::best_instructions())
+      : instructions_(instructions) {}
+
+  /// The `count` best continuations of a sentence's hypotheses, best first; of equals, those of the lower parent and
+  /// token. Reserved tokens but the end are never among them, nor is what has no probability. Every token counts in
+  /// the normalisation.
+  std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count);
+
+  /// Natural logarithm of the token's probability.
+  double log_probability(const LogitsRow& logits, int64_t token);
+
+ private:
+  double log_sum_exp(const LogitsRow& logits);  // fills chunk_tops_ too
+
+  inference::Instructions instructions_;
+  AlignedBuffer<float> chunk_tops_;
+};
+
+}  // namespace v0
+}  // namespace transmute

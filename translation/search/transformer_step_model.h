@@ -1,0 +1,26 @@
+#pragma once
+
+#include <transmute/model/transformer.h>
+#include <transmute/translation/search/search.h>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Each source followed by the end, filled up to the longest: [B,S].
+torch::Tensor padded_sources(const std::vector<Ids>& sources);
+
+/// A Transformer as search sees it: encodes once, then decodes on cached keys and values. The module must be
+/// in eval mode; it is only read. Of the sources of a decoder-only network the number counts.
+class TransformerStepModel : public StepModel {
+ public:
+  TransformerStepModel(Transformer transformer, torch::Device device);
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                       const std::vector<Ids>& shortlists) const override;
+
+ private:
+  Transformer transformer_;
+  torch::Device device_;
+};
+
+}  // namespace v0
+}  // namespace transmute

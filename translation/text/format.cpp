@@ -1,0 +1,78 @@
+#include <transmute/translation/text/format.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/json.h>
+#include <transmute/translation/text/alignment.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace transmute {
+inline namespace v0 {
+
+std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothesis) {
+  std::vector<std::pair<size_t, size_t>> links;
+  const std::vector<std::vector<float>> alignment = balanced_alignment(hypothesis.alignment);
+  for (size_t target = 0; target < alignment.size(); ++target) {
+    const std::vector<float>& weights = alignment[target];
+    if (weights.empty()) continue;
+    const auto best = std::max_element(weights.begin(), weights.end());
+    const float end = 1 - std::accumulate(weights.begin(), weights.end(), 0.0F);
+    if (*best >= end) links.emplace_back(static_cast<size_t>(best - weights.begin()), target);
+  }
+  return links;
+}
+
+std::string format_alignment(const Hypothesis& hypothesis) {
+  std::string text;
+  for (const auto& [source, target] : hard_alignment(hypothesis))
+    text += fmt::format("{}{}-{}", text.empty() ? "" : " ", source, target);
+  return text;
+}
+
+bool has_loop(const std::vector<std::string>& tokens) {
+  constexpr size_t kLongestPeriod = 8, kTimes = 4, kShortestLoop = 8;
+  for (size_t period = 1; period <= kLongestPeriod; ++period) {
+    size_t same = 0;  // tokens in a row that equal the one a period before
+    for (size_t i = period; i < tokens.size(); ++i) {
+      same = tokens[i] == tokens[i - period] ? same + 1 : 0;
+      if (same + period >= std::max(kTimes * period, kShortestLoop)) return true;
+    }
+  }
+  return false;
+}
+
+std::string format_n_best(const Translation& translation, int64_t line) {
+  std::string text;
+  for (const auto& hypothesis : translation.hypotheses) {
+    text += fmt::format("{} ||| {} ||| logprob= {:.6f} ||| {:.6f}", line, hypothesis.text, hypothesis.log_probability,
+                        hypothesis.score);
+    if (!hypothesis.alignment.empty()) text += " ||| " + format_alignment(hypothesis);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string format_json(const Translation& translation, int64_t line) {
+  Json object;
+  object["line"] = line;
+  object["source_tokens"] = translation.source_tokens;
+  object["parts"] = translation.parts;
+  object["hypotheses"] = Json::array();
+  for (const auto& hypothesis : translation.hypotheses) {
+    Json entry;
+    entry["text"] = hypothesis.text;
+    entry["score"] = hypothesis.score;
+    entry["log_probability"] = hypothesis.log_probability;
+    entry["tokens"] = hypothesis.tokens;
+    entry["token_scores"] = hypothesis.token_scores;
+    if (!hypothesis.alignment.empty()) entry["alignment"] = hypothesis.alignment;
+    object["hypotheses"].push_back(std::move(entry));
+  }
+  return json_text(object) + '\n';
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <transmute/translation/types.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Links (source token, target token), both from 0, in the order of the target: for each target token the source token
+/// that it belongs to most, see balanced_alignment(). A token that belongs most to the end of the source has no link.
+/// Needs a hypothesis with its alignment.
+std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothesis);
+
+/// "0-0 1-2": the links in Pharaoh's format.
+std::string format_alignment(const Hypothesis& hypothesis);
+
+/// Whether one to eight tokens come at least four times in a row, eight tokens or more in all: a search that went
+/// round in circles.
+bool has_loop(const std::vector<std::string>& tokens);
+
+/// Moses' n-best list: a line "number ||| text ||| logprob= … ||| score" for each hypothesis, and " ||| 0-0 1-2" where
+/// they have alignments.
+std::string format_n_best(const Translation& translation, int64_t line);
+
+/// One JSON object on one line: line, source_tokens, parts, and of every hypothesis all of its fields.
+std::string format_json(const Translation& translation, int64_t line);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,93 @@
+#include <transmute/translation/text/glossary.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+bool is_word_character(UChar32 c) {
+  return u_isalnum(c) || u_charType(c) == U_NON_SPACING_MARK || u_charType(c) == U_COMBINING_SPACING_MARK;
+}
+
+// Whether a word goes on across this place of the text.
+bool inside_word(const std::string& text, size_t position) {
+  if (position == 0 || position >= text.size()) return false;
+  if (U8_IS_TRAIL(text[position])) return true;  // inside a character even
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  auto before_at = static_cast<int32_t>(position);
+  UChar32 before = 0, after = 0;
+  U8_PREV(bytes, 0, before_at, before);
+  auto after_at = static_cast<int32_t>(position);
+  U8_NEXT(bytes, after_at, static_cast<int32_t>(text.size()), after);
+  return is_word_character(before) && is_word_character(after);
+}
+
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t") == std::string::npos;
+}
+
+std::string stripped(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+}  // namespace
+
+Glossary::Glossary(const std::vector<GlossaryEntry>& entries) {
+  for (const auto& [source, target] : entries) {
+    if (find_invalid_utf8(source) != std::string::npos || find_invalid_utf8(target) != std::string::npos)
+      throw std::invalid_argument("a term of the glossary is not valid UTF-8");
+    if (is_blank(source) || is_blank(target))
+      throw std::invalid_argument(
+          fmt::format("the glossary has a term without content: \"{}\", \"{}\"", source, target));
+    const auto [known, is_new] = targets_.emplace(source, target);
+    if (!is_new && known->second != target)
+      throw std::invalid_argument(fmt::format(
+          "the glossary translates \"{}\" as \"{}\" and as \"{}\"; keep one of them", source, known->second, target));
+    lengths_.insert(source.size());
+  }
+}
+
+std::vector<std::string> Glossary::terms_for(const std::string& text) const {
+  std::vector<std::string> terms;
+  for (size_t at = 0; at < text.size();) {
+    size_t next = at + 1;
+    for (const size_t length : lengths_) {
+      if (at + length > text.size() || inside_word(text, at) || inside_word(text, at + length)) continue;
+      const auto found = targets_.find(text.substr(at, length));
+      if (found == targets_.end()) continue;
+      if (std::find(terms.begin(), terms.end(), found->second) == terms.end()) terms.push_back(found->second);
+      next = at + length;
+      break;
+    }
+    at = next;
+  }
+  return terms;
+}
+
+std::vector<GlossaryEntry> read_glossary(const std::string& path) {
+  std::vector<GlossaryEntry> entries;
+  LineReader reader(path);
+  for (std::string line; reader.next(line);) {
+    if (is_blank(line) || line.front() == '#') continue;
+    const size_t tab = line.find('\t');
+    GlossaryEntry entry;
+    if (tab != std::string::npos) entry = {stripped(line.substr(0, tab)), stripped(line.substr(tab + 1))};
+    if (entry.source.empty() || entry.target.empty() || entry.target.find('\t') != std::string::npos)
+      throw std::runtime_error(fmt::format("{}:{}: a glossary line is a source term, one tab and a target term", path,
+                                           reader.line_number()));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,279 @@
+#include <transmute/translation/text/inline_tags.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+bool is_letter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+
+bool is_word_byte(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool is_name_byte(char c) {
+  return is_word_byte(c) || c == '_' || c == '-' || c == '.' || c == ':';
+}
+
+// How many bytes the tag that begins at `at` has; 0 where none does.
+size_t tag_length(const std::string& text, size_t at) {
+  const char open = text[at];
+  if (open != '<' && open != '{') return 0;
+  const size_t end = text.find(open == '<' ? '>' : '}', at + 1);
+  if (end == std::string::npos) return 0;
+  const size_t name = at + 1 + (open == '<' && text[at + 1] == '/' ? 1 : 0);
+  if (open == '<' && !is_letter(text[name])) return 0;  // 3 < 4
+  if (open == '<' && text.find('<', at + 1) < end) return 0;
+  const auto first = text.begin() + static_cast<int64_t>(name);
+  const auto last = text.begin() + static_cast<int64_t>(end);
+  if (open == '{' && !std::all_of(first, last, is_name_byte)) return 0;
+  return end + 1 - at;
+}
+
+std::string name_of(const std::string& tag) {
+  size_t begin = tag[1] == '/' ? 2 : 1;
+  size_t end = begin;
+  while (end < tag.size() && is_name_byte(tag[end])) ++end;
+  return tag.substr(begin, end - begin);
+}
+
+bool is_space(const std::string& text, size_t at) {
+  return at < text.size() && (text[at] == ' ' || text[at] == '\t');
+}
+
+}  // namespace
+
+TaggedText::TaggedText(const std::string& text) {
+  std::vector<size_t> open;  // tags that wait for their end
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = tag_length(text, at);
+    if (length == 0) {
+      plain_ += text[at++];
+      continue;
+    }
+    Tag tag{text.substr(at, length), plain_.size(), plain_.size()};
+    tag.space_before = at > 0 && is_space(text, at - 1);
+    tag.space_after = is_space(text, at + length);
+    at += length;
+    tag.parent = open.empty() ? 0 : open.back() + 1;
+    const bool is_element = tag.text.front() == '<' && tag.text[tag.text.size() - 2] != '/';
+    if (is_element && tag.text[1] == '/') {
+      const auto same_name = [&](size_t other) { return name_of(tags_[other].text) == name_of(tag.text); };
+      const auto opening = std::find_if(open.rbegin(), open.rend(), same_name);
+      if (opening != open.rend()) {
+        tags_[*opening].end = plain_.size();
+        tags_[*opening].closing = tag.text;
+        open.erase(opening.base() - 1, open.end());
+        continue;
+      }
+    } else if (is_element) {
+      open.push_back(tags_.size());
+    } else if (!plain_.empty() && at < text.size() && is_word_byte(plain_.back()) && is_word_byte(text[at])) {
+      plain_ += ' ';  // one<br/>two are two words
+    }
+    tags_.push_back(std::move(tag));
+  }
+  // What an opening tag without an end seemed to hold is its parent's.
+  for (Tag& tag : tags_)
+    while (tag.parent > 0 && tags_[tag.parent - 1].closing.empty()) tag.parent = tags_[tag.parent - 1].parent;
+}
+
+// Where the tags go in one translation, and the words that they go between.
+class TaggedText::Placement {
+ public:
+  Placement(const std::vector<Tag>& tags, const std::string& translation, const std::vector<ByteSpan>& source_tokens,
+            const std::vector<ByteSpan>& target_tokens, const std::vector<std::vector<float>>& alignment)
+      : tags_(tags),
+        translation_(translation),
+        source_tokens_(source_tokens),
+        target_tokens_(target_tokens),
+        alignment_(alignment) {
+    find_words();
+    ranges_.resize(tags.size());
+    for (size_t t = 0; t < tags.size(); ++t) ranges_[t] = range_of(t);
+  }
+
+  std::string render() const { return render(0, {0, words_.size()}); }
+
+ private:
+  using Range = std::pair<size_t, size_t>;  // of words
+
+  struct Word {
+    ByteSpan bytes;
+    size_t first_token, last_token;
+  };
+
+  // Runs of tokens without a space between; a mark of punctuation is a word of its own.
+  void find_words() {
+    bool was_mark = false;
+    for (size_t token = 0; token < target_tokens_.size(); ++token) {
+      auto [begin, end] = target_tokens_[token];
+      while (begin < end && translation_[begin] == ' ') ++begin;
+      const bool is_mark = begin < end && std::none_of(translation_.begin() + static_cast<int64_t>(begin),
+                                                       translation_.begin() + static_cast<int64_t>(end), is_word_byte);
+      const bool attached = !words_.empty() && begin == words_.back().bytes.second;
+      if (!words_.empty() && (begin == end || (attached && !is_mark && !was_mark))) {
+        words_.back().bytes.second = std::max(words_.back().bytes.second, end);
+        words_.back().last_token = token;
+      } else {
+        words_.push_back({{begin, end}, token, token});
+      }
+      was_mark = is_mark;
+    }
+  }
+
+  // The part of a word's attention that goes to source bytes from `begin` to before `end`.
+  float attention(const Word& word, size_t begin, size_t end) const {
+    float sum = 0;
+    for (size_t t = word.first_token; t <= word.last_token; ++t)
+      for (size_t s = 0; s < source_tokens_.size(); ++s)
+        if (source_tokens_[s].first < end && source_tokens_[s].second > begin) sum += alignment_[t][s];
+    return sum / static_cast<float>(word.last_token - word.first_token + 1);
+  }
+
+  // How much more of the word belongs to a token of those source bytes than to any other, or to the source's end.
+  float belonging(const Word& word, size_t begin, size_t end) const {
+    float inside = 0, outside = 0, all = 0;
+    for (const ByteSpan& token : source_tokens_) {
+      float& most = token.first < end && token.second > begin ? inside : outside;
+      const float here = attention(word, token.first, token.second);
+      most = std::max(most, here);
+      all += here;
+    }
+    return inside - std::max(outside, 1 - all);
+  }
+
+  Range parent_range(const Tag& tag) const {
+    return tag.parent == 0 ? Range{0, words_.size()} : ranges_[tag.parent - 1];
+  }
+
+  // Earlier tags have their ranges.
+  Range range_of(size_t number) const {
+    const Tag& tag = tags_[number];
+    return tag.closing.empty() ? point_of(number) : span_of(number);
+  }
+
+  // The words in a row that attend most to the tag's content, among those that no sibling has.
+  Range span_of(size_t number) const {
+    const Tag& tag = tags_[number];
+    const Range around = parent_range(tag);
+    std::vector<bool> is_free(words_.size(), true);
+    for (size_t t = 0; t < number; ++t)
+      if (tags_[t].parent == tag.parent && !tags_[t].closing.empty())
+        std::fill(is_free.begin() + static_cast<int64_t>(ranges_[t].first),
+                  is_free.begin() + static_cast<int64_t>(ranges_[t].second), false);
+    const bool has_content = std::any_of(source_tokens_.begin(), source_tokens_.end(), [&](const ByteSpan& token) {
+      return token.first < tag.end && token.second > tag.begin;
+    });
+    if (!has_content) return point_of(number);
+    Range best{0, 0};
+    float best_gain = -1;
+    for (size_t begin = around.first; begin < around.second; ++begin) {
+      float gain = 0;
+      for (size_t word = begin; word < around.second && is_free[word]; ++word) {
+        gain += belonging(words_[word], tag.begin, tag.end);
+        if (gain > best_gain) {
+          best_gain = gain;
+          best = {begin, word + 1};
+        }
+      }
+    }
+    return best.first < best.second ? best : point_of(number);
+  }
+
+  // Before the word that attends most to what follows the tag.
+  Range point_of(size_t number) const {
+    const Tag& tag = tags_[number];
+    const Range around = parent_range(tag);
+    const auto follows = [&](const ByteSpan& token) { return token.second > tag.end; };
+    const auto next = std::find_if(source_tokens_.begin(), source_tokens_.end(), follows);
+    size_t word = around.second;
+    if (next == source_tokens_.begin()) {
+      word = around.first;
+    } else if (next != source_tokens_.end()) {
+      float most = 0;
+      for (size_t w = around.first; w < around.second; ++w) {
+        const float here = attention(words_[w], std::max(next->first, tag.end), next->second);
+        if (here > most) {
+          most = here;
+          word = w;
+        }
+      }
+    }
+    for (size_t t = 0; t < number; ++t)  // not into a sibling
+      if (tags_[t].parent == tag.parent && ranges_[t].first < word && word < ranges_[t].second)
+        word = ranges_[t].second;
+    return {word, word};
+  }
+
+  std::string between(size_t from, size_t to) const { return translation_.substr(from, to - from); }
+  size_t word_begin(size_t word) const { return words_[word].bytes.first; }
+  size_t word_end(size_t word) const { return words_[word].bytes.second; }
+
+  // The words of a range with the tags that have this parent.
+  std::string render(size_t parent, Range range) const {
+    std::vector<size_t> children;
+    for (size_t t = 0; t < tags_.size(); ++t)
+      if (tags_[t].parent == parent) children.push_back(t);
+    std::stable_sort(children.begin(), children.end(), [&](size_t a, size_t b) { return ranges_[a] < ranges_[b]; });
+    std::string text;
+    size_t word = range.first;
+    bool gap_is_written = true;  // the space before the next word
+    const auto write_gap = [&] {
+      if (!gap_is_written && word > range.first && word < range.second)
+        text += between(word_end(word - 1), word_begin(word));
+      gap_is_written = true;
+    };
+    const auto write_words_before = [&](size_t end) {
+      for (; word < end; ++word) {
+        write_gap();
+        text += between(word_begin(word), word_end(word));
+        gap_is_written = false;
+      }
+    };
+    for (const size_t child : children) {
+      const Tag& tag = tags_[child];
+      const Range place = ranges_[child];
+      write_words_before(place.first);
+      if (place.first < place.second) {
+        write_gap();
+        text += tag.text + render(child + 1, place) + tag.closing;
+        word = place.second;
+        gap_is_written = false;
+        continue;
+      }
+      if (tag.space_before && !text.empty() && text.back() != ' ') {
+        text += ' ';
+        if (!tag.space_after) gap_is_written = true;
+      }
+      text += tag.text + (tag.closing.empty() ? "" : render(child + 1, place) + tag.closing);
+      const bool gap_follows =
+          !gap_is_written && word > range.first && word < range.second && word_end(word - 1) < word_begin(word);
+      if (tag.space_after && !gap_follows && word < range.second) text += ' ';
+    }
+    write_words_before(range.second);
+    return text;
+  }
+
+  const std::vector<Tag>& tags_;
+  const std::string& translation_;
+  const std::vector<ByteSpan>& source_tokens_;
+  const std::vector<ByteSpan>& target_tokens_;
+  const std::vector<std::vector<float>>& alignment_;
+  std::vector<Word> words_;
+  std::vector<Range> ranges_;
+};
+
+std::string TaggedText::restore(const std::string& translation, const std::vector<ByteSpan>& source_tokens,
+                                const std::vector<ByteSpan>& target_tokens,
+                                const std::vector<std::vector<float>>& alignment) const {
+  return Placement(tags_, translation, source_tokens, target_tokens, alignment).render();
+}
+
+}  // namespace v0
+}  // namespace transmute

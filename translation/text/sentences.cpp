@@ -1,0 +1,33 @@
+#include <transmute/translation/text/sentences.h>
+
+#include <transmute/metrics/metric_text.h>
+#include <unicode/brkiter.h>
+#include <unicode/locid.h>
+#include <unicode/utext.h>
+
+#include <memory>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+std::vector<std::string> split_sentences(const std::string& text) {
+  UErrorCode error = U_ZERO_ERROR;
+  const std::unique_ptr<icu::BreakIterator> borders(
+      icu::BreakIterator::createSentenceInstance(icu::Locale::getRoot(), error));
+  const std::unique_ptr<UText, UText* (*)(UText*)> view(
+      utext_openUTF8(nullptr, text.data(), static_cast<int64_t>(text.size()), &error), utext_close);
+  if (U_SUCCESS(error)) borders->setText(view.get(), error);
+  if (U_FAILURE(error)) throw std::runtime_error(std::string("ICU cannot split sentences: ") + u_errorName(error));
+  std::vector<std::string> sentences;
+  int32_t begin = borders->first();
+  for (int32_t end = borders->next(); end != icu::BreakIterator::DONE; begin = end, end = borders->next()) {
+    std::string_view sentence =
+        strip_right(std::string_view(text).substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    if (!sentence.empty()) sentences.emplace_back(sentence);
+  }
+  return sentences;
+}
+
+}  // namespace v0
+}  // namespace transmute

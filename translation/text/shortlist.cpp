@@ -1,0 +1,126 @@
+#include <transmute/translation/text/shortlist.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using IdsByPiece = std::unordered_map<std::string, int64_t>;
+
+IdsByPiece ids_by_piece(const SubwordModel& tokenizer) {
+  IdsByPiece ids;
+  for (int64_t id = 0; id < tokenizer.size(); ++id) ids.emplace(tokenizer.piece(id), id);
+  return ids;
+}
+
+// One byte of a character that has no piece of its own.
+bool is_byte(const std::string& piece) {
+  return piece.size() == 6 && piece.compare(0, 3, "<0x") == 0 && piece.back() == '>';
+}
+
+struct TableLine {
+  std::string target, source;
+  double probability;
+};
+
+// "target source probability", blanks between.
+bool parse(std::string_view line, TableLine& parsed) {
+  std::string_view fields[3];
+  for (auto& field : fields) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    field = line.substr(0, line.find_first_of(" \t"));
+    line.remove_prefix(field.size());
+  }
+  if (line.find_first_not_of(" \t") != std::string_view::npos || fields[2].empty()) return false;
+  const std::string number(fields[2]);
+  char* end = nullptr;
+  parsed = {std::string(fields[0]), std::string(fields[1]), std::strtod(number.c_str(), &end)};
+  return *end == '\0' && parsed.probability >= 0 && parsed.probability <= 1;
+}
+
+struct WeightedToken {
+  int64_t token;
+  double probability;
+};
+
+}  // namespace
+
+Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer)
+    : translations_(static_cast<size_t>(tokenizer.source().size())) {
+  const auto require = [](int64_t value, const char* name) {
+    if (value < 0) throw std::invalid_argument(fmt::format("{} must not be negative, not {}", name, value));
+  };
+  require(options.best, "the shortlist's number of best translations");
+  require(options.frequent, "the shortlist's number of frequent tokens");
+
+  const IdsByPiece sources = ids_by_piece(tokenizer.source());
+  const IdsByPiece targets = tokenizer.shared() ? sources : ids_by_piece(tokenizer.target());
+  std::vector<std::vector<WeightedToken>> table(translations_.size());
+  int64_t unknown = 0;
+  LineReader reader(options.table);
+  TableLine entry;
+  for (std::string line; reader.next(line);) {
+    if (!parse(line, entry))
+      throw std::runtime_error(
+          fmt::format("{}:{}: a line of a lexical table is a target token, a source token and a probability, with "
+                      "blanks between; make_shortlist writes such tables",
+                      options.table, reader.line_number()));
+    // What Moses' tools call the empty word.
+    const auto source =
+        sources.find(entry.source == "NULL" ? tokenizer.source().piece(special_ids::kEnd) : entry.source);
+    const auto target = targets.find(entry.target);
+    if (source == sources.end() || target == targets.end()) {
+      ++unknown;
+    } else {
+      table[static_cast<size_t>(source->second)].push_back({target->second, entry.probability});
+    }
+  }
+  if (2 * unknown >= reader.line_number())
+    throw std::runtime_error(fmt::format(
+        "{} does not belong to this model: {} of its {} lines have tokens that the model's tokenizer does not have; "
+        "make_shortlist makes a table for it",
+        options.table, unknown, reader.line_number()));
+
+  for (size_t source = 0; source < table.size(); ++source) {
+    auto& found = table[source];
+    const auto more_probable = [](const WeightedToken& a, const WeightedToken& b) {
+      return a.probability > b.probability;
+    };
+    std::stable_sort(found.begin(), found.end(), more_probable);
+    found.resize(std::min(found.size(), static_cast<size_t>(options.best)));
+    Ids& tokens = translations_[source];
+    for (const WeightedToken& weighted : found) tokens.push_back(weighted.token);
+    if (const auto same = targets.find(tokenizer.source().piece(static_cast<int64_t>(source))); same != targets.end())
+      tokens.push_back(same->second);
+  }
+  always_ = translations_[special_ids::kEnd];
+  // SentencePiece orders its vocabulary by how much a piece is worth, behind the reserved ones and the bytes.
+  for (int64_t id = special_ids::kCount, count = 0; id < tokenizer.target().size() && count < options.frequent; ++id) {
+    if (is_byte(tokenizer.target().piece(id))) continue;
+    always_.push_back(id);
+    ++count;
+  }
+}
+
+Ids Shortlist::tokens_for(const Ids& source) const {
+  Ids tokens = always_;
+  for (const int64_t id : source) {
+    const Ids& own = translations_.at(static_cast<size_t>(id));
+    tokens.insert(tokens.end(), own.begin(), own.end());
+  }
+  std::sort(tokens.begin(), tokens.end());
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  return tokens;
+}
+
+}  // namespace v0
+}  // namespace transmute
