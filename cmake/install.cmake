@@ -1,5 +1,5 @@
 # What an application gets: one library, shared and static, with the headers, the programs, and the files by which CMake
-# and pkg-config find them.
+# and pkg-config find them. Two components, each a Debian package (cmake/packages.cmake): runtime and dev.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -30,20 +30,22 @@ transmute_installed_library(transmute_static STATIC)
 set_target_properties(transmute_static PROPERTIES EXPORT_NAME static)
 add_library(transmute::transmute ALIAS transmute)
 
-install(TARGETS transmute EXPORT transmuteSharedTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(TARGETS transmute_static EXPORT transmuteStaticTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS transmute EXPORT transmuteSharedTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
+install(TARGETS transmute_static EXPORT transmuteStaticTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
 foreach(folder IN ITEMS common tokenizer metrics model translation training)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute"
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute" COMPONENT dev
     FILES_MATCHING PATTERN "*.h" PATTERN transmute.h EXCLUDE)
 endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/translation/transmute.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/translation/transmute.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 
 if(TRANSMUTE_BUILD_PROGRAMS)
   get_property(_transmute_programs GLOBAL PROPERTY TRANSMUTE_PROGRAMS)
   file(RELATIVE_PATH _transmute_libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(${_transmute_programs} PROPERTIES
     INSTALL_RPATH "$ORIGIN/${_transmute_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
-  install(TARGETS ${_transmute_programs} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS ${_transmute_programs} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 endif()
 
 set(_transmute_package "${CMAKE_INSTALL_LIBDIR}/cmake/transmute")
@@ -52,11 +54,17 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/transmuteConfig.cmake
   NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/transmuteConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/transmuteConfig.cmake" "${PROJECT_BINARY_DIR}/transmuteConfigVersion.cmake"
-  DESTINATION "${_transmute_package}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/third_party" DESTINATION "${_transmute_package}" FILES_MATCHING PATTERN "*.cmake")
-install(EXPORT transmuteSharedTargets NAMESPACE transmute:: DESTINATION "${_transmute_package}")
-install(EXPORT transmuteStaticTargets NAMESPACE transmute:: DESTINATION "${_transmute_package}")
+  DESTINATION "${_transmute_package}" COMPONENT dev)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/third_party" DESTINATION "${_transmute_package}" COMPONENT dev
+  FILES_MATCHING PATTERN "*.cmake")
+install(EXPORT transmuteSharedTargets NAMESPACE transmute:: DESTINATION "${_transmute_package}" COMPONENT dev)
+install(EXPORT transmuteStaticTargets NAMESPACE transmute:: DESTINATION "${_transmute_package}" COMPONENT dev)
 
 file(RELATIVE_PATH TRANSMUTE_PREFIX_FROM_PC "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/transmute.pc.in" "${PROJECT_BINARY_DIR}/transmute.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/transmute.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/transmute.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute" COMPONENT runtime
+  RENAME copyright)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute-dev" COMPONENT dev
+  RENAME copyright)

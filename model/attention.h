@@ -79,6 +79,7 @@ struct MultiHeadAttentionOptions {
   int64_t d_v = 64;
   ScoreFunction score_function = ScoreFunction::scaled_dot_product;
   double dropout = 0.0;  ///< of the attention weights
+  double gain = 1.0;     ///< of the initial value and output projections, see branch_gain()
 };
 
 /// MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases, as the paper writes

@@ -34,13 +34,13 @@ DecoderCache DecoderCache::select(const torch::Tensor& sentences, const torch::T
 // In the order of the file format.
 DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options) {
   const bool attends_to_encoder = options.architecture != Architecture::decoder_only;
-  self_attention = register_module("self_attention", MultiHeadAttention(attention_options(options)));
+  self_attention = register_module("self_attention", MultiHeadAttention(attention_options(options, Stack::decoder)));
   if (attends_to_encoder)
-    cross_attention = register_module("cross_attention", MultiHeadAttention(attention_options(options)));
-  feed_forward = register_module("feed_forward", FeedForward(feed_forward_options(options)));
-  self_attention_norm = register_module("self_attention_norm", ResidualNorm(options));
-  if (attends_to_encoder) cross_attention_norm = register_module("cross_attention_norm", ResidualNorm(options));
-  feed_forward_norm = register_module("feed_forward_norm", ResidualNorm(options));
+    cross_attention = register_module("cross_attention", MultiHeadAttention(attention_options(options, Stack::decoder)));
+  feed_forward = register_module("feed_forward", FeedForward(feed_forward_options(options, Stack::decoder)));
+  self_attention_norm = register_module("self_attention_norm", ResidualNorm(options, Stack::decoder));
+  if (attends_to_encoder) cross_attention_norm = register_module("cross_attention_norm", ResidualNorm(options, Stack::decoder));
+  feed_forward_norm = register_module("feed_forward_norm", ResidualNorm(options, Stack::decoder));
 }
 
 DecoderLayerImpl::Result DecoderLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& memory,

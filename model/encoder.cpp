@@ -5,20 +5,21 @@
 namespace transmute {
 inline namespace v0 {
 
-MultiHeadAttentionOptions attention_options(const TransformerOptions& options) {
-  return {options.d_model, options.num_heads,      options.d_k,
-          options.d_v,     options.score_function, options.attention_dropout};
+MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack) {
+  return {options.d_model,        options.num_heads,         options.d_k,
+          options.d_v,            options.score_function,    options.attention_dropout,
+          branch_gain(options, stack)};
 }
 
-FeedForwardOptions feed_forward_options(const TransformerOptions& options) {
-  return {options.d_model, options.d_ff, options.activation_dropout};
+FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack) {
+  return {options.d_model, options.d_ff, options.activation_dropout, branch_gain(options, stack)};
 }
 
 EncoderLayerImpl::EncoderLayerImpl(const TransformerOptions& options)
-    : self_attention(register_module("self_attention", MultiHeadAttention(attention_options(options)))),
-      feed_forward(register_module("feed_forward", FeedForward(feed_forward_options(options)))),
-      self_attention_norm(register_module("self_attention_norm", ResidualNorm(options))),
-      feed_forward_norm(register_module("feed_forward_norm", ResidualNorm(options))) {}
+    : self_attention(register_module("self_attention", MultiHeadAttention(attention_options(options, Stack::encoder)))),
+      feed_forward(register_module("feed_forward", FeedForward(feed_forward_options(options, Stack::encoder)))),
+      self_attention_norm(register_module("self_attention_norm", ResidualNorm(options, Stack::encoder))),
+      feed_forward_norm(register_module("feed_forward_norm", ResidualNorm(options, Stack::encoder))) {}
 
 AttentionResult EncoderLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& mask,
                                           ReturnWeights return_weights) {

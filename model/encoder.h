@@ -51,8 +51,8 @@ class EncoderImpl : public torch::nn::Module {
 TORCH_MODULE(Encoder);
 
 /// Options of a layer's parts, picked out of the network's.
-MultiHeadAttentionOptions attention_options(const TransformerOptions& options);
-FeedForwardOptions feed_forward_options(const TransformerOptions& options);
+MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack);
+FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack);
 
 }  // namespace v0
 }  // namespace transmute

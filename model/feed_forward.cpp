@@ -9,8 +9,8 @@ namespace transmute {
 inline namespace v0 {
 
 FeedForwardImpl::FeedForwardImpl(const FeedForwardOptions& options)
-    : inner(register_module("inner", make_linear(options.d_model, options.d_ff, Bias::zero))),
-      outer(register_module("outer", make_linear(options.d_ff, options.d_model, Bias::zero))),
+    : inner(register_module("inner", make_linear(options.d_model, options.d_ff, Bias::zero, options.gain))),
+      outer(register_module("outer", make_linear(options.d_ff, options.d_model, Bias::zero, options.gain))),
       dropout_(options.dropout) {}
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {

@@ -12,6 +12,7 @@ struct FeedForwardOptions {
   int64_t d_model = 512;
   int64_t d_ff = 2048;
   double dropout = 0.0;  ///< after the ReLU
+  double gain = 1.0;     ///< of the initial weights, see branch_gain()
 };
 
 /// FFN(x) = max(0, x W1 + b1) W2 + b2, Eq. 2, the same at each position. Parameters: inner.weight [F,D],

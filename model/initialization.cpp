@@ -1,15 +1,30 @@
 #include <transmute/model/initialization.h>
 
+#include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
 
 #include <cmath>
+#include <limits>
 
 namespace transmute {
 inline namespace v0 {
 
 namespace {
 
+constexpr double kPi = 3.14159265358979323846;
+
 thread_local bool are_drawn = true;
+
+// weight[i] = number(key, i)
+template <class Number>
+void fill(torch::Tensor& weight, Number number) {
+  TORCH_CHECK_VALUE(weight.is_contiguous() && weight.scalar_type() == torch::kFloat && weight.device().is_cpu(),
+                    "initial weights are drawn into contiguous float32 tensors on the CPU");
+  const auto key = static_cast<uint64_t>(
+      torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
+  float* to = weight.data_ptr<float>();
+  for (int64_t i = 0; i < weight.numel(); ++i) to[i] = static_cast<float>(number(key, static_cast<uint64_t>(i)));
+}
 
 }  // namespace
 
@@ -26,20 +41,28 @@ bool weights_are_drawn() {
 }
 
 void draw_uniform(torch::Tensor& weight, double bound) {
-  if (are_drawn) torch::nn::init::uniform_(weight, -bound, bound);
+  if (!are_drawn) return;
+  fill(weight, [bound](uint64_t key, uint64_t i) { return bound * (2 * uniform(combine_keys(key, i)) - 1); });
 }
 
+// Box and Muller, 1958: each pair of uniform numbers makes one normal number here, so that elements are independent of
+// how many there are.
 void draw_normal(torch::Tensor& weight, double standard_deviation) {
-  if (are_drawn) torch::nn::init::normal_(weight, 0.0, standard_deviation);
+  if (!are_drawn) return;
+  fill(weight, [standard_deviation](uint64_t key, uint64_t i) {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform(combine_keys(key, 2 * i))));
+    const double angle = 2 * kPi * uniform(combine_keys(key, 2 * i + 1));
+    return standard_deviation * radius * std::cos(angle);
+  });
 }
 
-torch::nn::Linear make_linear(int64_t in, int64_t out, Bias bias) {
+torch::nn::Linear make_linear(int64_t in, int64_t out, Bias bias, double gain) {
   // Made small: LibTorch draws the weights of its modules in a way of its own.
   torch::nn::Linear linear(torch::nn::LinearOptions(1, 1).bias(bias == Bias::zero));
   linear->options.in_features(in).out_features(out);
   linear->weight.set_data(torch::empty({out, in}));
   if (bias == Bias::zero) linear->bias.set_data(torch::zeros({out}));
-  draw_uniform(linear->weight, std::sqrt(6.0 / static_cast<double>(in + out)));
+  draw_uniform(linear->weight, gain * std::sqrt(6.0 / static_cast<double>(in + out)));
   return linear;
 }
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// What the weights of a new network are, of which the paper says nothing.
+// The weights of a new network, about which the paper says nothing.
 namespace transmute {
 inline namespace v0 {
 
@@ -25,16 +25,20 @@ class UndrawnWeights {
 /// False while an UndrawnWeights of the calling thread lives.
 bool weights_are_drawn();
 
-/// From the uniform distribution over [-bound, bound].
+/// Fills `weight`, float32 on the CPU, from the uniform distribution over [-bound, bound].
+///
+/// Each call takes one 64-bit key from LibTorch's default generator, and element i is a function of (key, i) alone. So
+/// after torch::manual_seed a network has the same initial weights with every LibTorch, CPU and number of threads; a
+/// test pins them.
 void draw_uniform(torch::Tensor& weight, double bound);
 
-/// From the normal distribution around 0.
+/// The same from the normal distribution around 0.
 void draw_normal(torch::Tensor& weight, double standard_deviation);
 
 enum class Bias { none, zero };
 
-/// Weight [out,in]: uniform, by the bound of Glorot and Bengio (2010), Eq. 16.
-torch::nn::Linear make_linear(int64_t in, int64_t out, Bias bias);
+/// Weight [out,in]: uniform, by `gain` times the bound of Glorot and Bengio (2010), Eq. 16.
+torch::nn::Linear make_linear(int64_t in, int64_t out, Bias bias, double gain = 1.0);
 
 /// Weight [V,D]: N(0, 1/D), so that embeddings scaled by sqrt(D) have entries of variance 1 (section 3.4).
 torch::nn::Embedding make_embedding(int64_t vocab_size, int64_t d_model);

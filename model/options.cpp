@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace transmute {
@@ -76,6 +77,22 @@ TransformerOptions validated(TransformerOptions o) {
                       "pieces; set tokenizer.vocabulary: shared, or model.embedding_tying: target_output",
                       o.source_vocab_size, o.target_vocab_size));
   return o;
+}
+
+double residual_scale(const TransformerOptions& o, Stack stack) {
+  if (o.norm_position != NormPosition::deep) return 1.0;
+  const auto n = static_cast<double>(o.num_encoder_layers);
+  const auto m = static_cast<double>(o.num_decoder_layers);
+  if (o.architecture == Architecture::decoder_only) return std::pow(2 * m, 0.25);
+  return stack == Stack::encoder ? 0.81 * std::pow(std::pow(n, 4) * m, 1.0 / 16) : std::pow(3 * m, 0.25);
+}
+
+double branch_gain(const TransformerOptions& o, Stack stack) {
+  if (o.initialization != Initialization::scaled) return 1.0;
+  const auto n = static_cast<double>(o.num_encoder_layers);
+  const auto m = static_cast<double>(o.num_decoder_layers);
+  if (o.architecture == Architecture::decoder_only) return std::pow(8 * m, -0.25);
+  return stack == Stack::encoder ? 0.87 * std::pow(std::pow(n, 4) * m, -1.0 / 16) : std::pow(12 * m, -0.25);
 }
 
 int64_t parameter_count(const TransformerOptions& options) {

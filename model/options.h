@@ -20,9 +20,24 @@ enum class ScoreFunction {
   uniform              ///< 0 for every key: the weighted sum becomes an average
 };
 
-/// Where LayerNorm stands: post, LayerNorm(x + Sublayer(x)), is the paper's; pre, x + Sublayer(LayerNorm(x)),
-/// trains deep stacks more easily (Xiong et al., 2020) and ends each stack with one more LayerNorm.
-enum class NormPosition { post, pre };
+/// Where LayerNorm stands.
+enum class NormPosition {
+  post,  ///< LayerNorm(x + Sublayer(x)): the paper's
+  pre,   ///< x + Sublayer(LayerNorm(x)), and one more LayerNorm after each stack: Xiong et al., 2020
+  deep   ///< LayerNorm(alpha x + Sublayer(x)) with alpha > 1: DeepNorm, Wang et al., 2022; see residual_scale()
+};
+
+/// The initial weights of linear maps, about which the paper says nothing. Biases start at 0.
+enum class Initialization {
+  /// Xavier-uniform; the value and output projections of attention and both feed-forward matrices times
+  /// branch_gain(), so that a new network's positions stay distinct through all layers.
+  scaled,
+  /// Xavier-uniform everywhere (Glorot and Bengio, 2010, Eq. 16), as in the authors' tensor2tensor. Networks of more
+  /// than two layers, or with much dropout, may never learn to attend to their source.
+  xavier
+};
+
+enum class Stack { encoder, decoder };
 
 enum class PositionalEncodingKind { sinusoidal, learned };
 
@@ -52,6 +67,7 @@ struct TransformerOptions {
 
   ScoreFunction score_function = ScoreFunction::scaled_dot_product;
   NormPosition norm_position = NormPosition::post;
+  Initialization initialization = Initialization::scaled;
   PositionalEncodingKind positional_encoding = PositionalEncodingKind::sinusoidal;
   int64_t max_positions = 1024;  ///< rows of a learned positional encoding; sinusoids have no limit
   EmbeddingTying embedding_tying = EmbeddingTying::all;
@@ -67,6 +83,15 @@ struct TransformerOptions {
 /// size for the source's, and EmbeddingTying::all for ::target_output.
 /// @throws std::invalid_argument naming the option that is out of range or does not fit the others.
 TransformerOptions validated(TransformerOptions options);
+
+/// The factor alpha on the residual stream of NormPosition::deep, 1 for the others. With N encoder and M decoder layers:
+/// 0.81 (N^4 M)^(1/16) in the encoder and (3M)^(1/4) in the decoder, (2M)^(1/4) in a decoder-only network (Wang et al.,
+/// "DeepNet: Scaling Transformers to 1,000 Layers", 2022, Figure 2). `options` are validated.
+double residual_scale(const TransformerOptions& options, Stack stack);
+
+/// The gain beta of Initialization::scaled, 1 for the other: 0.87 (N^4 M)^(-1/16) in the encoder and (12M)^(-1/4) in the
+/// decoder, (8M)^(-1/4) in a decoder-only network (the same figure). `options` are validated.
+double branch_gain(const TransformerOptions& options, Stack stack);
 
 /// Number of trained parameters, by formula.
 int64_t parameter_count(const TransformerOptions& options);

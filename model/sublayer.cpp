@@ -15,9 +15,10 @@ torch::Tensor LayerNormImpl::forward(const torch::Tensor& x) {
   return kernels::layer_norm(x, {weight, bias, epsilon_});
 }
 
-ResidualNormImpl::ResidualNormImpl(const TransformerOptions& options)
+ResidualNormImpl::ResidualNormImpl(const TransformerOptions& options, Stack stack)
     : LayerNormImpl(options.d_model, options.norm_epsilon),
       position_(options.norm_position),
+      residual_scale_(residual_scale(options, stack)),
       dropout_(options.dropout) {}
 
 torch::Tensor ResidualNormImpl::forward(const torch::Tensor& x,
@@ -25,7 +26,7 @@ torch::Tensor ResidualNormImpl::forward(const torch::Tensor& x,
   const SublayerOutput output = layer(position_ == NormPosition::pre ? LayerNormImpl::forward(x) : x);
   const kernels::Branch branch{output.product, output.bias, is_training() ? dropout_ : 0.0};
   if (position_ == NormPosition::pre) return kernels::residual_add(x, branch);
-  return kernels::residual_norm(x, branch, {weight, bias, epsilon_});
+  return kernels::residual_norm({x, residual_scale_}, branch, {weight, bias, epsilon_});
 }
 
 }  // namespace v0

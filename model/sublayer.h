@@ -34,16 +34,18 @@ struct SublayerOutput {
 };
 
 /// Residual connection, dropout and LayerNorm around a sub-layer (sections 3.1 and 5.4):
-/// post: LayerNorm(x + Dropout(layer(x))); pre: x + Dropout(layer(LayerNorm(x))).
+/// post: LayerNorm(x + Dropout(layer(x))); pre: x + Dropout(layer(LayerNorm(x))); deep: LayerNorm(alpha x +
+/// Dropout(layer(x))) with alpha = residual_scale().
 class ResidualNormImpl : public LayerNormImpl {
  public:
-  explicit ResidualNormImpl(const TransformerOptions& options);
+  ResidualNormImpl(const TransformerOptions& options, Stack stack);
 
   /// x: [B,T,D]; `layer` maps [B,T,D] to [B,T,D].
   torch::Tensor forward(const torch::Tensor& x, const std::function<SublayerOutput(const torch::Tensor&)>& layer);
 
  private:
   NormPosition position_;
+  double residual_scale_;
   double dropout_;
 };
 TORCH_MODULE(ResidualNorm);

@@ -69,7 +69,7 @@ Is sed installed? Otherwise -DCMAKE_DISABLE_FIND_PACKAGE_SentencePiece=ON fetche
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${copy}" IMPORTED_SONAME "${soname}")
   if(NOT CMAKE_FIND_PACKAGE_NAME)
     include(GNUInstallDirs)
-    install(FILES "${copy}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(FILES "${copy}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime)
   endif()
   set(${result} ${target} PARENT_SCOPE)
 endfunction()

@@ -26,6 +26,7 @@
 #include <transmute/training/reporting/report.h>
 #include <transmute/training/reporting/tensorboard.h>
 #include <transmute/training/schedule.h>
+#include <transmute/training/source_signal.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/files/device.h>
 
@@ -141,6 +142,17 @@ void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& 
                     kept_path, fmt::join(refused, "; "), refused.size() > 1 ? "s" : ""));
 }
 
+// A few pairs of a batch, for what is measured beside the training.
+Batch first_rows(const Batch& batch) {
+  constexpr int64_t kRows = 16;
+  const int64_t rows = std::min(kRows, batch.source.size(0));
+  Batch first;
+  first.source = batch.source.narrow(0, 0, rows);
+  first.target_in = batch.target_in.narrow(0, 0, rows);
+  first.target_out = batch.target_out.narrow(0, 0, rows);
+  return first;
+}
+
 // Of this process: "cuda" and "auto" are the GPU that has this rank's number.
 torch::Device device_of(const TrainerOptions& options) {
   const torch::Device device = parse_device(options.device);
@@ -216,6 +228,7 @@ class Trainer::Session {
   PreparedBatch next_batch();
   void report_progress();
   void write_metrics();
+  void measure_source_signal();
   void record(Json record);
   void validate();
   double validation_loss();
@@ -261,6 +274,9 @@ class Trainer::Session {
   Window window_;
   double last_gradient_norm_ = 0;
   int64_t skipped_steps_ = 0;  // in a row
+  std::optional<Batch> sample_;  // of the last step's text, where there is a source
+  std::optional<SourceSignal> signal_;
+  bool warned_of_collapse_ = false;
   int64_t saved_step_ = -1;
 
   std::unique_ptr<Trace> trace_;  // while profiling
@@ -617,6 +633,7 @@ Trainer::Session::Begun Trainer::Session::begin_step(const std::function<int()>&
     step_tokens += batch.target_tokens;
     step.source_tokens += batch.source_tokens;
   }
+  if (!config_.is_language_model() && group_.is_first()) sample_ = first_rows(batches.front().pieces.front());
   PendingLoss own;
   for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += static_cast<size_t>(group_.size())) {
     const StepInput input{
@@ -756,6 +773,19 @@ void Trainer::Session::report_progress() {
                         format_duration(seconds() * (1 - done) / std::max(done, 1e-9))));
 }
 
+// On a few pairs of the last step: one more pass over a small share of a piece.
+void Trainer::Session::measure_source_signal() {
+  if (!sample_) return;
+  signal_ = source_signal(replicas_.transformer(), *sample_);
+  const bool attends_by_score = config_.model.model.score_function != ScoreFunction::uniform;
+  if (warned_of_collapse_ || state_.step < config_.training.warmup_steps || !signal_->is_collapsed() ||
+      !attends_by_score)
+    return;
+  warned_of_collapse_ = true;
+  progress_.clear();
+  spdlog::warn(fmt::format("step {}: {}", state_.step, collapse_warning(*signal_, config_.model.model)));
+}
+
 void Trainer::Session::record(Json record) {
   metrics_->write(record);
   tensorboard_->add(record);
@@ -778,6 +808,12 @@ void Trainer::Session::write_metrics() {
             {"seconds", seconds()}};
   if (!config_.is_language_model())
     line["source_tokens_per_second"] = static_cast<double>(window_.source_tokens) / elapsed;
+  measure_source_signal();
+  if (signal_) {
+    line["position_variance"] = signal_->position_variance;
+    line["attention_entropy"] = signal_->attention_entropy;
+    line["sharpest_head"] = signal_->sharpest_head;
+  }
   if (config_.training.guided_alignment > 0)
     line["alignment_loss"] = window_.loss.guidance / static_cast<double>(window_.loss.tokens);
   record(line);

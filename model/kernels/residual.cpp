@@ -30,17 +30,23 @@ DropoutDraw kept_draw(torch::autograd::AutogradContext* context) {
   return {static_cast<uint64_t>(context->saved_data["key"].toInt()), context->saved_data["probability"].toDouble()};
 }
 
+struct NormNumbers {
+  double residual_scale;
+  double epsilon;
+};
+
 template <class T>
 typename RowKernels<T>::Norm norm_of(const torch::Tensor& residual, const torch::Tensor& x, const torch::Tensor& bias,
-                                     const torch::Tensor& weight, const torch::Tensor& shift, double epsilon,
-                                     const MaskKeys& mask) {
+                                     const torch::Tensor& weight, const torch::Tensor& shift,
+                                     const NormNumbers& numbers, const MaskKeys& mask) {
   const int64_t columns = x.size(-1);
   return {data_of<T>(residual),
           data_of<T>(x),
           data_of<float>(bias),
           data_of<float>(weight),
           data_of<float>(shift),
-          static_cast<float>(epsilon),
+          static_cast<float>(numbers.residual_scale),
+          static_cast<float>(numbers.epsilon),
           mask.view(),
           columns == 0 ? 0 : x.numel() / columns,
           columns};
@@ -50,8 +56,8 @@ typename RowKernels<T>::Norm norm_of(const torch::Tensor& residual, const torch:
 struct FusedNorm : torch::autograd::Function<FusedNorm> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const MaybeTensor& given_residual,
                                const torch::Tensor& given_x, const MaybeTensor& given_bias,
-                               const torch::Tensor& given_weight, const torch::Tensor& given_shift, double epsilon,
-                               double probability) {
+                               const torch::Tensor& given_weight, const torch::Tensor& given_shift,
+                               double residual_scale, double epsilon, double probability) {
     const torch::Tensor residual = given_residual.has_value() ? given_residual->contiguous() : torch::Tensor();
     const torch::Tensor x = given_x.contiguous();
     const torch::Tensor bias = as_float(or_undefined(given_bias));
@@ -66,10 +72,11 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const torch::Tensor scratch = floats(x.size(-1));
     with_element_type(x, [&](auto element) {
       using T = decltype(element);
-      row_kernels<T>().norm_forward(norm_of<T>(residual, x, bias, weight, shift, epsilon, mask), data_of<T>(result),
+      row_kernels<T>().norm_forward(norm_of<T>(residual, x, bias, weight, shift, {residual_scale, epsilon}, mask), data_of<T>(result),
                                     data_of<float>(means), data_of<float>(deviations), data_of<float>(scratch));
     });
     context->save_for_backward({residual, x, bias, weight, shift, means, deviations});
+    context->saved_data["residual_scale"] = residual_scale;
     context->saved_data["epsilon"] = epsilon;
     keep(context, draw);
     return result;
@@ -84,8 +91,10 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const MaskKeys mask(draw, x.numel());
     const int64_t columns = x.size(-1);
     const torch::Tensor x_gradient = torch::empty_like(x);
-    // Without dropout, both summands have one gradient.
-    const bool two = residual.defined() && draw.probability > 0;
+    const NormNumbers numbers{context->saved_data["residual_scale"].toDouble(),
+                              context->saved_data["epsilon"].toDouble()};
+    // Without dropout and scale, both summands have one gradient.
+    const bool two = residual.defined() && (draw.probability > 0 || numbers.residual_scale != 1);
     const torch::Tensor residual_gradient = two ? torch::empty_like(x) : torch::Tensor();
     const torch::Tensor bias_gradient = zeros(columns, bias.defined());
     const torch::Tensor weight_gradient = zeros(columns, true);
@@ -94,13 +103,13 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     with_element_type(x, [&](auto element) {
       using T = decltype(element);
       row_kernels<T>().norm_backward(
-          norm_of<T>(residual, x, bias, weight, shift, context->saved_data["epsilon"].toDouble(), mask),
+          norm_of<T>(residual, x, bias, weight, shift, numbers, mask),
           data_of<T>(gradient), data_of<float>(saved[5]), data_of<float>(saved[6]), data_of<T>(residual_gradient),
           data_of<T>(x_gradient), data_of<float>(bias_gradient), data_of<float>(weight_gradient),
           data_of<float>(shift_gradient), data_of<float>(scratch));
     });
     const torch::Tensor to_residual = !residual.defined() ? torch::Tensor() : two ? residual_gradient : x_gradient;
-    return {to_residual, x_gradient, bias_gradient, weight_gradient, shift_gradient, {}, {}};
+    return {to_residual, x_gradient, bias_gradient, weight_gradient, shift_gradient, {}, {}, {}};
   }
 };
 
@@ -167,8 +176,9 @@ torch::Tensor layer_norm_plain(const torch::Tensor& x, const NormParameters& nor
                            norm.epsilon);
 }
 
-torch::Tensor residual_norm_plain(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm) {
-  return layer_norm_plain(residual_add_plain(residual, branch), norm);
+torch::Tensor residual_norm_plain(const Residual& residual, const Branch& branch, const NormParameters& norm) {
+  const torch::Tensor stream = residual.scale == 1 ? residual.stream : residual.stream * residual.scale;
+  return layer_norm_plain(residual_add_plain(stream, branch), norm);
 }
 
 torch::Tensor residual_add(const torch::Tensor& residual, const Branch& branch) {
@@ -178,19 +188,19 @@ torch::Tensor residual_add(const torch::Tensor& residual, const Branch& branch) 
   return FusedAdd::apply(residual, branch.product, if_defined(branch.bias), branch.dropout);
 }
 
-torch::Tensor residual_norm(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm) {
-  check(residual, branch);
-  check(residual, norm);
-  if (!has_kernels(residual) || branch.product.scalar_type() != residual.scalar_type())
+torch::Tensor residual_norm(const Residual& residual, const Branch& branch, const NormParameters& norm) {
+  check(residual.stream, branch);
+  check(residual.stream, norm);
+  if (!has_kernels(residual.stream) || branch.product.scalar_type() != residual.stream.scalar_type())
     return residual_norm_plain(residual, branch, norm);
-  return FusedNorm::apply(MaybeTensor(residual), branch.product, if_defined(branch.bias), norm.weight, norm.shift,
-                          norm.epsilon, branch.dropout);
+  return FusedNorm::apply(MaybeTensor(residual.stream), branch.product, if_defined(branch.bias), norm.weight,
+                          norm.shift, residual.scale, norm.epsilon, branch.dropout);
 }
 
 torch::Tensor layer_norm(const torch::Tensor& x, const NormParameters& norm) {
   check(x, norm);
   if (!has_kernels(x)) return layer_norm_plain(x, norm);
-  return FusedNorm::apply(MaybeTensor(), x, MaybeTensor(), norm.weight, norm.shift, norm.epsilon, 0.0);
+  return FusedNorm::apply(MaybeTensor(), x, MaybeTensor(), norm.weight, norm.shift, 1.0, norm.epsilon, 0.0);
 }
 
 }  // namespace kernels

@@ -2,6 +2,8 @@
 
 #include <torch/types.h>
 
+#include <utility>
+
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
@@ -20,20 +22,28 @@ struct Branch {
   double dropout = 0;     ///< probability; 0 outside training
 };
 
+/// The residual stream, and the factor on it where a branch joins it (NormPosition::deep).
+struct Residual {
+  Residual(torch::Tensor stream, double scale = 1) : stream(std::move(stream)), scale(scale) {}
+
+  torch::Tensor stream;  ///< [...,D]
+  double scale;
+};
+
 /// residual + Dropout(product + bias): the pre-norm sub-layer. The fused functions of this file take float32 and
 /// bfloat16 on the CPU in one pass forward and one backward, on the calling thread; sums and statistics are float32,
 /// the dropout mask is recomputed. Other tensors take the plain twins.
 torch::Tensor residual_add(const torch::Tensor& residual, const Branch& branch);
 
-/// LayerNorm(residual + Dropout(product + bias)): the paper's sub-layer.
-torch::Tensor residual_norm(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm);
+/// LayerNorm(scale · stream + Dropout(product + bias)): the paper's sub-layer, where scale is 1.
+torch::Tensor residual_norm(const Residual& residual, const Branch& branch, const NormParameters& norm);
 
 /// LayerNorm(x).
 torch::Tensor layer_norm(const torch::Tensor& x, const NormParameters& norm);
 
 /// The same in LibTorch's own operations: what is right, for any device and type.
 torch::Tensor residual_add_plain(const torch::Tensor& residual, const Branch& branch);
-torch::Tensor residual_norm_plain(const torch::Tensor& residual, const Branch& branch, const NormParameters& norm);
+torch::Tensor residual_norm_plain(const Residual& residual, const Branch& branch, const NormParameters& norm);
 torch::Tensor layer_norm_plain(const torch::Tensor& x, const NormParameters& norm);
 
 }  // namespace kernels

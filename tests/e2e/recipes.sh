@@ -133,6 +133,37 @@ said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --ta
   "$root/configs/demo.yaml") || fail "compare_configs.sh with stubs: $said"
 expect "a row" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 75.0 | 1:02 |"
 
+# -- reproduce.sh: what is compared, with the same programs
+mkdir -p reproduced/data/demo photos
+cp four.en reproduced/data/demo/train.en
+cp four.en reproduced/data/demo/test.en
+cp four.de reproduced/data/demo/test.de
+cat >figures.md <<'END'
+| `configs/demo.yaml` | test | BLEU | 99 | 0.1 |
+<!-- reproduced figures -->
+| model | text | measure | value | tolerance |
+|---|---|---|---|---|
+| `configs/demo.yaml` | test | BLEU | 12.3 | 0.1 |
+| `configs/demo.yaml` | test | exact, % | 75.5 | 1 |
+| `configs/demo.yaml` | valid | perplexity | 5.4 | 0.1 |
+| `configs/multi30k_en_de.yaml` | val | BLEU | 40 | 1 |
+<!-- end of reproduced figures -->
+END
+reproduce() {
+  "$root/scripts/reproduce.sh" --output reproduced --multi30k photos --programs stubs --table figures.md "$@" 2>&1
+}
+said=$(reproduce) || fail "reproduce.sh: $said"
+[[ $(grep -c "as documented" <<<"$said") -eq 3 ]] || fail "three figures are as documented: $said"
+expect "a text that is not there" "$said" "left out: no photos/train.en.gz"
+[[ $(reproduce) != *training* ]] || fail "what had finished was trained again"
+sed -i 's/| 12.3 |/| 13 |/' figures.md
+said=$(reproduce) && fail "a figure that deviates was accepted: $said"
+expect "a deviation" "$said" "DEVIATES by -0.66"
+said=$(reproduce --only configs/multi30k_en_de.yaml) || fail "reproduce.sh --only: $said"
+echo "# another build" >>stubs/train
+said=$(reproduce) && fail "a model of another build was taken"
+expect "another build" "$said" "was begun by another build"
+
 # -- compare_configs.sh --jobs: each row waits until the other one has begun; the table is in the configs' order
 mkdir meeting
 cp stubs/* meeting

@@ -224,7 +224,7 @@ TEST(DecoderOnly, ParameterCountEqualsTheModulesForRandomOptions) {
     options.num_encoder_layers = up_to(3);  // which say nothing
     options.num_decoder_layers = up_to(3);
     options.score_function = static_cast<ScoreFunction>(random() % 5);
-    options.norm_position = static_cast<NormPosition>(random() % 2);
+    options.norm_position = static_cast<NormPosition>(random() % 3);
     options.positional_encoding = static_cast<PositionalEncodingKind>(random() % 2);
     options.max_positions = up_to(20);
     options.embedding_tying = static_cast<EmbeddingTying>(random() % 3);

@@ -2,7 +2,6 @@
 #include <transmute/model/decoder.h>
 #include <transmute/model/encoder.h>
 #include <transmute/model/feed_forward.h>
-#include <transmute/model/initialization.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
@@ -21,9 +20,11 @@ using test::kFloatTolerance;
 using test::matrix_of;
 using test::random_tensor;
 
-constexpr NormPosition kNormPositions[] = {NormPosition::post, NormPosition::pre};
+constexpr NormPosition kNormPositions[] = {NormPosition::post, NormPosition::pre, NormPosition::deep};
+constexpr Stack kStacks[] = {Stack::encoder, Stack::decoder};
 
 const char* name_of(NormPosition position) {
+  if (position == NormPosition::deep) return "deep";
   return position == NormPosition::post ? "post" : "pre";
 }
 
@@ -109,20 +110,21 @@ TEST(LayerNorm, StartsAsPlainNormalisation) {
   EXPECT_TRUE(norm->bias.eq(0).all().item<bool>());
 }
 
-TEST(ResidualNorm, EqualsDoublePrecisionLoopsPostAndPre) {
+TEST(ResidualNorm, EqualsDoublePrecisionLoopsInEveryPosition) {
   const torch::Tensor x = random_tensor({2, 3, 6}, 1);
   for (const NormPosition position : kNormPositions)
-    for (const auto dtype : {torch::kDouble, torch::kFloat}) {
-      SCOPED_TRACE(name_of(position));
-      ResidualNorm module = randomised(ResidualNorm(small_options(position)), dtype);
-      const torch::Tensor actual = module(x.to(dtype), [](const torch::Tensor& input) { return input * 3 + 1; });
-      const auto expected = reference::residual_norm(small_options(position), test::weights_of(*module), "",
-                                                     matrix_of(x), [](reference::Matrix input) {
-                                                       for (double& value : input.values) value = value * 3 + 1;
-                                                       return input;
-                                                     });
-      expect_near(actual, expected, dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
-    }
+    for (const Stack stack : kStacks)
+      for (const auto dtype : {torch::kDouble, torch::kFloat}) {
+        SCOPED_TRACE(name_of(position));
+        ResidualNorm module = randomised(ResidualNorm(small_options(position), stack), dtype);
+        const torch::Tensor actual = module(x.to(dtype), [](const torch::Tensor& input) { return input * 3 + 1; });
+        const auto expected = reference::residual_norm(small_options(position), test::weights_of(*module), "", stack,
+                                                       matrix_of(x), [](reference::Matrix input) {
+                                                         for (double& value : input.values) value = value * 3 + 1;
+                                                         return input;
+                                                       });
+        expect_near(actual, expected, dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
+      }
 }
 
 TEST(ResidualNorm, DropsTheSublayersOutputAndNeverTheResidual) {
@@ -130,13 +132,13 @@ TEST(ResidualNorm, DropsTheSublayersOutputAndNeverTheResidual) {
     SCOPED_TRACE(name_of(position));
     TransformerOptions options = small_options(position);
     options.dropout = 0.4;
-    ResidualNorm module = randomised(ResidualNorm(options));
+    ResidualNorm module = randomised(ResidualNorm(options, Stack::decoder));
     const torch::Tensor x = random_tensor({1, 5, 6}, 1);
     const torch::Tensor kept = kernels::dropout_mask_reference(8, 30, options.dropout);
     const kernels::DropoutScope scope(8);
     const torch::Tensor actual = module(x, [](const torch::Tensor& input) { return input * 2; });
     const auto expected = reference::residual_norm(
-        options, test::weights_of(*module), "", matrix_of(x),
+        options, test::weights_of(*module), "", Stack::decoder, matrix_of(x),
         [](reference::Matrix input) {
           for (double& value : input.values) value *= 2;
           return input;
@@ -149,11 +151,11 @@ TEST(ResidualNorm, DropsTheSublayersOutputAndNeverTheResidual) {
   }
 }
 
-TEST(ResidualNorm, PropagatesGradientsPostAndPre) {
+TEST(ResidualNorm, PropagatesGradientsInEveryPosition) {
   const torch::Tensor probe = random_tensor({2, 3, 6}, 2);
   for (const NormPosition position : kNormPositions) {
     SCOPED_TRACE(name_of(position));
-    ResidualNorm module = randomised(ResidualNorm(small_options(position)));
+    ResidualNorm module = randomised(ResidualNorm(small_options(position), Stack::encoder));
     const torch::Tensor x = random_tensor({2, 3, 6}, 1).requires_grad_();
     auto leaves = test::leaves_of(*module);
     leaves.emplace_back("x", x);
@@ -203,7 +205,7 @@ TEST(PositionalEncoding, LearnedTableEndsWhereItEnds) {
   EXPECT_EQ(weight.grad().sum().item<double>(), 3.0 * d_model);
 }
 
-TEST(EncoderLayer, EqualsDoublePrecisionLoopsPostAndPre) {
+TEST(EncoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
   const torch::Tensor x = random_tensor({2, 4, 6}, 1);
   const torch::Tensor mask = padding_mask(test::ids_tensor({{1, 1, 1, 1}, {1, 1, 0, 0}}), 0);
   for (const NormPosition position : kNormPositions) {
@@ -221,7 +223,7 @@ TEST(EncoderLayer, EqualsDoublePrecisionLoopsPostAndPre) {
   }
 }
 
-TEST(DecoderLayer, EqualsDoublePrecisionLoopsPostAndPre) {
+TEST(DecoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
   const torch::Tensor x = random_tensor({2, 3, 6}, 1);
   const torch::Tensor memory = random_tensor({2, 4, 6}, 2);
   const torch::Tensor mask = padding_mask(test::ids_tensor({{1, 1, 1, 1}, {1, 1, 1, 0}}), 0);
@@ -275,39 +277,6 @@ TEST(Stacks, ReturnEachLayersWeightsOnRequest) {
   const DecoderOutput decoded = decoder(x, encoded.memory, mask, ReturnWeights::yes);
   EXPECT_EQ(decoded.self_weights.size(), 2u);
   EXPECT_EQ(decoded.cross_weights.size(), 2u);
-}
-
-TEST(Initialization, DrawsEmbeddingsSoThatScaledOnesHaveVarianceOne) {
-  torch::manual_seed(4);
-  const torch::nn::Embedding table = make_embedding(500, 64);
-  ASSERT_EQ(table->weight.sizes(), torch::IntArrayRef({500, 64}));
-  EXPECT_TRUE(table->weight.requires_grad());
-  EXPECT_NEAR((table->weight * 8.0).std().item<double>(), 1.0, 0.02);
-  EXPECT_NEAR(table->weight.mean().item<double>(), 0.0, 0.002);
-}
-
-TEST(Initialization, MakesLinearMapsOfTheGivenSize) {
-  torch::nn::Linear linear = make_linear(3, 5, Bias::zero);
-  EXPECT_EQ(linear->weight.sizes(), torch::IntArrayRef({5, 3}));
-  EXPECT_TRUE(torch::equal(linear->bias, torch::zeros({5})));
-  EXPECT_EQ(linear->options.in_features(), 3);
-  EXPECT_EQ(linear->options.out_features(), 5);
-  EXPECT_FALSE(make_linear(3, 5, Bias::none)->bias.defined());
-  linear(torch::ones({2, 3})).sum().backward();
-  EXPECT_TRUE(torch::equal(linear->weight.grad(), torch::full({5, 3}, 2.0)));
-}
-
-TEST(Initialization, IsLeftOutWhereWeightsAreToBeReplaced) {
-  torch::Tensor weight = torch::zeros({4});
-  {
-    const UndrawnWeights outer;
-    const UndrawnWeights inner;
-    draw_uniform(weight, 1.0);
-    draw_normal(weight, 1.0);
-    EXPECT_TRUE(torch::equal(weight, torch::zeros({4})));
-  }
-  draw_uniform(weight, 1.0);
-  EXPECT_FALSE(torch::equal(weight, torch::zeros({4})));
 }
 
 }  // namespace

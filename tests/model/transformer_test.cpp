@@ -200,7 +200,7 @@ TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
 
 TEST(Transformer, HasTheSameGradientsWhereLayersAreRecomputed) {
   for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::decoder_only})
-    for (const NormPosition norm : {NormPosition::post, NormPosition::pre}) {
+    for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
       TransformerOptions options = small_options();
       options.architecture = architecture;
       options.norm_position = norm;
@@ -492,7 +492,7 @@ TEST(ParameterCount, EqualsTheModulesForRandomOptions) {
     options.num_encoder_layers = up_to(3);
     options.num_decoder_layers = up_to(3);
     options.score_function = static_cast<ScoreFunction>(random() % 5);
-    options.norm_position = static_cast<NormPosition>(random() % 2);
+    options.norm_position = static_cast<NormPosition>(random() % 3);
     options.positional_encoding = static_cast<PositionalEncodingKind>(random() % 2);
     options.max_positions = up_to(20);
     options.embedding_tying = static_cast<EmbeddingTying>(random() % 3);

@@ -57,6 +57,8 @@ std::vector<LanguageModelVariant> language_model_variants() {
   options.d_k = 5;
   options.d_v = 7;
   all.push_back({"additive_free_widths", options});
+  options.norm_position = NormPosition::deep;
+  all.push_back({"additive_free_widths_deep", options});
   return all;
 }
 

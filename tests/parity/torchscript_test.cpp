@@ -78,6 +78,10 @@ std::vector<Variant> variants() {
   add("bilinear", [](auto& o) { o.score_function = ScoreFunction::bilinear; });
   add("uniform", [](auto& o) { o.score_function = ScoreFunction::uniform; });
   add("pre_norm", [](auto& o) { o.norm_position = NormPosition::pre; });
+  add("deep_norm", [](auto& o) {
+    o.norm_position = NormPosition::deep;
+    o.num_encoder_layers = 3;  // another scale than the decoder's
+  });
   add("learned_positions", [](auto& o) {
     o.positional_encoding = PositionalEncodingKind::learned;
     o.max_positions = 40;

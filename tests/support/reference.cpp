@@ -189,12 +189,22 @@ Matrix layer_norm(const Matrix& x, const Weights& weights, const std::string& pr
   return y;
 }
 
-Matrix residual_norm(const TransformerOptions& options, const Weights& weights, const std::string& prefix,
+// Figure 2 of Wang et al., 2022.
+double deep_scale(const TransformerOptions& options, Stack stack) {
+  const auto n = static_cast<double>(options.num_encoder_layers);
+  const auto m = static_cast<double>(options.num_decoder_layers);
+  if (options.architecture == Architecture::decoder_only) return std::sqrt(std::sqrt(2 * m));
+  if (stack == Stack::decoder) return std::sqrt(std::sqrt(3 * m));
+  return 0.81 * std::exp((4 * std::log(n) + std::log(m)) / 16);
+}
+
+Matrix residual_norm(const TransformerOptions& options, const Weights& weights, const std::string& prefix, Stack stack,
                      const Matrix& x, const Sublayer& layer, const Dropout& drop) {
   const bool pre = options.norm_position == NormPosition::pre;
+  const double scale = options.norm_position == NormPosition::deep ? deep_scale(options, stack) : 1.0;
   Matrix added = layer(pre ? layer_norm(x, weights, prefix, options.norm_epsilon) : x);
   if (drop) drop(DropoutSite::sublayer, added);
-  for (size_t i = 0; i < added.values.size(); ++i) added.values[i] += x.values[i];
+  for (size_t i = 0; i < added.values.size(); ++i) added.values[i] += scale * x.values[i];
   return pre ? added : layer_norm(added, weights, prefix, options.norm_epsilon);
 }
 
@@ -207,28 +217,28 @@ double sinusoid(int64_t position, int64_t dimension, int64_t d_model) {
 Matrix encoder_layer(const TransformerOptions& options, const Weights& weights, const std::string& prefix,
                      const Matrix& x, const MayAttend& may_attend, const Dropout& drop) {
   const Matrix attended = residual_norm(
-      options, weights, prefix + "self_attention_norm.", x,
+      options, weights, prefix + "self_attention_norm.", Stack::encoder, x,
       [&](const Matrix& input) {
         return multi_head_attention(options, weights, prefix + "self_attention.", input, input, may_attend, drop)
             .output;
       },
       drop);
   return residual_norm(
-      options, weights, prefix + "feed_forward_norm.", attended,
+      options, weights, prefix + "feed_forward_norm.", Stack::encoder, attended,
       [&](const Matrix& input) { return feed_forward(weights, prefix + "feed_forward.", input, drop); }, drop);
 }
 
 Matrix decoder_layer(const TransformerOptions& options, const Weights& weights, const std::string& prefix,
                      const Matrix& x, const Matrix& memory, const MayAttend& may_attend_memory, const Dropout& drop) {
   const Matrix past = residual_norm(
-      options, weights, prefix + "self_attention_norm.", x,
+      options, weights, prefix + "self_attention_norm.", Stack::decoder, x,
       [&](const Matrix& input) {
         return multi_head_attention(options, weights, prefix + "self_attention.", input, input, up_to_itself, drop)
             .output;
       },
       drop);
   const Matrix informed = residual_norm(
-      options, weights, prefix + "cross_attention_norm.", past,
+      options, weights, prefix + "cross_attention_norm.", Stack::decoder, past,
       [&](const Matrix& input) {
         return multi_head_attention(options, weights, prefix + "cross_attention.", input, memory, may_attend_memory,
                                     drop)
@@ -236,7 +246,7 @@ Matrix decoder_layer(const TransformerOptions& options, const Weights& weights, 
       },
       drop);
   return residual_norm(
-      options, weights, prefix + "feed_forward_norm.", informed,
+      options, weights, prefix + "feed_forward_norm.", Stack::decoder, informed,
       [&](const Matrix& input) { return feed_forward(weights, prefix + "feed_forward.", input, drop); }, drop);
 }
 

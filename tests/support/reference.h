@@ -64,7 +64,7 @@ Matrix feed_forward(const Weights& weights, const std::string& prefix, const Mat
 Matrix layer_norm(const Matrix& x, const Weights& weights, const std::string& prefix, double epsilon);
 
 using Sublayer = std::function<Matrix(const Matrix&)>;
-Matrix residual_norm(const TransformerOptions& options, const Weights& weights, const std::string& prefix,
+Matrix residual_norm(const TransformerOptions& options, const Weights& weights, const std::string& prefix, Stack stack,
                      const Matrix& x, const Sublayer& layer, const Dropout& drop = {});
 
 /// One element of the sinusoidal encoding, section 3.5.

@@ -120,10 +120,10 @@ TEST_F(TinyLanguageModel, TellsATextAsItGrowsAndStopsWhereAsked) {
 }
 
 TEST_F(TinyLanguageModel, ScoresTextsAsTheModuleDoes) {
-  for (const NormPosition norm : {NormPosition::post, NormPosition::pre}) {
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
     TransformerOptions network = tiny_language_model_options();
     network.norm_position = norm;
-    const LanguageModel model(saved(network, norm == NormPosition::post ? "post" : "pre"), {"cpu", 2});
+    const LanguageModel model(saved(network, std::to_string(static_cast<int>(norm))), {"cpu", 2});
     const std::vector<std::string> texts = {"the red house is near.", "", "the old", "river", "the ☃ train"};
     const std::vector<Hypothesis> scored = model.score_batch(texts);
     ASSERT_EQ(scored.size(), texts.size());
@@ -372,7 +372,7 @@ TEST_F(TinyLanguageModel, IsRefusedByTheTranslationEngine) {
 // What the inference engine decodes against LibTorch's operations on the module, and a text alone against it among
 // others, bit for bit.
 TEST_F(TinyLanguageModel, RunsOnTheInferenceEngineAsInTheModule) {
-  for (const NormPosition norm : {NormPosition::post, NormPosition::pre})
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep})
     for (const EmbeddingTying tying : {EmbeddingTying::all, EmbeddingTying::target_output, EmbeddingTying::none})
       for (const PositionalEncodingKind positions :
            {PositionalEncodingKind::sinusoidal, PositionalEncodingKind::learned}) {

@@ -149,6 +149,10 @@ std::vector<Chart> charts_of(const std::vector<Json>& records) {
       {"Scores on the validation text",
        {series_of(records, "BLEU", "validation", "bleu"), series_of(records, "chrF", "validation", "chrf"),
         series_of(records, "chrF++", "validation", "chrf++")}},
+      {"What the decoder sees of the source",
+       {series_of(records, "entropy of its attention, of the maximum", "train", "attention_entropy"),
+        series_of(records, "of the sharpest head", "train", "sharpest_head"),
+        series_of(records, "share of the encoder's output that differs by position", "train", "position_variance")}},
       {"Learning rate", {series_of(records, "last", "train", "learning_rate")}},
       {"Gradient norm", {series_of(records, "before clipping", "train", "gradient_norm")}},
       {"Target tokens per second", {series_of(records, "last", "train", "target_tokens_per_second")}}};

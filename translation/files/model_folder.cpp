@@ -30,7 +30,9 @@ const EnumNames<ScoreFunction> kScoreFunctions{{ScoreFunction::scaled_dot_produc
                                                {ScoreFunction::additive, "additive"},
                                                {ScoreFunction::bilinear, "bilinear"},
                                                {ScoreFunction::uniform, "uniform"}};
-const EnumNames<NormPosition> kNormPositions{{NormPosition::post, "post"}, {NormPosition::pre, "pre"}};
+const EnumNames<NormPosition> kNormPositions{
+    {NormPosition::post, "post"}, {NormPosition::pre, "pre"}, {NormPosition::deep, "deep"}};
+const EnumNames<Initialization> kInitializations{{Initialization::scaled, "scaled"}, {Initialization::xavier, "xavier"}};
 const EnumNames<PositionalEncodingKind> kPositions{{PositionalEncodingKind::sinusoidal, "sinusoidal"},
                                                    {PositionalEncodingKind::learned, "learned"}};
 const EnumNames<EmbeddingTying> kTyings{
@@ -105,7 +107,10 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("d_ff", &model.d_ff, "inner width of the feed-forward network", kAtLeastOne);
   schema.add("score_function", &model.score_function, kScoreFunctions, "how queries are compared with keys");
   schema.add("norm_position", &model.norm_position, kNormPositions,
-             "LayerNorm after the residual sum, as in the paper, or before the sub-layer");
+             "LayerNorm after the residual sum, as in the paper; before the sub-layer; or after a sum that weights the "
+             "residual stream more (DeepNorm), for more than about 8 layers");
+  schema.add("initialization", &model.initialization, kInitializations,
+             "initial weights: Xavier-uniform with the residual branches scaled down by depth, or as it is");
   schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
   schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
   schema.add("embedding_tying", &model.embedding_tying, kTyings, "which embedding matrices are one (section 3.4)");

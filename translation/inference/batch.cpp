@@ -265,6 +265,7 @@ class Batch : public DecodingBatch {
         a.output_stride = n.values_width();
         inference::attend(n.shape, a, weights, n.simd);
       }
+    n.scale_residual(layer.attention_norm, x, rows);
     layer.output.apply(context, rows, x, {x, false}, w.scratch);
     n.end_sublayer(layer.attention_norm, x, rows);
     const Norm& norm = layer.feed_forward.norm;
@@ -313,6 +314,7 @@ class Batch : public DecodingBatch {
     w.clock.end(Phase::decoder_products);
     attend_to_past(index, projected, context);
     w.clock.end(Phase::decoder_attention);
+    n.scale_residual(layer.self_norm, x, rows_);
     layer.self_output.apply(context, rows_, x, {x, false}, w.scratch);
     w.clock.end(Phase::decoder_products);
     n.end_sublayer(layer.self_norm, x, rows_);
@@ -324,6 +326,7 @@ class Batch : public DecodingBatch {
       w.clock.end(Phase::decoder_products);
       attend_to_source(index, projected, context, attention);
       w.clock.end(Phase::decoder_attention);
+      n.scale_residual(layer.cross.norm, x, rows_);
       layer.cross.output.apply(context, rows_, x, {x, false}, w.scratch);
       w.clock.end(Phase::decoder_products);
       n.end_sublayer(layer.cross.norm, x, rows_);

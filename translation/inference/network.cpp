@@ -39,7 +39,9 @@ class Packer {
   torch::Tensor own(const std::string& name) const {
     return use_ == WeightUse::taken ? tensor(name) : tensor(name).clone();
   }
-  Norm norm(const std::string& module) const { return {own(module + ".weight"), own(module + ".bias")}; }
+  Norm norm(const std::string& module, double residual_scale = 1) const {
+    return {own(module + ".weight"), own(module + ".bias"), residual_scale};
+  }
 
   /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of a bias where one is
   /// named. It must stay in its place.
@@ -53,11 +55,11 @@ class Packer {
         for (const std::string& name : matrices) release(name);
     });
   }
-  void feed_forward(FeedForwardLayer& to, const std::string& layer) {
+  void feed_forward(FeedForwardLayer& to, const std::string& layer, double residual_scale) {
     const std::string module = layer + ".feed_forward";
     linear(to.inner, {module + ".inner.weight"}, module + ".inner.bias");
     linear(to.outer, {module + ".outer.weight"}, module + ".outer.bias");
-    to.norm = norm(layer + ".feed_forward_norm");
+    to.norm = norm(layer + ".feed_forward_norm", residual_scale);
   }
   void pack_all(const ParallelFor& parallel_for) {
     parallel_for(jobs_.size(), [&](size_t j) {
@@ -159,6 +161,7 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
   source_embedding = one_table ? target_embedding : packer.own("source_embedding.weight");
   const bool output_tied = options.embedding_tying != EmbeddingTying::none;
   packer.linear(output, {output_tied ? target_table : "output.weight"});
+  const double encoder_scale = residual_scale(options, Stack::encoder);
   encoder.resize(static_cast<size_t>(options.num_encoder_layers));
   for (size_t i = 0; i < encoder.size(); ++i) {
     EncoderLayerWeights& to = encoder[i];
@@ -166,9 +169,10 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
     const std::string attention = layer + ".self_attention";
     packer.linear(to.query_key_value, projections_of(attention));
     packer.linear(to.output, {attention + ".output.weight"});
-    to.attention_norm = packer.norm(attention + "_norm");
-    packer.feed_forward(to.feed_forward, layer);
+    to.attention_norm = packer.norm(attention + "_norm", encoder_scale);
+    packer.feed_forward(to.feed_forward, layer, encoder_scale);
   }
+  const double decoder_scale = residual_scale(options, Stack::decoder);
   decoder.resize(static_cast<size_t>(options.num_decoder_layers));
   for (size_t i = 0; i < decoder.size(); ++i) {
     DecoderLayerWeights& to = decoder[i];
@@ -176,15 +180,15 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
     const std::string self = layer + ".self_attention";
     packer.linear(to.query_key_value, projections_of(self));
     packer.linear(to.self_output, {self + ".output.weight"});
-    to.self_norm = packer.norm(self + "_norm");
-    packer.feed_forward(to.feed_forward, layer);
+    to.self_norm = packer.norm(self + "_norm", decoder_scale);
+    packer.feed_forward(to.feed_forward, layer, decoder_scale);
     if (!has_encoder()) continue;
     const std::string cross = layer + ".cross_attention";
     packer.linear(to.cross.query, {cross + ".query.weight"});
     packer.linear(to.cross.key, {cross + ".key.weight"});
     packer.linear(to.cross.value, {cross + ".value.weight"});
     packer.linear(to.cross.output, {cross + ".output.weight"});
-    to.cross.norm = packer.norm(cross + "_norm");
+    to.cross.norm = packer.norm(cross + "_norm", decoder_scale);
   }
   packer.pack_all(parallel_for);
   if (norm_first()) decoder_norm = packer.norm("decoder.norm");
@@ -203,6 +207,12 @@ const float* Network::sublayer_input(const Norm& norm, const float* x, int64_t r
   return normed;
 }
 
+void Network::scale_residual(const Norm& norm, float* x, int64_t rows) const {
+  if (norm.residual_scale == 1) return;
+  const auto scale = static_cast<float>(norm.residual_scale);
+  for (int64_t i = 0; i < rows * options.d_model; ++i) x[i] *= scale;
+}
+
 void Network::end_sublayer(const Norm& norm, float* x, int64_t rows) const {
   if (!norm_first()) normalize(norm, x, rows, x);
 }
@@ -214,6 +224,7 @@ void Network::feed_forward(const FeedForwardLayer& layer, const float* input, fl
     const int64_t count = std::min(kFeedForwardRows, rows - row);
     float* part = x + row * options.d_model;
     layer.inner.apply(input + row * options.d_model, count, hidden, {nullptr, true}, workspace.scratch);
+    scale_residual(layer.norm, part, count);
     layer.outer.apply(hidden, count, part, {part, false}, workspace.scratch);
   }
 }

@@ -23,6 +23,7 @@ constexpr int64_t kBlockSlots = 32;
 
 struct Norm {
   torch::Tensor weight, bias;  // [D]
+  double residual_scale = 1;   // on the residual stream that the sub-layer joins
 };
 
 struct FeedForwardLayer {
@@ -88,6 +89,8 @@ struct Network {
 
   /// What a sub-layer reads: x, or its norm.
   const float* sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const;
+  /// Before a sub-layer, which has read x, is added to it.
+  void scale_residual(const Norm& norm, float* x, int64_t rows) const;
   /// After x has become x + sub-layer.
   void end_sublayer(const Norm& norm, float* x, int64_t rows) const;
 

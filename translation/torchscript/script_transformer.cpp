@@ -32,7 +32,15 @@ std::string file_of(ScoreFunction function) {
 }
 
 std::string file_of(NormPosition position) {
-  return position == NormPosition::pre ? "residual_norm_pre" : "residual_norm_post";
+  switch (position) {
+    case NormPosition::pre:
+      return "residual_norm_pre";
+    case NormPosition::deep:
+      return "residual_norm_deep";
+    case NormPosition::post:
+      break;
+  }
+  return "residual_norm_post";
 }
 
 std::string file_of(PositionalEncodingKind kind) {
@@ -133,15 +141,22 @@ class Converter {
     });
   }
 
-  Module norm(const char* name, const std::string& file, const std::string& path) {
-    return compiler_.make(name, {file}, [&](Module& module) {
-      add_tensor(module, path, "weight");
-      add_tensor(module, path, "bias");
-      set(module, "epsilon", options_.norm_epsilon);
-    });
+  void fill_norm(Module& module, const std::string& path) {
+    add_tensor(module, path, "weight");
+    add_tensor(module, path, "bias");
+    set(module, "epsilon", options_.norm_epsilon);
   }
 
-  Module residual_norm(const std::string& path) { return norm("ResidualNorm", file_of(options_.norm_position), path); }
+  Module norm(const std::string& path) {
+    return compiler_.make("LayerNorm", {"layer_norm"}, [&](Module& module) { fill_norm(module, path); });
+  }
+
+  Module residual_norm(const std::string& path, Stack stack) {
+    return compiler_.make("ResidualNorm", {file_of(options_.norm_position)}, [&](Module& module) {
+      fill_norm(module, path);
+      if (options_.norm_position == NormPosition::deep) set(module, "scale", residual_scale(options_, stack));
+    });
+  }
 
   Module positions(const std::string& path) {
     return compiler_.make("PositionalEncoding", {file_of(options_.positional_encoding)}, [&](Module& module) {
@@ -181,7 +196,7 @@ class Converter {
       module.register_module("self_attention", attention(path + ".self_attention"));
       module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
       for (const char* name : {"self_attention_norm", "feed_forward_norm"})
-        module.register_module(name, residual_norm(path + "." + name));
+        module.register_module(name, residual_norm(path + "." + name, Stack::encoder));
     });
   }
 
@@ -193,9 +208,9 @@ class Converter {
       module.register_module("self_attention", attention(path + ".self_attention"));
       if (!decoder_only) module.register_module("cross_attention", attention(path + ".cross_attention"));
       module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
-      module.register_module("self_attention_norm", residual_norm(path + ".self_attention_norm"));
-      if (!decoder_only) module.register_module("cross_attention_norm", residual_norm(path + ".cross_attention_norm"));
-      module.register_module("feed_forward_norm", residual_norm(path + ".feed_forward_norm"));
+      module.register_module("self_attention_norm", residual_norm(path + ".self_attention_norm", Stack::decoder));
+      if (!decoder_only) module.register_module("cross_attention_norm", residual_norm(path + ".cross_attention_norm", Stack::decoder));
+      module.register_module("feed_forward_norm", residual_norm(path + ".feed_forward_norm", Stack::decoder));
     });
   }
 
@@ -208,7 +223,7 @@ class Converter {
           list.register_module(std::to_string(i), make_layer(path + ".layers." + std::to_string(i)));
       }));
       if (options_.norm_position == NormPosition::pre)
-        module.register_module("norm", norm("LayerNorm", "layer_norm", path + ".norm"));
+        module.register_module("norm", norm(path + ".norm"));
     });
   }
 

@@ -19,13 +19,14 @@ struct Loss {
 /// one-dimensional parameters are float. Rows lie one behind the other. Nullable pointers say so.
 template <class T>
 struct RowKernels {
-  /// LayerNorm(residual + Dropout(x + bias)) and its pieces, see residual_norm.h.
+  /// LayerNorm(residual_scale · residual + Dropout(x + bias)) and its parts, see residual.h.
   struct Norm {
     const T* residual;  ///< [N,D] or null
     const T* x;         ///< [N,D]
     const float* bias;  ///< [D] or null
     const float* weight;
     const float* shift;
+    float residual_scale;
     float epsilon;
     MaskView mask;
     int64_t rows, columns;

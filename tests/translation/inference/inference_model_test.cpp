@@ -99,7 +99,7 @@ void expect_close(const Road& found, const Road& expected, double tolerance, con
 
 std::vector<std::pair<std::string, TransformerOptions>> all_options() {
   std::vector<std::pair<std::string, TransformerOptions>> all;
-  for (const NormPosition norm : {NormPosition::post, NormPosition::pre})
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep})
     for (const EmbeddingTying tying : {EmbeddingTying::all, EmbeddingTying::target_output, EmbeddingTying::none})
       for (const PositionalEncodingKind positions :
            {PositionalEncodingKind::sinusoidal, PositionalEncodingKind::learned})
@@ -312,7 +312,7 @@ void expect_that_many_at_once_are_as_one_by_one(const StepModel& model, const st
 
 TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
   for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::decoder_only})
-    for (const NormPosition norm : {NormPosition::post, NormPosition::pre}) {
+    for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
       TransformerOptions options = small_options();
       options.architecture = architecture;
       options.norm_position = norm;

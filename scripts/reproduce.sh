@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Trains the documented models from nothing and compares what they reach with the table in docs/benchmarks.md. Run it
+# before every release, and after any change of numerics or of the initial weights.
+#
+# It can be interrupted at any time; run again, it goes on where it was. Trainings that have finished are not repeated.
+set -euo pipefail
+export LC_ALL=C
+
+usage="usage: scripts/reproduce.sh [--multi30k data/multi30k] [--output runs/reproduce] [--only 'CONFIG …']
+  [--table docs/benchmarks.md] [--programs FOLDER] [--threads N]
+
+--multi30k: the folder with train, val and test_2016_flickr as .en.gz and .de.gz. Without it, models of that text are
+left out and named. --only: the configs to reproduce, such as 'configs/demo.yaml'; default: all of the table.
+Exit status: 0 where every measured value lies within its tolerance, 1 where one does not, 2 for bad usage."
+root="$(cd "$(dirname "$0")/.." && pwd)"
+programs=$root/build/release/bin
+multi30k=data/multi30k
+output=runs/reproduce
+table=$root/docs/benchmarks.md
+only=
+threads=0
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --multi30k) multi30k=${2:?$usage}; shift 2 ;;
+    --output) output=${2:?$usage}; shift 2 ;;
+    --only) only=${2:?$usage}; shift 2 ;;
+    --table) table=${2:?$usage}; shift 2 ;;
+    --programs) programs=${2:?$usage}; shift 2 ;;
+    --threads) threads=${2:?$usage}; shift 2 ;;
+    --help) echo "$usage"; exit 0 ;;
+    *) echo "reproduce: error: unknown argument $1"$'\n'"$usage" >&2; exit 2 ;;
+  esac
+done
+
+fail() { echo "reproduce: error: $1" >&2; exit 1; }
+[[ -f $table ]] || fail "$table: no such file"
+[[ -x $programs/train ]] || fail "$programs/train: no such program; build first, or name --programs"
+
+# config <tab> text <tab> measure <tab> value <tab> tolerance, one documented figure a line.
+documented() {
+  awk -F ' *[|] *' '
+    /<!-- end of reproduced figures -->/ { inside = 0 }
+    inside && $2 ~ /^`configs\// { gsub(/`/, "", $2); print $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6 }
+    /<!-- reproduced figures -->/ { inside = 1 }' "$table"
+}
+figures=$(documented)
+[[ -n $figures ]] || fail "$table: has no table of reproduced figures"
+
+wanted() { [[ -z $only || " $only " == *" $1 "* ]]; }
+
+data_of() { # data_of <config>: the folder of its text
+  case "$1" in
+    *multi30k* | *table3_small*) echo "$multi30k" ;;
+    *) echo "$output/data/demo" ;;
+  esac
+}
+
+source_of() { # source_of <config> <text>
+  case "$2" in
+    test) echo "$(data_of "$1")/test.en" ;;
+    *) echo "$(data_of "$1")/$2.en.gz" ;;
+  esac
+}
+
+run_of() { # run_of <config>
+  local name=${1#configs/}
+  name=${name%.yaml}
+  echo "$output/${name//\//_}"
+}
+
+# A model is of the program and the config that made it.
+train() { # train <config>
+  local run stamp
+  run=$(run_of "$1")
+  stamp=$(cat "$programs/train" "$root/$1" | sha256sum)
+  if [[ -f $run/stamp ]] && [[ $(<"$run/stamp") != "$stamp" ]]; then
+    fail "$run was begun by another build or config; delete it, or name another --output"
+  fi
+  [[ -f $run/finished ]] && return
+  echo "$1: training in $run"
+  mkdir -p "$run"
+  echo "$stamp" >"$run/stamp"
+  "$programs/train" --config "$root/$1" --run-folder "$run" --threads "$threads" --set "data.folder=$(data_of "$1")" \
+    >"$run/output.log" 2>&1 || { tail -n 5 "$run/output.log" >&2; fail "training of $1 failed: $run/output.log"; }
+  touch "$run/finished"
+}
+
+translated() { # translated <config> <text>: the file with its translations, by beam search
+  local run to
+  run=$(run_of "$1")
+  to=$run/$2.translated
+  [[ -f $to ]] || "$programs/translate" --model "$run/model" --input "$(source_of "$1" "$2")" --output "$to" \
+    --threads "$threads" 2>"$run/translate.log" || fail "translating $2 failed: $run/translate.log"
+  echo "$to"
+}
+
+measured() { # measured <config> <text> <measure>
+  local source
+  source=$(source_of "$1" "$2")
+  local reference=${source/.en/.de}
+  case "$3" in
+    BLEU) "$programs/evaluate" --hypothesis "$(translated "$1" "$2")" --reference "$reference" --score-only ;;
+    "exact, %") paste -d $'\001' "$(translated "$1" "$2")" <(gzip -dcf "$reference") |
+      awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f\n", 100 * right / NR }' ;;
+    perplexity) sed -nE 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$(run_of "$1")/metrics.jsonl" |
+      sort -n | awk 'NR == 1 { printf "%.2f\n", $1 }' ;;
+    *) fail "$table: unknown measure \"$3\"" ;;
+  esac
+}
+
+mkdir -p "$output"
+deviations=0
+report=$output/report.txt
+printf '%-42s %-18s %-11s %10s %10s %s\n' config text measure documented found verdict >"$report"
+while IFS=$'\t' read -r config text measure value tolerance; do
+  wanted "$config" || continue
+  [[ -f $root/$config ]] || fail "$table names $config, which does not exist"
+  if [[ $(data_of "$config") == "$multi30k" && ! -f $multi30k/train.en.gz ]]; then
+    printf '%-42s %-18s %-11s %10s %10s %s\n' "$config" "$text" "$measure" "$value" - \
+      "left out: no $multi30k/train.en.gz" >>"$report"
+    continue
+  fi
+  if [[ $(data_of "$config") == "$output/data/demo" && ! -f $output/data/demo/train.en ]]; then
+    "$programs/make_demo_corpus" --output "$output/data/demo" --max-number 999
+  fi
+  train "$config"
+  found=$(measured "$config" "$text" "$measure")
+  verdict=$(awk -v a="$value" -v b="$found" -v t="$tolerance" \
+    'BEGIN { d = b - a; print (d <= t && -d <= t) ? "as documented" : "DEVIATES by " d }')
+  [[ $verdict == "as documented" ]] || deviations=$((deviations + 1))
+  printf '%-42s %-18s %-11s %10s %10s %s\n' "$config" "$text" "$measure" "$value" "$found" "$verdict" >>"$report"
+done <<<"$figures"
+cat "$report"
+if ((deviations > 0)); then
+  echo "reproduce: $deviations of the figures above deviate: mend the recipe, or take the figures out of $table" >&2
+  exit 1
+fi

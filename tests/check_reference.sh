@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Fails where docs/configuration.md is not what `train --describe-config` prints, or docs/programs.md not what the
+# programs print with --help.
+# usage: tests/check_reference.sh FOLDER-OF-PROGRAMS [--fix]
+set -euo pipefail
+programs=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+
+# The text between two lines of a page, after which it is called in messages.
+begin='<!-- generated; to update: tests/check_reference.sh FOLDER-OF-PROGRAMS --fix -->'
+end='<!-- end of the generated part -->'
+
+reference_of_programs() {
+  local program
+  for program in train translate generate score evaluate export_torchscript convert average_checkpoints visualize embed \
+    make_shortlist make_demo_corpus; do
+    printf '## %s\n\n' "$program"
+    "$programs/$program" --help | awk -f cmake/help/parse.awk | awk -f cmake/help/markdown.awk
+    echo
+  done
+}
+
+status=0
+check() { # check <page> <text> [--fix]
+  if [[ ${3:-} == --fix ]]; then
+    BEGIN=$begin END=$end TEXT=$2 awk '
+      $0 == ENVIRON["END"] { inside = 0 }
+      !inside
+      $0 == ENVIRON["BEGIN"] { print ENVIRON["TEXT"]; inside = 1 }' "$1" >"$1.new"
+    mv "$1.new" "$1"
+  elif ! diff <(awk -v begin="$begin" -v end="$end" '$0 == end { inside = 0 } inside; $0 == begin { inside = 1 }' "$1") \
+    <(echo "$2"); then
+    echo "$1 is out of date; update it with: tests/check_reference.sh $programs --fix"
+    status=1
+  fi
+}
+
+check docs/configuration.md "$("$programs/train" --describe-config)" "${2:-}"
+check docs/programs.md "$(reference_of_programs)" "${2:-}"
+exit $status
