@@ -12,11 +12,11 @@ namespace transmute {
 namespace {
 
 using reference::Matrix;
-using test::expect_near;
-using test::kDoubleTolerance;
-using test::kFloatTolerance;
-using test::matrix_of;
-using test::random_tensor;
+using testing::expect_near;
+using testing::kDoubleTolerance;
+using testing::kFloatTolerance;
+using testing::matrix_of;
+using testing::random_tensor;
 
 constexpr ScoreFunction kAllScoreFunctions[] = {ScoreFunction::scaled_dot_product, ScoreFunction::dot_product,
                                                 ScoreFunction::additive, ScoreFunction::bilinear,
@@ -63,7 +63,7 @@ TransformerOptions for_reference(const MultiHeadAttentionOptions& options) {
 
 MultiHeadAttention random_attention(ScoreFunction function, torch::Dtype dtype = torch::kDouble) {
   MultiHeadAttention attention(odd_options(function));
-  test::randomise_parameters(*attention, 11);
+  testing::randomise_parameters(*attention, 11);
   attention->to(dtype);
   return attention;
 }
@@ -88,7 +88,7 @@ TEST(AttentionScore, EqualsLoopsForEveryFunctionAndWidth) {
     const int64_t key_size = 6;
     const int64_t query_size = is_dot_product(function) ? key_size : 4;
     AttentionScore score(AttentionScoreOptions{function, 3, query_size, key_size});
-    test::randomise_parameters(*score, 3);
+    testing::randomise_parameters(*score, 3);
     score->to(torch::kDouble);
     const torch::Tensor query = random_tensor({2, 3, 4, query_size}, 1);
     const torch::Tensor key = random_tensor({2, 3, 5, key_size}, 2);
@@ -96,10 +96,10 @@ TEST(AttentionScore, EqualsLoopsForEveryFunctionAndWidth) {
     ASSERT_EQ(scores.sizes(), torch::IntArrayRef({2, 3, 4, 5}));
     for (int64_t b = 0; b < 2; ++b)
       for (int64_t h = 0; h < 3; ++h)
-        expect_near(
-            scores[b][h],
-            reference::scores(function, matrix_of(query[b][h]), matrix_of(key[b][h]), test::weights_of(*score), "", h),
-            kDoubleTolerance);
+        expect_near(scores[b][h],
+                    reference::scores(function, matrix_of(query[b][h]), matrix_of(key[b][h]),
+                                      testing::weights_of(*score), "", h),
+                    kDoubleTolerance);
   }
 }
 
@@ -140,7 +140,7 @@ TEST(AttentionPooling, StandsAloneWithWidthsOfItsOwn) {
     const int64_t key_size = 6;
     const int64_t query_size = is_dot_product(function) ? key_size : 3;
     AttentionPooling pooling(AttentionScoreOptions{function, 1, query_size, key_size});
-    test::randomise_parameters(*pooling, 3);
+    testing::randomise_parameters(*pooling, 3);
     pooling->to(torch::kDouble);
     const torch::Tensor query = random_tensor({1, 1, 4, query_size}, 1);
     const torch::Tensor key = random_tensor({1, 1, 5, key_size}, 2);
@@ -148,7 +148,7 @@ TEST(AttentionPooling, StandsAloneWithWidthsOfItsOwn) {
     const AttentionResult result = pooling(query, key, value, mask, ReturnWeights::yes);
 
     const Matrix scores =
-        reference::scores(function, matrix_of(query), matrix_of(key), test::weights_of(*pooling), "score.");
+        reference::scores(function, matrix_of(query), matrix_of(key), testing::weights_of(*pooling), "score.");
     const Matrix weights = reference::softmax(scores, may_attend(mask));
     expect_near(result.weights, weights, kDoubleTolerance);
     expect_near(result.output, reference::weighted_sum(weights, matrix_of(value)), kDoubleTolerance);
@@ -260,7 +260,7 @@ TEST(MultiHeadAttention, EqualsDoublePrecisionLoops) {
       const double tolerance = dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance;
       for (int64_t b = 0; b < 2; ++b) {
         const auto expected =
-            reference::multi_head_attention(for_reference(odd_options(function)), test::weights_of(*attention), "",
+            reference::multi_head_attention(for_reference(odd_options(function)), testing::weights_of(*attention), "",
                                             matrix_of(query[b]), matrix_of(memory[b]), may_attend(mask));
         expect_near(result.output[b], expected.output, tolerance);
         expect_near(result.weights[b], expected.weights, tolerance);
@@ -306,10 +306,10 @@ TEST(MultiHeadAttention, PropagatesGradientsForEveryScoreFunction) {
     MultiHeadAttention attention = random_attention(function);
     const torch::Tensor query = random_tensor({2, 3, 8}, 1).requires_grad_();
     const torch::Tensor memory = random_tensor({2, 4, 8}, 2).requires_grad_();
-    auto leaves = test::leaves_of(*attention);
+    auto leaves = testing::leaves_of(*attention);
     leaves.emplace_back("query input", query);
     leaves.emplace_back("memory input", memory);
-    test::expect_gradients_match([&] { return (attention(query, memory, mask).output * probe).sum(); }, leaves);
+    testing::expect_gradients_match([&] { return (attention(query, memory, mask).output * probe).sum(); }, leaves);
   }
 }
 
@@ -346,9 +346,9 @@ TEST(MultiHeadAttention, DrawsProjectionsWithinXaviersBoundAndHasNoBiases) {
 }
 
 TEST(Masks, AllowWordsAndHidePadding) {
-  const torch::Tensor mask = padding_mask(test::ids_tensor({{5, 9, 3, 3}, {3, 5, 7, 9}}), 3);
+  const torch::Tensor mask = padding_mask(testing::ids_tensor({{5, 9, 3, 3}, {3, 5, 7, 9}}), 3);
   EXPECT_EQ(mask.sizes(), torch::IntArrayRef({2, 1, 1, 4}));
-  EXPECT_TRUE(torch::equal(mask.view({2, 4}).to(torch::kLong), test::ids_tensor({{1, 1, 0, 0}, {0, 1, 1, 1}})));
+  EXPECT_TRUE(torch::equal(mask.view({2, 4}).to(torch::kLong), testing::ids_tensor({{1, 1, 0, 0}, {0, 1, 1, 1}})));
   EXPECT_THROW(padding_mask(torch::zeros({4}, torch::kLong), 0), c10::ValueError);
 }
 

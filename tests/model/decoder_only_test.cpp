@@ -13,11 +13,11 @@
 namespace transmute {
 namespace {
 
-using test::double_tolerance_of;
-using test::expect_near;
-using test::kDoubleTolerance;
-using test::kFloatTolerance;
-using test::random_transformer;
+using testing::double_tolerance_of;
+using testing::expect_near;
+using testing::kDoubleTolerance;
+using testing::kFloatTolerance;
+using testing::random_transformer;
 
 constexpr int64_t kPieces = 13;
 
@@ -62,7 +62,7 @@ torch::Tensor logits_of(Transformer& model, const torch::Tensor& ids) {
 }
 
 TEST(DecoderOnly, EqualsDoublePrecisionLoops) {
-  const torch::Tensor ids = test::ids_tensor({{1, 5, 6, 2}, {1, 11, 2, 10}});
+  const torch::Tensor ids = testing::ids_tensor({{1, 5, 6, 2}, {1, 11, 2, 10}});
   for (const auto& [name, options] : decoder_only_variants())
     for (const auto dtype : {torch::kDouble, torch::kFloat}) {
       SCOPED_TRACE(name);
@@ -70,7 +70,7 @@ TEST(DecoderOnly, EqualsDoublePrecisionLoops) {
       const torch::Tensor logits = logits_of(model, ids);
       ASSERT_EQ(logits.sizes(), torch::IntArrayRef({2, 4, kPieces}));
       for (int64_t b = 0; b < 2; ++b)
-        expect_near(logits[b], reference::language_model(options, test::weights_of(*model), test::ids_of(ids[b])),
+        expect_near(logits[b], reference::language_model(options, testing::weights_of(*model), testing::ids_of(ids[b])),
                     dtype == torch::kFloat ? kFloatTolerance : double_tolerance_of(options));
     }
 }
@@ -84,7 +84,7 @@ TEST(DecoderOnly, DropsWhatTheOptionsSayInTraining) {
     options.activation_dropout = 0.5;
     Transformer model = random_transformer(options, torch::kDouble);
     model->train();
-    const torch::Tensor ids = test::ids_tensor({{1, 5, 6}});
+    const torch::Tensor ids = testing::ids_tensor({{1, 5, 6}});
     torch::Tensor logits;
     {
       const kernels::DropoutScope scope(key);
@@ -97,18 +97,18 @@ TEST(DecoderOnly, DropsWhatTheOptionsSayInTraining) {
       double probability = other;
       if (site == reference::DropoutSite::attention) probability = attention;
       if (site == reference::DropoutSite::activation) probability = activation;
-      values = test::matrix_of(kernels::dropout(test::tensor_of(values), probability, true));
+      values = testing::matrix_of(kernels::dropout(testing::tensor_of(values), probability, true));
       ++sites;
     };
-    const auto expected = reference::language_model(options, test::weights_of(*model), test::ids_of(ids), drop);
+    const auto expected = reference::language_model(options, testing::weights_of(*model), testing::ids_of(ids), drop);
     EXPECT_EQ(sites, 1 + 2 * 4);  // embeddings, layers
     expect_near(logits, expected, double_tolerance_of(options));
   }
 }
 
 TEST(DecoderOnly, PropagatesGradientsThroughTheSmoothedLoss) {
-  const torch::Tensor target_in = test::ids_tensor({{1, 5, 4}, {1, 3, 0}});
-  const torch::Tensor target_out = test::ids_tensor({{5, 4, 2}, {3, 2, 0}});
+  const torch::Tensor target_in = testing::ids_tensor({{1, 5, 4}, {1, 3, 0}});
+  const torch::Tensor target_out = testing::ids_tensor({{5, 4, 2}, {3, 2, 0}});
   for (auto& [name, options] : decoder_only_variants()) {
     SCOPED_TRACE(name);
     options.target_vocab_size = 6;
@@ -121,19 +121,19 @@ TEST(DecoderOnly, PropagatesGradientsThroughTheSmoothedLoss) {
     double expected = 0;
     for (int64_t b = 0; b < 2; ++b)
       expected += reference::smoothed_cross_entropy(
-          reference::language_model(options, test::weights_of(*model), test::ids_of(target_in[b])),
-          test::ids_of(target_out[b]), 0.1, options.padding_id);
+          reference::language_model(options, testing::weights_of(*model), testing::ids_of(target_in[b])),
+          testing::ids_of(target_out[b]), 0.1, options.padding_id);
     EXPECT_NEAR(loss.tokens.item<double>(), expected, 10 * double_tolerance_of(options));
-    test::expect_gradients_match(
+    testing::expect_gradients_match(
         [&, m = model]() mutable {
           return m->loss(no_source(2), target_in, target_out, {0.1, 1}).tokens;
         },
-        test::leaves_of(*model));
+        testing::leaves_of(*model));
   }
 }
 
 TEST(DecoderOnly, NeverLooksAtLaterTokens) {
-  const torch::Tensor ids = test::random_ids({2, 9}, kPieces, 2);
+  const torch::Tensor ids = testing::random_ids({2, 9}, kPieces, 2);
   for (const auto& [name, options] : decoder_only_variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(options, torch::kFloat);
@@ -155,10 +155,10 @@ TEST(DecoderOnly, GivesATextTheSameLogitsAloneAndAmongPaddedNeighbours) {
   for (const auto& [name, options] : decoder_only_variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(options, torch::kDouble);
-    const torch::Tensor together = logits_of(model, test::ids_tensor(padded));
+    const torch::Tensor together = logits_of(model, testing::ids_tensor(padded));
     for (size_t b = 0; b < texts.size(); ++b)
       expect_near(together[static_cast<int64_t>(b)].slice(0, 0, static_cast<int64_t>(texts[b].size())),
-                  logits_of(model, test::ids_tensor({texts[b]}))[0], kDoubleTolerance);
+                  logits_of(model, testing::ids_tensor({texts[b]}))[0], kDoubleTolerance);
   }
 }
 
@@ -183,7 +183,7 @@ TEST(DecoderOnly, DecodesStepByStepWhatAllPositionsAtOnceSay) {
         const DecoderStep result =
             model->step(torch::tensor(ids).view({texts, kHypotheses}), cache, ReturnWeights::yes);
         expect_near(model->project(result.states).flatten(0, 1),
-                    logits_of(model, test::ids_tensor(histories)).select(1, -1),
+                    logits_of(model, testing::ids_tensor(histories)).select(1, -1),
                     dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
         std::vector<int64_t> staying, parents;
         std::vector<std::vector<int64_t>> next;
@@ -203,7 +203,7 @@ TEST(DecoderOnly, DecodesStepByStepWhatAllPositionsAtOnceSay) {
 
 TEST(DecoderOnly, RefusesASourceAndAGuidedHead) {
   Transformer model = random_transformer(decoder_only_options(), torch::kFloat);
-  const torch::Tensor ids = test::ids_tensor({{1, 2}});
+  const torch::Tensor ids = testing::ids_tensor({{1, 2}});
   EXPECT_THAT(testing::message_of<c10::Error>([&] { model(ids, ids); }),
               ::testing::HasSubstr("its source must be empty, [B,0]"));
   const GuidedAttention guided{torch::zeros({1, 2, 2}), 0, 0};

@@ -14,11 +14,11 @@
 namespace transmute {
 namespace {
 
-using test::expect_near;
-using test::kDoubleTolerance;
-using test::kFloatTolerance;
-using test::matrix_of;
-using test::random_tensor;
+using testing::expect_near;
+using testing::kDoubleTolerance;
+using testing::kFloatTolerance;
+using testing::matrix_of;
+using testing::random_tensor;
 
 constexpr NormPosition kNormPositions[] = {NormPosition::post, NormPosition::pre, NormPosition::deep};
 constexpr Stack kStacks[] = {Stack::encoder, Stack::decoder};
@@ -45,7 +45,7 @@ TransformerOptions small_options(NormPosition position = NormPosition::post) {
 
 template <class Module>
 Module randomised(Module module, torch::Dtype dtype = torch::kDouble) {
-  test::randomise_parameters(*module, 21);
+  testing::randomise_parameters(*module, 21);
   module->to(dtype);
   return module;
 }
@@ -54,7 +54,7 @@ TEST(FeedForward, EqualsDoublePrecisionLoops) {
   const torch::Tensor x = random_tensor({3, 4, 6}, 1);
   for (const auto dtype : {torch::kDouble, torch::kFloat}) {
     FeedForward module = randomised(FeedForward(FeedForwardOptions{6, 11}), dtype);
-    expect_near(module(x.to(dtype)), reference::feed_forward(test::weights_of(*module), "", matrix_of(x)),
+    expect_near(module(x.to(dtype)), reference::feed_forward(testing::weights_of(*module), "", matrix_of(x)),
                 dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
   }
 }
@@ -70,16 +70,16 @@ TEST(FeedForward, DropsActivationsAfterTheReLU) {
     for (size_t i = 0; i < hidden.values.size(); ++i)
       hidden.values[i] *= kept[static_cast<int64_t>(i)].item<bool>() ? 1 / (1 - probability) : 0;
   };
-  expect_near(trained, reference::feed_forward(test::weights_of(*module), "", matrix_of(x), drop), kDoubleTolerance);
+  expect_near(trained, reference::feed_forward(testing::weights_of(*module), "", matrix_of(x), drop), kDoubleTolerance);
 }
 
 TEST(FeedForward, PropagatesGradients) {
   FeedForward module = randomised(FeedForward(FeedForwardOptions{6, 11}));
   const torch::Tensor x = random_tensor({2, 3, 6}, 1).requires_grad_();
   const torch::Tensor probe = random_tensor({2, 3, 6}, 2);
-  auto leaves = test::leaves_of(*module);
+  auto leaves = testing::leaves_of(*module);
   leaves.emplace_back("x", x);
-  test::expect_gradients_match([&] { return (module(x) * probe).sum(); }, leaves);
+  testing::expect_gradients_match([&] { return (module(x) * probe).sum(); }, leaves);
 }
 
 TEST(FeedForward, StartsWithinXaviersBoundAndWithoutBiases) {
@@ -100,7 +100,7 @@ TEST(LayerNorm, EqualsDoublePrecisionLoops) {
   torch::Tensor x = random_tensor({1, 3, 7}, 1) + 3;
   x[0][1] = 2 + 1e-3 * x[0][0];
   x[0][2].fill_(5);
-  expect_near(norm(x), reference::layer_norm(matrix_of(x), test::weights_of(*norm), "", 1e-3), kDoubleTolerance);
+  expect_near(norm(x), reference::layer_norm(matrix_of(x), testing::weights_of(*norm), "", 1e-3), kDoubleTolerance);
   EXPECT_TRUE(torch::allclose(norm(x)[0][2], norm->bias));
 }
 
@@ -118,7 +118,7 @@ TEST(ResidualNorm, EqualsDoublePrecisionLoopsInEveryPosition) {
         SCOPED_TRACE(name_of(position));
         ResidualNorm module = randomised(ResidualNorm(small_options(position), stack), dtype);
         const torch::Tensor actual = module(x.to(dtype), [](const torch::Tensor& input) { return input * 3 + 1; });
-        const auto expected = reference::residual_norm(small_options(position), test::weights_of(*module), "", stack,
+        const auto expected = reference::residual_norm(small_options(position), testing::weights_of(*module), "", stack,
                                                        matrix_of(x), [](reference::Matrix input) {
                                                          for (double& value : input.values) value = value * 3 + 1;
                                                          return input;
@@ -138,7 +138,7 @@ TEST(ResidualNorm, DropsTheSublayersOutputAndNeverTheResidual) {
     const kernels::DropoutScope scope(8);
     const torch::Tensor actual = module(x, [](const torch::Tensor& input) { return input * 2; });
     const auto expected = reference::residual_norm(
-        options, test::weights_of(*module), "", Stack::decoder, matrix_of(x),
+        options, testing::weights_of(*module), "", Stack::decoder, matrix_of(x),
         [](reference::Matrix input) {
           for (double& value : input.values) value *= 2;
           return input;
@@ -157,9 +157,9 @@ TEST(ResidualNorm, PropagatesGradientsInEveryPosition) {
     SCOPED_TRACE(name_of(position));
     ResidualNorm module = randomised(ResidualNorm(small_options(position), Stack::encoder));
     const torch::Tensor x = random_tensor({2, 3, 6}, 1).requires_grad_();
-    auto leaves = test::leaves_of(*module);
+    auto leaves = testing::leaves_of(*module);
     leaves.emplace_back("x", x);
-    test::expect_gradients_match(
+    testing::expect_gradients_match(
         [&] { return (module(x, [](const torch::Tensor& input) { return torch::tanh(input); }) * probe).sum(); },
         leaves);
   }
@@ -207,7 +207,7 @@ TEST(PositionalEncoding, LearnedTableEndsWhereItEnds) {
 
 TEST(EncoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
   const torch::Tensor x = random_tensor({2, 4, 6}, 1);
-  const torch::Tensor mask = padding_mask(test::ids_tensor({{1, 1, 1, 1}, {1, 1, 0, 0}}), 0);
+  const torch::Tensor mask = padding_mask(testing::ids_tensor({{1, 1, 1, 1}, {1, 1, 0, 0}}), 0);
   for (const NormPosition position : kNormPositions) {
     SCOPED_TRACE(name_of(position));
     const TransformerOptions options = small_options(position);
@@ -217,7 +217,7 @@ TEST(EncoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
     EXPECT_FALSE(layer(x, mask).weights.defined());
     for (int64_t b = 0; b < 2; ++b)
       expect_near(result.output[b],
-                  reference::encoder_layer(options, test::weights_of(*layer), "", matrix_of(x[b]),
+                  reference::encoder_layer(options, testing::weights_of(*layer), "", matrix_of(x[b]),
                                            [&](int64_t, int64_t key) { return b == 0 || key < 2; }),
                   kDoubleTolerance);
   }
@@ -226,7 +226,7 @@ TEST(EncoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
 TEST(DecoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
   const torch::Tensor x = random_tensor({2, 3, 6}, 1);
   const torch::Tensor memory = random_tensor({2, 4, 6}, 2);
-  const torch::Tensor mask = padding_mask(test::ids_tensor({{1, 1, 1, 1}, {1, 1, 1, 0}}), 0);
+  const torch::Tensor mask = padding_mask(testing::ids_tensor({{1, 1, 1, 1}, {1, 1, 1, 0}}), 0);
   for (const NormPosition position : kNormPositions) {
     SCOPED_TRACE(name_of(position));
     const TransformerOptions options = small_options(position);
@@ -235,23 +235,24 @@ TEST(DecoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
     ASSERT_EQ(result.self_weights.sizes(), torch::IntArrayRef({2, 2, 3, 3}));
     ASSERT_EQ(result.cross_weights.sizes(), torch::IntArrayRef({2, 2, 3, 4}));
     for (int64_t b = 0; b < 2; ++b)
-      expect_near(result.output[b],
-                  reference::decoder_layer(options, test::weights_of(*layer), "", matrix_of(x[b]), matrix_of(memory[b]),
-                                           [&](int64_t, int64_t key) { return b == 0 || key < 3; }),
-                  kDoubleTolerance);
+      expect_near(
+          result.output[b],
+          reference::decoder_layer(options, testing::weights_of(*layer), "", matrix_of(x[b]), matrix_of(memory[b]),
+                                   [&](int64_t, int64_t key) { return b == 0 || key < 3; }),
+          kDoubleTolerance);
   }
 }
 
 TEST(DecoderLayer, PropagatesGradients) {
-  const torch::Tensor memory_mask = padding_mask(test::ids_tensor({{1, 1, 0}}), 0);
+  const torch::Tensor memory_mask = padding_mask(testing::ids_tensor({{1, 1, 0}}), 0);
   const torch::Tensor probe = random_tensor({1, 4, 6}, 9);
   DecoderLayer layer = randomised(DecoderLayer(small_options()));
   const torch::Tensor x = random_tensor({1, 4, 6}, 1).requires_grad_();
   const torch::Tensor memory = random_tensor({1, 3, 6}, 2).requires_grad_();
-  auto leaves = test::leaves_of(*layer);
+  auto leaves = testing::leaves_of(*layer);
   leaves.emplace_back("x", x);
   leaves.emplace_back("memory", memory);
-  test::expect_gradients_match(
+  testing::expect_gradients_match(
       [&] { return (layer(x, memory, causal_mask(4, torch::kCPU), memory_mask).output * probe).sum(); }, leaves);
 }
 

@@ -15,11 +15,11 @@
 namespace transmute {
 namespace {
 
-using test::double_tolerance_of;
-using test::expect_near;
-using test::kDoubleTolerance;
-using test::kFloatTolerance;
-using test::random_transformer;
+using testing::double_tolerance_of;
+using testing::expect_near;
+using testing::kDoubleTolerance;
+using testing::kFloatTolerance;
+using testing::random_transformer;
 
 constexpr int64_t kVocabulary = 13;
 
@@ -71,29 +71,29 @@ int64_t count_of(const torch::nn::Module& module) {
 }
 
 TEST(Transformer, EqualsDoublePrecisionLoops) {
-  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12, 7}, {3, 3, 8, 0, 0}});
-  const torch::Tensor target = test::ids_tensor({{1, 5, 6, 2}, {1, 11, 2, 10}});
+  const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12, 7}, {3, 3, 8, 0, 0}});
+  const torch::Tensor target = testing::ids_tensor({{1, 5, 6, 2}, {1, 11, 2, 10}});
   for (const auto& [name, options] : variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(options, torch::kDouble);
     const torch::Tensor logits = model(source, target);
     ASSERT_EQ(logits.sizes(), torch::IntArrayRef({2, 4, kVocabulary}));
     for (int64_t b = 0; b < 2; ++b)
-      expect_near(
-          logits[b],
-          reference::transformer(options, test::weights_of(*model), test::ids_of(source[b]), test::ids_of(target[b])),
-          double_tolerance_of(options));
+      expect_near(logits[b],
+                  reference::transformer(options, testing::weights_of(*model), testing::ids_of(source[b]),
+                                         testing::ids_of(target[b])),
+                  double_tolerance_of(options));
   }
 }
 
 TEST(Transformer, EqualsDoublePrecisionLoopsInFloat32) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
-  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12, 7}});
-  const torch::Tensor target = test::ids_tensor({{1, 5, 6, 2}});
-  expect_near(
-      model(source, target),
-      reference::transformer(small_options(), test::weights_of(*model), test::ids_of(source), test::ids_of(target)),
-      kFloatTolerance);
+  const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12, 7}});
+  const torch::Tensor target = testing::ids_tensor({{1, 5, 6, 2}});
+  expect_near(model(source, target),
+              reference::transformer(small_options(), testing::weights_of(*model), testing::ids_of(source),
+                                     testing::ids_of(target)),
+              kFloatTolerance);
 }
 
 // What is dropped in training: the embeddings with their positions and each sub-layer's output, and, not in the
@@ -118,8 +118,8 @@ TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
     options.activation_dropout = 0.5;
     Transformer model = random_transformer(options, torch::kDouble);
     model->train();
-    const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12, 7}});
-    const torch::Tensor target = test::ids_tensor({{1, 5, 6}});
+    const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12, 7}});
+    const torch::Tensor target = testing::ids_tensor({{1, 5, 6}});
     torch::Tensor logits;
     {
       const kernels::DropoutScope scope(key);
@@ -128,15 +128,15 @@ TEST(Transformer, DropsWhatTheOptionsSayInTraining) {
     int sites = 0;
     const kernels::DropoutScope scope(key);
     const auto drop = [&](reference::DropoutSite site, reference::Matrix& values) {
-      values = test::matrix_of(kernels::dropout(test::tensor_of(values), probability_at(site), true));
+      values = testing::matrix_of(kernels::dropout(testing::tensor_of(values), probability_at(site), true));
       ++sites;
     };
-    const auto expected =
-        reference::transformer(options, test::weights_of(*model), test::ids_of(source), test::ids_of(target), drop);
+    const auto expected = reference::transformer(options, testing::weights_of(*model), testing::ids_of(source),
+                                                 testing::ids_of(target), drop);
     EXPECT_EQ(sites, 2 + 2 * 4 + 2 * 6);  // embeddings, encoder layers, decoder layers
     expect_near(logits, expected, double_tolerance_of(options));
     model->eval();
-    EXPECT_GT(test::largest_difference(model(source, target), logits), 0.01);
+    EXPECT_GT(testing::largest_difference(model(source, target), logits), 0.01);
   }
 }
 
@@ -155,24 +155,24 @@ TransformerOptions shrunk(TransformerOptions options, int64_t decoder_layers) {
 }
 
 TEST(Transformer, PropagatesGradientsThroughTheSmoothedLoss) {
-  const torch::Tensor source = test::ids_tensor({{4, 2, 1}, {3, 5, 0}});
-  const torch::Tensor target_in = test::ids_tensor({{1, 5, 4}, {1, 3, 0}});
-  const torch::Tensor target_out = test::ids_tensor({{5, 4, 2}, {3, 2, 0}});
+  const torch::Tensor source = testing::ids_tensor({{4, 2, 1}, {3, 5, 0}});
+  const torch::Tensor target_in = testing::ids_tensor({{1, 5, 4}, {1, 3, 0}});
+  const torch::Tensor target_out = testing::ids_tensor({{5, 4, 2}, {3, 2, 0}});
   for (const auto& [name, options] : variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(shrunk(options, 1), torch::kDouble);
-    test::expect_gradients_match(
+    testing::expect_gradients_match(
         [&, m = model]() mutable {
           return m->loss(source, target_in, target_out, {0.1, 1}).tokens;
         },
-        test::leaves_of(*model));
+        testing::leaves_of(*model));
   }
 }
 
 // A row that wants nothing (its target is padding), one that wants two pieces, one that wants the end.
 TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
-  const torch::Tensor source = test::ids_tensor({{4, 2, 1}, {3, 5, 0}});
-  const torch::Tensor target = test::ids_tensor({{1, 5, 4}, {1, 3, 0}});
+  const torch::Tensor source = testing::ids_tensor({{4, 2, 1}, {3, 5, 0}});
+  const torch::Tensor target = testing::ids_tensor({{1, 5, 4}, {1, 3, 0}});
   const torch::Tensor wanted = torch::tensor(
       {{{0.5, 0.5, 0.0}, {0.0, 0.0, 0.0}, {0.0, 1.0, 0.0}}, {{0.0, 1.0, 0.0}, {0.5, 0.5, 0.0}, {0.0, 0.0, 0.0}}},
       torch::kDouble);
@@ -187,10 +187,10 @@ TEST(Transformer, PropagatesGradientsThroughTheGuidedAttention) {
     expect_near(loss.guidance, 2 * expected, kDoubleTolerance);
     expect_near(loss.tokens, model->loss(source, target, target, {0, 2}).tokens, kDoubleTolerance);
     std::vector<std::pair<std::string, torch::Tensor>> leaves;  // of what stands before the guided head
-    for (const auto& leaf : test::leaves_of(*model))
+    for (const auto& leaf : testing::leaves_of(*model))
       for (const char* part : {"encoder.layers", "decoder.layers.0", "decoder.layers.1.self_attention"})
         if (leaf.first.rfind(part, 0) == 0) leaves.push_back(leaf);
-    test::expect_gradients_match(
+    testing::expect_gradients_match(
         [&, m = model]() mutable {
           return m->loss(source, target, target, {0, 1}, &guided).guidance;
         },
@@ -238,7 +238,7 @@ TEST(Transformer, HasTheSameGradientsWhereLayersAreRecomputed) {
 
 TEST(Transformer, NamesTheHeadOrLayerToGuideThatIsNotThere) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
-  const torch::Tensor ids = test::ids_tensor({{1, 2}});
+  const torch::Tensor ids = testing::ids_tensor({{1, 2}});
   for (const auto& [layer, head, words] : std::vector<std::tuple<int64_t, int64_t, std::string>>{
            {9, 0, "layers, not a 10th"}, {0, 9, "heads, not a 10th"}}) {
     const GuidedAttention guided{torch::zeros({1, 2, 2}), layer, head};
@@ -252,7 +252,7 @@ TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbours) {
   const std::vector<std::vector<int64_t>> targets = {{1, 5, 6, 8, 9, 2}, {1, 2}, {1, 7, 7, 3}};
   const auto padded = [](std::vector<std::vector<int64_t>> rows, size_t length) {
     for (auto& row : rows) row.resize(length, 0);
-    return test::ids_tensor(rows);
+    return testing::ids_tensor(rows);
   };
   for (const auto& [name, options] : variants())
     for (const auto dtype : {torch::kDouble, torch::kFloat}) {
@@ -260,7 +260,7 @@ TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbours) {
       Transformer model = random_transformer(options, dtype);
       const torch::Tensor together = model(padded(sources, 9), padded(targets, 7));
       for (int64_t b = 0; b < 3; ++b) {
-        const torch::Tensor alone = model(test::ids_tensor({sources[b]}), test::ids_tensor({targets[b]}));
+        const torch::Tensor alone = model(testing::ids_tensor({sources[b]}), testing::ids_tensor({targets[b]}));
         // Matrix products of other sizes add in another order.
         expect_near(together[b].slice(0, 0, static_cast<int64_t>(targets[b].size())), alone[0],
                     dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
@@ -271,7 +271,8 @@ TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbours) {
 TEST(Transformer, StaysFiniteForASourceOfPaddingAlone) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
   model->train();
-  const torch::Tensor logits = model(test::ids_tensor({{0, 0, 0}, {4, 5, 6}}), test::ids_tensor({{1, 2}, {1, 3}}));
+  const torch::Tensor logits =
+      model(testing::ids_tensor({{0, 0, 0}, {4, 5, 6}}), testing::ids_tensor({{1, 2}, {1, 3}}));
   EXPECT_TRUE(logits.isfinite().all().item<bool>());
   logits.sum().backward();
   for (const auto& parameter : model->named_parameters())
@@ -279,8 +280,8 @@ TEST(Transformer, StaysFiniteForASourceOfPaddingAlone) {
 }
 
 TEST(Transformer, NeverLooksAtLaterTargetTokens) {
-  const torch::Tensor source = test::random_ids({2, 6}, kVocabulary, 1);
-  const torch::Tensor target = test::random_ids({2, 9}, kVocabulary, 2);
+  const torch::Tensor source = testing::random_ids({2, 6}, kVocabulary, 1);
+  const torch::Tensor target = testing::random_ids({2, 9}, kVocabulary, 2);
   for (const auto& [name, options] : variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(options, torch::kFloat);
@@ -299,8 +300,8 @@ TEST(Transformer, MayBeSharedByThreadsInEvalMode) {
   TransformerOptions options = small_options();
   options.dropout = 0.5;
   Transformer model = random_transformer(options, torch::kFloat);
-  const torch::Tensor source = test::random_ids({3, 7}, kVocabulary, 1);
-  const torch::Tensor target = test::random_ids({3, 5}, kVocabulary, 2);
+  const torch::Tensor source = testing::random_ids({3, 7}, kVocabulary, 1);
+  const torch::Tensor target = testing::random_ids({3, 5}, kVocabulary, 2);
   const torch::Tensor expected = model(source, target);
   std::vector<int> equal(4);
   std::vector<std::thread> threads;
@@ -316,23 +317,23 @@ TEST(Transformer, MayBeSharedByThreadsInEvalMode) {
 
 TEST(Transformer, RefusesIdsOfAnotherTypeOrShape) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
-  const torch::Tensor good = test::ids_tensor({{1, 2}});
+  const torch::Tensor good = testing::ids_tensor({{1, 2}});
   EXPECT_THROW(model(good.to(torch::kInt), good), c10::ValueError);
   EXPECT_THROW(model(good, good[0]), c10::ValueError);
   TransformerOptions learned = small_options();
   learned.positional_encoding = PositionalEncodingKind::learned;
-  EXPECT_THROW(Transformer(learned)->forward(test::random_ids({1, 17}, kVocabulary, 1), good), c10::ValueError);
+  EXPECT_THROW(Transformer(learned)->forward(testing::random_ids({1, 17}, kVocabulary, 1), good), c10::ValueError);
 }
 
 // What decoding step by step must agree with: all positions at once, from the first token.
 torch::Tensor last_logits(Transformer& model, const torch::Tensor& sources,
                           const std::vector<std::vector<int64_t>>& histories) {
-  return model(sources, test::ids_tensor(histories)).select(1, -1);
+  return model(sources, testing::ids_tensor(histories)).select(1, -1);
 }
 
 TEST(CachedDecoding, EqualsDecodingAllPositionsAtOnce) {
-  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}});
-  const torch::Tensor target = test::random_ids({2, 10}, kVocabulary, 3);
+  const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}});
+  const torch::Tensor target = testing::random_ids({2, 10}, kVocabulary, 3);
   for (const auto& [name, options] : variants())
     for (const auto dtype : {torch::kDouble, torch::kFloat}) {
       SCOPED_TRACE(name);
@@ -356,8 +357,8 @@ TEST(CachedDecoding, EqualsDecodingAllPositionsAtOnce) {
 }
 
 TEST(CachedDecoding, TakesManyPositionsAtOnceLikeOneAfterTheOther) {
-  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}});
-  const torch::Tensor target = test::random_ids({2, 10}, kVocabulary, 3);
+  const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}});
+  const torch::Tensor target = testing::random_ids({2, 10}, kVocabulary, 3);
   for (const auto& [name, options] : variants()) {
     SCOPED_TRACE(name);
     Transformer model = random_transformer(options, torch::kDouble);
@@ -388,7 +389,7 @@ TEST(CachedDecoding, TakesManyPositionsAtOnceLikeOneAfterTheOther) {
 // Random hypotheses of three sentences are reordered after each step, and sentences leave, as in a search.
 TEST(CachedDecoding, FollowsHypothesesThatAreReorderedAndSentencesThatLeave) {
   constexpr int64_t kHypotheses = 3;
-  const torch::Tensor source = test::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}, {10, 5, 6, 0}});
+  const torch::Tensor source = testing::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}, {10, 5, 6, 0}});
   for (const auto& [name, options] : variants())
     for (const auto dtype : {torch::kDouble, torch::kFloat}) {
       SCOPED_TRACE(name);
@@ -435,11 +436,11 @@ TEST(CachedDecoding, FollowsHypothesesThatAreReorderedAndSentencesThatLeave) {
 
 TEST(CachedDecoding, LeavesACacheAsItWas) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
-  const DecoderCache start = model->start_decoding(model->encode(test::ids_tensor({{4, 9, 1}})));
-  const DecoderCache kept = model->step(test::ids_tensor({{1}}), start).cache;
-  const torch::Tensor ids = test::ids_tensor({{5}});
+  const DecoderCache start = model->start_decoding(model->encode(testing::ids_tensor({{4, 9, 1}})));
+  const DecoderCache kept = model->step(testing::ids_tensor({{1}}), start).cache;
+  const torch::Tensor ids = testing::ids_tensor({{5}});
   const torch::Tensor first = model->step(ids, kept).states;
-  model->step(test::ids_tensor({{7}}), kept);
+  model->step(testing::ids_tensor({{7}}), kept);
   EXPECT_TRUE(torch::equal(model->step(ids, kept).states, first));
   EXPECT_EQ(start.length, 0);
   EXPECT_EQ(kept.length, 1);
@@ -448,9 +449,9 @@ TEST(CachedDecoding, LeavesACacheAsItWas) {
 
 TEST(CachedDecoding, RefusesTheCacheOfAnotherDepth) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
-  DecoderCache cache = model->start_decoding(model->encode(test::ids_tensor({{4, 9, 1}})));
+  DecoderCache cache = model->start_decoding(model->encode(testing::ids_tensor({{4, 9, 1}})));
   cache.layers.pop_back();
-  EXPECT_THROW(model->step(test::ids_tensor({{1}}), cache), c10::ValueError);
+  EXPECT_THROW(model->step(testing::ids_tensor({{1}}), cache), c10::ValueError);
 }
 
 TEST(ParameterCount, OfTheBaseModelIs63Million) {

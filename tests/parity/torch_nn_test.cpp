@@ -17,9 +17,9 @@
 namespace transmute {
 namespace {
 
-using test::expect_near;
-using test::kDoubleTolerance;
-using test::random_tensor;
+using testing::expect_near;
+using testing::kDoubleTolerance;
+using testing::random_tensor;
 
 constexpr double kEpsilon = 1e-6;
 
@@ -89,7 +89,7 @@ torch::nn::TransformerDecoderLayer twin_of(const DecoderLayer& layer, const Tran
 
 template <class Module>
 Module randomised(Module module, uint64_t seed) {
-  test::randomise_parameters(*module, seed);
+  testing::randomise_parameters(*module, seed);
   module->to(torch::kDouble);
   return module;
 }
@@ -99,7 +99,7 @@ torch::Tensor time_first(const torch::Tensor& x) {
 }
 
 torch::Tensor source_ids() {
-  return test::ids_tensor({{1, 1, 1, 1, 1}, {1, 1, 1, 0, 0}});
+  return testing::ids_tensor({{1, 1, 1, 1, 1}, {1, 1, 1, 0, 0}});
 }
 
 // LibTorch 1.13 adds a bool mask to the scores as 0 and 1, so this one has the numbers to add.
@@ -247,10 +247,10 @@ Trajectory adam_trajectory(size_t workers, double clip_norm, double twins_clip_n
     adam.update(gradients, rate, crew);
     for (size_t p = 0; p < shapes.size(); ++p)
       result.largest_difference =
-          std::max(result.largest_difference, test::largest_difference(parameters[p].second, twins[p].detach()));
+          std::max(result.largest_difference, testing::largest_difference(parameters[p].second, twins[p].detach()));
   }
   for (size_t p = 0; p < shapes.size(); ++p)
-    result.distance = std::max(result.distance, test::largest_difference(parameters[p].second, start[p]));
+    result.distance = std::max(result.distance, testing::largest_difference(parameters[p].second, start[p]));
   return result;
 }
 

@@ -90,7 +90,7 @@ std::vector<std::vector<ScriptText>> generate(torch::jit::Module module, const s
 class TorchScriptLanguageModel : public ::testing::TestWithParam<LanguageModelVariant> {
  protected:
   TorchScriptLanguageModel() : transformer(GetParam().options), module("none") {
-    test::randomise_parameters(*transformer, 7);
+    testing::randomise_parameters(*transformer, 7);
     transformer->eval();
     for (const auto& item : transformer->named_parameters()) {
       item.value().set_requires_grad(false);
@@ -132,10 +132,10 @@ TEST_P(TorchScriptLanguageModel, NamesItsParametersAsTheCppModule) {
 }
 
 TEST_P(TorchScriptLanguageModel, GivesTheLogitsOfTheCppModule) {
-  const torch::Tensor ids = test::random_ids({3, 9}, kPieces, 1);
+  const torch::Tensor ids = testing::random_ids({3, 9}, kPieces, 1);
   const torch::Tensor expected = logits_of(ids);
   for (int call = 0; call < 3; ++call)  // the second and later ones are compiled
-    EXPECT_LT(test::largest_difference(module.forward({ids}).toTensor(), expected), kRounding);
+    EXPECT_LT(testing::largest_difference(module.forward({ids}).toTensor(), expected), kRounding);
 }
 
 TEST_P(TorchScriptLanguageModel, FindsTheTextsOfTheNativeGreedySearch) {

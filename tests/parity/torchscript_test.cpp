@@ -26,13 +26,13 @@
 namespace transmute {
 namespace {
 
-using test::largest_difference;
-using test::random_ids;
-using test::randomise_parameters;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::largest_difference;
 using testing::message_of;
+using testing::random_ids;
+using testing::randomise_parameters;
 using testing::read_text;
 using ::testing::SizeIs;
 using ::testing::StartsWith;

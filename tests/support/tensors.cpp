@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace transmute::test {
+namespace transmute::testing {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::vector<std::pair<std::string, torch::Tensor>> leaves_of(const torch::nn::Mo
   return leaves;
 }
 
-}  // namespace transmute::test
+}  // namespace transmute::testing

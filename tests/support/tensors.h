@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace transmute::test {
+namespace transmute::testing {
 
 /// Between tensors and the reference's plain vectors. A tensor of more than two dimensions keeps its last one
 /// as columns, a vector becomes one row.
@@ -60,4 +60,4 @@ inline constexpr double kDoubleTolerance = 1e-11;
 /// The same for float32: 6e-8 each, which a small network enlarges to some 1e-6.
 inline constexpr double kFloatTolerance = 2e-5;
 
-}  // namespace transmute::test
+}  // namespace transmute::testing

@@ -13,7 +13,7 @@
 namespace transmute {
 namespace {
 
-using test::random_tensor;
+using testing::random_tensor;
 
 // Two parameters, the second larger than one piece of work.
 NamedTensors small_and_large() {
@@ -166,7 +166,7 @@ TEST(Adam, KeepsTheAverageOfTheWeightsAfterEachUpdate) {
       }
       // Thirty roundings of float32 numbers of a few ones.
       for (size_t p = 0; p < parameters.size(); ++p)
-        test::expect_near(average.values()[p].second.reshape({1, -1}), expected[p].reshape({1, -1}), 1e-5);
+        testing::expect_near(average.values()[p].second.reshape({1, -1}), expected[p].reshape({1, -1}), 1e-5);
     }
 }
 

@@ -14,7 +14,7 @@ inline namespace v0 {
 namespace kernels {
 namespace {
 
-using test::random_tensor;
+using testing::random_tensor;
 
 constexpr int64_t kArraySizes[] = {0, 1, 2, 7, 15, 16, 17, 31, 33, 1000, 1023};
 constexpr int64_t kGuards = 20;  // elements behind the end, which must stay as they are

@@ -12,8 +12,8 @@ inline namespace v0 {
 namespace kernels {
 namespace {
 
-using test::expect_near;
-using test::random_tensor;
+using testing::expect_near;
+using testing::random_tensor;
 
 constexpr int64_t kPadding = 0;
 
@@ -46,8 +46,8 @@ TEST(ProjectedCrossEntropy, EqualsDoublePrecisionLoops) {
       for (const double smoothing : {0.0, 0.1, 0.7})
         for (const auto dtype : {torch::kDouble, torch::kFloat, torch::kBFloat16}) {
           const torch::Tensor logits = (random_tensor({6, vocabulary}, 1) * size).to(dtype);
-          const double expected =
-              reference::smoothed_cross_entropy(test::matrix_of(logits), target_ids(vocabulary), smoothing, kPadding);
+          const double expected = reference::smoothed_cross_entropy(testing::matrix_of(logits), target_ids(vocabulary),
+                                                                    smoothing, kPadding);
           const torch::Tensor loss = smoothed_cross_entropy(logits, targets_of(vocabulary), smoothing);
           EXPECT_EQ(loss.scalar_type(), dtype == torch::kDouble ? torch::kDouble : torch::kFloat);
           // bfloat16 logits are summed in float32 as well. Sums of logits around `size` cancel to some extent.
@@ -76,8 +76,8 @@ TEST(ProjectedCrossEntropy, PropagatesGradientsInDouble) {
   for (const double smoothing : {0.0, 0.1}) {
     const torch::Tensor logits = random_tensor({6, 7}, 1).requires_grad_();
     // A factor after it, as the division by the number of tokens is.
-    test::expect_gradients_match([&] { return smoothed_cross_entropy(logits, targets_of(7), smoothing) * 0.3; },
-                                 {{"logits", logits}});
+    testing::expect_gradients_match([&] { return smoothed_cross_entropy(logits, targets_of(7), smoothing) * 0.3; },
+                                    {{"logits", logits}});
   }
 }
 

@@ -13,7 +13,7 @@ inline namespace v0 {
 namespace kernels {
 namespace {
 
-using test::random_tensor;
+using testing::random_tensor;
 
 constexpr int64_t kBlock = 1 << 16;  // elements that share a key; errors would show at its borders
 constexpr int64_t kSizes[] = {0, 1, 15, 16, 17, 1000, kBlock - 1, kBlock, kBlock + 1, 3 * kBlock + 5};

@@ -25,7 +25,7 @@ inline namespace v0 {
 namespace kernels {
 namespace {
 
-using test::random_tensor;
+using testing::random_tensor;
 
 constexpr torch::Dtype kTypes[] = {torch::kFloat, torch::kBFloat16};
 
@@ -55,7 +55,7 @@ Computed computed(const Function& function, const Inputs& leaves, const torch::T
 // The largest difference as a share of the largest expected number.
 double relative_difference(const torch::Tensor& actual, const torch::Tensor& expected) {
   if (expected.numel() == 0) return actual.sizes() == expected.sizes() ? 0 : 1;
-  return test::largest_difference(actual.is_sparse() ? actual.to_dense() : actual, expected) /
+  return testing::largest_difference(actual.is_sparse() ? actual.to_dense() : actual, expected) /
          (expected.abs().max().item<double>() + 1e-3);
 }
 
@@ -169,7 +169,7 @@ TEST(FusedEmbed, EqualsItsPlainTwin) {
       for (const bool sparse : {false, true}) {
         SCOPED_TRACE(::testing::Message()
                      << rows << 'x' << columns << ", dropout " << dropout << ", sparse " << sparse);
-        const torch::Tensor ids = test::random_ids({3, rows}, 9, 5);
+        const torch::Tensor ids = testing::random_ids({3, rows}, 9, 5);
         const torch::Tensor positions = random_tensor({rows, columns}, 6).to(torch::kFloat);
         const auto call = [=](auto function, torch::Dtype type) {
           return [=](const Inputs& in) {
@@ -185,7 +185,7 @@ TEST(FusedEmbed, EqualsItsPlainTwin) {
 TEST(FusedEmbed, AddsItsRowsOntoADenseGradient) {
   for (const torch::Dtype type : kTypes) {
     const torch::Tensor table = random_tensor({9, 20}, 1).to(type).requires_grad_();
-    const torch::Tensor ids = test::ids_tensor({{1, 8, 1}, {3, 8, 0}});
+    const torch::Tensor ids = testing::ids_tensor({{1, 8, 1}, {3, 8, 0}});
     const auto gradient = [&](bool sparse) {
       const torch::Tensor states = embed(table, ids, torch::zeros({3, 20}), EmbedOptions{2, 0, sparse});
       return torch::autograd::grad({torch::linear(states, table).square().sum()}, {table})[0];
@@ -198,9 +198,9 @@ TEST(FusedEmbed, AddsItsRowsOntoADenseGradient) {
 
 TEST(FusedEmbed, RefusesIdsOutsideTheTable) {
   const torch::Tensor table = torch::zeros({5, 4});
-  EXPECT_THROW(embed(table, test::ids_tensor({{1, 5}}), torch::zeros({2, 4}), {}), c10::IndexError);
-  EXPECT_THROW(embed(table, test::ids_tensor({{1, -1}}), torch::zeros({2, 4}), {}), c10::IndexError);
-  EXPECT_THROW(embed(table, test::ids_tensor({{1, 2}}), torch::zeros({3, 4}), {}), c10::ValueError);
+  EXPECT_THROW(embed(table, testing::ids_tensor({{1, 5}}), torch::zeros({2, 4}), {}), c10::IndexError);
+  EXPECT_THROW(embed(table, testing::ids_tensor({{1, -1}}), torch::zeros({2, 4}), {}), c10::IndexError);
+  EXPECT_THROW(embed(table, testing::ids_tensor({{1, 2}}), torch::zeros({3, 4}), {}), c10::ValueError);
 }
 
 struct AttentionCase {
@@ -226,7 +226,7 @@ std::vector<AttentionCase> attention_cases() {
 std::vector<torch::Tensor> masks_for(int64_t batch, int64_t queries, int64_t keys) {
   const torch::Tensor random = random_tensor({batch, 1, queries, keys}, 8).gt(0.3);
   const torch::Tensor holes = random.logical_and(random_tensor({batch, 1, queries, 1}, 9).gt(-1));
-  const torch::Tensor lengths = test::random_ids({batch, 1, 1, 1}, keys + 1, 10);
+  const torch::Tensor lengths = testing::random_ids({batch, 1, 1, 1}, keys + 1, 10);
   torch::Tensor nothing = torch::ones({batch, 1, 1, keys}, torch::kBool);
   nothing[0] = false;
   return {{},
@@ -359,7 +359,7 @@ TEST(PackedLinear, IsTheProductsSideBySide) {
 }
 
 TEST(FusedCrossEntropy, EqualsItsPlainTwinOverManyChunks) {
-  const torch::Tensor targets = test::random_ids({1100}, 37, 3) - 1;  // 0 is padding
+  const torch::Tensor targets = testing::random_ids({1100}, 37, 3) - 1;  // 0 is padding
   const CrossEntropyOptions options{0.1, 0, 0.25};
   for (const torch::Dtype type : kTypes)
     for (const Simd level : levels()) {
