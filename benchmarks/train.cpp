@@ -44,7 +44,7 @@ struct Arguments {
   std::vector<std::string> precisions = {"float32", "bfloat16"};
   int workers = 2;
   int64_t batch_tokens = 4096;
-  int64_t piece_tokens = 2048;
+  int64_t piece_tokens = BatchStreamOptions().piece_tokens;
   double seconds = 20;
   int64_t length = 0;
   bool recompute = false;

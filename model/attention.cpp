@@ -24,12 +24,6 @@ bool is_dot_product(ScoreFunction function) {
   return function == ScoreFunction::scaled_dot_product || function == ScoreFunction::dot_product;
 }
 
-// What Eq. 1 multiplies a dot product with, and 1 where it is not scaled.
-double dot_product_scale(const AttentionScoreOptions& options) {
-  if (options.function == ScoreFunction::dot_product) return 1.0;
-  return 1.0 / std::sqrt(static_cast<double>(options.key_size));
-}
-
 }  // namespace
 
 AttentionScoreImpl::AttentionScoreImpl(const AttentionScoreOptions& options) : options(options) {
@@ -72,7 +66,8 @@ torch::Tensor AttentionScoreImpl::forward(const torch::Tensor& query, const torc
   switch (options.function) {
     case ScoreFunction::scaled_dot_product:
       // The queries are scaled rather than the scores, which are more.
-      return torch::matmul(query * dot_product_scale(options), key.transpose(-2, -1));  // [B,H,T,S]
+      return torch::matmul(query * score_scale(options.function, options.key_size),
+                           key.transpose(-2, -1));  // [B,H,T,S]
     case ScoreFunction::dot_product:
       return torch::matmul(query, key.transpose(-2, -1));
     case ScoreFunction::additive:
@@ -117,7 +112,8 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
   // On the CPU there are kernels, which multi-head attention calls, and this is what they are compared with.
   if (kHasFusedAttention && return_weights == ReturnWeights::no && !query.device().is_cpu() &&
       is_dot_product(score->options.function))
-    return {fused_attention(query, key, value, mask, is_training() ? dropout : 0.0, dot_product_scale(score->options)),
+    return {fused_attention(query, key, value, mask, is_training() ? dropout : 0.0,
+                            score_scale(score->options.function, score->options.key_size)),
             {}};
   const torch::Tensor weights = attention_weights(score(query, key), mask);  // [B,H,T,S]
   const torch::Tensor output = torch::matmul(kernels::dropout(weights, dropout, is_training()), value);
@@ -173,7 +169,8 @@ bool MultiHeadAttentionImpl::fuses(const torch::Tensor& query_input, const torch
 torch::Tensor MultiHeadAttentionImpl::fused_heads(const torch::Tensor& query_input, const torch::Tensor& memory,
                                                   const torch::Tensor& mask) {
   const kernels::HeadLayout layout{options.num_heads, options.d_k, options.d_v,
-                                   dot_product_scale(pooling->score->options), is_training() ? pooling->dropout : 0.0};
+                                   score_scale(pooling->score->options.function, pooling->score->options.key_size),
+                                   is_training() ? pooling->dropout : 0.0};
   if (query_input.is_same(memory))
     return kernels::self_attention(kernels::joined_linear(query_input, query->weight, key->weight, value->weight), mask,
                                    layout);

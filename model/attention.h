@@ -73,10 +73,10 @@ struct KeyValue {
 };
 
 struct MultiHeadAttentionOptions {
-  int64_t d_model = 512;
-  int64_t num_heads = 8;
-  int64_t d_k = 64;
-  int64_t d_v = 64;
+  int64_t d_model = TransformerOptions().d_model;
+  int64_t num_heads = TransformerOptions().num_heads;
+  int64_t d_k = TransformerOptions().d_model / TransformerOptions().num_heads;
+  int64_t d_v = TransformerOptions().d_model / TransformerOptions().num_heads;
   ScoreFunction score_function = ScoreFunction::scaled_dot_product;
   double dropout = 0.0;  ///< of the attention weights
   double gain = 1.0;     ///< of the initial value and output projections, see branch_gain()

@@ -3,14 +3,15 @@
 #include <torch/nn/module.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
+#include <transmute/model/options.h>
 #include <transmute/model/sublayer.h>
 
 namespace transmute {
 inline namespace v0 {
 
 struct FeedForwardOptions {
-  int64_t d_model = 512;
-  int64_t d_ff = 2048;
+  int64_t d_model = TransformerOptions().d_model;
+  int64_t d_ff = TransformerOptions().d_ff;
   double dropout = 0.0;  ///< after the ReLU
   double gain = 1.0;     ///< of the initial weights, see branch_gain()
 };

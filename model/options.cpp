@@ -87,6 +87,14 @@ double residual_scale(const TransformerOptions& o, Stack stack) {
   return stack == Stack::encoder ? 0.81 * std::pow(std::pow(n, 4) * m, 1.0 / 16) : std::pow(3 * m, 0.25);
 }
 
+double embedding_scale(int64_t d_model) {
+  return std::sqrt(static_cast<double>(d_model));
+}
+
+double score_scale(ScoreFunction function, int64_t d_k) {
+  return function == ScoreFunction::dot_product ? 1.0 : 1.0 / std::sqrt(static_cast<double>(d_k));
+}
+
 double branch_gain(const TransformerOptions& o, Stack stack) {
   if (o.initialization != Initialization::scaled) return 1.0;
   const auto n = static_cast<double>(o.num_encoder_layers);

@@ -84,6 +84,13 @@ struct TransformerOptions {
 /// @throws std::invalid_argument naming the option that is out of range or does not fit the others.
 TransformerOptions validated(TransformerOptions options);
 
+/// What embeddings are multiplied by: sqrt(d_model) (section 3.4).
+double embedding_scale(int64_t d_model);
+
+/// What a dot product of queries and keys of width d_k is multiplied by: 1 / sqrt(d_k) (Eq. 1); 1 for
+/// ScoreFunction::dot_product.
+double score_scale(ScoreFunction function, int64_t d_k);
+
 /// The factor alpha on the residual stream of NormPosition::deep, 1 for the others. With N encoder and M decoder
 /// layers: 0.81 (N^4 M)^(1/16) in the encoder and (3M)^(1/4) in the decoder, (2M)^(1/4) in a decoder-only network (Wang
 /// et al., "DeepNet: Scaling Transformers to 1,000 Layers", 2022, Figure 2). `options` are validated.

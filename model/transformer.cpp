@@ -6,8 +6,6 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
 
-#include <cmath>
-
 namespace transmute {
 inline namespace v0 {
 
@@ -47,7 +45,7 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
 torch::Tensor TransformerImpl::embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
                                      const torch::Tensor& position_vectors) {
   kernels::EmbedOptions embed_options;
-  embed_options.scale = std::sqrt(static_cast<double>(options.d_model));
+  embed_options.scale = embedding_scale(options.d_model);
   embed_options.dropout = is_training() ? options.dropout : 0.0;
   // The output projection's gradient of a tied matrix is dense: rows are added onto it.
   embed_options.sparse_gradient = table->weight.is_same(output_weight());

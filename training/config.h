@@ -1,6 +1,8 @@
 #pragma once
 
 #include <transmute/common/config_schema.h>
+#include <transmute/training/data/batch_stream.h>
+#include <transmute/training/optimizer.h>
 #include <transmute/training/schedule.h>
 #include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/precision.h>
@@ -33,31 +35,33 @@ struct DataOptions {
   /// unigram models. 0: none.
   double source_sampling = 0;
   double target_sampling = 0;
-  std::string cache_folder;      ///< of the tokenised text; empty: `cache` in the run folder
-  int64_t prefetch_threads = 1;  ///< that prepare batches ahead
+  std::string cache_folder;  ///< of the tokenised text; empty: `cache` in the run folder
+  int64_t prefetch_threads = BatchStreamOptions().prefetch_threads;  ///< that prepare batches ahead
 };
 
 /// How the network is trained. Defaults: section 5 of the paper.
 struct TrainingOptions {
   int64_t seed = 1;
-  int64_t batch_tokens = 25000;    ///< padded target tokens, and padded source tokens, of one batch at most
+  /// Padded target tokens, and padded source tokens, of one batch at most.
+  int64_t batch_tokens = BatchStreamOptions().batch_tokens;
   int64_t accumulate_batches = 1;  ///< batches of each process whose gradients make one step
-  int64_t piece_tokens = 2048;     ///< a batch is computed in pieces of so many padded tokens, which bounds memory
-  int64_t max_steps = 100000;      ///< updates of the weights
-  int64_t max_epochs = 0;          ///< passes over the text; 0: no limit
-  bool recompute = false;          ///< the layers' activations in the backward pass, instead of keeping them
-  double max_minutes = 0;          ///< time for training, over all resumed runs; 0: no limit
+  /// A batch is computed in parts of so many padded tokens, which bounds memory.
+  int64_t piece_tokens = BatchStreamOptions().piece_tokens;
+  int64_t max_steps = ScheduleOptions().last_step;  ///< updates of the weights
+  int64_t max_epochs = 0;                           ///< passes over the text; 0: no limit
+  bool recompute = false;  ///< the layers' activations in the backward pass, instead of keeping them
+  double max_minutes = 0;  ///< time for training, over all resumed runs; 0: no limit
 
-  Schedule schedule = Schedule::noam;
-  int64_t warmup_steps = 4000;       ///< in which the learning rate rises
-  double learning_rate_scale = 1.0;  ///< factor before Eq. 3, noam's
-  double learning_rate = 5e-4;       ///< the peak of the other schedules
-  double min_learning_rate = 0;      ///< where cosine and linear arrive with max_steps
-  double adam_beta1 = 0.9;
-  double adam_beta2 = 0.98;
-  double adam_epsilon = 1e-9;
-  double weight_decay = 0;  ///< AdamW's (Loshchilov and Hutter, 2019), of matrices
-  double clip_norm = 0;     ///< the gradient's global L2 norm is scaled down to this; 0: no clipping
+  Schedule schedule = ScheduleOptions().schedule;
+  int64_t warmup_steps = ScheduleOptions().warmup_steps;  ///< in which the learning rate rises
+  double learning_rate_scale = ScheduleOptions().scale;   ///< factor before Eq. 3, noam's
+  double learning_rate = ScheduleOptions().peak;          ///< the peak of the other schedules
+  double min_learning_rate = ScheduleOptions().floor;     ///< where cosine and linear arrive with max_steps
+  double adam_beta1 = AdamOptions().beta1;
+  double adam_beta2 = AdamOptions().beta2;
+  double adam_epsilon = AdamOptions().epsilon;
+  double weight_decay = AdamOptions().weight_decay;  ///< AdamW's (Loshchilov and Hutter, 2019), of matrices
+  double clip_norm = AdamOptions().clip_norm;  ///< the gradient's global L2 norm is scaled down to this; 0: no clipping
   /// Steps in a row whose loss or gradient is not finite that are passed over, the weights untouched, before the run
   /// ends; 0: it ends at the first.
   int64_t max_skipped_steps = 0;

@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 #include <transmute/common/threads.h>
+#include <transmute/model/kernels/adam.h>
 #include <transmute/translation/files/tensor_file.h>
 
 #include <cstdint>
@@ -13,9 +14,9 @@ inline namespace v0 {
 class WeightAverage;
 
 struct AdamOptions {
-  double beta1 = 0.9;
-  double beta2 = 0.98;
-  double epsilon = 1e-9;
+  double beta1 = kernels::AdamStep().beta1;
+  double beta2 = kernels::AdamStep().beta2;
+  double epsilon = kernels::AdamStep().epsilon;
   double clip_norm = 0;     ///< 0: no clipping
   double weight_decay = 0;  ///< AdamW (Loshchilov and Hutter, 2019), of matrices; biases and norms keep their size
   bool fused = true;        ///< on the CPU, in one pass of our own; else, as on GPUs, in LibTorch's operations

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <transmute/model/options.h>
+
 #include <cstdint>
 
 namespace transmute {
@@ -15,7 +17,7 @@ enum class Schedule {
 };
 
 struct ScheduleOptions {
-  int64_t d_model = 512;
+  int64_t d_model = TransformerOptions().d_model;
   int64_t warmup_steps = 4000;
   double scale = 1.0;  ///< factor before Eq. 3
   Schedule schedule = Schedule::noam;

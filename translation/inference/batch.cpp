@@ -2,6 +2,7 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/inference/batch.h>
+#include <transmute/translation/inference/row_kernels.h>
 
 #include <algorithm>
 #include <limits>

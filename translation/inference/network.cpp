@@ -3,9 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/files/int8_weights.h>
+#include <transmute/translation/inference/row_kernels.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <stdexcept>
 #include <utility>
@@ -147,11 +147,8 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
     : options(transformer->options),
       precision(precision),
       simd(simd),
-      shape{options.d_k, options.d_v,
-            options.score_function == ScoreFunction::scaled_dot_product
-                ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(options.d_k)))
-                : 1.0F},
-      embedding_scale(static_cast<float>(std::sqrt(static_cast<double>(options.d_model)))),
+      shape{options.d_k, options.d_v, static_cast<float>(score_scale(options.score_function, options.d_k))},
+      embedding_scale(static_cast<float>(transmute::embedding_scale(options.d_model))),
       source_positions(transformer, "source_positions"),
       target_positions(transformer, "target_positions") {
   Packer packer(transformer, precision, simd, use);

@@ -4,8 +4,8 @@
 #include <transmute/common/threads.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/model/transformer.h>
+#include <transmute/translation/inference/attention_kernels.h>
 #include <transmute/translation/inference/packed_linear.h>
-#include <transmute/translation/inference/row_kernels.h>
 #include <transmute/translation/inference/weight_use.h>
 #include <transmute/translation/inference/workspace.h>
 #include <transmute/translation/precision.h>

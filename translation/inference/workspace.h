@@ -1,8 +1,8 @@
 #pragma once
 
 #include <transmute/common/aligned_buffer.h>
+#include <transmute/translation/inference/attention_kernels.h>
 #include <transmute/translation/inference/packed_linear.h>
-#include <transmute/translation/inference/row_kernels.h>
 
 #include <atomic>
 #include <chrono>

@@ -4,7 +4,6 @@
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/torchscript/compiler.h>
 
-#include <cmath>
 #include <unordered_map>
 
 namespace transmute {
@@ -85,7 +84,7 @@ class Converter {
         module.register_module("output", with_weight("Projection", "output"));
       module.register_module("target_positions", positions("target_positions"));
       module.register_module("decoder", decoder("decoder_only"));
-      set(module, "embedding_scale", std::sqrt(static_cast<double>(options_.d_model)));
+      set(module, "embedding_scale", embedding_scale(options_.d_model));
       set(module, "vocab_size", options_.target_vocab_size);
       set_special_ids(module);
     });
@@ -107,7 +106,7 @@ class Converter {
                             module.register_module("target_positions", positions("target_positions"));
                             module.register_module("encoder", encoder("encoder"));
                             module.register_module("decoder", decoder("decoder"));
-                            set(module, "embedding_scale", std::sqrt(static_cast<double>(options_.d_model)));
+                            set(module, "embedding_scale", embedding_scale(options_.d_model));
                             set(module, "source_vocab_size", options_.source_vocab_size);
                             set_special_ids(module);
                           });
@@ -178,7 +177,7 @@ class Converter {
       const auto fill = [&](Module& score) {
         for (const char* name : {"query_weight", "key_weight", "score_weight", "weight"})
           add_tensor(score, path + ".score", name);
-        set(score, "scale", 1.0 / std::sqrt(static_cast<double>(options_.d_k)));
+        set(score, "scale", score_scale(ScoreFunction::scaled_dot_product, options_.d_k));
       };
       module.register_module("score", compiler_.make("AttentionScore", {file_of(options_.score_function)}, fill));
     });

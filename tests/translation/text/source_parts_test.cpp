@@ -30,11 +30,11 @@ class SourcePartsOfTexts : public ::testing::Test {
 TEST_F(SourcePartsOfTexts, StandInTheOrderOfTheTexts) {
   TranslationOptions options;
   options.split_sentences = true;
-  const SourceParts sources = parts({"the red house. the old train.", " ", "the river."}, options);
+  const SourceParts sources = parts({"the red house! the old train!", " ", "the river."}, options);
   EXPECT_THAT(sources.counts, ElementsAre(2, 0, 1));
   ASSERT_EQ(sources.parts.size(), 3U);
   EXPECT_EQ(sources.parts[1].text, 0U);
-  EXPECT_EQ(sources.parts[1].ids, ids("the old train."));
+  EXPECT_EQ(sources.parts[1].ids, ids("the old train!"));
   EXPECT_EQ(sources.parts[2].text, 2U);
   EXPECT_EQ(sources.first_of(0), 0U);
   EXPECT_EQ(sources.first_of(2), 2U);
@@ -49,8 +49,9 @@ TEST_F(SourcePartsOfTexts, AreTheSameOfFewAndOfManyTexts) {
 TEST_F(SourcePartsOfTexts, BeginWithThePrefixOfTheirText) {
   TranslationOptions options;
   options.split_sentences = true;
-  SourceParts sources = parts({"", "the red house. the old train."}, options);
+  SourceParts sources = parts({"", "the red house! the old train!"}, options);
   demand_prefixes(sources, {"", "das"}, tokenizer_.target());
+  ASSERT_EQ(sources.parts.size(), 2U);
   EXPECT_EQ(sources.parts[0].prefix, tokenizer_.target().encode("das"));
   EXPECT_THAT(sources.parts[1].prefix, IsEmpty());
 }
@@ -58,9 +59,10 @@ TEST_F(SourcePartsOfTexts, BeginWithThePrefixOfTheirText) {
 TEST_F(SourcePartsOfTexts, ContainTheTermsOfTheirOwnWords) {
   TranslationOptions options;
   options.split_sentences = true;
-  const std::vector<std::string> texts{"the red house. the old train."};
+  const std::vector<std::string> texts{"the red house! the old train!"};
   SourceParts sources = parts(texts, options);
   demand_terms(sources, texts, {{"train", "Zug"}}, tokenizer_);
+  ASSERT_EQ(sources.parts.size(), 2U);
   EXPECT_THAT(sources.parts[0].terms, IsEmpty());
   EXPECT_THAT(sources.parts[1].terms, ElementsAre(tokenizer_.target().encode("Zug")));
 }
