@@ -128,7 +128,8 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
     : options(options),
       query(register_module("query", make_linear(options.d_model, options.num_heads * options.d_k, Bias::none))),
       key(register_module("key", make_linear(options.d_model, options.num_heads * options.d_k, Bias::none))),
-      value(register_module("value", make_linear(options.d_model, options.num_heads * options.d_v, Bias::none, options.gain))),
+      value(register_module("value",
+                            make_linear(options.d_model, options.num_heads * options.d_v, Bias::none, options.gain))),
       output(register_module("output",
                              make_linear(options.num_heads * options.d_v, options.d_model, Bias::none, options.gain))),
       pooling(register_module(

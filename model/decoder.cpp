@@ -36,10 +36,12 @@ DecoderLayerImpl::DecoderLayerImpl(const TransformerOptions& options) {
   const bool attends_to_encoder = options.architecture != Architecture::decoder_only;
   self_attention = register_module("self_attention", MultiHeadAttention(attention_options(options, Stack::decoder)));
   if (attends_to_encoder)
-    cross_attention = register_module("cross_attention", MultiHeadAttention(attention_options(options, Stack::decoder)));
+    cross_attention =
+        register_module("cross_attention", MultiHeadAttention(attention_options(options, Stack::decoder)));
   feed_forward = register_module("feed_forward", FeedForward(feed_forward_options(options, Stack::decoder)));
   self_attention_norm = register_module("self_attention_norm", ResidualNorm(options, Stack::decoder));
-  if (attends_to_encoder) cross_attention_norm = register_module("cross_attention_norm", ResidualNorm(options, Stack::decoder));
+  if (attends_to_encoder)
+    cross_attention_norm = register_module("cross_attention_norm", ResidualNorm(options, Stack::decoder));
   feed_forward_norm = register_module("feed_forward_norm", ResidualNorm(options, Stack::decoder));
 }
 

@@ -6,9 +6,8 @@ namespace transmute {
 inline namespace v0 {
 
 MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack) {
-  return {options.d_model,        options.num_heads,         options.d_k,
-          options.d_v,            options.score_function,    options.attention_dropout,
-          branch_gain(options, stack)};
+  return {options.d_model,           options.num_heads,          options.d_k, options.d_v, options.score_function,
+          options.attention_dropout, branch_gain(options, stack)};
 }
 
 FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack) {

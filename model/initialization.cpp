@@ -21,8 +21,8 @@ template <class Number>
 void fill(torch::Tensor& weight, Number number) {
   TORCH_CHECK_VALUE(weight.is_contiguous() && weight.scalar_type() == torch::kFloat && weight.device().is_cpu(),
                     "initial weights are drawn into contiguous float32 tensors on the CPU");
-  const auto key = static_cast<uint64_t>(
-      torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
+  const auto key =
+      static_cast<uint64_t>(torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
   float* to = weight.data_ptr<float>();
   for (int64_t i = 0; i < weight.numel(); ++i) to[i] = static_cast<float>(number(key, static_cast<uint64_t>(i)));
 }

@@ -84,13 +84,13 @@ struct TransformerOptions {
 /// @throws std::invalid_argument naming the option that is out of range or does not fit the others.
 TransformerOptions validated(TransformerOptions options);
 
-/// The factor alpha on the residual stream of NormPosition::deep, 1 for the others. With N encoder and M decoder layers:
-/// 0.81 (N^4 M)^(1/16) in the encoder and (3M)^(1/4) in the decoder, (2M)^(1/4) in a decoder-only network (Wang et al.,
-/// "DeepNet: Scaling Transformers to 1,000 Layers", 2022, Figure 2). `options` are validated.
+/// The factor alpha on the residual stream of NormPosition::deep, 1 for the others. With N encoder and M decoder
+/// layers: 0.81 (N^4 M)^(1/16) in the encoder and (3M)^(1/4) in the decoder, (2M)^(1/4) in a decoder-only network (Wang
+/// et al., "DeepNet: Scaling Transformers to 1,000 Layers", 2022, Figure 2). `options` are validated.
 double residual_scale(const TransformerOptions& options, Stack stack);
 
-/// The gain beta of Initialization::scaled, 1 for the other: 0.87 (N^4 M)^(-1/16) in the encoder and (12M)^(-1/4) in the
-/// decoder, (8M)^(-1/4) in a decoder-only network (the same figure). `options` are validated.
+/// The gain beta of Initialization::scaled, 1 for the other: 0.87 (N^4 M)^(-1/16) in the encoder and (12M)^(-1/4) in
+/// the decoder, (8M)^(-1/4) in a decoder-only network (the same figure). `options` are validated.
 double branch_gain(const TransformerOptions& options, Stack stack);
 
 /// Number of trained parameters, by formula.

@@ -21,8 +21,8 @@ torch::Tensor position_variance(const torch::Tensor& x, const torch::Tensor& rea
 
 // weights: [B,H,T,S], lengths: [B] of the sources, real: [B,T] of 1 and 0; result: [H], means over target positions.
 torch::Tensor relative_entropy(const torch::Tensor& weights, const torch::Tensor& lengths, const torch::Tensor& real) {
-  const torch::Tensor entropy = -(weights * weights.clamp_min(1e-30).log()).sum(3);           // [B,H,T]
-  const torch::Tensor relative = entropy / lengths.log().clamp_min(1e-30).view({-1, 1, 1});   // [B,H,T]
+  const torch::Tensor entropy = -(weights * weights.clamp_min(1e-30).log()).sum(3);          // [B,H,T]
+  const torch::Tensor relative = entropy / lengths.log().clamp_min(1e-30).view({-1, 1, 1});  // [B,H,T]
   return (relative * real.unsqueeze(1)).sum(2).sum(0) / real.sum().clamp_min(1);
 }
 

@@ -272,7 +272,7 @@ class Trainer::Session {
   std::optional<Begun> begun_;
   Window window_;
   double last_gradient_norm_ = 0;
-  int64_t skipped_steps_ = 0;  // in a row
+  int64_t skipped_steps_ = 0;    // in a row
   std::optional<Batch> sample_;  // of the last step's text, where there is a source
   std::optional<SourceSignal> signal_;
   bool warned_of_collapse_ = false;

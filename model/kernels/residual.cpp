@@ -72,8 +72,9 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const torch::Tensor scratch = floats(x.size(-1));
     with_element_type(x, [&](auto element) {
       using T = decltype(element);
-      row_kernels<T>().norm_forward(norm_of<T>(residual, x, bias, weight, shift, {residual_scale, epsilon}, mask), data_of<T>(result),
-                                    data_of<float>(means), data_of<float>(deviations), data_of<float>(scratch));
+      row_kernels<T>().norm_forward(norm_of<T>(residual, x, bias, weight, shift, {residual_scale, epsilon}, mask),
+                                    data_of<T>(result), data_of<float>(means), data_of<float>(deviations),
+                                    data_of<float>(scratch));
     });
     context->save_for_backward({residual, x, bias, weight, shift, means, deviations});
     context->saved_data["residual_scale"] = residual_scale;
@@ -102,11 +103,11 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const torch::Tensor scratch = floats(2 * columns + kMostLanes);
     with_element_type(x, [&](auto element) {
       using T = decltype(element);
-      row_kernels<T>().norm_backward(
-          norm_of<T>(residual, x, bias, weight, shift, numbers, mask),
-          data_of<T>(gradient), data_of<float>(saved[5]), data_of<float>(saved[6]), data_of<T>(residual_gradient),
-          data_of<T>(x_gradient), data_of<float>(bias_gradient), data_of<float>(weight_gradient),
-          data_of<float>(shift_gradient), data_of<float>(scratch));
+      row_kernels<T>().norm_backward(norm_of<T>(residual, x, bias, weight, shift, numbers, mask), data_of<T>(gradient),
+                                     data_of<float>(saved[5]), data_of<float>(saved[6]), data_of<T>(residual_gradient),
+                                     data_of<T>(x_gradient), data_of<float>(bias_gradient),
+                                     data_of<float>(weight_gradient), data_of<float>(shift_gradient),
+                                     data_of<float>(scratch));
     });
     const torch::Tensor to_residual = !residual.defined() ? torch::Tensor() : two ? residual_gradient : x_gradient;
     return {to_residual, x_gradient, bias_gradient, weight_gradient, shift_gradient, {}, {}, {}};

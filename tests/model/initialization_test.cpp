@@ -96,7 +96,8 @@ TEST(Initialization, IsTheSameFromReleaseToRelease) {
   // and scripts/reproduce.sh.
   EXPECT_EQ(hash_of(new_transformer(options_of(2))), 9979224968181939012ULL);
   EXPECT_EQ(hash_of(new_transformer(options_of(2), 2)), 11116155356384131466ULL);
-  EXPECT_EQ(hash_of(new_transformer(options_of(3, NormPosition::pre, Initialization::xavier))), 14903253186891493222ULL);
+  EXPECT_EQ(hash_of(new_transformer(options_of(3, NormPosition::pre, Initialization::xavier))),
+            14903253186891493222ULL);
 }
 
 TEST(Initialization, DoesNotDependOnTheNumberOfThreads) {
@@ -147,7 +148,8 @@ TEST(Initialization, KeepsPositionsApartThroughAllLayers) {
   for (const int64_t layers : {1, 2, 4, 6}) EXPECT_GT(position_variance(options_of(layers)), 0.4) << layers;
   for (const int64_t layers : {6, 12, 24, 48})
     EXPECT_GT(position_variance(options_of(layers, NormPosition::deep)), 0.5) << layers;
-  for (const int64_t layers : {6, 24}) EXPECT_GT(position_variance(options_of(layers, NormPosition::pre)), 0.4) << layers;
+  for (const int64_t layers : {6, 24})
+    EXPECT_GT(position_variance(options_of(layers, NormPosition::pre)), 0.4) << layers;
   EXPECT_LT(position_variance(options_of(6, NormPosition::post, Initialization::xavier)), 0.15);
 }
 

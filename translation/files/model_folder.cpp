@@ -31,7 +31,8 @@ const EnumNames<ScoreFunction> kScoreFunctions{{ScoreFunction::scaled_dot_produc
                                                {ScoreFunction::uniform, "uniform"}};
 const EnumNames<NormPosition> kNormPositions{
     {NormPosition::post, "post"}, {NormPosition::pre, "pre"}, {NormPosition::deep, "deep"}};
-const EnumNames<Initialization> kInitializations{{Initialization::scaled, "scaled"}, {Initialization::xavier, "xavier"}};
+const EnumNames<Initialization> kInitializations{{Initialization::scaled, "scaled"},
+                                                 {Initialization::xavier, "xavier"}};
 const EnumNames<PositionalEncodingKind> kPositions{{PositionalEncodingKind::sinusoidal, "sinusoidal"},
                                                    {PositionalEncodingKind::learned, "learned"}};
 const EnumNames<EmbeddingTying> kTyings{

@@ -209,7 +209,8 @@ class Converter {
       if (!decoder_only) module.register_module("cross_attention", attention(path + ".cross_attention"));
       module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
       module.register_module("self_attention_norm", residual_norm(path + ".self_attention_norm", Stack::decoder));
-      if (!decoder_only) module.register_module("cross_attention_norm", residual_norm(path + ".cross_attention_norm", Stack::decoder));
+      if (!decoder_only)
+        module.register_module("cross_attention_norm", residual_norm(path + ".cross_attention_norm", Stack::decoder));
       module.register_module("feed_forward_norm", residual_norm(path + ".feed_forward_norm", Stack::decoder));
     });
   }
@@ -222,8 +223,7 @@ class Converter {
         for (int64_t i = 0; i < num_layers; ++i)
           list.register_module(std::to_string(i), make_layer(path + ".layers." + std::to_string(i)));
       }));
-      if (options_.norm_position == NormPosition::pre)
-        module.register_module("norm", norm(path + ".norm"));
+      if (options_.norm_position == NormPosition::pre) module.register_module("norm", norm(path + ".norm"));
     });
   }
 

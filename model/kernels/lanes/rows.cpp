@@ -40,7 +40,8 @@ TRANSMUTE_INLINE Floats only(Words keep, Floats values) {
   return reinterpret_cast<Floats>(keep & reinterpret_cast<Words>(values));
 }
 
-// residual_scale · residual + Dropout(x + bias) of one row into `sums`; returns their total. `keeps` gets the mask where not null.
+// residual_scale · residual + Dropout(x + bias) of one row into `sums`; returns their total. `keeps` gets the mask
+// where not null.
 template <class T>
 TRANSMUTE_INLINE float sum_row(const typename RowKernels<T>::Norm& n, int64_t row, float* sums, Words* keeps) {
   const T* x = n.x + row * n.columns;
@@ -113,7 +114,8 @@ void norm_backward(const typename RowKernels<T>::Norm& n, const T* gradient, con
         n.columns, [&](int64_t i, auto part) __attribute__((always_inline)) {
           const Floats weighted = load(g + i, part) * load(n.weight + i, part);
           const Floats through = (weighted - mean_gradient - load(normals + i, part) * mean_product) * deviation;
-          if (residual_gradient != nullptr) store(residual_gradient + row * n.columns + i, through * n.residual_scale, part);
+          if (residual_gradient != nullptr)
+            store(residual_gradient + row * n.columns + i, through * n.residual_scale, part);
           const Words keep = reinterpret_cast<Words>(load(reinterpret_cast<const float*>(keeps) + i, part));
           const Floats kept = only(keep, through * n.mask.scale);
           store(x_gradient + row * n.columns + i, kept, part);

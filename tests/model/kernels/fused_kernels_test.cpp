@@ -98,7 +98,7 @@ TEST(FusedResidualNorm, EqualsItsPlainTwin) {
   for (const auto& [rows, columns] : kRows)
     for (const double dropout : {0.0, 0.3})
       for (const bool has_bias : {false, true}) {
-        if (columns == 1) continue;  // every row becomes 0 there
+        if (columns == 1) continue;               // every row becomes 0 there
         const double scale = has_bias ? 1.7 : 1;  // not all four pairs, for the sake of time
         SCOPED_TRACE(::testing::Message()
                      << rows << 'x' << columns << ", dropout " << dropout << ", bias " << has_bias);
