@@ -1,5 +1,6 @@
 #include <transmute/model/initialization.h>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
 
@@ -24,6 +25,16 @@ void fill(torch::Tensor& weight, Number number) {
       static_cast<uint64_t>(torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
   float* to = weight.data_ptr<float>();
   for (int64_t i = 0; i < weight.numel(); ++i) to[i] = static_cast<float>(number(key, static_cast<uint64_t>(i)));
+}
+
+// Of one weight, because LibTorch draws its modules' weights in a way of its own; what it takes from the generator for
+// that is given back, so that our draws do not depend on it.
+torch::nn::Linear small_linear(Bias bias) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const torch::Tensor state = are_drawn ? generator.get_state() : torch::Tensor();
+  torch::nn::Linear linear(torch::nn::LinearOptions(1, 1).bias(bias == Bias::zero));
+  if (are_drawn) generator.set_state(state);
+  return linear;
 }
 
 }  // namespace
@@ -57,8 +68,7 @@ void draw_normal(torch::Tensor& weight, double standard_deviation) {
 }
 
 torch::nn::Linear make_linear(int64_t in, int64_t out, Bias bias, double gain) {
-  // Made small: LibTorch draws the weights of its modules in a way of its own.
-  torch::nn::Linear linear(torch::nn::LinearOptions(1, 1).bias(bias == Bias::zero));
+  torch::nn::Linear linear = small_linear(bias);
   linear->options.in_features(in).out_features(out);
   linear->weight.set_data(torch::empty({out, in}));
   if (bias == Bias::zero) linear->bias.set_data(torch::zeros({out}));

@@ -168,7 +168,8 @@ TEST_F(Training, GuidesAnAttentionHeadByGivenAlignments) {
   RecordProperty("aligned_with_guidance", std::to_string(with));
   RecordProperty("aligned_without", std::to_string(without));
   EXPECT_GT(with, 0.87);
-  EXPECT_LT(1 - with, 0.5 * (1 - without)) << with << " of the pieces with guidance, " << without << " without";
+  // A network of one layer aligns by itself, with some seeds nearly as well.
+  EXPECT_LT(1 - with, 0.75 * (1 - without)) << with << " of the pieces with guidance, " << without << " without";
 
   write_text(folder_ / "data/short.align", "0-0\n");
   EXPECT_THAT(train("short", {assignments[0], assignments[1], assignments[4], "data.train_alignments=short.align",
