@@ -203,7 +203,9 @@ TEST_F(TrainedModel, StoredInFewerBitsSaysTheSameInThatPrecision) {
       return outcome.output;
     };
     EXPECT_EQ(translation_by(narrow, precision), translation_by(original, precision));
-    if (precision == "int8") EXPECT_EQ(translation_by(narrow, "stored"), translation_by(original, precision));
+    if (precision == "int8") {
+      EXPECT_EQ(translation_by(narrow, "stored"), translation_by(original, precision));
+    }
   }
   EXPECT_EQ(run_program_with({program("convert"), "--model", original, "--to", "safetensors", "--output",
                               *folder_ / "refused", "--precision", "int8"})
