@@ -8,6 +8,10 @@ inline namespace v0 {
 
 namespace {
 
+// Elements nested more deeply than any page keep their tags, but these are placed one by one. So the depth of a text
+// from anybody bounds no stack.
+constexpr size_t kMaxDepth = 100;
+
 bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
@@ -72,7 +76,7 @@ TaggedText::TaggedText(const std::string& text) {
         continue;
       }
     } else if (is_element) {
-      open.push_back(tags_.size());
+      if (open.size() < kMaxDepth) open.push_back(tags_.size());
     } else if (!plain_.empty() && at < text.size() && is_word_byte(plain_.back()) && is_word_byte(text[at])) {
       plain_ += ' ';  // one<br/>two are two words
     }

@@ -88,5 +88,16 @@ TEST(InlineTags, ComeOnceAndNestedHoweverWildTheAlignment) {
   }
 }
 
+TEST(InlineTags, MayBeNestedAsDeeplyAsAnybodyLikes) {
+  std::string source;
+  for (int i = 0; i < 25000; ++i) source += "<b>";
+  source += "x";
+  for (int i = 0; i < 25000; ++i) source += "</b>";
+  const std::string text = restored(source, "y", {0});
+  EXPECT_EQ(text.size(), source.size());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '<'), 50000);
+  EXPECT_EQ(std::count(text.begin(), text.end(), 'y'), 1);
+}
+
 }  // namespace
 }  // namespace transmute
