@@ -99,5 +99,21 @@ TEST(InlineTags, MayBeNestedAsDeeplyAsAnybodyLikes) {
   EXPECT_EQ(std::count(text.begin(), text.end(), 'y'), 1);
 }
 
+// With the fourth power of its length, as before, it would take minutes.
+TEST(InlineTags, OfALongTextAreRestored) {
+  std::string source, target;
+  std::vector<size_t> links;
+  for (size_t i = 0; i < 600; ++i) {
+    source += i % 2 == 0 ? "<b>w</b> " : "w ";
+    target += "v ";
+    links.push_back(i);
+  }
+  source.pop_back();
+  target.pop_back();
+  const std::string text = restored(source, target, links);
+  EXPECT_EQ(text.substr(0, 18), "<b>v</b> v <b>v</b");
+  EXPECT_EQ(text.size(), source.size());
+}
+
 }  // namespace
 }  // namespace transmute
