@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
@@ -44,18 +45,51 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-std::string aside(const std::string& path) {
-  return path + ".replaced";
+// A name beside `path` that nobody can guess, and so neither plant nor own.
+std::string beside(const std::string& path, const char* purpose) {
+  static thread_local std::random_device random;
+  return fmt::format("{}.{}-{:08x}", path, purpose, random());
 }
 
-// A crash between the two renames of replace_folder has left the older folder under the other name.
-void bring_back_older(const std::string& path) {
-  if (!fs::exists(path) && fs::exists(aside(path))) ::rename(aside(path).c_str(), path.c_str());
+// Where the links of `path` lead, whether or not something is there.
+std::string follow_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  fs::path target = path;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target)); ++links) {
+    if (links == kMostLinks) {
+      errno = ELOOP;
+      fail(path, "cannot be written");
+    }
+    target = target.parent_path() / fs::read_symlink(target);
+  }
+  return target.string();
+}
+
+// A new file that is neither a link nor somebody's. Its mode is what the umask leaves.
+int make_file(std::string& name, const std::string& target) {
+  int fd = -1;
+  do {
+    name = beside(target, "partial");
+    fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  } while (fd < 0 && errno == EEXIST);
+  return fd;
+}
+
+std::string make_folder(const std::string& target) {
+  if (const std::string parent = parent_of(target); !fs::exists(parent)) ensure_writable_folder(parent);
+  std::string name;
+  int result = -1;
+  do {
+    name = beside(target, "partial");
+    result = ::mkdir(name.c_str(), 0777);
+  } while (result != 0 && errno == EEXIST);
+  if (result != 0) fail(target, "the folder cannot be made");
+  return name;
 }
 
 // Gives `fresh` the name `path` in one instant. An older folder of that name becomes `fresh`: rename() alone does not
 // replace a folder that has content, so the two exchange their names. Where the file system cannot (NFS), the older one
-// steps aside first.
+// steps aside first; a crash in between leaves it beside as "….replaced-…".
 void replace_folder(const std::string& fresh, const std::string& path) {
   const auto rename = [&](const std::string& from, const std::string& to) {
     if (::rename(from.c_str(), to.c_str()) != 0) fail(path, "cannot be replaced");
@@ -63,9 +97,10 @@ void replace_folder(const std::string& fresh, const std::string& path) {
   if (!fs::exists(path)) return rename(fresh, path);
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return;
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail(path, "cannot be replaced");
-  rename(path, aside(path));
+  const std::string aside = beside(path, "replaced");
+  rename(path, aside);
   rename(fresh, path);
-  rename(aside(path), fresh);
+  rename(aside, fresh);
 }
 
 }  // namespace
@@ -109,17 +144,36 @@ size_t InputFile::read(uint64_t offset, void* to, size_t count) const {
   return done;
 }
 
-AtomicFile::AtomicFile(const std::string& path)
-    : path_(path),
-      partial_(path + ".partial"),
-      fd_(::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(follow_links(path)) {
+  struct stat old = {};
+  const bool exists = ::stat(target_.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode)) {  // a device or a pipe has no content to keep; a folder is an error
+    fd_ = ::open(target_.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (fd_ < 0) fail(path_, "cannot be written");
+    return;
+  }
+  if (exists && ::access(target_.c_str(), W_OK) != 0) fail(path_, "cannot be written");
+  fd_ = make_file(partial_, target_);
   if (fd_ < 0) fail(path_, "cannot be written");
+  if (!exists) return;
+  // Only root may give a file away. A group that stays another must not get what was for the old one.
+  const bool is_kept = ::fchown(fd_, old.st_uid, old.st_gid) == 0 || ::fchown(fd_, -1, old.st_gid) == 0;
+  if (::fchmod(fd_, old.st_mode & (is_kept ? 0777 : 0707)) == 0) return;
+  discard();
+  fail(path_, "cannot be written");
 }
 
 AtomicFile::~AtomicFile() {
+  discard();
+}
+
+void AtomicFile::discard() {
   if (fd_ < 0) return;
+  const int error = errno;
   ::close(fd_);
-  ::unlink(partial_.c_str());
+  fd_ = -1;
+  if (!partial_.empty()) ::unlink(partial_.c_str());
+  errno = error;
 }
 
 void AtomicFile::write(const void* bytes, size_t count) {
@@ -134,11 +188,12 @@ void AtomicFile::write(const void* bytes, size_t count) {
 }
 
 void AtomicFile::commit() {
+  if (partial_.empty()) return discard();  // a special file has it already
   if (::fsync(fd_) != 0) fail(path_, "cannot be synced to disk");
-  if (::rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, "cannot be replaced");
+  if (::rename(partial_.c_str(), target_.c_str()) != 0) fail(path_, "cannot be replaced");
   ::close(fd_);
   fd_ = -1;
-  sync_path(parent_of(path_));
+  sync_path(parent_of(target_));
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {
@@ -149,15 +204,13 @@ void write_file_atomically(const std::string& path, std::string_view content) {
 
 void write_folder_atomically(const std::string& name, const std::function<void(const std::string&)>& fill) {
   // "model/" is the folder "model": what stands beside it gets no slash in its name.
-  const std::string path = fs::path(name).has_filename() ? name : fs::path(name).parent_path().string();
-  const std::string partial = path + ".partial";
-  bring_back_older(path);
+  const std::string path = follow_links(fs::path(name).has_filename() ? name : fs::path(name).parent_path().string());
   if (fs::exists(path) && !fs::is_directory(path)) throw std::runtime_error(path + ": exists and is not a folder");
+  const std::string partial = make_folder(path);
   std::error_code ignored;
-  fs::remove_all(partial, ignored);
   try {
-    ensure_writable_folder(partial);
     fill(partial);
+    if (struct stat old = {}; ::stat(path.c_str(), &old) == 0) ::chmod(partial.c_str(), old.st_mode & 07777);
     for (const auto& entry : fs::recursive_directory_iterator(partial)) sync_path(entry.path().string());
     sync_path(partial);
     replace_folder(partial, path);

@@ -39,7 +39,8 @@ class InputFile {
 };
 
 /// Replaces `path` by `content`: written beside its final name, synced, then renamed, so that a crash at any
-/// instant leaves the old content or the new one.
+/// instant leaves the old content or the new one. Links are followed, an existing file keeps its mode and owner, and a
+/// device or pipe is written to as it is.
 /// @throws std::runtime_error naming the file and the cause, a full disk among them; `path` is then
 /// untouched.
 void write_file_atomically(const std::string& path, std::string_view content);
@@ -57,13 +58,16 @@ class AtomicFile {
   void commit();
 
  private:
+  void discard();
+
   std::string path_;
-  std::string partial_;
+  std::string target_;   // where its links lead
+  std::string partial_;  // empty for a special file
   int fd_ = -1;
 };
 
 /// Makes the folder `path` with what `fill` writes into the folder that it is given; all or nothing, as for
-/// write_file_atomically. An older folder of that name is replaced.
+/// write_file_atomically. An older folder of that name is replaced: callers check that it is theirs.
 /// @throws std::runtime_error naming the folder and the cause.
 void write_folder_atomically(const std::string& path, const std::function<void(const std::string&)>& fill);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -15,8 +16,15 @@ void require(bool holds, const std::string& message) {
   if (!holds) throw std::invalid_argument(message);
 }
 
-void require_positive(int64_t value, const char* name) {
+// Far beyond what anybody trains, and low enough that no product of sizes overflows: 1,000 layers of 2^48 parameters
+// are fewer than 2^59.
+constexpr int64_t kMostLayers = 1000;
+constexpr int64_t kMostWidth = int64_t{1} << 20;
+constexpr int64_t kMostRows = int64_t{1} << 24;  // of embeddings and positions, and all heads together
+
+void require_size(int64_t value, int64_t most, const char* name) {
   require(value > 0, fmt::format("model.{} must be at least 1, not {}", name, value));
+  require(value <= most, fmt::format("model.{} must be at most {}, not {}", name, most, value));
 }
 
 void require_probability(double value, const char* name) {
@@ -39,27 +47,28 @@ int64_t attention_parameters(const TransformerOptions& o) {
 
 TransformerOptions validated(TransformerOptions o) {
   const bool decoder_only = o.architecture == Architecture::decoder_only;
-  require_positive(o.target_vocab_size, "target_vocab_size");
+  require_size(o.target_vocab_size, kMostRows, "target_vocab_size");
   if (decoder_only) {
     o.num_encoder_layers = 0;
     o.source_vocab_size = o.target_vocab_size;
     if (o.embedding_tying == EmbeddingTying::target_output) o.embedding_tying = EmbeddingTying::all;
   } else {
-    require_positive(o.source_vocab_size, "source_vocab_size");
-    require_positive(o.num_encoder_layers, "num_encoder_layers");
+    require_size(o.source_vocab_size, kMostRows, "source_vocab_size");
+    require_size(o.num_encoder_layers, kMostLayers, "num_encoder_layers");
   }
-  require_positive(o.num_decoder_layers, "num_decoder_layers");
-  require_positive(o.d_model, "d_model");
-  require_positive(o.num_heads, "num_heads");
-  require_positive(o.d_ff, "d_ff");
-  require_positive(o.max_positions, "max_positions");
+  require_size(o.num_decoder_layers, kMostLayers, "num_decoder_layers");
+  require_size(o.d_model, kMostWidth, "d_model");
+  require_size(o.num_heads, kMostWidth, "num_heads");
+  require_size(o.d_ff, kMostWidth, "d_ff");
+  require_size(o.max_positions, kMostRows, "max_positions");
   require_probability(o.dropout, "dropout");
   require_probability(o.attention_dropout, "attention_dropout");
   require_probability(o.activation_dropout, "activation_dropout");
   require(o.padding_id >= 0 && o.padding_id < std::min(o.source_vocab_size, o.target_vocab_size),
           fmt::format("padding_id {} is outside the vocabularies of {} and {} pieces", o.padding_id,
                       o.source_vocab_size, o.target_vocab_size));
-  require(o.norm_epsilon > 0, fmt::format("model.norm_epsilon must be positive, not {}", o.norm_epsilon));
+  require(o.norm_epsilon > 0 && std::isfinite(o.norm_epsilon),
+          fmt::format("model.norm_epsilon must be positive and finite, not {}", o.norm_epsilon));
   require(o.d_k >= 0 && o.d_v >= 0, "model.d_k and model.d_v must not be negative (0 means d_model / num_heads)");
   if (o.d_k == 0 || o.d_v == 0)
     require(o.d_model % o.num_heads == 0,
@@ -68,6 +77,11 @@ TransformerOptions validated(TransformerOptions o) {
                         o.d_model, o.num_heads));
   if (o.d_k == 0) o.d_k = o.d_model / o.num_heads;
   if (o.d_v == 0) o.d_v = o.d_model / o.num_heads;
+  for (const auto& [width, name] : {std::pair{o.d_k, "d_k"}, std::pair{o.d_v, "d_v"}}) {
+    require_size(width, kMostWidth, name);
+    require(o.num_heads * width <= kMostRows, fmt::format("model.num_heads {} times model.{} {} must be at most {}",
+                                                          o.num_heads, name, width, kMostRows));
+  }
   require(o.positional_encoding != PositionalEncodingKind::sinusoidal || o.d_model % 2 == 0,
           fmt::format("model.d_model {} must be even for sinusoidal positions: each frequency takes a sine and a "
                       "cosine",

@@ -2,6 +2,7 @@
 
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/programs/model_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/training/checkpoint.h>
 
@@ -11,6 +12,7 @@
 namespace {
 
 int average(const std::vector<std::string>& models, const std::string& output) {
+  transmute::check_may_replace_model(output);
   transmute::LoadedModel model = transmute::load_model_folder(models.front(), torch::kCPU);
   transmute::average_parameters(models, model.transformer);
   const std::string config =

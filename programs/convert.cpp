@@ -2,27 +2,14 @@
 
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/programs/model_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/precision.h>
 
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <stdexcept>
-
-namespace {
-
-// A folder at `path` would be replaced whole.
-void check_may_replace(const std::string& path) {
-  namespace fs = std::filesystem;
-  if (!fs::is_directory(path) || fs::is_empty(path)) return;
-  const auto holds = [&](const char* file) { return fs::exists(fs::path(path) / file); };
-  if (!holds(transmute::kWeightsFile) && !holds(transmute::kNeutralWeightsFile))
-    throw std::invalid_argument(path + ": exists and is no model folder; name another --output");
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -49,7 +36,7 @@ int main(int argc, char** argv) {
     if (form == "safetensors" && stored == transmute::Precision::int8)
       throw std::invalid_argument(
           "--precision int8 is for --to folder: other programs would not know that each row has a scale");
-    check_may_replace(output);
+    transmute::check_may_replace_model(output);
     const transmute::LoadedModel loaded = transmute::load_model(model, torch::kCPU);
     transmute::write_folder_atomically(output, [&](const std::string& folder) {
       transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_files.at(form),

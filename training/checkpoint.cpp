@@ -86,6 +86,7 @@ std::vector<std::string> CheckpointStore::list() const {
 void CheckpointStore::save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
                            const TrainedParts& parts, const KeepPolicy& policy) const {
   ensure_writable_folder(folder_);
+  remove_rests_of_crashes();
   write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step)), [&](const std::string& folder) {
     save_model_folder(folder, config, tokenizer, parts.transformer);
     write_tensor_file(path_in(folder, kOptimizerFile), parts.optimizer.state());
@@ -93,6 +94,15 @@ void CheckpointStore::save(const TrainState& state, const std::string& config, c
     write_file_atomically(path_in(folder, kStateFile), to_json(state));
   });
   prune(policy);
+}
+
+// Unfinished checkpoints have names that nothing else in this folder has.
+void CheckpointStore::remove_rests_of_crashes() const {
+  static const std::regex kRest("step-\\d{9}\\.partial(-[0-9a-f]{8})?");
+  std::vector<fs::path> rests;
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (std::regex_match(entry.path().filename().string(), kRest)) rests.push_back(entry.path());
+  for (const auto& rest : rests) fs::remove_all(rest);
 }
 
 void CheckpointStore::prune(const KeepPolicy& policy) const {

@@ -67,6 +67,7 @@ class CheckpointStore {
   TrainState restore(const TrainedParts& parts) const;
 
  private:
+  void remove_rests_of_crashes() const;
   void prune(const KeepPolicy& policy) const;
 
   std::string folder_;

@@ -1,11 +1,15 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <transmute/common/files.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -32,14 +36,26 @@ TEST(AFolderWrittenAtomically, ReplacesNoFile) {
   EXPECT_EQ(read_file(folder / "mine"), "precious");
 }
 
-TEST(AFolderWrittenAtomically, ComesBackWhereACrashLeftItAside) {
+TEST(AFolderWrittenAtomically, LeavesFoldersOfTheUsersBesideItAlone) {
   const TemporaryFolder folder;
-  ensure_writable_folder(folder / "model.replaced");
-  write_text(folder / "model.replaced/weights", "old");
-  EXPECT_THROW(
-      write_folder_atomically(folder / "model", [](const auto&) { throw std::runtime_error("the disk is full"); }),
-      std::runtime_error);
-  EXPECT_EQ(read_file(folder / "model/weights"), "old");
+  for (const char* mine : {"model.replaced", "model.partial"}) {
+    ensure_writable_folder(folder / mine);
+    write_text(path_in(folder / mine, "file"), "precious");
+  }
+  for (int i = 0; i < 2; ++i)
+    write_folder_atomically(folder / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("model", "model.partial", "model.replaced"));
+  EXPECT_EQ(read_file(folder / "model.replaced/file"), "precious");
+  EXPECT_EQ(read_file(folder / "model.partial/file"), "precious");
+}
+
+TEST(AFolderWrittenAtomically, IsWhereItsLinkLeads) {
+  const TemporaryFolder folder;
+  ensure_writable_folder(folder / "elsewhere");
+  fs::create_symlink("elsewhere", folder / "model");
+  write_folder_atomically(folder / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
+  EXPECT_TRUE(fs::is_symlink(folder / "model"));
+  EXPECT_THAT(names_in(folder / "elsewhere"), ElementsAre("new"));
 }
 
 TEST(ReadFile, ReturnsEveryByte) {
@@ -90,15 +106,73 @@ TEST(WriteFileAtomically, LeavesAFolderOfThatNameAlone) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("taken"));
 }
 
-TEST(WriteFileAtomically, LeavesTheOldContentWhenTheDiskIsFull) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+TEST(WriteFileAtomically, LeavesTheOldContentWhenThereIsNoSpace) {
   const TemporaryFolder folder;
   write_text(folder / "file", "old");
-  fs::create_symlink("/dev/full", folder / "file.partial");
-  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "file", "new"); }),
-              AllOf(StartsWith(folder / "file"), HasSubstr("No space left"), HasSubstr("free some space")));
+  struct rlimit unlimited = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const auto signal_before = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit limited = {4096, unlimited.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limited), 0);
+  const std::string message =
+      message_of<std::runtime_error>([&] { write_file_atomically(folder / "file", std::string(10000, 'x')); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  std::signal(SIGXFSZ, signal_before);
+  EXPECT_THAT(message, AllOf(StartsWith(folder / "file"), HasSubstr("File too large")));
   EXPECT_EQ(read_text(folder / "file"), "old");
   EXPECT_THAT(names_in(folder.path()), ElementsAre("file"));
+}
+
+TEST(WriteFileAtomically, SaysThatTheDiskIsFull) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+  const TemporaryFolder folder;
+  fs::create_symlink("/dev/full", folder / "file");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "file", "new"); }),
+              AllOf(StartsWith(folder / "file"), HasSubstr("No space left"), HasSubstr("free some space")));
+  EXPECT_TRUE(fs::is_symlink(folder / "file"));
+}
+
+TEST(WriteFileAtomically, WritesToAPipe) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const int reader = ::open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  write_file_atomically(folder / "pipe", "through");
+  char text[16] = {};
+  EXPECT_EQ(::read(reader, text, sizeof(text)), 7);
+  ::close(reader);
+  EXPECT_STREQ(text, "through");
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+}
+
+TEST(WriteFileAtomically, FollowsLinks) {
+  const TemporaryFolder folder;
+  ensure_writable_folder(folder / "there");
+  fs::create_symlink("there/file", folder / "link");
+  for (const char* content : {"made", "replaced"}) {
+    write_file_atomically(folder / "link", content);
+    EXPECT_TRUE(fs::is_symlink(folder / "link"));
+    EXPECT_EQ(read_text(folder / "there/file"), content);
+  }
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(folder / "loop", "x"); }),
+              StartsWith(folder / "loop"));
+}
+
+TEST(WriteFileAtomically, KeepsTheMode) {
+  const TemporaryFolder folder;
+  write_text(folder / "secret", "old");
+  fs::permissions(folder / "secret", fs::perms{0600});
+  write_file_atomically(folder / "secret", "new");
+  EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms{0600});
+}
+
+TEST(WriteFileAtomically, NeitherFollowsNorDeletesWhatStandsBeside) {
+  const TemporaryFolder folder;
+  write_text(folder / "precious", "kept");
+  fs::create_symlink("precious", folder / "file.partial");
+  write_file_atomically(folder / "file", "new");
+  EXPECT_EQ(read_text(folder / "precious"), "kept");
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("file", "file.partial", "precious"));
 }
 
 TEST(AtomicFile, AppearsOnlyWithItsCommit) {
@@ -154,15 +228,6 @@ TEST(WriteFolderAtomically, LeavesTheOldFolderWhenFillingFails) {
   EXPECT_EQ(message, "stop");
   EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
   EXPECT_EQ(read_text(folder / "model/file"), "old");
-}
-
-TEST(WriteFolderAtomically, StartsCleanAfterACrash) {
-  const TemporaryFolder folder;
-  fs::create_directory(folder / "model.partial");
-  write_text(folder / "model.partial/half", "rest of a crash");
-  write_folder_atomically(folder / "model", [](const std::string& partial) { write_text(partial + "/file", "new"); });
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("model"));
-  EXPECT_THAT(names_in(folder / "model"), ElementsAre("file"));
 }
 
 TEST(WriteFolderAtomically, TakesANameThatEndsInASlash) {

@@ -418,6 +418,16 @@ TEST_F(TrainedModel, AveragingCheckpointsGivesTheFinishedModel) {
   EXPECT_EQ(read_text(*folder_ / "mean/weights.safetensors"), read_text(*folder_ / "run/model/weights.safetensors"));
 }
 
+TEST_F(TrainedModel, AveragingReplacesNoFolderOfOtherThings) {
+  for (const char* taken : {"data", "run"}) {
+    const Outcome outcome = run_program_with(
+        {program("average_checkpoints"), "--output", *folder_ / taken, *folder_ / "run/checkpoints/step-000001200"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.errors, HasSubstr("is no model folder"));
+  }
+  EXPECT_TRUE(std::filesystem::exists(*folder_ / "run/metrics.jsonl"));
+}
+
 TEST_F(TrainedModel, BadInputIsNamed) {
   const Outcome not_text = translate("seven\n\xff\n");
   EXPECT_EQ(not_text.exit_code, 1);

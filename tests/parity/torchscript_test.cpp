@@ -1,11 +1,13 @@
 // The exported TorchScript module against the C++ module and its search: same weights in, same numbers and ids out.
 
+#include <caffe2/serialize/inline_container.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/script.h>
 #include <transmute/model/libtorch.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 #include <tuple>
@@ -31,6 +33,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::largest_difference;
 using testing::message_of;
+using ::testing::Not;
 using testing::random_ids;
 using testing::randomise_parameters;
 using testing::read_text;
@@ -550,6 +553,86 @@ TEST_F(TorchScriptFile, NamesAModuleOfAnotherProgram) {
   other.define("def forward(self, x):\n    return x\n");
   other.save(path);
   EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("not one that export_torchscript made")));
+}
+
+TEST_F(TorchScriptFile, IsReadWithoutRunningItsCode) {
+  const std::string victim = folder / "victim";
+  torch::jit::Module hostile("Hostile");
+  hostile.register_attribute("training", c10::BoolType::get(), false);
+  hostile.define(
+      "def __getstate__(self) -> int:\n    return 0\n"
+      "def __setstate__(self, state: int) -> None:\n"
+      "    self.training = False\n"
+      "    torch.save(torch.zeros([1]), \"" +
+      victim + "\")\n");
+  hostile.save(path, {{"transmute.json", R"({"format_version": 1, "crc32": "00000000"})"},
+                      {"config.yaml", tiny_config()},
+                      {"tokenizer.model", tokenizer.source().serialized()}});
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("damaged")));
+  EXPECT_FALSE(std::filesystem::exists(victim));
+  torch::jit::load(path);  // the file does what the test says of it
+  EXPECT_TRUE(std::filesystem::exists(victim));
+}
+
+// Pickles that no export writes, in an archive of LibTorch's.
+TEST_F(TorchScriptFile, RefusesAPickleThatIsMoreThanModulesAndTensors) {
+  const auto refusal_of = [&](const std::string& pickle) {
+    std::ofstream out(path, std::ios::binary);
+    caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, size_t count) {
+      out.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(count));
+      return count;
+    });
+    const std::string facts = R"({"format_version": 1, "crc32": "00000000"})";
+    const float four[4] = {};
+    writer.writeRecord("extra/transmute.json", facts.data(), facts.size());
+    writer.writeRecord("data/0", four, sizeof(four));
+    writer.writeRecord("data.pkl", pickle.data(), pickle.size());
+    writer.writeEndOfFile();
+    out.close();
+    return refusal();
+  };
+  const auto text = [](const std::string& word) {
+    return std::string("X") + static_cast<char>(word.size()) + std::string(3, '\0') + word;
+  };
+  const std::string module =
+      "\x80\x02"
+      "c__torch__.transmute\nTransformer\n)\x81}(";
+  // A tensor whose offset, size and stride are given in pickle's words.
+  const auto tensor = [&](const std::string& offset, const std::string& size, const std::string& stride) {
+    return module + text("weight") + "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") +
+           "ctorch\nFloatStorage\n" + text("0") + text("cpu") + "K\x04tQ" + offset + "(" + size + "t(" + stride +
+           "t\x89"
+           "ccollections\nOrderedDict\n)RtRub.";
+  };
+  const std::string zero("K\0", 2);
+  EXPECT_THAT(refusal_of(tensor(zero, "K\x04", "K\x01")), HasSubstr("checksum")) << "this one is well-formed";
+  for (const std::string& bad :
+       {tensor(zero, "K\x05", "K\x01"), tensor("K\x01", "K\x04", "K\x01"),
+        tensor("J\xff\xff\xff\xff", "K\x01", "K\x01"), tensor(zero, "K\x02", "K\x04"), tensor(zero, "K\x05", zero),
+        tensor(zero,
+               "J\xff\xff\xff\x7f"
+               "J\xff\xff\xff\x7f"
+               "J\xff\xff\xff\x7f",
+               "K\x01K\x01K\x01")})
+    EXPECT_THAT(refusal_of(bad), AllOf(HasSubstr("damaged"), Not(HasSubstr("checksum"))));
+  EXPECT_THAT(refusal_of("\x80\x02"
+                         "cos\nsystem\n(" +
+                         text("true") + "tR."),
+              HasSubstr("it calls 'os system'"));
+  EXPECT_THAT(refusal_of("\x80\x02"
+                         "cos\nstat_result\n)\x81."),
+              HasSubstr("class 'os stat_result'"));
+  // A module that is its own attribute.
+  EXPECT_THAT(refusal_of("\x80\x02"
+                         "c__torch__.transmute\nLayer\n)\x81q" +
+                         std::string(1, '\0') + "}(" + text("self") + "h" + std::string(1, '\0') + "ub."),
+              HasSubstr("nested too deeply"));
+  EXPECT_THAT(refusal_of("\x80\x02"
+                         "X\xff\xff\xff\xff."),
+              HasSubstr("cut short"));
+  EXPECT_THAT(refusal_of(""), HasSubstr("cut short"));
+  for (const char* empty_stack : {".", "b.", "R.", "Q.", "(.", "u.", "a.", "\x87.", "h\x01."})
+    EXPECT_THAT(refusal_of(empty_stack), HasSubstr("damaged")) << empty_stack;
 }
 
 TEST_F(TorchScriptFile, NamesBothVersionsWhereTheyDiffer) {

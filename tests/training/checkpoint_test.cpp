@@ -255,7 +255,7 @@ TEST_F(Checkpoints, OfAnotherModelAreRefused) {
 TEST_F(Checkpoints, IgnoreWhatACrashLeftBehind) {
   Training training(tokenizer, 1);
   save(training, 1);
-  for (const char* rest : {"step-000000002.partial", "step-2", "other"}) {
+  for (const char* rest : {"step-000000002.partial", "step-000000003.partial-0123abcd", "step-2", "other"}) {
     fs::create_directories(path + "/" + rest);
     write_text(path + "/" + rest + "/state.json", "half");
   }

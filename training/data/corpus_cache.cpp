@@ -66,12 +66,12 @@ Json read_contents(const std::string& folder) {
   return contents && contents->is_object() ? *contents : Json::object();
 }
 
-// What open() makes of a text, finished or not: text-0123456789abcdef, text-0123456789abcdef.partial.
+// What open() makes of a text, finished or not: text-0123456789abcdef, text-0123456789abcdef.partial-01234567.
 bool names_corpus(std::string_view name) {
-  constexpr std::string_view kPartial = ".partial";
+  constexpr std::string_view kPartial = ".partial";  // the older name had no digits behind it
   constexpr size_t kDigits = 16;
-  if (name.size() >= kPartial.size() && name.substr(name.size() - kPartial.size()) == kPartial)
-    name.remove_suffix(kPartial.size());
+  const size_t partial = name.rfind(kPartial);
+  if (partial != std::string_view::npos && name.size() - partial <= kPartial.size() + 9) name = name.substr(0, partial);
   if (name.size() < kDigits + 1 || name[name.size() - kDigits - 1] != '-') return false;
   return name.substr(name.size() - kDigits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }

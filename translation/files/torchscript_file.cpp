@@ -1,12 +1,12 @@
 #include <transmute/translation/files/torchscript_file.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <torch/csrc/jit/serialization/import.h>
-#include <torch/version.h>
 #include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
+#include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/files/torchscript_weights.h>
 
 #include <filesystem>
 #include <map>
@@ -59,29 +59,38 @@ torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model) {
   return files;
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
 [[noreturn]] void unreadable_export(const std::string& path, const std::string& what) {
   throw std::runtime_error(fmt::format("{}: damaged ({}); restore it, or export it again", path, what));
 }
 
-torch::jit::Module open(const std::string& path, torch::jit::ExtraFilesMap& extra_files) {
+// The records of an archive that are texts. LibTorch could give them too, but it runs the file's code as it opens it.
+torch::jit::ExtraFilesMap read_extra_files(const ZipArchive& archive) {
+  torch::jit::ExtraFilesMap files;
+  for (const char* name : {kFacts, kConfigFile, kSharedTokenizer, kSourceTokenizer, kTargetTokenizer})
+    files[name] = archive.has(std::string("extra/") + name) ? archive.read(std::string("extra/") + name) : "";
+  return files;
+}
+
+ZipArchive open(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) throw std::runtime_error(fmt::format("{}: no such file", path));
   try {
-    return torch::jit::load(path, torch::kCPU, extra_files);
-  } catch (const c10::Error& error) {
-    throw std::runtime_error(fmt::format(
-        "{}: no TorchScript file, damaged, or written by a newer LibTorch than this build's {} ({}); restore it, or "
-        "export it again",
-        path, TORCH_VERSION, first_line(error.what_without_backtrace())));
-  } catch (const std::exception& error) {
-    unreadable_export(path, first_line(error.what()));
+    return ZipArchive(path);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(
+        fmt::format("{}; this is no TorchScript file, or it must be exported again", error.what()));
   }
 }
 
-void check_facts(const std::string& path, const torch::jit::ExtraFilesMap& files, const NamedTensors& weights) {
+NamedTensors read_weights(const std::string& path, const ZipArchive& archive) {
+  try {
+    return read_torchscript_parameters(archive);
+  } catch (const std::runtime_error& error) {
+    unreadable_export(path, error.what());
+  }
+}
+
+// The checksum that the file says it has.
+std::string check_facts(const std::string& path, const torch::jit::ExtraFilesMap& files) {
   const std::string& text = files.at(kFacts);
   if (text.empty())
     throw std::runtime_error(
@@ -100,9 +109,7 @@ void check_facts(const std::string& path, const torch::jit::ExtraFilesMap& files
         fmt::format("{}: the file has format version {}, this build reads version {}; open it with the transmute that "
                     "wrote it, or export the model again",
                     path, version, kFormatVersion));
-  if (weights.empty())
-    throw std::runtime_error(fmt::format("{}: has no parameters; a frozen file runs in LibTorch only", path));
-  if (checksum != checksum_of(weights, files)) unreadable_export(path, "its checksum does not match its content");
+  return checksum;
 }
 
 Tokenizer tokenizer_of(const std::string& path, torch::jit::ExtraFilesMap& files) {
@@ -134,11 +141,13 @@ void save_torchscript_model(const std::string& path, const torch::jit::Module& m
 }
 
 LoadedModel load_torchscript_model(const std::string& path, torch::Device device) {
-  torch::jit::ExtraFilesMap files{
-      {kConfigFile, ""}, {kFacts, ""}, {kSharedTokenizer, ""}, {kSourceTokenizer, ""}, {kTargetTokenizer, ""}};
-  const torch::jit::Module module = open(path, files);
-  const NamedTensors weights = parameters_of(module);
-  check_facts(path, files, weights);
+  const ZipArchive archive = open(path);
+  torch::jit::ExtraFilesMap files = read_extra_files(archive);
+  const std::string checksum = check_facts(path, files);
+  const NamedTensors weights = read_weights(path, archive);
+  if (weights.empty())
+    throw std::runtime_error(fmt::format("{}: has no parameters; a frozen file runs in LibTorch only", path));
+  if (checksum != checksum_of(weights, files)) unreadable_export(path, "its checksum does not match its content");
   LoadedModel model =
       make_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile));
   model.stored = give_weights(model.transformer, weights, path, device);

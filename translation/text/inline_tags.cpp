@@ -8,6 +8,10 @@ inline namespace v0 {
 
 namespace {
 
+// Elements nested more deeply than any page keep their tags, but these are placed one by one. So the depth of a text
+// from anybody bounds no stack.
+constexpr size_t kMaxDepth = 100;
+
 bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
@@ -24,14 +28,12 @@ bool is_name_byte(char c) {
 size_t tag_length(const std::string& text, size_t at) {
   const char open = text[at];
   if (open != '<' && open != '{') return 0;
-  const size_t end = text.find(open == '<' ? '>' : '}', at + 1);
-  if (end == std::string::npos) return 0;
+  // No further than the tag could go: a text of many '<' is read once.
+  const auto no_name = std::find_if_not(text.begin() + static_cast<int64_t>(at) + 1, text.end(), is_name_byte);
+  const size_t end = open == '<' ? text.find_first_of("<>", at + 1) : static_cast<size_t>(no_name - text.begin());
+  if (end >= text.size() || text[end] != (open == '<' ? '>' : '}')) return 0;
   const size_t name = at + 1 + (open == '<' && text[at + 1] == '/' ? 1 : 0);
   if (open == '<' && !is_letter(text[name])) return 0;  // 3 < 4
-  if (open == '<' && text.find('<', at + 1) < end) return 0;
-  const auto first = text.begin() + static_cast<int64_t>(name);
-  const auto last = text.begin() + static_cast<int64_t>(end);
-  if (open == '{' && !std::all_of(first, last, is_name_byte)) return 0;
   return end + 1 - at;
 }
 
@@ -72,7 +74,7 @@ TaggedText::TaggedText(const std::string& text) {
         continue;
       }
     } else if (is_element) {
-      open.push_back(tags_.size());
+      if (open.size() < kMaxDepth) open.push_back(tags_.size());
     } else if (!plain_.empty() && at < text.size() && is_word_byte(plain_.back()) && is_word_byte(text[at])) {
       plain_ += ' ';  // one<br/>two are two words
     }
@@ -94,6 +96,7 @@ class TaggedText::Placement {
         target_tokens_(target_tokens),
         alignment_(alignment) {
     find_words();
+    find_attention();
     ranges_.resize(tags.size());
     for (size_t t = 0; t < tags.size(); ++t) ranges_[t] = range_of(t);
   }
@@ -127,21 +130,46 @@ class TaggedText::Placement {
     }
   }
 
+  // The source tokens that may lie between those bytes: all of them, unless they are in order.
+  std::pair<size_t, size_t> overlapping(size_t begin, size_t end) const {
+    if (!in_order_) return {0, source_tokens_.size()};
+    const auto first = std::partition_point(source_tokens_.begin(), source_tokens_.end(),
+                                            [&](const ByteSpan& token) { return token.second <= begin; });
+    const auto last =
+        std::partition_point(first, source_tokens_.end(), [&](const ByteSpan& token) { return token.first < end; });
+    return {static_cast<size_t>(first - source_tokens_.begin()), static_cast<size_t>(last - source_tokens_.begin())};
+  }
+
+  // What each word gives to each source token; many tags ask.
+  void find_attention() {
+    const auto is_before = [](const ByteSpan& a, const ByteSpan& b) {
+      return a.first < b.first || a.second < b.second;
+    };
+    for (size_t s = 1; s < source_tokens_.size(); ++s)
+      in_order_ = in_order_ && !is_before(source_tokens_[s], source_tokens_[s - 1]);
+    to_tokens_.resize(words_.size());
+    for (size_t w = 0; w < words_.size(); ++w)
+      for (const ByteSpan& token : source_tokens_)
+        to_tokens_[w].push_back(attention(words_[w], token.first, token.second));
+  }
+
   // The part of a word's attention that goes to source bytes from `begin` to before `end`.
   float attention(const Word& word, size_t begin, size_t end) const {
     float sum = 0;
+    const auto [first, last] = overlapping(begin, end);
     for (size_t t = word.first_token; t <= word.last_token; ++t)
-      for (size_t s = 0; s < source_tokens_.size(); ++s)
+      for (size_t s = first; s < last; ++s)
         if (source_tokens_[s].first < end && source_tokens_[s].second > begin) sum += alignment_[t][s];
     return sum / static_cast<float>(word.last_token - word.first_token + 1);
   }
 
   // How much more of the word belongs to a token of those source bytes than to any other, or to the source's end.
-  float belonging(const Word& word, size_t begin, size_t end) const {
+  float belonging(size_t word, size_t begin, size_t end) const {
     float inside = 0, outside = 0, all = 0;
-    for (const ByteSpan& token : source_tokens_) {
+    for (size_t s = 0; s < source_tokens_.size(); ++s) {
+      const ByteSpan& token = source_tokens_[s];
       float& most = token.first < end && token.second > begin ? inside : outside;
-      const float here = attention(word, token.first, token.second);
+      const float here = to_tokens_[word][s];
       most = std::max(most, here);
       all += here;
     }
@@ -171,12 +199,15 @@ class TaggedText::Placement {
       return token.first < tag.end && token.second > tag.begin;
     });
     if (!has_content) return point_of(number);
+    std::vector<float> gains(words_.size());
+    for (size_t word = around.first; word < around.second; ++word)
+      if (is_free[word]) gains[word] = belonging(word, tag.begin, tag.end);
     Range best{0, 0};
     float best_gain = -1;
     for (size_t begin = around.first; begin < around.second; ++begin) {
       float gain = 0;
       for (size_t word = begin; word < around.second && is_free[word]; ++word) {
-        gain += belonging(words_[word], tag.begin, tag.end);
+        gain += gains[word];
         if (gain > best_gain) {
           best_gain = gain;
           best = {begin, word + 1};
@@ -266,6 +297,8 @@ class TaggedText::Placement {
   const std::vector<ByteSpan>& target_tokens_;
   const std::vector<std::vector<float>>& alignment_;
   std::vector<Word> words_;
+  std::vector<std::vector<float>> to_tokens_;  // of words
+  bool in_order_ = true;                       // source tokens
   std::vector<Range> ranges_;
 };
 

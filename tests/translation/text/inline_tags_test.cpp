@@ -88,5 +88,32 @@ TEST(InlineTags, ComeOnceAndNestedHoweverWildTheAlignment) {
   }
 }
 
+TEST(InlineTags, MayBeNestedAsDeeplyAsAnybodyLikes) {
+  std::string source;
+  for (int i = 0; i < 25000; ++i) source += "<b>";
+  source += "x";
+  for (int i = 0; i < 25000; ++i) source += "</b>";
+  const std::string text = restored(source, "y", {0});
+  EXPECT_EQ(text.size(), source.size());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '<'), 50000);
+  EXPECT_EQ(std::count(text.begin(), text.end(), 'y'), 1);
+}
+
+// With the fourth power of its length, as before, it would take minutes.
+TEST(InlineTags, OfALongTextAreRestored) {
+  std::string source, target;
+  std::vector<size_t> links;
+  for (size_t i = 0; i < 600; ++i) {
+    source += i % 2 == 0 ? "<b>w</b> " : "w ";
+    target += "v ";
+    links.push_back(i);
+  }
+  source.pop_back();
+  target.pop_back();
+  const std::string text = restored(source, target, links);
+  EXPECT_EQ(text.substr(0, 18), "<b>v</b> v <b>v</b");
+  EXPECT_EQ(text.size(), source.size());
+}
+
 }  // namespace
 }  // namespace transmute

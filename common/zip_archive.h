@@ -1,0 +1,45 @@
+#pragma once
+
+#include <transmute/common/files.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The records of a zip archive, such as a TorchScript file. Everything is checked against the file's size before
+/// memory is taken, so an archive from a stranger costs no more than its own size.
+class ZipArchive {
+ public:
+  /// @throws std::runtime_error naming the file that is no zip archive, or a damaged one.
+  explicit ZipArchive(const std::string& path);
+
+  /// Records are named without the archive's top folder, which LibTorch calls as it likes.
+  bool has(const std::string& name) const { return records_.count(name) > 0; }
+  /// Bytes of a record. @throws std::runtime_error where there is none.
+  uint64_t size(const std::string& name) const { return record(name).size; }
+  /// @throws std::runtime_error where there is none, where it is compressed, or where it does not match its checksum.
+  std::string read(const std::string& name) const;
+  /// The first `count` bytes, unchecked: for large records that have a checksum elsewhere.
+  void read_into(const std::string& name, void* to, uint64_t count) const;
+
+ private:
+  struct Record {
+    uint64_t header;  // where its local header begins
+    uint64_t size;
+    uint32_t crc;
+    bool is_stored;  // not compressed
+  };
+
+  const Record& record(const std::string& name) const;
+  uint64_t data_begin(const std::string& name) const;
+
+  std::string path_;
+  InputFile file_;
+  std::unordered_map<std::string, Record> records_;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,35 @@
+#include <transmute/programs/model_output.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/translation/files/model_folder.h>
+
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+
+namespace transmute {
+
+void check_may_replace_model(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (!fs::exists(path)) return;
+  if (!fs::is_directory(path))
+    throw std::invalid_argument(path + ": exists and is not a folder; name another --output");
+  if (fs::is_empty(path)) return;
+  const auto holds = [&](const char* file) { return fs::is_regular_file(fs::path(path) / file); };
+  if (!holds(kConfigFile) || (!holds(kWeightsFile) && !holds(kNeutralWeightsFile)))
+    throw std::invalid_argument(path + ": exists and is no model folder; name another --output");
+  const std::set<std::string> ours{kConfigFile,
+                                   kWeightsFile,
+                                   kNeutralWeightsFile,
+                                   "tokenizer.model",
+                                   "tokenizer.source.model",
+                                   "tokenizer.target.model"};
+  for (const auto& entry : fs::directory_iterator(path))
+    if (const std::string name = entry.path().filename().string(); ours.count(name) == 0)
+      throw std::invalid_argument(fmt::format(
+          "{}: has '{}', which is not part of a model and would be deleted; move it, or name another --output", path,
+          name));
+}
+
+}  // namespace transmute
