@@ -8,9 +8,10 @@ set(_transmute_documented_headers
   model/positional_encoding.h model/sublayer.h model/transformer.h
   tokenizer/options.h tokenizer/special_ids.h tokenizer/tokenizer.h
   training/config.h training/schedule.h training/trainer.h
-  translation/language_model.h translation/model_folder.h translation/precision.h translation/search.h
-  translation/search_options.h translation/text_encoder.h translation/torchscript.h translation/transformer_step_model.h
-  translation/translator.h translation/transmute.h)
+  translation/files/model_folder.h translation/search/hypothesis.h translation/search/search.h
+  translation/search/step_model.h translation/search/target_demands.h translation/search/transformer_step_model.h
+  translation/language_model.h translation/precision.h translation/search_options.h translation/text_encoder.h
+  translation/torchscript.h translation/translator.h translation/transmute.h translation/types.h)
 
 if(TRANSMUTE_IS_TOP_LEVEL)
   find_package(Doxygen QUIET)

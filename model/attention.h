@@ -10,14 +10,14 @@ inline namespace v0 {
 
 /// What attention returns: the weighted sums, and the weights where they were asked for (else undefined).
 struct AttentionResult {
-  torch::Tensor output;
-  torch::Tensor weights;
+  torch::Tensor output;   ///< [B,H,T,Kv], or [B,T,D] where heads are joined
+  torch::Tensor weights;  ///< [B,H,T,S] where asked for
 };
 
 /// Scores of queries against keys under one of the scoring functions, for `num_heads` heads at once.
 struct AttentionScoreOptions {
-  ScoreFunction function = ScoreFunction::scaled_dot_product;
-  int64_t num_heads = 1;
+  ScoreFunction function = ScoreFunction::scaled_dot_product;  ///< how a query is compared with a key
+  int64_t num_heads = 1;                                       ///< H
   int64_t query_size = 64;  ///< width of a query, K; the dot products need query_size == key_size
   int64_t key_size = 64;    ///< width of a key
 };
@@ -32,9 +32,10 @@ class AttentionScoreImpl : public torch::nn::Module {
   /// query: [B,H,T,Kq], key: [B,H,S,Kk]; result: [B,H,T,S].
   torch::Tensor forward(const torch::Tensor& query, const torch::Tensor& key);
 
+  /// Draws the parameters again.
   void reset_parameters();
 
-  const AttentionScoreOptions options;
+  const AttentionScoreOptions options;  ///< as given to the constructor
 
  private:
   torch::Tensor additive_scores(const torch::Tensor& query, const torch::Tensor& key);
@@ -61,25 +62,28 @@ class AttentionPoolingImpl : public torch::nn::Module {
   AttentionResult forward(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value,
                           const torch::Tensor& mask = {}, ReturnWeights return_weights = ReturnWeights::no);
 
-  AttentionScore score{nullptr};
-  const double dropout;
+  AttentionScore score{nullptr};  ///< the scoring function and its parameters
+  const double dropout;           ///< probability with which a weight is dropped in training
 };
 TORCH_MODULE(AttentionPooling);
 
 /// Keys and values of a memory, projected and split by head. key: [B,H,S,K], value: [B,H,S,Kv].
 struct KeyValue {
-  torch::Tensor key;
-  torch::Tensor value;
+  torch::Tensor key;    ///< [B,H,S,K]
+  torch::Tensor value;  ///< [B,H,S,Kv]
 };
 
+/// Sizes of multi-head attention.
 struct MultiHeadAttentionOptions {
-  int64_t d_model = TransformerOptions().d_model;
-  int64_t num_heads = TransformerOptions().num_heads;
+  int64_t d_model = TransformerOptions().d_model;      ///< width of the residual stream, D
+  int64_t num_heads = TransformerOptions().num_heads;  ///< H
+  /// Width of a head's queries and keys, K.
   int64_t d_k = TransformerOptions().d_model / TransformerOptions().num_heads;
+  /// Width of a head's values, Kv.
   int64_t d_v = TransformerOptions().d_model / TransformerOptions().num_heads;
-  ScoreFunction score_function = ScoreFunction::scaled_dot_product;
-  double dropout = 0.0;  ///< of the attention weights
-  double gain = 1.0;     ///< of the initial value and output projections, see branch_gain()
+  ScoreFunction score_function = ScoreFunction::scaled_dot_product;  ///< how a query is compared with a key
+  double dropout = 0.0;                                              ///< of the attention weights
+  double gain = 1.0;  ///< of the initial value and output projections, see branch_gain()
 };
 
 /// MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases, as the paper writes
@@ -89,6 +93,7 @@ struct MultiHeadAttentionOptions {
 /// those of the scoring function under `pooling.score`.
 class MultiHeadAttentionImpl : public torch::nn::Module {
  public:
+  /// Draws the parameters.
   explicit MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options);
 
   /// query: [B,T,D], memory: [B,S,D] (the same tensor for self-attention); output: [B,T,D], weights:
@@ -108,9 +113,12 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
   torch::Tensor log_weights(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
                             int64_t head);
 
-  const MultiHeadAttentionOptions options;
-  torch::nn::Linear query{nullptr}, key{nullptr}, value{nullptr}, output{nullptr};
-  AttentionPooling pooling{nullptr};
+  const MultiHeadAttentionOptions options;  ///< as given to the constructor
+  torch::nn::Linear query{nullptr};         ///< W^Q of all heads
+  torch::nn::Linear key{nullptr};           ///< W^K
+  torch::nn::Linear value{nullptr};         ///< W^V
+  torch::nn::Linear output{nullptr};        ///< W^O
+  AttentionPooling pooling{nullptr};        ///< attention between the projections
 
  private:
   torch::Tensor split_heads(const torch::Tensor& x) const;

@@ -20,6 +20,7 @@ struct GuidedAttention {
   int64_t head = 0;      ///< from 0
 };
 
+/// What the decoder returns for all positions of a target.
 struct DecoderOutput {
   torch::Tensor states;                      ///< [B,T,D]
   std::vector<torch::Tensor> self_weights;   ///< each layer's, [B,H,T,T], where asked for
@@ -31,25 +32,26 @@ struct DecoderOutput {
 /// [B·N,H,t,K]. `cross`: those of the encoder's output, one row per sentence [B,H,S,K], shared by its N
 /// hypotheses; undefined where there is no encoder.
 struct DecoderLayerCache {
-  KeyValue self;
-  KeyValue cross;
+  KeyValue self;   ///< [B·N,H,t,K]
+  KeyValue cross;  ///< [B,H,S,K]
 };
 
 /// State of incremental decoding, a value: steps take one and return the next. Tensors are never written to
 /// after they are in a cache, so copies are cheap and may be kept.
 struct DecoderCache {
-  std::vector<DecoderLayerCache> layers;
-  torch::Tensor source_mask;  ///< [B,1,1,S]; undefined where there is no encoder
-  int64_t length = 0;         ///< tokens decoded so far
+  std::vector<DecoderLayerCache> layers;  ///< one per layer
+  torch::Tensor source_mask;              ///< [B,1,1,S]; undefined where there is no encoder
+  int64_t length = 0;                     ///< tokens decoded so far
 
   /// The cache of other hypotheses: `sentences` [B'] picks the sentences that stay, `parents` [B'·N'] the row
   /// of `self` that each new row continues. Int64, on the cache's device. An undefined `sentences` keeps all.
   DecoderCache select(const torch::Tensor& sentences, const torch::Tensor& parents) const;
 };
 
+/// What one step of decoding returns.
 struct DecoderStep {
-  torch::Tensor states;  ///< [B,N,D], or of T positions [B,T,D]
-  DecoderCache cache;
+  torch::Tensor states;                      ///< [B,N,D], or of T positions [B,T,D]
+  DecoderCache cache;                        ///< includes the new tokens
   std::vector<torch::Tensor> cross_weights;  ///< each layer's, [B,H,N,S] or [B,H,T,S], where asked for
 };
 
@@ -58,36 +60,45 @@ struct DecoderStep {
 /// then undefined.
 class DecoderLayerImpl : public torch::nn::Module {
  public:
+  /// `options` must be validated.
   explicit DecoderLayerImpl(const TransformerOptions& options);
 
+  /// What a layer returns for all positions.
   struct Result {
-    torch::Tensor output;  // [B,T,D]
-    torch::Tensor self_weights, cross_weights, guidance;
+    torch::Tensor output;         ///< [B,T,D]
+    torch::Tensor self_weights;   ///< [B,H,T,T] where asked for
+    torch::Tensor cross_weights;  ///< [B,H,T,S] where asked for
+    torch::Tensor guidance;       ///< the guided head's summed cross-entropy, if there is one
   };
   /// x: [B,T,D], memory: [B,S,D], self_mask: [1,1,T,T], memory_mask: [B,1,1,S]. `guided`: of this layer, or null.
   Result forward(const torch::Tensor& x, const torch::Tensor& memory, const torch::Tensor& self_mask,
                  const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no,
                  const GuidedAttention* guided = nullptr);
 
+  /// What a layer returns for a step.
   struct StepResult {
-    torch::Tensor output;  // as x
-    DecoderLayerCache cache;
-    torch::Tensor cross_weights;  // [B,H,N,S] or [B,H,T,S]
+    torch::Tensor output;         ///< as x
+    DecoderLayerCache cache;      ///< includes the new tokens
+    torch::Tensor cross_weights;  ///< [B,H,N,S] or [B,H,T,S]
   };
   /// One token more for each of N hypotheses: x [B,N,D], self_mask undefined. Or T tokens more for one hypothesis each:
   /// x [B,T,D], self_mask [1,1,T,t+T].
   StepResult step(const torch::Tensor& x, const DecoderLayerCache& cache, const torch::Tensor& self_mask,
                   const torch::Tensor& memory_mask, ReturnWeights return_weights = ReturnWeights::no);
 
-  MultiHeadAttention self_attention{nullptr}, cross_attention{nullptr};
-  FeedForward feed_forward{nullptr};
-  ResidualNorm self_attention_norm{nullptr}, cross_attention_norm{nullptr}, feed_forward_norm{nullptr};
+  MultiHeadAttention self_attention{nullptr};   ///< the first sub-layer
+  MultiHeadAttention cross_attention{nullptr};  ///< the second; null in a decoder-only network
+  FeedForward feed_forward{nullptr};            ///< the third sub-layer
+  ResidualNorm self_attention_norm{nullptr};    ///< around self_attention
+  ResidualNorm cross_attention_norm{nullptr};   ///< around cross_attention
+  ResidualNorm feed_forward_norm{nullptr};      ///< around feed_forward
 };
 TORCH_MODULE(DecoderLayer);
 
 /// N layers; with NormPosition::pre a final LayerNorm, `norm`.
 class DecoderImpl : public torch::nn::Module {
  public:
+  /// `options` must be validated.
   explicit DecoderImpl(const TransformerOptions& options);
 
   /// All positions at once, each seeing only those before it. x: [B,T,D], memory: [B,S,D], memory_mask:

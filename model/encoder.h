@@ -16,28 +16,31 @@ inline namespace v0 {
 /// What a stack returns: its last layer's states [B,S,D] and, where asked for, each layer's attention weights
 /// [B,H,S,S].
 struct EncoderOutput {
-  torch::Tensor memory;
-  std::vector<torch::Tensor> self_weights;
+  torch::Tensor memory;                     ///< [B,S,D]
+  std::vector<torch::Tensor> self_weights;  ///< each layer's, [B,H,S,S], where asked for
 };
 
 /// Self-attention, then the feed-forward network, each in a ResidualNorm (section 3.1, Encoder).
 class EncoderLayerImpl : public torch::nn::Module {
  public:
+  /// `options` must be validated.
   explicit EncoderLayerImpl(const TransformerOptions& options);
 
   /// x: [B,S,D], mask: [B,1,1,S]; output: [B,S,D], weights: [B,H,S,S].
   AttentionResult forward(const torch::Tensor& x, const torch::Tensor& mask,
                           ReturnWeights return_weights = ReturnWeights::no);
 
-  MultiHeadAttention self_attention{nullptr};
-  FeedForward feed_forward{nullptr};
-  ResidualNorm self_attention_norm{nullptr}, feed_forward_norm{nullptr};
+  MultiHeadAttention self_attention{nullptr};  ///< the first sub-layer
+  FeedForward feed_forward{nullptr};           ///< the second sub-layer
+  ResidualNorm self_attention_norm{nullptr};   ///< around self_attention
+  ResidualNorm feed_forward_norm{nullptr};     ///< around feed_forward
 };
 TORCH_MODULE(EncoderLayer);
 
 /// N layers; with NormPosition::pre a final LayerNorm, `norm`.
 class EncoderImpl : public torch::nn::Module {
  public:
+  /// `options` must be validated.
   explicit EncoderImpl(const TransformerOptions& options);
 
   /// x: [B,S,D], mask: [B,1,1,S].
@@ -50,8 +53,10 @@ class EncoderImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Encoder);
 
-/// Options of a layer's parts, picked out of the network's.
+/// Options of the attention in a layer of `stack`, from validated options of the network.
 MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack);
+
+/// Options of the feed-forward network in a layer of `stack`, from validated options of the network.
 FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack);
 
 }  // namespace v0

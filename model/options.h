@@ -37,25 +37,28 @@ enum class Initialization {
   xavier
 };
 
+/// The stack that a layer belongs to.
 enum class Stack { encoder, decoder };
 
+/// Section 3.5, or the learned table of Table 3, row E.
 enum class PositionalEncodingKind { sinusoidal, learned };
 
 /// Which embedding matrices are one matrix (section 3.4): source, target and output (the paper); target and
 /// output; or none.
 enum class EmbeddingTying { all, target_output, none };
 
+/// Whether attention also returns its weights.
 enum class ReturnWeights { no, yes };
 
 /// The network of section 3. Defaults are the base model of Table 3.
 ///
 /// A decoder-only network has no source: num_encoder_layers and source_vocab_size say nothing of it, and of its two
-/// embedding matrices, input and output, EmbeddingTying::all and ::target_output both make one.
+/// embedding matrices, input and output, EmbeddingTying::all and EmbeddingTying::target_output both make one.
 struct TransformerOptions {
-  Architecture architecture = Architecture::encoder_decoder;
-  int64_t source_vocab_size = 37000;
-  int64_t target_vocab_size = 37000;
-  int64_t padding_id = 0;  ///< id that fills the shorter rows of a batch
+  Architecture architecture = Architecture::encoder_decoder;  ///< which stacks the network has
+  int64_t source_vocab_size = 37000;  ///< ids of the source vocabulary, the reserved ones included
+  int64_t target_vocab_size = 37000;  ///< ids of the target vocabulary, the reserved ones included
+  int64_t padding_id = 0;             ///< id that fills the shorter rows of a batch
 
   int64_t num_encoder_layers = 6;  ///< N
   int64_t num_decoder_layers = 6;  ///< N
@@ -65,12 +68,13 @@ struct TransformerOptions {
   int64_t d_v = 0;                 ///< width of a head's values; 0 means d_model / num_heads
   int64_t d_ff = 2048;             ///< inner width of the feed-forward network
 
-  ScoreFunction score_function = ScoreFunction::scaled_dot_product;
-  NormPosition norm_position = NormPosition::post;
-  Initialization initialization = Initialization::scaled;
+  ScoreFunction score_function = ScoreFunction::scaled_dot_product;  ///< how a query is compared with a key
+  NormPosition norm_position = NormPosition::post;                   ///< where LayerNorm is applied
+  Initialization initialization = Initialization::scaled;            ///< how the initial weights are scaled
+  /// Sinusoids (section 3.5) or a learned table.
   PositionalEncodingKind positional_encoding = PositionalEncodingKind::sinusoidal;
   int64_t max_positions = 1024;  ///< rows of a learned positional encoding; sinusoids have no limit
-  EmbeddingTying embedding_tying = EmbeddingTying::all;
+  EmbeddingTying embedding_tying = EmbeddingTying::all;  ///< which embedding matrices are one
 
   double dropout = 0.1;             ///< of each sub-layer's output and of the embedding sums (section 5.4)
   double attention_dropout = 0.0;   ///< of the attention weights; not in the paper
@@ -80,7 +84,7 @@ struct TransformerOptions {
 };
 
 /// `options` with d_k and d_v filled in; of a decoder-only network also with no encoder layers, the target's vocabulary
-/// size for the source's, and EmbeddingTying::all for ::target_output.
+/// size for the source's, and EmbeddingTying::all for EmbeddingTying::target_output.
 /// @throws std::invalid_argument naming the option that is out of range or does not fit the others.
 TransformerOptions validated(TransformerOptions options);
 

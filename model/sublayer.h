@@ -14,19 +14,22 @@ inline namespace v0 {
 /// LayerNorm over the last dimension (Ba, Kiros, Hinton, 2016). Parameters: weight [D] = 1, bias [D] = 0.
 class LayerNormImpl : public torch::nn::Module {
  public:
+  /// `epsilon` is added to the variance.
   LayerNormImpl(int64_t d_model, double epsilon);
   torch::Tensor forward(const torch::Tensor& x);  ///< x: [...,D]
 
-  torch::Tensor weight, bias;
+  torch::Tensor weight;  ///< [D], initially 1
+  torch::Tensor bias;    ///< [D], initially 0
 
  protected:
-  double epsilon_;
+  double epsilon_;  ///< added to the variance
 };
 TORCH_MODULE(LayerNorm);
 
 /// What a sub-layer hands over: its last product, and the bias still to be added to it (undefined: none), which
 /// ResidualNorm adds on its way.
 struct SublayerOutput {
+  /// product: [B,T,D], bias: [D].
   SublayerOutput(torch::Tensor product, torch::Tensor bias = {}) : product(std::move(product)), bias(std::move(bias)) {}
 
   torch::Tensor product;  ///< [B,T,D]
@@ -38,6 +41,7 @@ struct SublayerOutput {
 /// Dropout(layer(x))) with alpha = residual_scale().
 class ResidualNormImpl : public LayerNormImpl {
  public:
+  /// `options` must be validated. `stack` determines alpha of NormPosition::deep.
   ResidualNormImpl(const TransformerOptions& options, Stack stack);
 
   /// x: [B,T,D]; `layer` maps [B,T,D] to [B,T,D].

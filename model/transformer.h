@@ -25,8 +25,9 @@ struct TrainingLoss {
   torch::Tensor guidance;  ///< DecoderOutput::guidance times the factor; undefined where nothing is guided
 };
 
+/// How the loss is computed.
 struct LossOptions {
-  double label_smoothing = 0;
+  double label_smoothing = 0;                   ///< probability spread evenly over the vocabulary (section 5.4)
   double factor = 1;                            ///< of the sum over the tokens, padding left out
   Activations activations = Activations::kept;  ///< of the layers
 };
@@ -72,6 +73,7 @@ class TransformerImpl : public torch::nn::Module {
   /// Incremental decoding: a fresh cache, then one `step` per token. ids: [B,N], the token that each of the N
   /// hypotheses of each sentence ended with; the first is special id "begin".
   DecoderCache start_decoding(const EncodedSource& source);
+  /// Extends each hypothesis by one token. ids: [B,N].
   DecoderStep step(const torch::Tensor& ids, const DecoderCache& cache,
                    ReturnWeights return_weights = ReturnWeights::no);
 
@@ -81,7 +83,7 @@ class TransformerImpl : public torch::nn::Module {
 
   const TransformerOptions options;  ///< validated
   Encoder encoder{nullptr};          ///< null in a decoder-only network
-  Decoder decoder{nullptr};
+  Decoder decoder{nullptr};          ///< the decoder stack
 
  private:
   torch::Tensor embed(const torch::nn::Embedding& table, const torch::Tensor& ids,

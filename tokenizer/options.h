@@ -7,16 +7,18 @@
 namespace transmute {
 inline namespace v0 {
 
+/// How SentencePiece learns the pieces.
 enum class SubwordAlgorithm { bpe, unigram };
+/// One model for both languages, or one each.
 enum class VocabularySharing { shared, separate };
 
 /// How the subword vocabulary is learned from the training text. Defaults: section 5.1 of the paper.
 struct TokenizerOptions {
-  SubwordAlgorithm algorithm = SubwordAlgorithm::bpe;
+  SubwordAlgorithm algorithm = SubwordAlgorithm::bpe;        ///< how SentencePiece learns the pieces
   VocabularySharing vocabulary = VocabularySharing::shared;  ///< one model for both languages, or one each
   int64_t vocab_size = 37000;              ///< of each model, the four reserved ids and user symbols included
   double character_coverage = 1.0;         ///< share of the text's characters that must have a piece of their own
-  bool byte_fallback = false;              ///< spell characters without a piece as UTF-8 bytes instead of <unk>
+  bool byte_fallback = false;              ///< spell characters without a piece as UTF-8 bytes instead of as unknown
   bool split_digits = false;               ///< every digit is a piece of its own
   std::string normalization = "nmt_nfkc";  ///< SentencePiece's rule: nmt_nfkc, nfkc, nmt_nfkc_cf, identity
   std::vector<std::string> user_defined_symbols;  ///< always one piece each (tags, placeholders)

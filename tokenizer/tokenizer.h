@@ -25,9 +25,11 @@ class SubwordModel {
   SubwordModel(const SubwordModel&) = delete;
   SubwordModel& operator=(const SubwordModel&) = delete;
 
+  /// Ids in the vocabulary, the reserved ones included.
   int64_t size() const;
   /// Without reserved ids at either end; empty for a text without content.
   Ids encode(std::string_view text) const;
+  /// The pieces whose ids encode() returns.
   std::vector<std::string> encode_as_pieces(std::string_view text) const;
   /// Where the pieces of encode_as_pieces(text) stand in `text`: bytes from `first` to before `second`, spaces
   /// included.
@@ -36,7 +38,9 @@ class SubwordModel {
   std::vector<std::pair<size_t, size_t>> spans_of_pieces(const std::vector<std::string>& pieces) const;
   /// Reserved ids other than unknown are passed over.
   std::string decode(const Ids& ids) const;
+  /// The piece with this id.
   std::string piece(int64_t id) const;
+  /// The bytes of the `.model` file.
   const std::string& serialized() const { return serialized_; }
 
  private:
@@ -50,15 +54,21 @@ class SubwordModel {
 /// On disk: `tokenizer.model`, or `tokenizer.source.model` and `tokenizer.target.model`.
 class Tokenizer {
  public:
+  /// The same pointer twice makes a shared vocabulary.
   Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr<const SubwordModel> target);
 
   /// @throws std::runtime_error naming the file that is missing or damaged.
   static Tokenizer load(const std::string& folder);
+  /// Whether the folder has a tokenizer's files.
   static bool exists(const std::string& folder);
+  /// Writes the files into an existing folder.
   void save(const std::string& folder) const;
 
+  /// The model of the source language.
   const SubwordModel& source() const { return *source_; }
+  /// The model of the target language.
   const SubwordModel& target() const { return *target_; }
+  /// Whether one model serves both languages.
   bool shared() const { return source_ == target_; }
 
  private:

@@ -19,29 +19,31 @@ inline namespace v0 {
 /// line n of a source file translated by line n of the target file at the same place in its list. A decoder-only model
 /// takes plain text instead, each line of which is a text of its own.
 struct DataOptions {
-  std::string folder;  ///< relative to the current folder; empty: the current folder
-  std::vector<std::string> train_source, train_target;
-  std::vector<std::string> train_text;  ///< what a decoder-only model learns from
+  std::string folder;                     ///< relative to the current folder; empty: the current folder
+  std::vector<std::string> train_source;  ///< source files
+  std::vector<std::string> train_target;  ///< their translations, file by file
+  std::vector<std::string> train_text;    ///< what a decoder-only model learns from
   /// Of each pair of files, or of each text: how often an epoch goes through it; empty: once.
   std::vector<double> train_weights;
   /// Word alignments of each pair of files, in Pharaoh's notation; "" for a pair without one. Read where
   /// TrainingOptions::guided_alignment asks for it.
   std::vector<std::string> train_alignments;
-  std::vector<std::string> valid_source, valid_target;
-  std::vector<std::string> valid_text;  ///< of a decoder-only model
-  int64_t max_source_tokens = 256;      ///< training pairs with a longer source are left out, and counted
-  int64_t max_target_tokens = 256;      ///< and those with a longer target, and longer lines of plain text
+  std::vector<std::string> valid_source;  ///< source files for validation
+  std::vector<std::string> valid_target;  ///< their translations
+  std::vector<std::string> valid_text;    ///< of a decoder-only model
+  int64_t max_source_tokens = 256;        ///< training pairs with a longer source are left out, and counted
+  int64_t max_target_tokens = 256;        ///< and those with a longer target, and longer lines of plain text
   /// Segmentations drawn afresh in each epoch, see SubwordSampler: BPE-dropout's probability, or the exponent for
   /// unigram models. 0: none.
   double source_sampling = 0;
-  double target_sampling = 0;
-  std::string cache_folder;  ///< of the tokenised text; empty: `cache` in the run folder
+  double target_sampling = 0;  ///< the same for target files, or for plain text
+  std::string cache_folder;    ///< of the tokenised text; empty: `cache` in the run folder
   int64_t prefetch_threads = BatchStreamOptions().prefetch_threads;  ///< that prepare batches ahead
 };
 
 /// How the network is trained. Defaults: section 5 of the paper.
 struct TrainingOptions {
-  int64_t seed = 1;
+  int64_t seed = 1;  ///< seed of the initial weights, the order of the text and dropout
   /// Padded target tokens, and padded source tokens, of one batch at most.
   int64_t batch_tokens = BatchStreamOptions().batch_tokens;
   int64_t accumulate_batches = 1;  ///< batches of each process whose gradients make one step
@@ -52,15 +54,15 @@ struct TrainingOptions {
   bool recompute = false;  ///< the layers' activations in the backward pass, instead of keeping them
   double max_minutes = 0;  ///< time for training, over all resumed runs; 0: no limit
 
-  Schedule schedule = ScheduleOptions().schedule;
+  Schedule schedule = ScheduleOptions().schedule;         ///< shape of the learning rate's curve
   int64_t warmup_steps = ScheduleOptions().warmup_steps;  ///< in which the learning rate rises
   double learning_rate_scale = ScheduleOptions().scale;   ///< factor before Eq. 3, noam's
   double learning_rate = ScheduleOptions().peak;          ///< the peak of the other schedules
   double min_learning_rate = ScheduleOptions().floor;     ///< where cosine and linear arrive with max_steps
-  double adam_beta1 = AdamOptions().beta1;
-  double adam_beta2 = AdamOptions().beta2;
-  double adam_epsilon = AdamOptions().epsilon;
-  double weight_decay = AdamOptions().weight_decay;  ///< AdamW's (Loshchilov and Hutter, 2019), of matrices
+  double adam_beta1 = AdamOptions().beta1;                ///< decay of the gradient's mean
+  double adam_beta2 = AdamOptions().beta2;                ///< decay of the squared gradient's mean
+  double adam_epsilon = AdamOptions().epsilon;            ///< added to the root of the squared gradient's mean
+  double weight_decay = AdamOptions().weight_decay;       ///< AdamW's (Loshchilov and Hutter, 2019), of matrices
   double clip_norm = AdamOptions().clip_norm;  ///< the gradient's global L2 norm is scaled down to this; 0: no clipping
   /// Steps in a row whose loss or gradient is not finite that are passed over, the weights untouched, before the run
   /// ends; 0: it ends at the first.
@@ -94,28 +96,30 @@ enum class ValidationMetric { automatic, bleu, chrf, chrf_plus_plus, loss };
 /// Its name in the config.
 std::string name_of(ValidationMetric metric);
 
+/// What is measured on the validation text, and when.
 struct ValidationOptions {
   int64_t every = 1000;  ///< steps between two validations
   /// Chooses the best weights; the loss where nothing is translated.
   ValidationMetric metric = ValidationMetric::automatic;
-  int64_t patience = 0;   ///< validations in a row without a better one after which training ends; 0: no end
-  int64_t beam_size = 1;  ///< for the translations; greedy search is four times as quick and ranks weights as well
-  double length_alpha = 0.6;
+  int64_t patience = 0;       ///< validations in a row without a better one after which training ends; 0: no end
+  int64_t beam_size = 1;      ///< for the translations; greedy search is four times as quick and ranks weights as well
+  double length_alpha = 0.6;  ///< length penalty of the search
   int64_t max_sentences = 2000;  ///< of the validation text that are translated for BLEU and chrF; 0: none
 };
 
 /// One experiment: everything that its YAML file says.
 struct TrainingConfig {
-  ModelConfig model;
-  DataOptions data;
-  TrainingOptions training;
-  ValidationOptions validation;
+  ModelConfig model;             ///< sections `tokenizer` and `model`
+  DataOptions data;              ///< section `data`
+  TrainingOptions training;      ///< section `training`
+  ValidationOptions validation;  ///< section `validation`
 
   /// Binds every key of the YAML file to its field.
   void declare(ConfigSchema& schema);
 
   /// Whether it trains a decoder-only model, on plain text.
   bool is_language_model() const { return model.model.architecture == Architecture::decoder_only; }
+  /// Whether the config names text for validation.
   bool has_validation_text() const { return !(is_language_model() ? data.valid_text : data.valid_source).empty(); }
 
   /// Checks what no single key shows, for example equally many source and target files.
@@ -125,8 +129,9 @@ struct TrainingConfig {
 
 /// A key whose value is not what a run was begun with.
 struct ConfigChange {
-  std::string key;
-  std::string before, now;
+  std::string key;       ///< the key with its section, for example training.seed
+  std::string before;    ///< the value in the run folder
+  std::string now;       ///< the value to go on with
   bool refused = false;  ///< the network, or where in the text the checkpoint stands, would not be the same
 };
 

@@ -16,14 +16,15 @@ enum class Schedule {
   constant,      ///< stay
 };
 
+/// Parameters of a learning-rate schedule.
 struct ScheduleOptions {
-  int64_t d_model = TransformerOptions().d_model;
-  int64_t warmup_steps = 4000;
-  double scale = 1.0;  ///< factor before Eq. 3
-  Schedule schedule = Schedule::noam;
-  double peak = 5e-4;          ///< for all but noam
-  double floor = 0;            ///< for cosine and linear
-  int64_t last_step = 100000;  ///< for cosine and linear
+  int64_t d_model = TransformerOptions().d_model;  ///< width of the network, for noam
+  int64_t warmup_steps = 4000;                     ///< steps in which the learning rate rises
+  double scale = 1.0;                              ///< factor before Eq. 3
+  Schedule schedule = Schedule::noam;              ///< shape of the curve
+  double peak = 5e-4;                              ///< for all but noam
+  double floor = 0;                                ///< for cosine and linear
+  int64_t last_step = 100000;                      ///< for cosine and linear
 };
 
 /// The learning rate of a step; the first step is 1. Noam: scale · d_model^-0.5 · min(step^-0.5, step ·

@@ -32,7 +32,9 @@ class LanguageModel {
   explicit LanguageModel(const std::string& model, const TranslatorOptions& options = {});
   /// No call may be under way.
   ~LanguageModel();
+  /// The moved-from model may only be assigned to or destroyed.
   LanguageModel(LanguageModel&&) noexcept;
+  /// No call may be under way.
   LanguageModel& operator=(LanguageModel&&) noexcept;
 
   /// The prompt, continued. An empty one begins a text.

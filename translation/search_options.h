@@ -26,7 +26,7 @@ struct SearchOptions {
   int64_t beam_size = 4;       ///< hypotheses kept per sentence; 1 is greedy search
   int64_t num_hypotheses = 1;  ///< best ones returned, at most beam_size
   double length_alpha = 0.6;   ///< log P / penalty(length, alpha) ranks the hypotheses; 0 ranks by log P
-  LengthPenalty length_penalty = LengthPenalty::paper;
+  LengthPenalty length_penalty = LengthPenalty::paper;  ///< what log P is divided by
   double coverage_beta = 0;       ///< weight of the coverage penalty (Wu et al., 2016, Eq. 14); 0: none
   int64_t min_length = 0;         ///< tokens that a translation has at least, unless the maximum is less
   int64_t no_repeat_ngram = 0;    ///< no n tokens in a row come twice in a translation; 0: they may

@@ -17,6 +17,7 @@ struct TextVectors {
   int parts = 1;                    ///< into how many an over-long text was cut, each encoded by itself
 };
 
+/// How texts are encoded.
 struct TextEncoderOptions {
   int64_t batch_size = 64;          ///< texts, or parts of texts, that a worker encodes together
   int64_t batch_tokens = 4096;      ///< and their padded tokens at most
@@ -33,6 +34,7 @@ class TextEncoder {
   /// @throws std::invalid_argument where an option is out of range or a text is not UTF-8.
   std::vector<TextVectors> encode(const std::vector<std::string>& texts, const TextEncoderOptions& options = {}) const;
 
+  /// Width of the vectors.
   int64_t d_model() const { return d_model_; }
 
  private:

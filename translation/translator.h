@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+/// The C++ interface.
 namespace transmute {
+/// Version of the binary interface; code that uses transmute does not name it.
 inline namespace v0 {
 
 /// A trained model, ready to translate. For applications: needs no LibTorch header.
@@ -22,7 +24,9 @@ class Translator {
   explicit Translator(const std::string& model, const TranslatorOptions& options = {});
   /// No call may be under way.
   ~Translator();
+  /// The moved-from translator may only be assigned to or destroyed.
   Translator(Translator&&) noexcept;
+  /// No call may be under way.
   Translator& operator=(Translator&&) noexcept;
 
   /// The best translation of one text.

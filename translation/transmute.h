@@ -24,8 +24,13 @@
 extern "C" {
 #endif
 
+/* A translation model, opened by transmute_open. */
 typedef struct transmute_translator transmute_translator;
+
+/* A language model, opened by transmute_open_language_model. */
 typedef struct transmute_language_model transmute_language_model;
+
+/* What a call found: translations, continuations or scores. */
 typedef struct transmute_result transmute_result;
 
 /* How a model is opened. Fill it by transmute_translator_options_default(), then change what you like. */
@@ -37,7 +42,7 @@ typedef struct transmute_translator_options {
                             model is stored */
 
   const char* const* ensemble; /* further models with the same tokenizer, whose probabilities are averaged */
-  size_t ensemble_size;
+  size_t ensemble_size;        /* models in `ensemble` */
 
   const char* shortlist;      /* a table of which target tokens translate which source tokens, or NULL */
   int64_t shortlist_best;     /* translations of each source token at most */
@@ -46,7 +51,7 @@ typedef struct transmute_translator_options {
 
 /* How texts are translated. Fill it by transmute_translation_options_default(), then change what you like. */
 typedef struct transmute_translation_options {
-  size_t struct_size;
+  size_t struct_size;        /* set by the default function */
   int64_t beam_size;         /* 1: greedy search */
   int64_t num_hypotheses;    /* translations of each text, at most beam_size */
   double length_alpha;       /* log P / ((5 + length) / 6)^alpha ranks them */
@@ -60,7 +65,7 @@ typedef struct transmute_translation_options {
   void (*on_text)(void* user, size_t text, const char* so_far); /* the certain beginning of a translation, growing */
   void (*on_progress)(void* user, size_t done, size_t total);   /* texts */
   int (*should_stop)(void* user);                               /* not 0 ends the call with the error "cancelled" */
-  void* user;
+  void* user;                                                   /* handed to the three functions */
 
   int64_t alignment_layer;  /* of the decoder, from 1; 0: the last */
   int64_t alignment_head;   /* from 1; 0: the mean of all */
@@ -74,8 +79,8 @@ typedef struct transmute_translation_options {
   double temperature; /* below 1 sharpens it, 0 takes the best token */
   int64_t top_k;      /* only among the k best tokens; 0: all */
   double top_p;       /* only among the fewest best tokens that have this probability together */
-  uint64_t seed;
-  int alternatives; /* not 0: the best next tokens after the prefix, each completed greedily */
+  uint64_t seed;      /* the same seed and text give the same draws */
+  int alternatives;   /* not 0: the best next tokens after the prefix, each completed greedily */
 
   const char* const* target_prefixes; /* one for each text, or NULL: how the translations begin */
   const char* const* glossary;        /* source term, target term, source term, target term, … */
@@ -84,15 +89,20 @@ typedef struct transmute_translation_options {
   int split_sentences;                /* not 0: each sentence of a text by itself */
 } transmute_translation_options;
 
+/* Fills the first struct_size bytes of `options` with the defaults for opening a model. */
 void transmute_translator_options_init(transmute_translator_options* options, size_t struct_size);
+
+/* Fills the first struct_size bytes of `options` with the defaults for translating. */
 void transmute_translation_options_init(transmute_translation_options* options, size_t struct_size);
 
+/* The defaults for opening a model. */
 static inline transmute_translator_options transmute_translator_options_default(void) {
   transmute_translator_options options;
   transmute_translator_options_init(&options, sizeof(options));
   return options;
 }
 
+/* The defaults for translating. */
 static inline transmute_translation_options transmute_translation_options_default(void) {
   transmute_translation_options options;
   transmute_translation_options_init(&options, sizeof(options));
@@ -105,7 +115,7 @@ const char* transmute_version(void);
 /* Opens a model. `options` may be NULL for the defaults. */
 transmute_translator* transmute_open(const char* model, const transmute_translator_options* options, char** error);
 
-/* No call may be under way. */
+/* Closes a translator. No call may be under way. */
 void transmute_close(transmute_translator* translator);
 
 /* Translates `count` texts. `options` may be NULL for the defaults. */
@@ -117,16 +127,23 @@ transmute_result* transmute_translate(const transmute_translator* translator, co
 transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,
                                   const char* const* targets, size_t count,
                                   const transmute_translation_options* options, char** error);
+
+/* Frees a result and everything that belongs to it. */
 void transmute_result_free(transmute_result* result);
 
-/* A language model, trained with model.architecture: decoder_only, likewise. */
+/* Opens a language model, trained with model.architecture: decoder_only. `options` may be NULL for the defaults. */
 transmute_language_model* transmute_open_language_model(const char* model, const transmute_translator_options* options,
                                                         char** error);
+
+/* Closes a language model. No call may be under way. */
 void transmute_close_language_model(transmute_language_model* model);
 
-/* How texts are continued. By default one continuation is drawn; max_extra_length is how many tokens are added at most.
- * What takes a source, target_prefixes, glossary, inline_tags and split_sentences are not for it. */
+/* Fills the first struct_size bytes of `options` with the defaults for continuing texts: one continuation is drawn.
+ * max_extra_length is how many tokens are added at most. What takes a source, target_prefixes, glossary, inline_tags
+ * and split_sentences are not for it. */
 void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
+
+/* The defaults for continuing texts. */
 static inline transmute_translation_options transmute_generation_options_default(void) {
   transmute_translation_options options;
   transmute_generation_options_init(&options, sizeof(options));
@@ -141,25 +158,44 @@ transmute_result* transmute_generate(const transmute_language_model* model, cons
 transmute_result* transmute_score_texts(const transmute_language_model* model, const char* const* texts, size_t count,
                                         const transmute_translation_options* options, char** error);
 
-/* What was found: `text` counts the texts given, `hypothesis` its translations, the best is 0. Numbers out of range
- * get 0 or NULL. Strings and arrays belong to the result. */
+/* Number of texts given.
+ *
+ * In this function and those below, `text` counts the texts given, `hypothesis` its translations from the best, which
+ * is 0, and `position` tokens. Numbers out of range get 0 or NULL. Strings and arrays belong to the result. */
 size_t transmute_result_count(const transmute_result* result);
+
+/* Number of hypotheses of a text. */
 size_t transmute_result_hypotheses(const transmute_result* result, size_t text);
+
+/* A hypothesis, detokenized. */
 const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis);
+
+/* What ranks the hypotheses: log P / length penalty. */
 double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis);
+
+/* Natural logarithm of the probability of a hypothesis, the end included. */
 double transmute_result_log_probability(const transmute_result* result, size_t text, size_t hypothesis);
 
-/* The tokens of a source text and of a translation. */
+/* Number of tokens of a source text. */
 size_t transmute_result_source_length(const transmute_result* result, size_t text);
+
+/* A token of a source text. */
 const char* transmute_result_source_token(const transmute_result* result, size_t text, size_t position);
+
+/* Number of tokens of a hypothesis. */
 size_t transmute_result_length(const transmute_result* result, size_t text, size_t hypothesis);
+
+/* A token of a hypothesis. */
 const char* transmute_result_token(const transmute_result* result, size_t text, size_t hypothesis, size_t position);
+
+/* Natural log-probability of a token of a hypothesis. */
 double transmute_result_token_score(const transmute_result* result, size_t text, size_t hypothesis, size_t position);
 
 /* The attention of a token of the translation to each of the source_length tokens of the source, where asked for. */
 const float* transmute_result_alignment(const transmute_result* result, size_t text, size_t hypothesis,
                                         size_t position);
 
+/* Frees an error message. */
 void transmute_string_free(char* string);
 
 #ifdef __cplusplus

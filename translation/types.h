@@ -41,16 +41,17 @@ enum class LongTexts {
 
 /// How a term of the source language has to be translated.
 struct GlossaryEntry {
-  std::string source;
-  std::string target;
+  std::string source;  ///< words of the source language
+  std::string target;  ///< what their translation contains
 };
 
+/// How texts are translated.
 struct TranslationOptions {
-  SearchOptions search;
-  int64_t batch_size = 64;          ///< sentences that a thread decodes together
-  int64_t batch_tokens = 4096;      ///< and their padded source tokens at most
-  int64_t max_source_tokens = 256;  ///< more make a text over-long
-  LongTexts long_texts = LongTexts::split;
+  SearchOptions search;                     ///< beam search, sampling or alternatives
+  int64_t batch_size = 64;                  ///< sentences that a thread decodes together
+  int64_t batch_tokens = 4096;              ///< and their padded source tokens at most
+  int64_t max_source_tokens = 256;          ///< more make a text over-long
+  LongTexts long_texts = LongTexts::split;  ///< what happens to over-long texts
   bool split_sentences = false;  ///< translate each sentence of a text by itself (Unicode's rules) and rejoin them
   /// Beginnings that the translations must have, one for each text of a call (empty: any), or none at all.
   std::vector<std::string> target_prefixes{};
@@ -61,11 +62,12 @@ struct TranslationOptions {
   bool inline_tags = false;
 };
 
+/// One translation of a text.
 struct Hypothesis {
-  std::string text;
-  double score = 0;            ///< ranks the hypotheses: log P / length penalty
-  double log_probability = 0;  ///< natural logarithm of P(text | source), the end included
-  std::vector<std::string> tokens;
+  std::string text;                  ///< detokenized
+  double score = 0;                  ///< ranks the hypotheses: log P / length penalty
+  double log_probability = 0;        ///< natural logarithm of P(text | source), the end included
+  std::vector<std::string> tokens;   ///< pieces, without the end
   std::vector<double> token_scores;  ///< natural log-probability of each token; the end's is what is left
   /// Where asked for (SearchOptions::alignments): for each token the attention to each source token, the last layer's
   /// cross-attention averaged over its heads. What a row lacks to 1 went to the end of the source.
@@ -74,8 +76,8 @@ struct Hypothesis {
 
 /// The hypotheses of one input line, best first. An input without content has one, empty, with probability 1.
 struct Translation {
-  std::vector<Hypothesis> hypotheses;
-  std::vector<std::string> source_tokens;
+  std::vector<Hypothesis> hypotheses;      ///< best first, at least one
+  std::vector<std::string> source_tokens;  ///< pieces of the input, without the end
   int parts = 1;  ///< into how many the input was split (too long, or sentences); from 2 on there is one hypothesis
 };
 

@@ -11,20 +11,21 @@
 namespace transmute {
 inline namespace v0 {
 
-constexpr const char* kConfigFile = "config.yaml";
-constexpr const char* kWeightsFile = "weights.safetensors";
+constexpr const char* kConfigFile = "config.yaml";                ///< the configuration in a model folder
+constexpr const char* kWeightsFile = "weights.safetensors";       ///< the weights in a model folder
 constexpr const char* kNeutralWeightsFile = "model.safetensors";  ///< what other programs call theirs
 
 /// The YAML keys of a model folder's config, bound to the options: `format_version` at the top level, and the
 /// sections `tokenizer` and `model`. The vocabulary sizes are not among them: the tokenizer has them.
 struct ModelConfig {
-  int64_t format_version = kFormatVersion;
-  TokenizerOptions tokenizer;
-  TransformerOptions model;
+  int64_t format_version = kFormatVersion;  ///< version of the model folder that was read
+  TokenizerOptions tokenizer;               ///< section `tokenizer`
+  TransformerOptions model;                 ///< section `model`
 
   /// Version of the model folder's layout and of the parameter names.
   static constexpr int64_t kFormatVersion = 1;
 
+  /// Binds every key to its field.
   void declare(ConfigSchema& schema);
 };
 
@@ -36,8 +37,8 @@ enum class Int8Weights {
 
 /// What translation needs of a model.
 struct LoadedModel {
-  Transformer transformer;  ///< in eval mode, on the device
-  Tokenizer tokenizer;
+  Transformer transformer;                ///< in eval mode, on the device
+  Tokenizer tokenizer;                    ///< of both languages
   std::string config;                     ///< the YAML that it was made with
   Precision stored = Precision::float32;  ///< how its matrices were stored
 };

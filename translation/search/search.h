@@ -25,7 +25,7 @@ struct SearchHooks {
 ///
 /// A sentence is done when no live hypothesis can still rank among the best num_hypotheses, however long it becomes
 /// (greedy search: at the first end). At the maximum length the end is forced. Padding, begin and unknown are never
-/// chosen, but taken where a prefix has them. SearchOptions::sampling and ::alternatives do something
+/// chosen, but taken where a prefix has them. SearchOptions::sampling and SearchOptions::alternatives do something
 /// else than search.
 ///
 /// Where terms are demanded, the beam is wider by their tokens, is shared out evenly among hypotheses that have as many

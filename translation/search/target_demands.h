@@ -32,7 +32,8 @@ std::vector<Ids> completed_shortlists(const TargetDemands& demands);
 /// How far a hypothesis is with the terms that it must contain.
 class TermsSoFar {
  public:
-  TermsSoFar() = default;
+  TermsSoFar() = default;  ///< no terms are demanded
+  /// A hypothesis without tokens. `terms` must outlive the object.
   explicit TermsSoFar(const std::vector<Ids>& terms) : terms_(&terms), has_(terms.size()) {}
 
   /// Tokens of the terms that it has.

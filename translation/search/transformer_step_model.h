@@ -13,6 +13,7 @@ torch::Tensor padded_sources(const std::vector<Ids>& sources);
 /// in eval mode; it is only read. Of the sources of a decoder-only network the number counts.
 class TransformerStepModel : public StepModel {
  public:
+  /// The transformer must be in eval mode and on `device`.
   TransformerStepModel(Transformer transformer, torch::Device device);
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                        const std::vector<Ids>& shortlists) const override;
