@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // benchmark_train: a training step, everything counted, against the time of its matrix products alone, measured in the
 // same run. See --help.
 

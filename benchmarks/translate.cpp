@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // benchmark_translate: how fast translation is on this machine's CPU, against the matrix products that it consists of.
 // See --help.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The API reference (target docs), manual pages and completions. The last two are made from what the programs print with
 # --help, by the scripts in cmake/help.
 include(GNUInstallDirs)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DOUTPUT=<file.cpp> -DFOLDER=<folder> -DNAMES=<name>,… [-DEXTENSION=.py] -DNAMESPACE=<name> -DHEADER=<header>
 #   -P embed_sources.cmake
 # Writes text files of a folder into a C++ file: `transmute::<NAMESPACE>::source(name)`, as HEADER declares it. EXTENSION

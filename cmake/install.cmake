@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What an application gets: one library, shared and static, with the headers, the programs, and the files by which CMake
 # and pkg-config find them. Two components, each a Debian package (cmake/packages.cmake): runtime and dev.
 include(GNUInstallDirs)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Run by CPack on what it is about to pack: programs, their manual pages and completions get names that begin with
 # transmute-, as Debian has other programs called convert and translate.
 file(GLOB programs "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/runtime/usr/bin/*")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Debian packages, made by `cpack -G DEB` in the build folder: transmute (programs, shared library, manual pages,
 # completions) and transmute-dev (headers, static library, what CMake and pkg-config need).
 set(CPACK_PACKAGE_NAME transmute)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DOUTPUT=<file.h> -DFOLDER=<source tree> -P revision.cmake
 # Writes what git says of the source tree, and only where it is not what the file says already.
 cmake_minimum_required(VERSION 3.20)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How this project's own targets are made.
 include_guard(GLOBAL)
 

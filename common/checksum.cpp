@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <libdeflate.h>
 #include <transmute/common/checksum.h>
 #include <zlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/metrics/chrf.h>
 #include <transmute/metrics/metric_text.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // What this project uses of LibTorch's C++ interface: to a compiler a fraction of <torch/torch.h>.

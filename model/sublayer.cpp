@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/sublayer.h>
 
 #include <transmute/model/kernels/residual.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // What differs between LibTorch 1.13 and 2.x, in one place.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // average_checkpoints: one model whose weights are the mean of several. See --help.
 
 #include <transmute/common/files.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // convert: a model in another form. See --help.
 
 #include <transmute/common/files.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // embed: vectors of sentences and tokens, from the encoder. See --help.
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// evaluate: BLEU, chrF and chrF++ of a translated file against one or more reference files, equal to sacreBLEU's.
 
 #include <spdlog/fmt/fmt.h>

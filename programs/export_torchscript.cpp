@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // export_torchscript: a model as one file for LibTorch and PyTorch. See --help.
 
 #include <transmute/programs/program.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // generate: continues text with a language model. See --help.
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/line_stream.h>
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// make_demo_corpus: writes parallel text of numbers, dates and times in two languages, from ICU's locale
 /// data.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // make_shortlist: which target tokens translate which source tokens, from parallel text. See --help.
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // score: how probable each line of a translation is, given its source, or each line of plain text. See --help.
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // train: learns a Transformer from text. See --help.
 
 #include <spdlog/fmt/fmt.h>

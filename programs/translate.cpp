@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // translate: one line in, one line out. See --help.
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // visualize: a page that shows what a model attends to. See --help.
 
 #include <spdlog/fmt/fmt.h>

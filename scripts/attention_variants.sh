@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # How queries are compared with keys (section 3.2.1 of the paper, and its Table 3, row B): scaled dot product, dot product
 # without the scale, additive, bilinear and uniform (which is average pooling), each trained for as many updates on the
 # same text, from the same seed; and the dot products with narrow and wide queries and keys, where the scale matters.

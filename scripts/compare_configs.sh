@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains one model for each config and puts what they reach into one table: parameters, updates, perplexity, BLEU, lines
 # that are exactly the reference, time.
 #

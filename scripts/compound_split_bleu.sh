@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # BLEU as English-German results were published before sacreBLEU, the paper's 27.3 and 28.4 among them: of text that
 # Moses' tokenizer has taken apart and whose compounds are split at hyphens (rich-text: rich ##AT##-##AT## text). It comes
 # out some points above sacreBLEU's. Needs Moses' tokenizer.perl, from https://github.com/moses-smt/mosesdecoder.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From nothing to translations: installs what is missing, builds, makes a small parallel text, trains on it, translates
 # expressions that were held out, and counts how many came out exactly right.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The text of the paper's English-German experiment: Europarl v7, Common Crawl and News Commentary v9 to train on (about
 # 4.5 million pairs, 1.7 GB to download), newstest2013 to validate, newstest2014 (all 3,003 lines) to test.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains the documented models from nothing and compares what they reach with the table in docs/benchmarks.md. Run it
 # before every release, and after any change of numerics or of the initial weights.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what building transmute needs and this machine lacks, from the packages of Debian or Ubuntu. Says what it
 # installs, asks nothing, and does nothing where all is there. Works as root or through sudo.
 set -euo pipefail

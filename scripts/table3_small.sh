@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The paper's Table 3 in small: every row trained on Multi30k with two cores in a few hours. See
 # configs/table3_small/base.yaml for what is scaled, scripts/compare_configs.sh for what can be interrupted and set.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds everything, runs every test. Arguments go to ctest, for example: -L unit
 set -euo pipefail
 cd "$(dirname "$0")/.."

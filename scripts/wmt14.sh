@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The paper's English-German experiment from the text to BLEU: learns 37,000 pieces, trains, averages the checkpoints (5
 # of the base model, 20 of the big one), translates newstest2014 with beam 4 and alpha 0.6, and measures BLEU as sacreBLEU
 # does and, where Moses' tokenizer is at hand, in the compound-split measure that the paper's figures are in.

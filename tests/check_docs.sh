@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fails on a dead relative link in a Markdown page, on a heading that a link names and no page has, and on a README of
 # over 150 lines.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fails on C++ that clang-format 14 would write differently. To mend it: tests/check_format.sh --fix
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fails on an include that points up the ladder of folders, on a cycle of files, and on <torch/…> in the folders and
 # headers that promise to do without.
 set -euo pipefail

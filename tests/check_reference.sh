@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fails where docs/configuration.md is not what `train --describe-config` prints, or docs/programs.md not what the
 # programs print with --help.
 # usage: tests/check_reference.sh FOLDER-OF-PROGRAMS [--fix]

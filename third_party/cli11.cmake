@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::cli11: parses the programs' command lines.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")
 if(TARGET transmute::cli11)

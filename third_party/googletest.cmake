@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::gtest_main: GoogleTest with GoogleMock and a main, for the tests.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")
 if(TARGET transmute::gtest_main)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What the dependency files beside this one share.
 include_guard(GLOBAL)
 include(FetchContent)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::icu: spells out numbers and dates for the demo corpus. The system's only: its data is what the demo is
 # made of, and it does not build with CMake.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::json: writes metrics and metadata.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")
 if(TARGET transmute::json)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::sentencepiece: the processor and the trainer. SentencePiece installs no CMake configuration, only
 # pkg-config's, which tells the version and where to look.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")

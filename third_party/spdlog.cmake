@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::spdlog: logging. Formatting comes with it: include <spdlog/fmt/fmt.h>, which is the system's fmt or the
 # copy inside spdlog, as spdlog itself was built.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::torch: LibTorch 1.13 or newer, the one that CMAKE_PREFIX_PATH names, else the system's.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")
 if(TARGET transmute::torch)

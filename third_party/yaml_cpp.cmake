@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::yaml_cpp: reads the configuration files. Up to 0.7 its target is yaml-cpp, later yaml-cpp::yaml-cpp.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")
 if(TARGET transmute::yaml_cpp)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # transmute::zlib: reads gzipped corpora.
 include("${CMAKE_CURRENT_LIST_DIR}/helpers.cmake")
 if(TARGET transmute::zlib)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/build_info.h>
 #include <transmute_revision.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/replicas.h>
 
 #include <transmute/common/random.h>

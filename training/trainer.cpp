@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/trainer.h>
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/translator.h>
 
 #include <transmute/common/memory.h>

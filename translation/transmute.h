@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C interface of transmute: open a model, translate, or continue text. For every language that can call C.
  *
  *     char* error = NULL;

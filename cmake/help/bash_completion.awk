@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A completion for bash from the records of parse.awk. Set `program` to the program's name.
 BEGIN { FS = "\t" }
 $1 != "option" { next }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Help in GNU's style, which help2man understands, from the records of parse.awk. Set `program` to the program's name.
 BEGIN { FS = "\t" }
 $1 == "about" { about = $2 }

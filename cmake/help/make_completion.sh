@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # make_completion.sh bash|zsh PROGRAM OUTPUT: completion of a program's flags, from its --help.
 set -eu
 shell=$1 program=$2 output=$3

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # make_man_page.sh HELP2MAN VERSION PROGRAM OUTPUT: a manual page from a program's --help.
 set -eu
 help2man=$1 version=$2 program=$3 output=$4

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Markdown tables from the records of parse.awk, one table for each group of options.
 BEGIN { FS = "\t" }
 function cell(text) { gsub(/\|/, "\\|", text); gsub(/</, "\\&lt;", text); return text }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Parses what a program's --help prints (CLI11) into tab-separated records, from which the manual pages, the completions
 # and docs/programs.md are made:
 #

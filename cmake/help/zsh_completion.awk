@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A completion for zsh from the records of parse.awk. Set `program` to the program's name.
 BEGIN { FS = "\t"; quote = "'" }
 function plain(text) { # within '--flag[text]'

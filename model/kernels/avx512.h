@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The intrinsics, and what the kernels in AVX-512 and beyond share.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/joined_linear.h>
 
 #include <transmute/model/kernels/kernel_tensors.h>

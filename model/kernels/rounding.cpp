@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/lanes/rows.h>
 #include <transmute/model/kernels/rounding.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/aligned_buffer.h>
 #include <transmute/model/kernels/amx_tiles.h>
 #include <transmute/model/kernels/tile_product.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # check_ids.sh FOLDER COMMAND...: feeds FOLDER/sources.txt to the command and compares with FOLDER/expected.txt.
 set -uo pipefail
 folder=$1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lower level, for those who use LibTorch themselves: modules MODEL TEXT prints the log-probability of the best
 // translation, once as the search says and once by teacher forcing, and its perplexity.
 

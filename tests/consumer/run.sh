@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs transmute into a clean folder, builds the foreign project beside this file against it, and runs it.
 # usage: run.sh BUILD_FOLDER
 set -euo pipefail

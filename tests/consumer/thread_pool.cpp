@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An application with threads of its own that share one Translator:
 //
 //     thread_pool MODEL [THREADS] < lines > translations

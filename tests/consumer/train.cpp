@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An application that trains a model of its own and uses it at once: train CONFIG RUN_FOLDER TEXT.
 
 #include <transmute/training/trainer.h>

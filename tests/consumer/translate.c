@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The C interface: translate_c MODEL TEXT... prints each translation with its score, then the attention of its first
  * token. What is certain of a translation is streamed to standard error. */
 

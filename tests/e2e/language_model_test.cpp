@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From plain text to a language model: a small network learns it, and the programs continue and score text with it.
 
 #include <gmock/gmock.h>

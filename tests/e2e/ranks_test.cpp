@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training with several processes, as its user meets it: the same result as one process with accumulation, exact
 // resume, and an end for all where one is lost.
 

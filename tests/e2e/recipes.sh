@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The recipes of scripts/ in minutes' length: WMT14's archives (made here, of the real ones' layout) to text, the paper's
 # experiment rehearsed to BLEU, and a table of configs that goes on where it was.
 # usage: tests/e2e/recipes.sh FOLDER-OF-PROGRAMS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether training learns to look at its source: a network that is deep and has much dropout for its size, on the
 // demo's text. With Xavier's initial weights its encoder gives all positions one vector, and it never does.
 

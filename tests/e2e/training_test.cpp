@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The train program as its user meets it: ends, resumes, is killed, and says what is wrong with its input.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From text to a translator: a small network learns the demo task, and the translate program serves it.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The network without an encoder, as transformer_test.cpp tests the one with.
 
 #include <gmock/gmock.h>

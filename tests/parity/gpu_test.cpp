@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same numbers on a GPU as on the CPU. Skipped where LibTorch sees no CUDA device.
 
 #include <gtest/gtest.h>

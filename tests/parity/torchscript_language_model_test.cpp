@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exported language model against the C++ module and its search.
 
 #include <gmock/gmock.h>

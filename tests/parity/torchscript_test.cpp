@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exported TorchScript module against the C++ module and its search: same weights in, same numbers and ids out.
 
 #include <caffe2/serialize/inline_container.h>
@@ -615,6 +616,14 @@ TEST_F(TorchScriptFile, RefusesAPickleThatIsMoreThanModulesAndTensors) {
                "J\xff\xff\xff\x7f",
                "K\x01K\x01K\x01")})
     EXPECT_THAT(refusal_of(bad), AllOf(HasSubstr("damaged"), Not(HasSubstr("checksum"))));
+  // 8,000 tensors of one tuple of 8,000 numbers: half a gigabyte out of 50 kB.
+  std::string many = "\x80\x02(";
+  for (int i = 0; i < 8000; ++i) many += 'N';
+  many +=
+      "tq\x01"
+      "ctorch._utils\n_rebuild_tensor_v2\nq\x02";
+  for (int i = 0; i < 8000; ++i) many += "h\x02h\x01R";
+  EXPECT_THAT(refusal_of(many + "."), AllOf(HasSubstr("damaged"), HasSubstr("too often")));
   EXPECT_THAT(refusal_of("\x80\x02"
                          "cos\nsystem\n(" +
                          text("true") + "tR."),

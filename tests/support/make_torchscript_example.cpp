@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // make_torchscript_example FOLDER [MODEL TEXT BEAM_SIZE BATCH_SIZE]
 // What the consumers are tested with: FOLDER/model.pt, sources.txt (token ids, one sentence a line) and expected.txt
 // (the ids that the native search finds). The model is a small random one, or MODEL on the lines of TEXT.

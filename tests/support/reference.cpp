@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/tests/support/reference.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/tests/support/tensors.h>
 
 #include <gtest/gtest.h>

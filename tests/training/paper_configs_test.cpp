@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // configs/paper: a config for every row of the paper's Table 3, with the paper's values and the paper's size.
 
 #include <gmock/gmock.h>

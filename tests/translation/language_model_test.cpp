@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From prompts to texts and from texts to probabilities, with a small random network.
 
 #include <gmock/gmock.h>

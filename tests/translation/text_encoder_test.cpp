@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text to vectors with the encoder alone, and the program that writes them.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/data/batch_stream.h>
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/data/batcher.h>
 
 #include <transmute/common/random.h>

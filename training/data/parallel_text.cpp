@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/data/parallel_text.h>
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/data/training_text.h>
 
 #include <transmute/common/hash.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // With a LibTorch that has c10d and Gloo's headers.
 #include <spdlog/fmt/fmt.h>
 #include <torch/version.h>

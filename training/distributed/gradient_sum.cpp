@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/distributed/gradient_sum.h>
 
 #include <transmute/model/libtorch.h>

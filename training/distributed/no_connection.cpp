@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // With a LibTorch that has no c10d, or came without Gloo's headers: one process.
 #include <spdlog/fmt/fmt.h>
 #include <torch/version.h>

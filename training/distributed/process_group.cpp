@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/distributed/process_group.h>
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/reporting/metrics_log.h>
 
 #include <transmute/common/files.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/explorer/attention_trace.h>
 
 #include <transmute/model/libtorch.h>

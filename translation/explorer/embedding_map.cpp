@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/explorer/embedding_map.h>
 
 #include <transmute/model/libtorch.h>

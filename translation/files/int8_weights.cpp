@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/files/int8_weights.h>
 

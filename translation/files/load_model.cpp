@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/files/load_model.h>
 
 #include <transmute/translation/files/torchscript_file.h>

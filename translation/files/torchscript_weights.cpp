@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/files/torchscript_weights.h>
 
 #include <spdlog/fmt/fmt.h>
@@ -7,6 +8,7 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -101,6 +103,14 @@ class RecordUnpickler {
     return values;
   }
 
+  // What a value holds. A pickle that says each thing once copies fewer than its bytes; one that copies a long list
+  // over and over would take memory without end.
+  std::vector<size_t> copy_of(size_t value) {
+    copied_ += values_[value].values.size();
+    if (copied_ > bytes_.size()) refuse("its values refer to one another too often");
+    return values_[value].values;
+  }
+
   bool push_sequence(std::vector<size_t> values) { return push({PickleKind::sequence, 0, {}, std::move(values)}); }
 
   bool push_last(size_t count) {
@@ -149,8 +159,8 @@ class RecordUnpickler {
   bool build() {
     const size_t state = pop();
     if (values_[state].kind != PickleKind::map) refuse("a module's state is no map");
-    const std::vector<size_t> attributes = values_[state].values;
-    top(PickleKind::module).values = attributes;
+    std::vector<size_t> attributes = copy_of(state);
+    top(PickleKind::module).values = std::move(attributes);
     return true;
   }
 
@@ -159,16 +169,14 @@ class RecordUnpickler {
     const std::string function = top(PickleKind::global).text;
     pop();
     if (values_[arguments].kind != PickleKind::sequence) refuse("a function's arguments are no tuple");
-    const std::vector<size_t> values = values_[arguments].values;
     if (function == "collections OrderedDict") return push({PickleKind::map, 0, {}, {}});
     if (function != "torch._utils _rebuild_tensor_v2") refuse(fmt::format("it calls '{}'", function));
-    return push({PickleKind::tensor, 0, {}, values});
+    return push({PickleKind::tensor, 0, {}, copy_of(arguments)});
   }
 
   bool push_storage() {
-    const std::vector<size_t> values = top(PickleKind::sequence).values;
-    pop();
-    return push({PickleKind::storage, 0, {}, values});
+    top(PickleKind::sequence);
+    return push({PickleKind::storage, 0, {}, copy_of(pop())});
   }
 
   // False at the end.
@@ -251,6 +259,7 @@ class RecordUnpickler {
   std::vector<size_t> stack_;
   std::vector<size_t> marks_;  // sizes of the stack
   std::map<size_t, size_t> memo_;
+  size_t copied_ = 0;  // values
 };
 
 torch::Dtype storage_dtype(const std::string& name) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tokenizer/special_ids.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/inference/product_kernels.h>
 #include <transmute/translation/inference/row_converters.h>

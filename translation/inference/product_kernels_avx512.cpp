@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/avx512.h>
 #include <transmute/translation/inference/product_kernels.h>
 

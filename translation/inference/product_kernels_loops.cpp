@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products for CPUs without AVX-512, and without its products of narrow numbers.
 #include <transmute/model/kernels/simd.h>
 #include <transmute/model/kernels/vector_math.h>

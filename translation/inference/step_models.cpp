@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/inference/step_models.h>
 
 #include <transmute/translation/files/dtype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/search/step_model.h>
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/search/target_demands.h>
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/avx512.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/tokenizer/special_ids.h>

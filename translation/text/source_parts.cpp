@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/text/source_parts.h>
 
 #include <spdlog/fmt/fmt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/torchscript/compiler.h>
 
 #include <torch/csrc/jit/frontend/ir_emitter.h>

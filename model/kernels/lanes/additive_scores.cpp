@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Additive scores of one head, compiled once for each instruction set. Vectors run over the keys, so the keys are
 // turned first: a column for each of the A numbers.
 

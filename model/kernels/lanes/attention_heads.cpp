@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention of one head, compiled once for each instruction set. Its products are too small for a BLAS, whose calls
 // and copies would cost more than they do: here all operands are packed into float32 rows that stay in the caches.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/lanes/additive_scores.h>
 #include <transmute/model/kernels/lanes/attention_heads.h>
 #include <transmute/model/kernels/lanes/rows.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Vectors of the widest kind that this translation unit is compiled for. The files of this folder are compiled once

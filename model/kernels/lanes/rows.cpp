@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fused passes over rows, compiled once for each instruction set.
 
 #include <transmute/model/kernels/lanes/lanes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // translate_ids MODEL.pt [BEAM_SIZE [BATCH_SIZE [freeze]]]
 // Reads one sentence a line from standard input, as token ids, and writes the ids of its translation.
 

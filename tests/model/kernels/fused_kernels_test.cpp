@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every fused kernel against its plain twin in double precision: same inputs, same dropout masks, at each level of
 // instructions that the machine has. The twins themselves are compared with double-precision loops and central
 // differences where the modules are (layers_test, attention_test, transformer_test).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page that shows what a model attends to: its numbers against loops, its data against the modules, and what a real
 // browser displays. The browser's tests are skipped where there is no Chromium.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <transmute/tests/support/inference_kernels.h>
 #include <transmute/translation/inference/row_kernels.h>
