@@ -96,6 +96,16 @@ int token_bytes_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
   return small ? 2 : 4;
 }
 
+// What a crash left of this text. Under the folder's lock, so nobody is at work on it.
+void remove_unfinished(const std::string& corpus) {
+  const std::string begin = fs::path(corpus).filename().string() + ".partial";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(fs::path(corpus).parent_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(begin, 0) == 0 && names_corpus(name)) fs::remove_all(entry.path(), ignored);
+  }
+}
+
 }  // namespace
 
 CorpusCache::CorpusCache(std::string folder) : folder_(std::move(folder)) {}
@@ -127,6 +137,7 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
   const auto start = Clock::now();
   const bool plain = files.source.empty();
   const char* unit = plain ? "lines" : "pairs";
+  remove_unfinished(folder);
   spdlog::info("tokenising " + (plain ? files.target : files.source + " and " + files.target));
   write_folder_atomically(folder, [&](const std::string& partial) {
     ShardOptions options;
