@@ -3,10 +3,10 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <transmute/common/random.h>
+#include <transmute/model/kernels/random_key.h>
 #include <transmute/model/libtorch.h>
 
 #include <cmath>
-#include <limits>
 
 namespace transmute {
 inline namespace v0 {
@@ -22,8 +22,7 @@ template <class Number>
 void fill(torch::Tensor& weight, Number number) {
   TORCH_CHECK_VALUE(weight.is_contiguous() && weight.scalar_type() == torch::kFloat && weight.device().is_cpu(),
                     "initial weights are drawn into contiguous float32 tensors on the CPU");
-  const auto key =
-      static_cast<uint64_t>(torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
+  const uint64_t key = kernels::random_key();
   float* to = weight.data_ptr<float>();
   for (int64_t i = 0; i < weight.numel(); ++i) to[i] = static_cast<float>(number(key, static_cast<uint64_t>(i)));
 }
@@ -32,9 +31,9 @@ void fill(torch::Tensor& weight, Number number) {
 // that is given back, so that our draws do not depend on it.
 torch::nn::Linear small_linear(Bias bias) {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
-  const torch::Tensor state = are_drawn ? generator.get_state() : torch::Tensor();
+  const torch::Tensor state = generator.get_state();
   torch::nn::Linear linear(torch::nn::LinearOptions(1, 1).bias(bias == Bias::zero));
-  if (are_drawn) generator.set_state(state);
+  generator.set_state(state);
   return linear;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/tokenizer/tokenizer_files.h>
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
@@ -16,9 +17,6 @@ inline namespace v0 {
 
 namespace {
 
-constexpr const char* kSharedFile = "tokenizer.model";
-constexpr const char* kSourceFile = "tokenizer.source.model";
-constexpr const char* kTargetFile = "tokenizer.target.model";
 // Fixed, because the threads' partial sums are part of the result: the same text gives the same model
 // everywhere.
 constexpr int kTrainingThreads = 4;
@@ -205,25 +203,26 @@ Tokenizer::Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr
     : source_(std::move(source)), target_(std::move(target)) {}
 
 bool Tokenizer::exists(const std::string& folder) {
-  return std::filesystem::exists(path_in(folder, kSharedFile)) ||
-         (std::filesystem::exists(path_in(folder, kSourceFile)) &&
-          std::filesystem::exists(path_in(folder, kTargetFile)));
+  return std::filesystem::exists(path_in(folder, kSharedTokenizerFile)) ||
+         (std::filesystem::exists(path_in(folder, kSourceTokenizerFile)) &&
+          std::filesystem::exists(path_in(folder, kTargetTokenizerFile)));
 }
 
 Tokenizer Tokenizer::load(const std::string& folder) {
-  if (std::filesystem::exists(path_in(folder, kSourceFile)))
-    return Tokenizer(load_model(path_in(folder, kSourceFile)), load_model(path_in(folder, kTargetFile)));
-  const auto both = load_model(path_in(folder, kSharedFile));
+  if (std::filesystem::exists(path_in(folder, kSourceTokenizerFile)))
+    return Tokenizer(load_model(path_in(folder, kSourceTokenizerFile)),
+                     load_model(path_in(folder, kTargetTokenizerFile)));
+  const auto both = load_model(path_in(folder, kSharedTokenizerFile));
   return Tokenizer(both, both);
 }
 
 void Tokenizer::save(const std::string& folder) const {
   if (shared()) {
-    write_file_atomically(path_in(folder, kSharedFile), source_->serialized());
+    write_file_atomically(path_in(folder, kSharedTokenizerFile), source_->serialized());
     return;
   }
-  write_file_atomically(path_in(folder, kSourceFile), source_->serialized());
-  write_file_atomically(path_in(folder, kTargetFile), target_->serialized());
+  write_file_atomically(path_in(folder, kSourceTokenizerFile), source_->serialized());
+  write_file_atomically(path_in(folder, kTargetTokenizerFile), target_->serialized());
 }
 
 Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target) {

@@ -2,6 +2,7 @@
 #include <transmute/model/kernels/dropout.h>
 
 #include <transmute/common/random.h>
+#include <transmute/model/kernels/random_key.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/model/libtorch.h>
 
@@ -18,7 +19,7 @@ thread_local DropoutScope::State state;
 
 uint64_t next_mask_key() {
   if (state.active) return combine_keys(state.key, state.drawn++);
-  return static_cast<uint64_t>(torch::randint(std::numeric_limits<int64_t>::max(), {1}, torch::kLong).item<int64_t>());
+  return random_key();
 }
 
 uint32_t drop_threshold(double probability) {

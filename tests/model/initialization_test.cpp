@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/model/transformer.h>
+#include <transmute/tests/support/new_transformer.h>
 
 #include <cmath>
 #include <cstring>
@@ -10,23 +10,8 @@
 namespace transmute {
 namespace {
 
-TransformerOptions options_of(int64_t layers, NormPosition norm = NormPosition::post,
-                              Initialization initialization = Initialization::scaled) {
-  TransformerOptions options;
-  options.source_vocab_size = options.target_vocab_size = 200;
-  options.num_encoder_layers = options.num_decoder_layers = layers;
-  options.d_model = 64;
-  options.num_heads = 4;
-  options.d_ff = 128;
-  options.norm_position = norm;
-  options.initialization = initialization;
-  return validated(options);
-}
-
-Transformer new_transformer(const TransformerOptions& options, uint64_t seed = 1) {
-  torch::manual_seed(seed);
-  return Transformer(options);
-}
+using testing::new_transformer;
+using testing::options_of;
 
 // FNV-1a over names and bytes, in the order of the file format.
 uint64_t hash_of(const Transformer& transformer) {

@@ -2,28 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/tests/support/new_transformer.h>
 #include <transmute/training/source_signal.h>
 
 namespace transmute {
 namespace {
 
-TransformerOptions options_of(int64_t layers, NormPosition norm = NormPosition::post,
-                              Initialization initialization = Initialization::scaled) {
-  TransformerOptions options;
-  options.source_vocab_size = options.target_vocab_size = 200;
-  options.num_encoder_layers = options.num_decoder_layers = layers;
-  options.d_model = 64;
-  options.num_heads = 4;
-  options.d_ff = 128;
-  options.norm_position = norm;
-  options.initialization = initialization;
-  return validated(options);
-}
-
-Transformer new_transformer(const TransformerOptions& options, uint64_t seed = 1) {
-  torch::manual_seed(seed);
-  return Transformer(options);
-}
+using testing::new_transformer;
+using testing::options_of;
 
 // A batch of random ids, sentences of 5 to 20 tokens.
 Batch random_batch() {

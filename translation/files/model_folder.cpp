@@ -110,9 +110,9 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("score_function", &model.score_function, kScoreFunctions, "how queries are compared with keys");
   schema.add("norm_position", &model.norm_position, kNormPositions,
              "LayerNorm after the residual sum, as in the paper; before the sub-layer; or after a sum that weights the "
-             "residual stream more (DeepNorm), for more than about 8 layers");
+             "residual stream more (DeepNorm), for deep networks");
   schema.add("initialization", &model.initialization, kInitializations,
-             "initial weights: Xavier-uniform with the residual branches scaled down by depth, or as it is");
+             "initial weights: Xavier-uniform, with what joins the residual stream scaled down by depth, or unscaled");
   schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
   schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
   schema.add("embedding_tying", &model.embedding_tying, kTyings, "which embedding matrices are one (section 3.4)");

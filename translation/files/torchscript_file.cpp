@@ -7,6 +7,7 @@
 #include <transmute/common/json.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/translation/files/torchscript_weights.h>
 
 #include <filesystem>
@@ -24,9 +25,6 @@ namespace {
 constexpr int64_t kFormatVersion = 1;
 
 constexpr const char* kFacts = "transmute.json";
-constexpr const char* kSharedTokenizer = "tokenizer.model";
-constexpr const char* kSourceTokenizer = "tokenizer.source.model";
-constexpr const char* kTargetTokenizer = "tokenizer.target.model";
 
 NamedTensors parameters_of(const torch::jit::Module& module) {
   NamedTensors named;
@@ -44,7 +42,7 @@ std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFile
     add_text(name);
     crc = crc32(crc, data.data_ptr(), data.nbytes());
   }
-  for (const char* name : {kConfigFile, kSharedTokenizer, kSourceTokenizer, kTargetTokenizer})
+  for (const char* name : {kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile})
     if (const auto file = files.find(name); file != files.end()) add_text(file->second);
   return fmt::format("{:08x}", crc);
 }
@@ -52,10 +50,10 @@ std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFile
 torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model) {
   torch::jit::ExtraFilesMap files{{kConfigFile, model.config}};
   if (model.tokenizer.shared()) {
-    files[kSharedTokenizer] = model.tokenizer.source().serialized();
+    files[kSharedTokenizerFile] = model.tokenizer.source().serialized();
   } else {
-    files[kSourceTokenizer] = model.tokenizer.source().serialized();
-    files[kTargetTokenizer] = model.tokenizer.target().serialized();
+    files[kSourceTokenizerFile] = model.tokenizer.source().serialized();
+    files[kTargetTokenizerFile] = model.tokenizer.target().serialized();
   }
   return files;
 }
@@ -67,7 +65,7 @@ torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model) {
 // The records of an archive that are texts. LibTorch could give them too, but it runs the file's code as it opens it.
 torch::jit::ExtraFilesMap read_extra_files(const ZipArchive& archive) {
   torch::jit::ExtraFilesMap files;
-  for (const char* name : {kFacts, kConfigFile, kSharedTokenizer, kSourceTokenizer, kTargetTokenizer})
+  for (const char* name : {kFacts, kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile})
     files[name] = archive.has(std::string("extra/") + name) ? archive.read(std::string("extra/") + name) : "";
   return files;
 }
@@ -117,8 +115,8 @@ Tokenizer tokenizer_of(const std::string& path, torch::jit::ExtraFilesMap& files
   const auto model = [&](const char* name) {
     return std::make_shared<const SubwordModel>(files[name], fmt::format("{}:{}", path, name));
   };
-  if (!files[kSourceTokenizer].empty()) return Tokenizer(model(kSourceTokenizer), model(kTargetTokenizer));
-  const auto both = model(kSharedTokenizer);
+  if (!files[kSourceTokenizerFile].empty()) return Tokenizer(model(kSourceTokenizerFile), model(kTargetTokenizerFile));
+  const auto both = model(kSharedTokenizerFile);
   return Tokenizer(both, both);
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/model/libtorch.h>
+#include <transmute/model/transformer.h>
+
+#include <cstdint>
+
+namespace transmute::testing {
+
+/// A network of so many layers in each stack, 64 wide.
+inline TransformerOptions options_of(int64_t layers, NormPosition norm = NormPosition::post,
+                                     Initialization initialization = Initialization::scaled) {
+  TransformerOptions options;
+  options.source_vocab_size = options.target_vocab_size = 200;
+  options.num_encoder_layers = options.num_decoder_layers = layers;
+  options.d_model = 64;
+  options.num_heads = 4;
+  options.d_ff = 128;
+  options.norm_position = norm;
+  options.initialization = initialization;
+  return validated(options);
+}
+
+/// As its constructor draws it.
+inline Transformer new_transformer(const TransformerOptions& options, uint64_t seed = 1) {
+  torch::manual_seed(seed);
+  return Transformer(options);
+}
+
+}  // namespace transmute::testing
