@@ -10,6 +10,7 @@
 #include <transmute/model/torch_compat.h>
 
 #include <cmath>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -121,14 +122,34 @@ AttentionResult AttentionPoolingImpl::forward(const torch::Tensor& query, const 
   return {output, return_weights == ReturnWeights::yes ? weights : torch::Tensor()};
 }
 
+namespace {
+
+// Linear::forward, which wants its bias in the matrix's type: in training that may be bfloat16, next to float32 biases.
+torch::Tensor project(const torch::nn::Linear& linear, const torch::Tensor& x) {
+  const torch::Tensor& bias = linear->bias;
+  return torch::linear(x, linear->weight, bias.defined() ? bias.to(linear->weight.scalar_type()) : bias);
+}
+
+Bias bias_of(const MultiHeadAttentionOptions& options) {
+  return options.bias ? Bias::zero : Bias::none;
+}
+
+// product: [...,outputs], of linear maps side by side; result: with their biases, where they have some.
+torch::Tensor with_biases(const torch::Tensor& product, const std::vector<torch::Tensor>& biases) {
+  if (!biases.front().defined()) return product;
+  return product + (biases.size() == 1 ? biases.front() : torch::cat(biases)).to(product.scalar_type());
+}
+
+}  // namespace
+
 MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options)
     : options(options),
-      query(register_module("query", make_linear(options.d_model, options.num_heads * options.d_k, Bias::none))),
-      key(register_module("key", make_linear(options.d_model, options.num_heads * options.d_k, Bias::none))),
-      value(register_module("value",
-                            make_linear(options.d_model, options.num_heads * options.d_v, Bias::none, options.gain))),
-      output(register_module("output",
-                             make_linear(options.num_heads * options.d_v, options.d_model, Bias::none, options.gain))),
+      query(register_module("query", make_linear(options.d_model, options.num_heads * options.d_k, bias_of(options)))),
+      key(register_module("key", make_linear(options.d_model, options.num_heads * options.d_k, bias_of(options)))),
+      value(register_module(
+          "value", make_linear(options.d_model, options.num_heads * options.d_v, bias_of(options), options.gain))),
+      output(register_module(
+          "output", make_linear(options.num_heads * options.d_v, options.d_model, bias_of(options), options.gain))),
       pooling(register_module(
           "pooling",
           AttentionPooling(AttentionScoreOptions{options.score_function, options.num_heads, options.d_k, options.d_k},
@@ -141,22 +162,23 @@ torch::Tensor MultiHeadAttentionImpl::split_heads(const torch::Tensor& x) const 
 }
 
 KeyValue MultiHeadAttentionImpl::project_memory(const torch::Tensor& memory) {
-  return {split_heads(key(memory)), split_heads(value(memory))};
+  return {split_heads(project(key, memory)), split_heads(project(value, memory))};
 }
 
 AttentionResult MultiHeadAttentionImpl::attend(const torch::Tensor& query_input, const KeyValue& memory,
                                                const torch::Tensor& mask, ReturnWeights return_weights) {
   AttentionResult heads =
-      pooling(split_heads(query(query_input)), memory.key, memory.value, mask, return_weights);  // [B,H,T,Kv]
-  const torch::Tensor joined = heads.output.transpose(1, 2).flatten(2);                          // [B,T,H·Kv]
-  return {output(joined), heads.weights};
+      pooling(split_heads(project(query, query_input)), memory.key, memory.value, mask, return_weights);  // [B,H,T,Kv]
+  const torch::Tensor joined = heads.output.transpose(1, 2).flatten(2);                                   // [B,T,H·Kv]
+  return {project(output, joined), heads.weights};
 }
 
 torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_input, const torch::Tensor& memory,
                                                   const torch::Tensor& mask, int64_t head) {
   TORCH_CHECK_VALUE(head >= 0 && head < options.num_heads, "the attention has ", options.num_heads, " heads, not a ",
                     head + 1, "th");
-  torch::Tensor scores = pooling->score(split_heads(query(query_input)), split_heads(key(memory))).select(1, head);
+  torch::Tensor scores =
+      pooling->score(split_heads(project(query, query_input)), split_heads(project(key, memory))).select(1, head);
   if (scores.scalar_type() != torch::kDouble) scores = scores.to(torch::kFloat);
   if (mask.defined()) scores = without_blocked(scores, mask.select(1, 0).logical_not());
   return torch::log_softmax(scores, -1);
@@ -173,10 +195,13 @@ torch::Tensor MultiHeadAttentionImpl::fused_heads(const torch::Tensor& query_inp
                                    score_scale(pooling->score->options.function, pooling->score->options.key_size),
                                    is_training() ? pooling->dropout : 0.0};
   if (query_input.is_same(memory))
-    return kernels::self_attention(kernels::joined_linear(query_input, query->weight, key->weight, value->weight), mask,
-                                   layout);
-  return kernels::cross_attention(kernels::joined_linear(query_input, query->weight),
-                                  kernels::joined_linear(memory, key->weight, value->weight), mask, layout);
+    return kernels::self_attention(
+        with_biases(kernels::joined_linear(query_input, query->weight, key->weight, value->weight),
+                    {query->bias, key->bias, value->bias}),
+        mask, layout);
+  return kernels::cross_attention(
+      with_biases(kernels::joined_linear(query_input, query->weight), {query->bias}),
+      with_biases(kernels::joined_linear(memory, key->weight, value->weight), {key->bias, value->bias}), mask, layout);
 }
 
 AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input, const torch::Tensor& memory,
@@ -186,7 +211,8 @@ AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input
   TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model, "multi-head attention needs a memory [B,S,",
                     options.d_model, "], not ", memory.sizes());
   if (return_weights == ReturnWeights::no && fuses(query_input, mask))
-    return {kernels::joined_linear(fused_heads(query_input, memory, mask), output->weight), {}};
+    return {with_biases(kernels::joined_linear(fused_heads(query_input, memory, mask), output->weight), {output->bias}),
+            {}};
   return attend(query_input, project_memory(memory), mask, return_weights);
 }
 

@@ -85,13 +85,14 @@ struct MultiHeadAttentionOptions {
   ScoreFunction score_function = ScoreFunction::scaled_dot_product;  ///< how a query is compared with a key
   double dropout = 0.0;                                              ///< of the attention weights
   double gain = 1.0;  ///< of the initial value and output projections, see branch_gain()
+  bool bias = false;  ///< of the four projections
 };
 
 /// MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases, as the paper writes
-/// it.
+/// it, unless they are asked for.
 ///
-/// Parameters: query.weight [H·K,D], key.weight [H·K,D], value.weight [H·Kv,D], output.weight [D,H·Kv], and
-/// those of the scoring function under `pooling.score`.
+/// Parameters: query.weight [H·K,D], key.weight [H·K,D], value.weight [H·Kv,D], output.weight [D,H·Kv], with biases
+/// also query.bias [H·K] and so on, and those of the scoring function under `pooling.score`.
 class MultiHeadAttentionImpl : public torch::nn::Module {
  public:
   /// Draws the parameters.

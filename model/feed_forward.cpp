@@ -2,6 +2,7 @@
 #include <transmute/model/feed_forward.h>
 
 #include <transmute/model/initialization.h>
+#include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/feed_forward.h>
 #include <transmute/model/kernels/joined_linear.h>
 #include <transmute/model/libtorch.h>
@@ -9,10 +10,27 @@
 namespace transmute {
 inline namespace v0 {
 
+torch::Tensor activate(Activation activation, const torch::Tensor& x) {
+  switch (activation) {
+    case Activation::relu:
+      return torch::relu(x);
+    case Activation::swish:
+      return torch::silu(x);
+    case Activation::gelu:
+      return torch::gelu(x);
+    case Activation::gelu_tanh:
+      return torch::gelu(x, "tanh");
+    case Activation::gelu_sigmoid:
+      break;
+  }
+  return x * torch::sigmoid(x * 1.702);
+}
+
 FeedForwardImpl::FeedForwardImpl(const FeedForwardOptions& options)
     : inner(register_module("inner", make_linear(options.d_model, options.d_ff, Bias::zero, options.gain))),
       outer(register_module("outer", make_linear(options.d_ff, options.d_model, Bias::zero, options.gain))),
-      dropout_(options.dropout) {}
+      dropout_(options.dropout),
+      activation_(options.activation) {}
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
   const SublayerOutput output = without_last_bias(x);
@@ -20,9 +38,15 @@ torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x) {
 }
 
 SublayerOutput FeedForwardImpl::without_last_bias(const torch::Tensor& x) {
-  const torch::Tensor hidden =
-      kernels::linear_relu_dropout(x, inner->weight, inner->bias, is_training() ? dropout_ : 0.0);
-  return {kernels::joined_linear(hidden, outer->weight), outer->bias};
+  return {kernels::joined_linear(hidden(x), outer->weight), outer->bias};
+}
+
+torch::Tensor FeedForwardImpl::hidden(const torch::Tensor& x) {
+  const double dropout = is_training() ? dropout_ : 0.0;
+  if (activation_ == Activation::relu) return kernels::linear_relu_dropout(x, inner->weight, inner->bias, dropout);
+  const torch::Tensor product = kernels::joined_linear(x, inner->weight);
+  const torch::Tensor sum = product + inner->bias.to(product.scalar_type());
+  return kernels::dropout(activate(activation_, sum), dropout, is_training());
 }
 
 }  // namespace v0

@@ -14,11 +14,16 @@ inline namespace v0 {
 struct FeedForwardOptions {
   int64_t d_model = TransformerOptions().d_model;  ///< width of the residual stream, D
   int64_t d_ff = TransformerOptions().d_ff;        ///< inner width, F
-  double dropout = 0.0;                            ///< after the ReLU
+  double dropout = 0.0;                            ///< after the activation function
   double gain = 1.0;                               ///< of the initial weights, see branch_gain()
+  Activation activation = Activation::relu;        ///< between the two matrices
 };
 
-/// FFN(x) = max(0, x W1 + b1) W2 + b2, Eq. 2, the same at each position. Parameters: inner.weight [F,D],
+/// The function at each element of x.
+torch::Tensor activate(Activation activation, const torch::Tensor& x);
+
+/// FFN(x) = max(0, x W1 + b1) W2 + b2, Eq. 2, or with another activation function than max(0, …), the same at each
+/// position. Parameters: inner.weight [F,D],
 /// inner.bias [F], outer.weight [D,F], outer.bias [D]; weights Xavier-uniform, biases 0.
 class FeedForwardImpl : public torch::nn::Module {
  public:
@@ -35,7 +40,10 @@ class FeedForwardImpl : public torch::nn::Module {
   torch::nn::Linear outer{nullptr};  ///< W2 and b2
 
  private:
+  torch::Tensor hidden(const torch::Tensor& x);  // [...,F]
+
   double dropout_;
+  Activation activation_;
 };
 TORCH_MODULE(FeedForward);
 

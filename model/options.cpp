@@ -34,13 +34,14 @@ void require_probability(double value, const char* name) {
 
 int64_t attention_parameters(const TransformerOptions& o) {
   const int64_t projections = o.num_heads * (2 * o.d_model * o.d_k + 2 * o.d_model * o.d_v);
+  const int64_t biases = o.attention_bias ? o.num_heads * (2 * o.d_k + o.d_v) + o.d_model : 0;
   switch (o.score_function) {
     case ScoreFunction::additive:
-      return projections + o.num_heads * (2 * o.d_k * o.d_k + o.d_k);
+      return projections + biases + o.num_heads * (2 * o.d_k * o.d_k + o.d_k);
     case ScoreFunction::bilinear:
-      return projections + o.num_heads * o.d_k * o.d_k;
+      return projections + biases + o.num_heads * o.d_k * o.d_k;
     default:
-      return projections;
+      return projections + biases;
   }
 }
 
@@ -87,6 +88,12 @@ TransformerOptions validated(TransformerOptions o) {
           fmt::format("model.d_model {} must be even for sinusoidal positions: each frequency takes a sine and a "
                       "cosine",
                       o.d_model));
+  require(o.sinusoids.first_position >= 0 && o.sinusoids.first_position <= kMostRows,
+          fmt::format("model.first_position must lie in [0, {}], not {}", kMostRows, o.sinusoids.first_position));
+  require(
+      o.positional_encoding != PositionalEncodingKind::sinusoidal ||
+          o.sinusoids.frequencies != PositionFrequencies::tensor2tensor || o.d_model >= 4,
+      fmt::format("model.position_frequencies tensor2tensor needs a model.d_model of at least 4, not {}", o.d_model));
   require(o.embedding_tying != EmbeddingTying::all || o.source_vocab_size == o.target_vocab_size,
           fmt::format("model.embedding_tying all needs one vocabulary for both languages, but they have {} and {} "
                       "pieces; set tokenizer.vocabulary: shared, or model.embedding_tying: target_output",
@@ -102,8 +109,8 @@ double residual_scale(const TransformerOptions& o, Stack stack) {
   return stack == Stack::encoder ? 0.81 * std::pow(std::pow(n, 4) * m, 1.0 / 16) : std::pow(3 * m, 0.25);
 }
 
-double embedding_scale(int64_t d_model) {
-  return std::sqrt(static_cast<double>(d_model));
+double embedding_scale(const TransformerOptions& o) {
+  return o.embedding_scale ? std::sqrt(static_cast<double>(o.d_model)) : 1.0;
 }
 
 double score_scale(ScoreFunction function, int64_t d_k) {
@@ -134,8 +141,11 @@ int64_t parameter_count(const TransformerOptions& options) {
   if (o.embedding_tying == EmbeddingTying::none) embedding_rows += o.target_vocab_size;
   if (o.positional_encoding == PositionalEncodingKind::learned) embedding_rows += stacks * o.max_positions;
 
-  return o.num_encoder_layers * encoder_layer + o.num_decoder_layers * decoder_layer + final_norms +
-         embedding_rows * o.d_model;
+  const int64_t embedding_norms = o.embedding_norm ? stacks * norm : 0;
+  const int64_t output_biases = o.output_bias ? o.target_vocab_size : 0;
+
+  return o.num_encoder_layers * encoder_layer + o.num_decoder_layers * decoder_layer + final_norms + embedding_norms +
+         output_biases + embedding_rows * o.d_model;
 }
 
 }  // namespace v0

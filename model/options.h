@@ -44,6 +44,34 @@ enum class Stack { encoder, decoder };
 /// Section 3.5, or the learned table of Table 3, row E.
 enum class PositionalEncodingKind { sinusoidal, learned };
 
+/// Where the sines and cosines of a position vector stand.
+enum class PositionLayout {
+  interleaved,  ///< sine and cosine of each frequency side by side: the paper's
+  halves        ///< all sines, then all cosines: tensor2tensor, fairseq, Marian, Hugging Face
+};
+
+/// The frequencies of sinusoidal positions, i = 0 … d_model/2 - 1.
+enum class PositionFrequencies {
+  paper,         ///< 10000^(-2i/d_model), section 3.5
+  tensor2tensor  ///< 10000^(-i/(d_model/2 - 1)), the code of the paper's authors; also fairseq's and Marian's
+};
+
+/// Sinusoidal positions. Defaults: section 3.5.
+struct Sinusoids {
+  PositionLayout layout = PositionLayout::interleaved;           ///< where sines and cosines stand
+  PositionFrequencies frequencies = PositionFrequencies::paper;  ///< the wavelengths
+  int64_t first_position = 0;                                    ///< number of a text's first position; fairseq: 2
+};
+
+/// What the feed-forward network applies between its two matrices.
+enum class Activation {
+  relu,         ///< max(0, x), Eq. 2
+  swish,        ///< x / (1 + e^-x): Ramachandran, Zoph, Le, 2017
+  gelu,         ///< x Φ(x), with the normal distribution Φ: Hendrycks and Gimpel, 2016
+  gelu_tanh,    ///< their first approximation, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+  gelu_sigmoid  ///< their second, x / (1 + e^(-1.702 x))
+};
+
 /// Which embedding matrices are one matrix (section 3.4): source, target and output (the paper); target and
 /// output; or none.
 enum class EmbeddingTying { all, target_output, none };
@@ -60,6 +88,7 @@ struct TransformerOptions {
   int64_t source_vocab_size = 37000;  ///< ids of the source vocabulary, the reserved ones included
   int64_t target_vocab_size = 37000;  ///< ids of the target vocabulary, the reserved ones included
   int64_t padding_id = 0;             ///< id that fills the shorter rows of a batch
+  int64_t end_id = 3;                 ///< id that ends each source; of account without source_end alone
 
   int64_t num_encoder_layers = 6;  ///< N
   int64_t num_decoder_layers = 6;  ///< N
@@ -75,11 +104,19 @@ struct TransformerOptions {
   /// Sinusoids (section 3.5) or a learned table.
   PositionalEncodingKind positional_encoding = PositionalEncodingKind::sinusoidal;
   int64_t max_positions = 1024;  ///< rows of a learned positional encoding; sinusoids have no limit
+  Sinusoids sinusoids;           ///< of PositionalEncodingKind::sinusoidal
   EmbeddingTying embedding_tying = EmbeddingTying::all;  ///< which embedding matrices are one
+
+  Activation activation = Activation::relu;  ///< of the feed-forward network
+  bool attention_bias = false;               ///< biases of the four attention projections; not in the paper
+  bool output_bias = false;                  ///< a bias of the output projection; not in the paper
+  bool embedding_norm = false;               ///< LayerNorm of the embedding sums; not in the paper
+  bool embedding_scale = true;               ///< embeddings are multiplied by sqrt(d_model) (section 3.4)
+  bool source_end = true;                    ///< the encoder reads the end token of its source; the paper is silent
 
   double dropout = 0.1;             ///< of each sub-layer's output and of the embedding sums (section 5.4)
   double attention_dropout = 0.0;   ///< of the attention weights; not in the paper
-  double activation_dropout = 0.0;  ///< after the ReLU; not in the paper
+  double activation_dropout = 0.0;  ///< after the activation function; not in the paper
   /// Added to the variance in LayerNorm. The paper is silent; 1e-6 is what its authors' code used.
   double norm_epsilon = 1e-6;
 };
@@ -89,8 +126,8 @@ struct TransformerOptions {
 /// @throws std::invalid_argument naming the option that is out of range or does not fit the others.
 TransformerOptions validated(TransformerOptions options);
 
-/// What embeddings are multiplied by: sqrt(d_model) (section 3.4).
-double embedding_scale(int64_t d_model);
+/// What embeddings are multiplied by: sqrt(d_model) (section 3.4), or 1 without TransformerOptions::embedding_scale.
+double embedding_scale(const TransformerOptions& options);
 
 /// What a dot product of queries and keys of width d_k is multiplied by: 1 / sqrt(d_k) (Eq. 1); 1 for
 /// ScoreFunction::dot_product.

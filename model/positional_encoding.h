@@ -8,18 +8,18 @@
 namespace transmute {
 inline namespace v0 {
 
-/// PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same), section 3.5; computed in double.
-/// Rows are the positions first … first+length-1. Result: [length,D] float32.
-torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model);
+/// PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same), section 3.5; computed in double. `sinusoids`
+/// says what differs from that. Rows are a text's positions first … first+length-1. Result: [length,D] float32.
+torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model, const Sinusoids& sinusoids = {});
 
 /// The position vectors that are added to the embeddings: sinusoids (a buffer, in no file), or a learned
 /// table (Table 3, row E) with parameter weight [max_positions,D], drawn from N(0, 1/D) as the embeddings
 /// are.
 class PositionalEncodingImpl : public torch::nn::Module {
  public:
-  /// @param other one of the same kind and sizes, whose sinusoids serve both; null: none
-  PositionalEncodingImpl(PositionalEncodingKind kind, int64_t d_model, int64_t max_positions,
-                         const PositionalEncodingImpl* other = nullptr);
+  /// @param options validated
+  /// @param other one of the same options, whose sinusoids serve both; null: none
+  explicit PositionalEncodingImpl(const TransformerOptions& options, const PositionalEncodingImpl* other = nullptr);
 
   /// Vectors of the positions first … first+length-1: [length,D].
   /// @throws c10::ValueError where a learned table has too few rows.
@@ -29,6 +29,7 @@ class PositionalEncodingImpl : public torch::nn::Module {
   PositionalEncodingKind kind_;
   int64_t d_model_;
   int64_t max_positions_;
+  Sinusoids sinusoids_;
   torch::Tensor table_;  // the learned weight, or the first max_positions sinusoids
 };
 TORCH_MODULE(PositionalEncoding);

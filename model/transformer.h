@@ -35,11 +35,13 @@ struct LossOptions {
 
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.
 ///
-/// Embeddings are scaled by sqrt(d_model) and drawn from N(0, 1/d_model), which gives them unit variance
+/// Embeddings are scaled by embedding_scale() and drawn from N(0, 1/d_model), which gives them unit variance
 /// after the scale; other matrices are Xavier-uniform, biases 0 (the paper is silent on all of this but the
 /// scale). Parameters are float32 and named as in `encoder.layers.0.self_attention.query.weight`; tied
 /// embeddings are one parameter, `embedding.weight`, else `source_embedding.weight`,
-/// `target_embedding.weight` and, untied, `output.weight`.
+/// `target_embedding.weight` and, untied, `output.weight`. TransformerOptions::output_bias adds `output_bias` [V],
+/// initially 0, and TransformerOptions::embedding_norm the LayerNorms `source_embedding_norm` and
+/// `target_embedding_norm`.
 ///
 /// With Architecture::decoder_only there is no encoder, and the source that methods take is empty, [B,0]. Its one
 /// embedding is called `embedding.weight`, tied to the output or not.
@@ -53,7 +55,7 @@ class TransformerImpl : public torch::nn::Module {
   /// Teacher forcing: source: [B,S], target_in: [B,T] ids; result: logits [B,T,V].
   torch::Tensor forward(const torch::Tensor& source, const torch::Tensor& target_in);
 
-  /// source: [B,S] ids, rows filled up with padding_id.
+  /// source: [B,S] ids, each row a sentence and end_id, filled up with padding_id.
   /// @throws c10::ValueError where there is no encoder but a source.
   EncodedSource encode(const torch::Tensor& source, ReturnWeights return_weights = ReturnWeights::no,
                        Activations activations = Activations::kept);
@@ -87,12 +89,16 @@ class TransformerImpl : public torch::nn::Module {
   Decoder decoder{nullptr};          ///< the decoder stack
 
  private:
+  torch::Tensor embed_source(const torch::Tensor& ids);
+  torch::Tensor embed_target(const torch::Tensor& ids, int64_t first_position);
   torch::Tensor embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
-                      const torch::Tensor& position_vectors);
+                      const torch::Tensor& position_vectors, LayerNorm& norm);
   const torch::Tensor& output_weight() const;  // [V,D]
 
   torch::nn::Embedding source_embedding_{nullptr}, target_embedding_{nullptr};
+  LayerNorm source_embedding_norm_{nullptr}, target_embedding_norm_{nullptr};  // null without embedding_norm
   torch::nn::Linear output_{nullptr};  // only where the output matrix is not tied
+  torch::Tensor output_bias_;          // [V]; undefined without output_bias
   PositionalEncoding source_positions_{nullptr}, target_positions_{nullptr};
 };
 TORCH_MODULE(Transformer);

@@ -55,7 +55,8 @@ TEST(FeedForward, EqualsDoublePrecisionLoops) {
   const torch::Tensor x = random_tensor({3, 4, 6}, 1);
   for (const auto dtype : {torch::kDouble, torch::kFloat}) {
     FeedForward module = randomised(FeedForward(FeedForwardOptions{6, 11}), dtype);
-    expect_near(module(x.to(dtype)), reference::feed_forward(testing::weights_of(*module), "", matrix_of(x)),
+    expect_near(module(x.to(dtype)),
+                reference::feed_forward(Activation::relu, testing::weights_of(*module), "", matrix_of(x)),
                 dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
   }
 }
@@ -71,7 +72,8 @@ TEST(FeedForward, DropsActivationsAfterTheReLU) {
     for (size_t i = 0; i < hidden.values.size(); ++i)
       hidden.values[i] *= kept[static_cast<int64_t>(i)].item<bool>() ? 1 / (1 - probability) : 0;
   };
-  expect_near(trained, reference::feed_forward(testing::weights_of(*module), "", matrix_of(x), drop), kDoubleTolerance);
+  expect_near(trained, reference::feed_forward(Activation::relu, testing::weights_of(*module), "", matrix_of(x), drop),
+              kDoubleTolerance);
 }
 
 TEST(FeedForward, PropagatesGradients) {
@@ -178,8 +180,36 @@ TEST(PositionalEncoding, HoldsThePapersSinusoids) {
           << position << ' ' << i;
 }
 
+TEST(PositionalEncoding, HasTheSinusoidsOfOtherPrograms) {
+  // Hugging Face's Marian, d_model 6: 10000^(-2i/6) for i = 0, 1, 2; sines first.
+  const torch::Tensor marian = sinusoidal_positions(0, 4, 6, {PositionLayout::halves, PositionFrequencies::paper, 0});
+  for (int64_t i = 0; i < 3; ++i) {
+    const double angle = 3 / std::pow(10000.0, 2.0 * static_cast<double>(i) / 6);
+    EXPECT_NEAR(marian[3][i].item<double>(), std::sin(angle), 6.1e-8);
+    EXPECT_NEAR(marian[3][3 + i].item<double>(), std::cos(angle), 6.1e-8);
+  }
+  // fairseq's, whose last frequency is 1/10000 and whose first position is 2.
+  const torch::Tensor fairseq =
+      sinusoidal_positions(0, 40, 6, {PositionLayout::halves, PositionFrequencies::tensor2tensor, 2});
+  for (const int64_t place : {0, 39})
+    for (int64_t i = 0; i < 3; ++i) {
+      const double angle = static_cast<double>(place + 2) * std::pow(10000.0, -0.5 * static_cast<double>(i));
+      EXPECT_NEAR(fairseq[place][i].item<double>(), std::sin(angle), 6.1e-8);
+      EXPECT_NEAR(fairseq[place][3 + i].item<double>(), std::cos(angle), 6.1e-8);
+    }
+}
+
+// Options of positional encodings alone.
+TransformerOptions position_options(PositionalEncodingKind kind, int64_t d_model, int64_t max_positions) {
+  TransformerOptions options;
+  options.positional_encoding = kind;
+  options.d_model = d_model;
+  options.max_positions = max_positions;
+  return options;
+}
+
 TEST(PositionalEncoding, SinusoidsGoOnBeyondTheirTable) {
-  PositionalEncoding encoding(PositionalEncodingKind::sinusoidal, 8, 10);
+  PositionalEncoding encoding(position_options(PositionalEncodingKind::sinusoidal, 8, 10));
   EXPECT_TRUE(encoding->parameters().empty());
   const torch::Tensor all = sinusoidal_positions(0, 40, 8);
   EXPECT_TRUE(torch::equal(encoding(0, 10), all.slice(0, 0, 10)));
@@ -193,7 +223,7 @@ TEST(PositionalEncoding, SinusoidsGoOnBeyondTheirTable) {
 TEST(PositionalEncoding, LearnedTableEndsWhereItEnds) {
   torch::manual_seed(4);
   const int64_t d_model = 64;
-  PositionalEncoding encoding(PositionalEncodingKind::learned, d_model, 200);
+  PositionalEncoding encoding(position_options(PositionalEncodingKind::learned, d_model, 200));
   const torch::Tensor weight = encoding->named_parameters()["weight"];
   ASSERT_EQ(weight.sizes(), torch::IntArrayRef({200, d_model}));
   EXPECT_NEAR(weight.std().item<double>(), 1 / std::sqrt(64.0), 0.005);

@@ -55,7 +55,26 @@ std::vector<std::pair<std::string, TransformerOptions>> variants() {
   two_languages.positional_encoding = PositionalEncodingKind::learned;
   TransformerOptions pre_sinusoidal = small_options();
   pre_sinusoidal.norm_position = NormPosition::pre;
-  return {{"post, sinusoidal, tied all", post},
+  TransformerOptions marian = small_options();  // Hugging Face's
+  marian.sinusoids.layout = PositionLayout::halves;
+  marian.activation = Activation::swish;
+  marian.attention_bias = marian.output_bias = true;
+  TransformerOptions bart = pre;
+  bart.activation = Activation::gelu;
+  bart.attention_bias = bart.output_bias = bart.embedding_norm = true;
+  TransformerOptions fairseq = pre_sinusoidal;
+  fairseq.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 2};
+  fairseq.activation = Activation::gelu_tanh;
+  fairseq.embedding_scale = false;
+  fairseq.attention_bias = true;
+  TransformerOptions mixed = two_languages;
+  mixed.activation = Activation::gelu_sigmoid;
+  mixed.output_bias = mixed.embedding_norm = true;
+  return {{"swish, halves, biases", marian},
+          {"pre, learned, untied, gelu, biases, embedding norm", bart},
+          {"pre, fairseq's positions, gelu_tanh, unscaled", fairseq},
+          {"additive, gelu_sigmoid, output bias, embedding norm", mixed},
+          {"post, sinusoidal, tied all", post},
           {"pre, learned, untied", pre},
           {"post, learned, target and output tied, additive", two_languages},
           {"pre, sinusoidal, tied all", pre_sinusoidal}};
@@ -267,6 +286,28 @@ TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbours) {
                     dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
       }
     }
+}
+
+TEST(Transformer, ReadsNoEndOfItsSourceWithoutSourceEnd) {
+  for (auto [name, options] : variants()) {
+    Transformer whole = random_transformer(options, torch::kDouble);
+    whole->eval();
+    options.source_end = false;
+    Transformer endless(options);
+    endless->to(torch::kDouble);
+    const torch::NoGradGuard no_grad;
+    const auto weights = whole->named_parameters();
+    for (auto& parameter : endless->named_parameters()) parameter.value().copy_(weights[parameter.key()]);
+    endless->eval();
+    const torch::Tensor target = torch::tensor({{2, 5, 7}}, torch::kLong);
+    const torch::Tensor with_end = torch::tensor({{6, 4, 9, 3, 0}, {8, 5, 3, 0, 0}, {3, 0, 0, 0, 0}}, torch::kLong);
+    const torch::Tensor logits = endless(with_end, target.repeat({3, 1}));
+    for (const auto& [row, source] : {std::pair<int64_t, torch::Tensor>{0, torch::tensor({{6, 4, 9}}, torch::kLong)},
+                                      {1, torch::tensor({{8, 5}}, torch::kLong)},
+                                      {2, torch::tensor({{3}}, torch::kLong)}})
+      EXPECT_TRUE(torch::allclose(logits[row], whole(source, target)[0], 1e-9, 1e-9)) << name << ", row " << row;
+    EXPECT_FALSE(torch::allclose(logits[0], whole(with_end, target.repeat({3, 1}))[0], 1e-9, 1e-9)) << name;
+  }
 }
 
 TEST(Transformer, StaysFiniteForASourceOfPaddingAlone) {
@@ -497,6 +538,9 @@ TEST(ParameterCount, EqualsTheModulesForRandomOptions) {
     options.norm_position = static_cast<NormPosition>(random() % 3);
     options.positional_encoding = static_cast<PositionalEncodingKind>(random() % 2);
     options.max_positions = up_to(20);
+    options.attention_bias = random() % 2 == 0;
+    options.output_bias = random() % 2 == 0;
+    options.embedding_norm = random() % 2 == 0;
     options.embedding_tying = static_cast<EmbeddingTying>(random() % 3);
     options.source_vocab_size = up_to(40);
     options.target_vocab_size = options.embedding_tying == EmbeddingTying::all ? options.source_vocab_size : up_to(40);

@@ -117,6 +117,30 @@ std::vector<Variant> variants() {
     o.num_decoder_layers = 1;
     o.norm_epsilon = 1e-3;
   });
+  add("swish_halves_and_biases", [](auto& o) {
+    o.activation = Activation::swish;
+    o.sinusoids.layout = PositionLayout::halves;
+    o.attention_bias = o.output_bias = true;
+  });
+  add("gelu_embedding_norm_and_output_bias", [](auto& o) {
+    o.activation = Activation::gelu;
+    o.norm_position = NormPosition::pre;
+    o.embedding_norm = o.output_bias = true;
+    o.embedding_tying = EmbeddingTying::none;
+  });
+  add("gelu_tanh_and_few_sinusoids_of_fairseq", [](auto& o) {
+    o.activation = Activation::gelu_tanh;
+    o.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 2};
+    o.max_positions = 3;
+    o.embedding_scale = false;
+  });
+  add("no_source_end", [](auto& o) { o.source_end = false; });
+  add("gelu_sigmoid_and_attention_bias", [](auto& o) {
+    o.activation = Activation::gelu_sigmoid;
+    o.attention_bias = true;
+    o.sinusoids.frequencies = PositionFrequencies::tensor2tensor;
+    o.max_positions = 3;
+  });
   return all;
 }
 

@@ -51,6 +51,41 @@ double bilinear_score(const Matrix& query, int64_t t, const Matrix& key, int64_t
   return score;
 }
 
+// Empty where there is none.
+Matrix bias_of(const Weights& weights, const std::string& name) {
+  const auto found = weights.find(name);
+  return found == weights.end() ? Matrix() : found->second;
+}
+
+double activated(Activation activation, double x) {
+  const double pi = std::acos(-1.0);
+  switch (activation) {
+    case Activation::relu:
+      return std::max(0.0, x);
+    case Activation::swish:
+      return x / (1 + std::exp(-x));
+    case Activation::gelu:
+      return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * std::pow(x, 3))));
+    case Activation::gelu_sigmoid:
+      break;
+  }
+  return x / (1 + std::exp(-1.702 * x));
+}
+
+// One element of a sinusoidal encoding that is laid out or spaced otherwise than the paper's.
+double other_sinusoid(const Sinusoids& sinusoids, int64_t place, int64_t dimension, int64_t d_model) {
+  const int64_t pairs = d_model / 2;
+  const bool halves = sinusoids.layout == PositionLayout::halves;
+  const auto pair = static_cast<double>(halves ? dimension % pairs : dimension / 2);
+  const bool is_sine = halves ? dimension < pairs : dimension % 2 == 0;
+  const double last = sinusoids.frequencies == PositionFrequencies::tensor2tensor ? pairs - 1 : pairs;
+  const double angle =
+      static_cast<double>(sinusoids.first_position + place) * std::exp(-std::log(10000.0) * pair / last);
+  return is_sine ? std::sin(angle) : std::cos(angle);
+}
+
 Matrix embed(const TransformerOptions& options, const Weights& weights, const std::string& side,
              const std::vector<int64_t>& ids, const Dropout& drop) {
   const bool one_table =
@@ -61,9 +96,11 @@ Matrix embed(const TransformerOptions& options, const Weights& weights, const st
     for (int64_t i = 0; i < x.columns; ++i) {
       const double position = options.positional_encoding == PositionalEncodingKind::learned
                                   ? weights.at(side + "_positions.weight")(t, i)
-                                  : sinusoid(t, i, options.d_model);
-      x(t, i) = table(ids[t], i) * std::sqrt(static_cast<double>(options.d_model)) + position;
+                                  : other_sinusoid(options.sinusoids, t, i, options.d_model);
+      const double scale = options.embedding_scale ? std::sqrt(static_cast<double>(options.d_model)) : 1;
+      x(t, i) = table(ids[t], i) * scale + position;
     }
+  if (options.embedding_norm) x = layer_norm(x, weights, side + "_embedding_norm.", options.norm_epsilon);
   if (drop) drop(DropoutSite::embedding, x);
   return x;
 }
@@ -143,9 +180,9 @@ Attention multi_head_attention(const TransformerOptions& options, const Weights&
                                const Matrix& query, const Matrix& memory, const MayAttend& may_attend,
                                const Dropout& drop) {
   const int64_t heads = options.num_heads;
-  const Matrix q = linear(query, weights.at(prefix + "query.weight"));
-  const Matrix k = linear(memory, weights.at(prefix + "key.weight"));
-  const Matrix v = linear(memory, weights.at(prefix + "value.weight"));
+  const Matrix q = linear(query, weights.at(prefix + "query.weight"), bias_of(weights, prefix + "query.bias"));
+  const Matrix k = linear(memory, weights.at(prefix + "key.weight"), bias_of(weights, prefix + "key.bias"));
+  const Matrix v = linear(memory, weights.at(prefix + "value.weight"), bias_of(weights, prefix + "value.bias"));
   const int64_t d_k = q.columns / heads;
   const int64_t d_v = v.columns / heads;
   Attention result;
@@ -163,13 +200,14 @@ Attention multi_head_attention(const TransformerOptions& options, const Weights&
     for (int64_t t = 0; t < head.rows; ++t)
       for (int64_t i = 0; i < d_v; ++i) joined(t, h * d_v + i) = head(t, i);
   }
-  result.output = linear(joined, weights.at(prefix + "output.weight"));
+  result.output = linear(joined, weights.at(prefix + "output.weight"), bias_of(weights, prefix + "output.bias"));
   return result;
 }
 
-Matrix feed_forward(const Weights& weights, const std::string& prefix, const Matrix& x, const Dropout& drop) {
+Matrix feed_forward(Activation activation, const Weights& weights, const std::string& prefix, const Matrix& x,
+                    const Dropout& drop) {
   Matrix hidden = linear(x, weights.at(prefix + "inner.weight"), weights.at(prefix + "inner.bias"));
-  for (double& value : hidden.values) value = std::max(0.0, value);
+  for (double& value : hidden.values) value = activated(activation, value);
   if (drop) drop(DropoutSite::activation, hidden);
   return linear(hidden, weights.at(prefix + "outer.weight"), weights.at(prefix + "outer.bias"));
 }
@@ -226,7 +264,10 @@ Matrix encoder_layer(const TransformerOptions& options, const Weights& weights, 
       drop);
   return residual_norm(
       options, weights, prefix + "feed_forward_norm.", Stack::encoder, attended,
-      [&](const Matrix& input) { return feed_forward(weights, prefix + "feed_forward.", input, drop); }, drop);
+      [&](const Matrix& input) {
+        return feed_forward(options.activation, weights, prefix + "feed_forward.", input, drop);
+      },
+      drop);
 }
 
 Matrix decoder_layer(const TransformerOptions& options, const Weights& weights, const std::string& prefix,
@@ -248,7 +289,10 @@ Matrix decoder_layer(const TransformerOptions& options, const Weights& weights, 
       drop);
   return residual_norm(
       options, weights, prefix + "feed_forward_norm.", Stack::decoder, informed,
-      [&](const Matrix& input) { return feed_forward(weights, prefix + "feed_forward.", input, drop); }, drop);
+      [&](const Matrix& input) {
+        return feed_forward(options.activation, weights, prefix + "feed_forward.", input, drop);
+      },
+      drop);
 }
 
 Matrix transformer(const TransformerOptions& options, const Weights& weights, const std::vector<int64_t>& source,
@@ -266,15 +310,16 @@ Matrix transformer(const TransformerOptions& options, const Weights& weights, co
         decoder_layer(options, weights, "decoder.layers." + std::to_string(i) + ".", states, memory, to_words, drop);
   if (pre) states = layer_norm(states, weights, "decoder.norm.", options.norm_epsilon);
 
+  const Matrix bias = bias_of(weights, "output_bias");
   switch (options.embedding_tying) {
     case EmbeddingTying::all:
-      return linear(states, weights.at("embedding.weight"));
+      return linear(states, weights.at("embedding.weight"), bias);
     case EmbeddingTying::target_output:
-      return linear(states, weights.at("target_embedding.weight"));
+      return linear(states, weights.at("target_embedding.weight"), bias);
     case EmbeddingTying::none:
       break;
   }
-  return linear(states, weights.at("output.weight"));
+  return linear(states, weights.at("output.weight"), bias);
 }
 
 Matrix language_model(const TransformerOptions& options, const Weights& weights, const std::vector<int64_t>& ids,
@@ -285,7 +330,7 @@ Matrix language_model(const TransformerOptions& options, const Weights& weights,
   if (options.norm_position == NormPosition::pre)
     states = layer_norm(states, weights, "decoder.norm.", options.norm_epsilon);
   const bool tied = options.embedding_tying != EmbeddingTying::none;
-  return linear(states, weights.at(tied ? "embedding.weight" : "output.weight"));
+  return linear(states, weights.at(tied ? "embedding.weight" : "output.weight"), bias_of(weights, "output_bias"));
 }
 
 double smoothed_cross_entropy(const Matrix& logits, const std::vector<int64_t>& targets, double smoothing,

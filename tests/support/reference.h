@@ -60,7 +60,8 @@ Attention multi_head_attention(const TransformerOptions& options, const Weights&
                                const Matrix& query, const Matrix& memory, const MayAttend& may_attend,
                                const Dropout& drop = {});
 
-Matrix feed_forward(const Weights& weights, const std::string& prefix, const Matrix& x, const Dropout& drop = {});
+Matrix feed_forward(Activation activation, const Weights& weights, const std::string& prefix, const Matrix& x,
+                    const Dropout& drop = {});
 
 Matrix layer_norm(const Matrix& x, const Weights& weights, const std::string& prefix, double epsilon);
 

@@ -37,6 +37,15 @@ const EnumNames<Initialization> kInitializations{{Initialization::scaled, "scale
                                                  {Initialization::xavier, "xavier"}};
 const EnumNames<PositionalEncodingKind> kPositions{{PositionalEncodingKind::sinusoidal, "sinusoidal"},
                                                    {PositionalEncodingKind::learned, "learned"}};
+const EnumNames<PositionLayout> kLayouts{{PositionLayout::interleaved, "interleaved"},
+                                         {PositionLayout::halves, "halves"}};
+const EnumNames<PositionFrequencies> kFrequencies{{PositionFrequencies::paper, "paper"},
+                                                  {PositionFrequencies::tensor2tensor, "tensor2tensor"}};
+const EnumNames<Activation> kActivations{{Activation::relu, "relu"},
+                                         {Activation::swish, "swish"},
+                                         {Activation::gelu, "gelu"},
+                                         {Activation::gelu_tanh, "gelu_tanh"},
+                                         {Activation::gelu_sigmoid, "gelu_sigmoid"}};
 const EnumNames<EmbeddingTying> kTyings{
     {EmbeddingTying::all, "all"}, {EmbeddingTying::target_output, "target_output"}, {EmbeddingTying::none, "none"}};
 
@@ -115,10 +124,24 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "initial weights: Xavier-uniform, with what joins the residual stream scaled down by depth, or unscaled");
   schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
   schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
+  schema.add("position_layout", &model.sinusoids.layout, kLayouts,
+             "sine and cosine of each frequency side by side, as in the paper, or all sines before all cosines");
+  schema.add("position_frequencies", &model.sinusoids.frequencies, kFrequencies,
+             "10000^(-2i/d_model), as in the paper, or tensor2tensor's 10000^(-i/(d_model/2 - 1))");
+  schema.add("first_position", &model.sinusoids.first_position,
+             "number of a text's first position in the sinusoids; 2 in fairseq", Bounds<int64_t>{0});
+  schema.add("activation", &model.activation, kActivations,
+             "of the feed-forward network; the paper's is relu, gelu is the exact one");
+  schema.add("attention_bias", &model.attention_bias, "biases of the attention projections; not in the paper");
+  schema.add("output_bias", &model.output_bias, "a bias of the output projection; not in the paper");
+  schema.add("embedding_norm", &model.embedding_norm, "LayerNorm of the embedding sums; not in the paper");
+  schema.add("embedding_scale", &model.embedding_scale, "multiply embeddings by sqrt(d_model) (section 3.4)");
+  schema.add("source_end", &model.source_end, "the encoder reads the end token of its source; false in OpenNMT");
   schema.add("embedding_tying", &model.embedding_tying, kTyings, "which embedding matrices are one (section 3.4)");
   schema.add("dropout", &model.dropout, "of sub-layer outputs and embedding sums (section 5.4)", kProbability);
   schema.add("attention_dropout", &model.attention_dropout, "of attention weights; not in the paper", kProbability);
-  schema.add("activation_dropout", &model.activation_dropout, "after the ReLU; not in the paper", kProbability);
+  schema.add("activation_dropout", &model.activation_dropout, "after the activation function; not in the paper",
+             kProbability);
   schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", Bounds<double>{0.0, 1.0});
 }
 

@@ -113,6 +113,7 @@ class Batch : public DecodingBatch {
       n.target_positions.add(length_ + row % positions_,
                              embedding(n.target_embedding, contiguous.data_ptr<int64_t>()[row]), n.embedding_scale,
                              x + row * o.d_model);
+    n.normalize_embeddings(n.target_embedding_norm, x, rows_);
     take_slots();
     NextToken next;
     if (attention_.wanted) next.attention = torch::zeros({batch, rows_per_sentence_, longest_source_}, torch::kFloat);
@@ -181,12 +182,13 @@ class Batch : public DecodingBatch {
     int64_t rows = 0;
     int64_t keys = 0;
     for (const auto& source : sources) {
-      const auto length = static_cast<int64_t>(source.size()) + 1;
+      const auto tokens = static_cast<int64_t>(source.size());
+      const int64_t length = n.options.source_end || tokens == 0 ? tokens + 1 : tokens;
       n.source_positions.check(length - 1);
       sentences_.push_back({rows, length, keys});
       rows += length;
       keys += padded_keys(length) * n.keys_width();
-      longest_source_ = std::max(longest_source_, length);
+      longest_source_ = std::max(longest_source_, tokens + 1);
     }
     cache_.cross_keys.resize(n.decoder.size());
     cache_.cross_values.resize(n.decoder.size());
@@ -214,10 +216,11 @@ class Batch : public DecodingBatch {
     float* to = x;
     for (size_t b = begin; b < end; ++b)
       for (int64_t i = 0; i < sentences_[b].source_length; ++i, to += o.d_model) {
-        const bool is_end = i + 1 == sentences_[b].source_length;
+        const bool is_end = i == static_cast<int64_t>(sources[b].size());
         const int64_t id = is_end ? special_ids::kEnd : sources[b][static_cast<size_t>(i)];
         n.source_positions.add(i, embedding(n.source_embedding, id), n.embedding_scale, to);
       }
+    n.normalize_embeddings(n.source_embedding_norm, x, rows);
     for (const auto& layer : n.encoder) encode_layer(layer, begin, end, x, rows);
     if (n.norm_first()) n.normalize(n.encoder_norm, x, rows, x);
     for (size_t i = 0; i < n.decoder.size(); ++i) {

@@ -44,22 +44,34 @@ class Packer {
     return {own(module + ".weight"), own(module + ".bias"), residual_scale};
   }
 
-  /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of a bias where one is
-  /// named. It must stay in its place.
-  void linear(PackedLinear& to, std::vector<std::string> matrices, std::string bias = "") {
+  /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of the biases, of which
+  /// there are none or one a matrix. It must stay in its place.
+  void linear(PackedLinear& to, std::vector<std::string> matrices, std::vector<std::string> biases = {}) {
     int64_t outputs = 0;
     for (const std::string& name : matrices) outputs += parameters_[name].size(0);
     to = PackedLinear(outputs, parameters_[matrices.front()].size(1), precision_, simd_);
-    jobs_.push_back([this, &to, matrices = std::move(matrices), bias = std::move(bias)] {
-      pack(to, matrices, bias.empty() ? torch::Tensor() : tensor(bias));
+    jobs_.push_back([this, &to, matrices = std::move(matrices), biases = std::move(biases)] {
+      std::vector<torch::Tensor> parts;
+      for (const std::string& name : biases) parts.push_back(tensor(name));
+      pack(to, matrices, parts.empty() ? torch::Tensor() : torch::cat(parts));
       if (use_ == WeightUse::taken)
         for (const std::string& name : matrices) release(name);
     });
   }
+  /// The named projections of an attention, one behind the other, with their biases where it has some.
+  void attention(PackedLinear& to, const std::string& module, const std::vector<const char*>& projections) {
+    std::vector<std::string> matrices, biases;
+    for (const char* projection : projections) {
+      matrices.push_back(module + "." + projection + ".weight");
+      const std::string bias = module + "." + projection + ".bias";
+      if (parameters_.contains(bias)) biases.push_back(bias);
+    }
+    linear(to, std::move(matrices), std::move(biases));
+  }
   void feed_forward(FeedForwardLayer& to, const std::string& layer, double residual_scale) {
     const std::string module = layer + ".feed_forward";
-    linear(to.inner, {module + ".inner.weight"}, module + ".inner.bias");
-    linear(to.outer, {module + ".outer.weight"}, module + ".outer.bias");
+    linear(to.inner, {module + ".inner.weight"}, {module + ".inner.bias"});
+    linear(to.outer, {module + ".outer.weight"}, {module + ".outer.bias"});
     to.norm = norm(layer + ".feed_forward_norm", residual_scale);
   }
   void pack_all(const ParallelFor& parallel_for) {
@@ -112,15 +124,12 @@ class Packer {
   std::vector<std::function<void()>> jobs_;
 };
 
-std::vector<std::string> projections_of(const std::string& attention) {
-  return {attention + ".query.weight", attention + ".key.weight", attention + ".value.weight"};
-}
-
 }  // namespace
 
 Positions::Positions(const Transformer& transformer, const std::string& module)
     : d_model_(transformer->options.d_model),
-      is_learned_(transformer->options.positional_encoding == PositionalEncodingKind::learned) {
+      is_learned_(transformer->options.positional_encoding == PositionalEncodingKind::learned),
+      sinusoids_(transformer->options.sinusoids) {
   const std::string name = module + (is_learned_ ? ".weight" : ".sinusoids");
   const Tensors tensors = is_learned_ ? transformer->named_parameters() : transformer->named_buffers();
   if (const torch::Tensor* table = tensors.find(name))
@@ -136,7 +145,7 @@ void Positions::check(int64_t position) const {
 void Positions::add(int64_t position, const float* x, float scale, float* y) const {
   check(position);
   if (position < table_.size(0)) return add(table_.data_ptr<float>() + position * d_model_, x, scale, y);
-  add(sinusoidal_positions(position, 1, d_model_).data_ptr<float>(), x, scale, y);
+  add(sinusoidal_positions(position, 1, d_model_, sinusoids_).data_ptr<float>(), x, scale, y);
 }
 
 void Positions::add(const float* vector, const float* x, float scale, float* y) const {
@@ -149,7 +158,7 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
       precision(precision),
       simd(simd),
       shape{options.d_k, options.d_v, static_cast<float>(score_scale(options.score_function, options.d_k))},
-      embedding_scale(static_cast<float>(transmute::embedding_scale(options.d_model))),
+      embedding_scale(static_cast<float>(transmute::embedding_scale(options))),
       source_positions(transformer, "source_positions"),
       target_positions(transformer, "target_positions") {
   Packer packer(transformer, precision, simd, use);
@@ -158,15 +167,16 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
   target_embedding = packer.own(target_table);
   source_embedding = one_table ? target_embedding : packer.own("source_embedding.weight");
   const bool output_tied = options.embedding_tying != EmbeddingTying::none;
-  packer.linear(output, {output_tied ? target_table : "output.weight"});
+  packer.linear(output, {output_tied ? target_table : "output.weight"},
+                options.output_bias ? std::vector<std::string>{"output_bias"} : std::vector<std::string>{});
   const double encoder_scale = residual_scale(options, Stack::encoder);
   encoder.resize(static_cast<size_t>(options.num_encoder_layers));
   for (size_t i = 0; i < encoder.size(); ++i) {
     EncoderLayerWeights& to = encoder[i];
     const std::string layer = fmt::format("encoder.layers.{}", i);
     const std::string attention = layer + ".self_attention";
-    packer.linear(to.query_key_value, projections_of(attention));
-    packer.linear(to.output, {attention + ".output.weight"});
+    packer.attention(to.query_key_value, attention, {"query", "key", "value"});
+    packer.attention(to.output, attention, {"output"});
     to.attention_norm = packer.norm(attention + "_norm", encoder_scale);
     packer.feed_forward(to.feed_forward, layer, encoder_scale);
   }
@@ -176,26 +186,33 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
     DecoderLayerWeights& to = decoder[i];
     const std::string layer = fmt::format("decoder.layers.{}", i);
     const std::string self = layer + ".self_attention";
-    packer.linear(to.query_key_value, projections_of(self));
-    packer.linear(to.self_output, {self + ".output.weight"});
+    packer.attention(to.query_key_value, self, {"query", "key", "value"});
+    packer.attention(to.self_output, self, {"output"});
     to.self_norm = packer.norm(self + "_norm", decoder_scale);
     packer.feed_forward(to.feed_forward, layer, decoder_scale);
     if (!has_encoder()) continue;
     const std::string cross = layer + ".cross_attention";
-    packer.linear(to.cross.query, {cross + ".query.weight"});
-    packer.linear(to.cross.key, {cross + ".key.weight"});
-    packer.linear(to.cross.value, {cross + ".value.weight"});
-    packer.linear(to.cross.output, {cross + ".output.weight"});
+    packer.attention(to.cross.query, cross, {"query"});
+    packer.attention(to.cross.key, cross, {"key"});
+    packer.attention(to.cross.value, cross, {"value"});
+    packer.attention(to.cross.output, cross, {"output"});
     to.cross.norm = packer.norm(cross + "_norm", decoder_scale);
   }
   packer.pack_all(parallel_for);
   if (norm_first()) decoder_norm = packer.norm("decoder.norm");
   if (norm_first() && has_encoder()) encoder_norm = packer.norm("encoder.norm");
+  if (!options.embedding_norm) return;
+  target_embedding_norm = packer.norm("target_embedding_norm");
+  if (has_encoder()) source_embedding_norm = packer.norm("source_embedding_norm");
 }
 
 void Network::normalize(const Norm& norm, const float* x, int64_t rows, float* y) const {
   inference::layer_norm(x, rows, options.d_model, norm.weight.data_ptr<float>(), norm.bias.data_ptr<float>(),
                         static_cast<float>(options.norm_epsilon), y, simd);
+}
+
+void Network::normalize_embeddings(const Norm& norm, float* x, int64_t rows) const {
+  if (options.embedding_norm) normalize(norm, x, rows, x);
 }
 
 const float* Network::sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const {
@@ -221,7 +238,9 @@ void Network::feed_forward(const FeedForwardLayer& layer, const float* input, fl
   for (int64_t row = 0; row < rows; row += kFeedForwardRows) {
     const int64_t count = std::min(kFeedForwardRows, rows - row);
     float* part = x + row * options.d_model;
-    layer.inner.apply(input + row * options.d_model, count, hidden, {nullptr, true}, workspace.scratch);
+    const bool relu = options.activation == Activation::relu;
+    layer.inner.apply(input + row * options.d_model, count, hidden, {nullptr, relu}, workspace.scratch);
+    if (!relu) activate(options.activation, count, options.d_ff, hidden, simd);
     scale_residual(layer.norm, part, count);
     layer.outer.apply(hidden, count, part, {part, false}, workspace.scratch);
   }

@@ -67,6 +67,7 @@ class Positions {
 
   int64_t d_model_;
   bool is_learned_;
+  Sinusoids sinusoids_;
   torch::Tensor table_;
 };
 
@@ -88,6 +89,9 @@ struct Network {
 
   void normalize(const Norm& norm, const float* x, int64_t rows, float* y) const;
 
+  /// In place, at the bottom of a stack; without TransformerOptions::embedding_norm nothing is done.
+  void normalize_embeddings(const Norm& norm, float* x, int64_t rows) const;
+
   /// What a sub-layer reads: x, or its norm.
   const float* sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const;
   /// Before a sub-layer, which has read x, is added to it.
@@ -108,7 +112,8 @@ struct Network {
   Positions source_positions, target_positions;
   std::vector<EncoderLayerWeights> encoder;
   std::vector<DecoderLayerWeights> decoder;
-  Norm encoder_norm, decoder_norm;  // norm_first() only
+  Norm source_embedding_norm, target_embedding_norm;  // options.embedding_norm only
+  Norm encoder_norm, decoder_norm;                    // norm_first() only
   PackedLinear output;
 };
 

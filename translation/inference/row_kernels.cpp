@@ -85,7 +85,62 @@ TRANSMUTE_TARGET_AVX512 void convert_avx512(const float* from, int64_t count, T*
   convert_loop(from, count, to);
 }
 
+// 1 / (1 + e^-x)
+TRANSMUTE_INLINE float logistic(float x) {
+  const float e = kernels::exp_of_negative(x < 0 ? x : -x);
+  return (x < 0 ? e : 1.0F) / (1.0F + e);
+}
+
+// Φ(x), the integral of the normal distribution: Abramowitz and Stegun, 7.1.26, whose absolute error is at most 1.5e-7.
+TRANSMUTE_INLINE float normal_distribution(float x) {
+  const float y = (x < 0 ? -x : x) * 0.70710678F;
+  const float t = 1.0F / (1.0F + 0.3275911F * y);
+  float sum = 1.061405429F;
+  sum = sum * t - 1.453152027F;
+  sum = sum * t + 1.421413741F;
+  sum = sum * t - 0.284496736F;
+  sum = sum * t + 0.254829592F;
+  const float tail = 0.5F * sum * t * kernels::exp_of_negative(-y * y);  // Φ(-|x|)
+  return x < 0 ? tail : 1.0F - tail;
+}
+
+TRANSMUTE_INLINE void activate_row(Activation activation, int64_t width, float* x) {
+  switch (activation) {
+    case Activation::relu:
+      for (int64_t i = 0; i < width; ++i) x[i] = x[i] > 0 ? x[i] : 0.0F;
+      return;
+    case Activation::swish:
+      for (int64_t i = 0; i < width; ++i) x[i] *= logistic(x[i]);
+      return;
+    case Activation::gelu:
+      for (int64_t i = 0; i < width; ++i) x[i] *= normal_distribution(x[i]);
+      return;
+    case Activation::gelu_tanh:  // (1 + tanh(z)) / 2 is the logistic function of 2z
+      for (int64_t i = 0; i < width; ++i) x[i] *= logistic(1.5957691F * (x[i] + 0.044715F * x[i] * x[i] * x[i]));
+      return;
+    case Activation::gelu_sigmoid:
+      for (int64_t i = 0; i < width; ++i) x[i] *= logistic(1.702F * x[i]);
+      return;
+  }
+}
+void activate_baseline(Activation activation, int64_t rows, int64_t width, float* x) {
+  for (int64_t r = 0; r < rows; ++r) activate_row(activation, width, x + r * width);
+}
+TRANSMUTE_TARGET_AVX2 void activate_avx2(Activation activation, int64_t rows, int64_t width, float* x) {
+  for (int64_t r = 0; r < rows; ++r) activate_row(activation, width, x + r * width);
+}
+TRANSMUTE_TARGET_AVX512 void activate_avx512(Activation activation, int64_t rows, int64_t width, float* x) {
+  for (int64_t r = 0; r < rows; ++r) activate_row(activation, width, x + r * width);
+}
+
 }  // namespace
+
+void activate(Activation activation, int64_t rows, int64_t width, float* x, kernels::Simd simd) {
+  const auto of_level = simd >= kernels::Simd::avx512 ? activate_avx512
+                        : simd >= kernels::Simd::avx2 ? activate_avx2
+                                                      : activate_baseline;
+  of_level(activation, rows, width, x);
+}
 
 void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
                 float* y, kernels::Simd simd) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/model/kernels/simd.h>
+#include <transmute/model/options.h>
 
 #include <cstdint>
 
@@ -13,6 +14,9 @@ namespace inference {
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each row of x [rows,width]; y may be x.
 void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
                 float* y, kernels::Simd simd);
+
+/// The function at each element of x [rows,width], in place; for all but Activation::relu, which products apply.
+void activate(Activation activation, int64_t rows, int64_t width, float* x, kernels::Simd simd);
 
 /// to[i] = from[i] in T's numbers: float, or bfloat16 (uint16_t).
 template <class T>

@@ -7,5 +7,5 @@ class Transformer:
     def embed_target(self, ids: Tensor) -> Tensor:
         return self.target_embedding(ids)
 
-    def project(self, states: Tensor) -> Tensor:
+    def products(self, states: Tensor) -> Tensor:
         return torch.linear(states, self.target_embedding.weight)

@@ -4,13 +4,19 @@ class LanguageModel:
     def embed(self, ids: Tensor, first: int) -> Tensor:
         """ids: [B,T], at the positions first ... first+T-1; result: [B,T,D]."""
         positions = self.target_positions(first, ids.size(1))
-        return torch.add(positions, self.embedding(ids), alpha=self.embedding_scale)
+        x = torch.add(positions, self.embedding(ids), alpha=self.embedding_scale)
+        if hasattr(self, "target_embedding_norm"):
+            x = self.target_embedding_norm(x)
+        return x
 
     def project(self, states: Tensor) -> Tensor:
         weight = self.embedding.weight
         if hasattr(self, "output"):
             weight = self.output.weight
-        return torch.linear(states, weight)
+        logits = torch.linear(states, weight)
+        if hasattr(self, "output_bias"):
+            logits = logits + self.output_bias
+        return logits
 
     def forward(self, ids: Tensor) -> Tensor:
         """All positions at once. ids: [B,T] int64, each row begin_id and a text, filled up with padding_id on the right;

@@ -47,6 +47,22 @@ std::string file_of(PositionalEncodingKind kind) {
   return kind == PositionalEncodingKind::learned ? "positional_encoding_learned" : "positional_encoding_sinusoidal";
 }
 
+std::string file_of(Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+      return "feed_forward";
+    case Activation::swish:
+      return "feed_forward_swish";
+    case Activation::gelu:
+      return "feed_forward_gelu";
+    case Activation::gelu_tanh:
+      return "feed_forward_gelu_tanh";
+    case Activation::gelu_sigmoid:
+      break;
+  }
+  return "feed_forward_gelu_sigmoid";
+}
+
 std::string file_of(EmbeddingTying tying) {
   switch (tying) {
     case EmbeddingTying::all:
@@ -81,11 +97,11 @@ class Converter {
   Module language_model() {
     return compiler_.make("LanguageModel", {"language_model", "generation"}, [&](Module& module) {
       module.register_module("embedding", with_weight("Embedding", "embedding"));
-      if (options_.embedding_tying == EmbeddingTying::none)
-        module.register_module("output", with_weight("Projection", "output"));
+      if (options_.embedding_tying == EmbeddingTying::none) module.register_module("output", output());
       module.register_module("target_positions", positions("target_positions"));
+      fill_switches(module);
       module.register_module("decoder", decoder("decoder_only"));
-      set(module, "embedding_scale", embedding_scale(options_.d_model));
+      set(module, "embedding_scale", embedding_scale(options_));
       set(module, "vocab_size", options_.target_vocab_size);
       set_special_ids(module);
     });
@@ -102,13 +118,15 @@ class Converter {
                               module.register_module("target_embedding", with_weight("Embedding", "target_embedding"));
                             }
                             if (options_.embedding_tying == EmbeddingTying::none)
-                              module.register_module("output", with_weight("Projection", "output"));
+                              module.register_module("output", output());
                             module.register_module("source_positions", positions("source_positions"));
                             module.register_module("target_positions", positions("target_positions"));
+                            fill_switches(module);
                             module.register_module("encoder", encoder("encoder"));
                             module.register_module("decoder", decoder("decoder"));
-                            set(module, "embedding_scale", embedding_scale(options_.d_model));
+                            set(module, "embedding_scale", embedding_scale(options_));
                             set(module, "source_vocab_size", options_.source_vocab_size);
+                            set(module, "reads_source_end", options_.source_end ? int64_t{1} : int64_t{0});
                             set_special_ids(module);
                           });
   }
@@ -132,6 +150,16 @@ class Converter {
   Module with_weight(const char* name, const std::string& path) {
     return compiler_.make(name, {std::string(name) == "Embedding" ? "embedding" : "projection"},
                           [&](Module& module) { add_tensor(module, path, "weight"); });
+  }
+
+  // The matrix of an untied output. Its bias is the whole model's.
+  Module output() { return with_weight("Projection", "output"); }
+
+  // What a Transformer or a LanguageModel has only with some options.
+  void fill_switches(Module& module) {
+    for (const char* name : {"source_embedding_norm", "target_embedding_norm"})
+      if (tensors_.count(std::string(name) + ".weight") > 0) module.register_module(name, norm(name));
+    if (options_.output_bias) module.register_parameter("output_bias", tensors_.at("output_bias"), false);
   }
 
   Module linear(const std::string& path) {
@@ -160,14 +188,23 @@ class Converter {
 
   Module positions(const std::string& path) {
     return compiler_.make("PositionalEncoding", {file_of(options_.positional_encoding)}, [&](Module& module) {
-      if (!add_tensor(module, path, "weight")) add_tensor(module, path, "sinusoids", /*is_buffer=*/true);
+      if (add_tensor(module, path, "weight")) return;
+      add_tensor(module, path, "sinusoids", /*is_buffer=*/true);
+      const Sinusoids& sinusoids = options_.sinusoids;
+      const int64_t pairs = options_.d_model / 2;
+      const bool reaches_last = sinusoids.frequencies == PositionFrequencies::tensor2tensor;
+      set(module, "frequency_span", static_cast<double>(reaches_last ? pairs - 1 : pairs));
+      set(module, "first_position", sinusoids.first_position);
+      set(module, "interleaved", sinusoids.layout == PositionLayout::interleaved ? int64_t{1} : int64_t{0});
     });
   }
 
   Module attention(const std::string& path) {
     return compiler_.make("MultiHeadAttention", {"multi_head_attention"}, [&](Module& module) {
       for (const char* projection : {"query", "key", "value", "output"})
-        module.register_module(projection, with_weight("Projection", path + "." + projection));
+        module.register_module(projection, options_.attention_bias
+                                               ? linear(path + "." + projection)
+                                               : with_weight("Projection", path + "." + projection));
       module.register_module("pooling", pooling(path + ".pooling"));
       set(module, "num_heads", options_.num_heads);
     });
@@ -185,7 +222,7 @@ class Converter {
   }
 
   Module feed_forward(const std::string& path) {
-    return compiler_.make("FeedForward", {"feed_forward"}, [&](Module& module) {
+    return compiler_.make("FeedForward", {file_of(options_.activation)}, [&](Module& module) {
       module.register_module("inner", linear(path + ".inner"));
       module.register_module("outer", linear(path + ".outer"));
     });

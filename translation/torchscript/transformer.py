@@ -1,19 +1,42 @@
 class Transformer:
     """The network of the paper's section 3. Results are on the model's device; ids may be anywhere."""
 
+    def sum_source(self, ids: Tensor) -> Tensor:
+        """What the encoder reads. ids: [B,S]; result: [B,S,D]."""
+        positions = self.source_positions(0, ids.size(1))
+        x = torch.add(positions, self.embed_source(ids), alpha=self.embedding_scale)
+        if hasattr(self, "source_embedding_norm"):
+            x = self.source_embedding_norm(x)
+        return x
+
+    def sum_target(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """What the decoder reads. ids: [B,T], positions: [T,D] or [1,D]; result: [B,T,D]."""
+        x = torch.add(positions, self.embed_target(ids), alpha=self.embedding_scale)
+        if hasattr(self, "target_embedding_norm"):
+            x = self.target_embedding_norm(x)
+        return x
+
+    def project(self, states: Tensor) -> Tensor:
+        """states: [...,D]; result: logits [...,V]."""
+        logits = self.products(states)
+        if hasattr(self, "output_bias"):
+            logits = logits + self.output_bias
+        return logits
+
     def encode(self, source: Tensor) -> EncodedSource:
         """source: [B,S] int64 ids, each row a sentence and the end, filled up with padding_id."""
-        vectors = self.embed_source(source)
-        positions = self.source_positions(0, source.size(1))
-        mask = (source != self.padding_id).unsqueeze(1).unsqueeze(1).to(vectors.device)
-        return EncodedSource(self.encoder(torch.add(positions, vectors, alpha=self.embedding_scale), mask), mask)
+        x = self.sum_source(source)
+        mask = source != self.padding_id
+        if self.reads_source_end == 0:
+            mask[:, 1:] = mask[:, 1:] & (source[:, 1:] != self.end_id)
+        mask = mask.unsqueeze(1).unsqueeze(1).to(x.device)
+        return EncodedSource(self.encoder(x, mask), mask)
 
     def forward(self, source: Tensor, target_in: Tensor) -> Tensor:
         """Teacher forcing. source: [B,S] as for encode, target_in: [B,T] ids that begin with begin_id; result: logits
         [B,T,V]."""
         encoded = self.encode(source)
-        positions = self.target_positions(0, target_in.size(1))
-        x = torch.add(positions, self.embed_target(target_in), alpha=self.embedding_scale)
+        x = self.sum_target(target_in, self.target_positions(0, target_in.size(1)))
         return self.project(self.decoder(x, encoded.memory, encoded.mask))
 
     def start_decoding(self, source: EncodedSource) -> DecoderCache:
@@ -24,7 +47,7 @@ class Transformer:
         """Extends N hypotheses per sentence by a token. ids: [B,N], the token that each ended with, at first
         begin_id."""
         position = self.target_positions(cache.length, 1)  # [1,D]: all hypotheses stand at the same position
-        x = torch.add(position, self.embed_target(ids), alpha=self.embedding_scale)
+        x = self.sum_target(ids, position)
         states, weights, next_cache = self.decoder.step(x, cache)
         log_probabilities = torch.log_softmax(self.project(states), -1, dtype=torch.float32)
         return DecoderStep(log_probabilities, weights.to(torch.float32).mean(1), next_cache)

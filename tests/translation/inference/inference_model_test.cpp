@@ -128,9 +128,33 @@ std::vector<std::pair<std::string, TransformerOptions>> all_options() {
   return all;
 }
 
+// The switches of other programs' models, each beside others.
+std::vector<std::pair<std::string, TransformerOptions>> switched_options() {
+  std::vector<std::pair<std::string, TransformerOptions>> all;
+  for (const Activation activation :
+       {Activation::swish, Activation::gelu, Activation::gelu_tanh, Activation::gelu_sigmoid}) {
+    TransformerOptions options = small_options();
+    options.activation = activation;
+    options.attention_bias = activation != Activation::gelu;
+    options.output_bias = activation != Activation::gelu_tanh;
+    options.embedding_norm = activation != Activation::swish;
+    options.embedding_scale = activation != Activation::gelu_sigmoid;
+    options.source_end = activation != Activation::gelu && activation != Activation::gelu_tanh;
+    options.norm_position = activation == Activation::swish ? NormPosition::post : NormPosition::pre;
+    options.positional_encoding =
+        activation == Activation::gelu ? PositionalEncodingKind::learned : PositionalEncodingKind::sinusoidal;
+    options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 2};
+    options.max_positions = activation == Activation::gelu ? 60 : 3;  // sinusoids beyond are computed
+    all.emplace_back("activation " + std::to_string(static_cast<int>(activation)), options);
+  }
+  return all;
+}
+
 // The plain path is LibTorch's operations on the module itself.
 TEST(InferenceModel, SaysWhatThePlainPathSaysForEveryOption) {
-  for (const auto& [name, options] : all_options()) {
+  auto every = all_options();
+  for (auto& switched : switched_options()) every.push_back(std::move(switched));
+  for (const auto& [name, options] : every) {
     const Transformer transformer = random_transformer(options, 1);
     const auto sources = some_sources(options.source_vocab_size, 6);
     const TransformerStepModel plain(transformer, torch::kCPU);
@@ -378,9 +402,22 @@ TEST(InferenceModel, IsCloseInEachPrecisionAndWithAllInstructions) {
     }
 }
 
-TEST(InferenceModel, GivesASentenceTheSameBitsAmongAnyOthers) {
-  TransformerOptions options = small_options();
-  options.d_model = 64;
+TEST(InferenceModel, IsCloseInEachPrecisionForTheSwitchesOfOtherPrograms) {
+  for (const auto& [name, options] : switched_options()) {
+    const Transformer transformer = random_transformer(options, 2);
+    const auto sources = some_sources(options.source_vocab_size, 5);
+    const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
+    for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
+      for (const auto& [precision, tolerance] :
+           {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
+        const InferenceModel model(transformer, precision, static_cast<Simd>(level));
+        expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
+                     name + ", " + precision_name(precision) + ", instructions " + std::to_string(level));
+      }
+  }
+}
+
+void expect_the_same_bits_alone_and_together(const TransformerOptions& options) {
   const Transformer transformer = random_transformer(options, 3);
   const auto sources = some_sources(options.source_vocab_size, 40);
   SearchOptions search;
@@ -399,6 +436,21 @@ TEST(InferenceModel, GivesASentenceTheSameBitsAmongAnyOthers) {
         }
       }
     }
+}
+
+TEST(InferenceModel, GivesASentenceTheSameBitsAmongAnyOthers) {
+  TransformerOptions options = small_options();
+  options.d_model = 64;
+  expect_the_same_bits_alone_and_together(options);
+}
+
+TEST(InferenceModel, GivesASentenceTheSameBitsWithTheSwitchesOfOtherPrograms) {
+  for (auto& [name, options] : switched_options()) {
+    SCOPED_TRACE(name);
+    TransformerOptions odd = options;
+    odd.d_ff = 37;  // no multiple of a vector's width
+    expect_the_same_bits_alone_and_together(odd);
+  }
 }
 
 TEST(InferenceModel, KeepsItsWeightsWhenTheTransformerChanges) {
