@@ -126,6 +126,7 @@ int main(int argc, char** argv) {
       ->excludes(source)
       ->excludes(target);
   app.add_flag("--per-token", arguments.per_token, "add each token with its log-probability, tabs between");
+  transmute::TranslatorFlags::add_languages_to(app, arguments.translation);
   app.add_option("--batch-size", arguments.translation.batch_size, "sentences that a worker scores together")
       ->capture_default_str();
   app.add_option("--batch-tokens", arguments.translation.batch_tokens,

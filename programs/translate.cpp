@@ -226,6 +226,7 @@ int main(int argc, char** argv) {
          "terms that its line contains")
       ->group("Search");
 
+  transmute::TranslatorFlags::add_languages_to(app, translation);
   arguments.translator.add_shortlist_to(app);
 
   app.add_flag(

@@ -9,8 +9,8 @@ namespace transmute {
 void TranslatorFlags::add_to(CLI::App& app) {
   app.add_option(
          "--model", models_,
-         "a model folder, as train makes it, or a file of export_torchscript; several with one tokenizer make an "
-         "ensemble: their probabilities are averaged")
+         "a model folder, as train makes it, a file of export_torchscript, or a folder of Hugging Face's MarianMT, "
+         "M2M-100, NLLB-200 or mBART-50; several with one tokenizer make an ensemble: their probabilities are averaged")
       ->required();
   app.add_option("--device", options_.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
   app.add_option("--precision", precision_,
@@ -36,6 +36,15 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
       ->capture_default_str()
       ->needs(table)
       ->group("Shortlist");
+}
+
+void TranslatorFlags::add_languages_to(CLI::App& app, TranslationOptions& options) {
+  app.add_option("--source-language", options.source_language,
+                 "of a model of many languages: the source's, as the model calls it (eng_Latn, en)")
+      ->group("Languages");
+  app.add_option("--target-language", options.target_language,
+                 "of a model of many languages: the translation's (deu_Latn, de, deu)")
+      ->group("Languages");
 }
 
 TranslatorOptions TranslatorFlags::options() const {

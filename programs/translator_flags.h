@@ -17,6 +17,8 @@ class TranslatorFlags {
   void add_to(CLI::App& app);
   /// --shortlist and what belongs to it.
   void add_shortlist_to(CLI::App& app);
+  /// --source-language and --target-language.
+  static void add_languages_to(CLI::App& app, TranslationOptions& options);
   /// @throws as Translator's constructor.
   Translator open() const;
   /// @throws as LanguageModel's constructor.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/sampler.h>
 
 #include <transmute/common/random.h>
@@ -17,71 +18,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-// Walks the fields of one Protocol Buffers message. SentencePiece's interface does not tell a piece's type, nor the
-// model's.
-class MessageReader {
- public:
-  explicit MessageReader(std::string_view message) : rest_(message) {}
-
-  bool next() {
-    if (rest_.empty()) return false;
-    const uint64_t tag = varint();
-    field = static_cast<int>(tag >> 3);
-    switch (tag & 7) {
-      case 0:
-        number = varint();
-        break;
-      case 1:
-        bytes = take(8);
-        break;
-      case 2:
-        bytes = take(varint());
-        break;
-      case 5:
-        bytes = take(4);
-        break;
-      default:
-        fail();
-    }
-    return true;
-  }
-
-  int field = 0;
-  uint64_t number = 0;     // where the field is a number
-  std::string_view bytes;  // where it is anything else
-
- private:
-  [[noreturn]] static void fail() {
-    throw std::runtime_error("the tokenizer is not a SentencePiece model, or damaged");
-  }
-
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<uint8_t>(take(1)[0]);
-      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    fail();
-  }
-
-  std::string_view take(uint64_t count) {
-    if (count > rest_.size()) fail();
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return taken;
-  }
-
-  std::string_view rest_;
-};
-
-// Field numbers and values of sentencepiece_model.proto.
-constexpr int kModelPieces = 1, kModelTrainerSpec = 2;
-constexpr int kPieceText = 1, kPieceScore = 2, kPieceType = 3;
-constexpr uint64_t kTypeNormal = 1;
-constexpr int kTrainerModelType = 3;
-constexpr uint64_t kModelUnigram = 1, kModelBpe = 2;
 
 size_t character_bytes(char first) {
   const auto byte = static_cast<uint8_t>(first);
@@ -111,7 +47,7 @@ class SubwordSampler::Draws {
 };
 
 SubwordSampler::SubwordSampler(const SubwordModel& model) {
-  read_model(model.serialized());
+  read_model(model.serialized(), model.size());
   for (size_t id = 0; id < pieces_.size(); ++id)
     if (pieces_[id].type == Type::normal) by_text_.emplace(pieces_[id].text, static_cast<int32_t>(id));
   if (is_bpe_) {
@@ -121,7 +57,7 @@ SubwordSampler::SubwordSampler(const SubwordModel& model) {
   }
 }
 
-void SubwordSampler::read_model(const std::string& serialized) {
+void SubwordSampler::read_model(const std::string& serialized, int64_t size) {
   uint64_t model_type = kModelUnigram;
   for (MessageReader model(serialized); model.next();) {
     if (model.field == kModelTrainerSpec)
@@ -134,6 +70,8 @@ void SubwordSampler::read_model(const std::string& serialized) {
       if (reader.field == kPieceScore) std::memcpy(&piece.score, reader.bytes.data(), sizeof(piece.score));
       if (reader.field == kPieceType) piece.type = reader.number == kTypeNormal ? Type::normal : Type::other;
     }
+    // The network does not know what stands behind a table of its pieces.
+    if (static_cast<int64_t>(pieces_.size()) >= size) piece.type = Type::other;
     pieces_.push_back(std::move(piece));
   }
   is_bpe_ = model_type == kModelBpe;

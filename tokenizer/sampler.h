@@ -44,7 +44,7 @@ class SubwordSampler {
   };
   class Draws;
 
-  void read_model(const std::string& serialized);
+  void read_model(const std::string& serialized, int64_t size);
   void find_merges();
   void build_trie();
   int32_t child(int32_t node, uint8_t byte) const;

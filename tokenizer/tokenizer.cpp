@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/tokenizer/piece_table.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 
 #include <algorithm>
@@ -121,10 +123,6 @@ std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options,
   return model;
 }
 
-bool is_control(int64_t id) {
-  return id < special_ids::kCount && id != special_ids::kUnknown;
-}
-
 std::vector<std::pair<size_t, size_t>> spans_of(const sentencepiece::ImmutableSentencePieceText& text) {
   std::vector<std::pair<size_t, size_t>> spans;
   for (const auto& piece : text.pieces()) spans.emplace_back(piece.begin(), piece.end());
@@ -138,7 +136,8 @@ struct SubwordModel::Processor : sentencepiece::SentencePieceProcessor {};
 SubwordModel::SubwordModel(std::string serialized, const std::string& name)
     : processor_(std::make_unique<Processor>()), serialized_(std::move(serialized)) {
   const auto status = processor_->LoadFromSerializedProto(serialized_);
-  if (!status.ok() || processor_->GetPieceSize() <= special_ids::kCount)
+  if (status.ok()) size_ = table_size(serialized_).value_or(processor_->GetPieceSize());
+  if (!status.ok() || size_ <= special_ids::kCount || size_ > processor_->GetPieceSize())
     throw std::runtime_error(fmt::format("{}: not a SentencePiece model, or damaged; train again or restore it", name));
   const bool reserved_as_agreed =
       processor_->pad_id() == special_ids::kPad && processor_->unk_id() == special_ids::kUnknown &&
@@ -150,30 +149,77 @@ SubwordModel::SubwordModel(std::string serialized, const std::string& name)
         "SentencePiece with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3)",
         name, processor_->pad_id(), processor_->unk_id(), processor_->bos_id(), processor_->eos_id(), special_ids::kPad,
         special_ids::kUnknown, special_ids::kBegin, special_ids::kEnd));
+  languages_ = find_languages();
 }
 
 SubwordModel::~SubwordModel() = default;
 
 int64_t SubwordModel::size() const {
-  return processor_->GetPieceSize();
+  return size_;
+}
+
+bool SubwordModel::is_tag(int64_t id) const {
+  return id >= special_ids::kCount && id < size_ && processor_->IsControl(static_cast<int>(id));
+}
+
+SubwordModel::Tag SubwordModel::tag_of(std::string_view text) const {
+  if (text.substr(0, 2) != ">>") return {};
+  const size_t end = text.find("<<");
+  if (end == std::string_view::npos) return {};
+  if (languages_ != LanguagePieces::tags) return {};
+  const int64_t id = processor_->PieceToId({text.data(), end + 2});
+  return {end + 2, is_tag(id) ? id : special_ids::kUnknown};
+}
+
+int64_t SubwordModel::language(const std::string& language) const {
+  for (const std::string& piece : {language, ">>" + language + "<<", "__" + language + "__"})
+    if (const int64_t id = processor_->PieceToId(piece); is_tag(id)) return id;
+  std::vector<std::string> languages;
+  for (int64_t id = special_ids::kCount; id < size_; ++id)
+    if (is_tag(id) && piece(id).front() != '<') languages.push_back(piece(id));
+  throw std::invalid_argument(languages.empty() ? "the model has one language only on this side; leave the language out"
+                                                : fmt::format("the model has no language \"{}\"; it has {}", language,
+                                                              fmt::join(languages, ", ")));
+}
+
+LanguagePieces SubwordModel::find_languages() const {
+  LanguagePieces found = LanguagePieces::none;
+  for (int64_t id = special_ids::kCount; id < size_; ++id) {
+    if (!is_tag(id)) continue;
+    const std::string& tag = processor_->IdToPiece(static_cast<int>(id));
+    if (tag.compare(0, 2, ">>") == 0) return LanguagePieces::tags;
+    if (tag.front() != '<') found = LanguagePieces::both_sides;  // <mask> and the like are no language
+  }
+  return found;
 }
 
 Ids SubwordModel::encode(std::string_view text) const {
+  const Tag tag = tag_of(text);
   std::vector<int> ids;
-  const auto status = processor_->Encode({text.data(), text.size()}, &ids);
+  const auto status = processor_->Encode({text.data() + tag.bytes, text.size() - tag.bytes}, &ids);
   if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
-  return Ids(ids.begin(), ids.end());
+  Ids known;
+  if (tag.bytes > 0) known.push_back(tag.id);
+  for (const int id : ids) known.push_back(id < size_ ? id : special_ids::kUnknown);
+  return known;
 }
 
 std::vector<std::string> SubwordModel::encode_as_pieces(std::string_view text) const {
+  const Tag tag = tag_of(text);
   std::vector<std::string> pieces;
-  const auto status = processor_->Encode({text.data(), text.size()}, &pieces);
+  const auto status = processor_->Encode({text.data() + tag.bytes, text.size() - tag.bytes}, &pieces);
   if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
+  if (tag.bytes > 0) pieces.insert(pieces.begin(), std::string(text.substr(0, tag.bytes)));
   return pieces;
 }
 
 std::vector<std::pair<size_t, size_t>> SubwordModel::spans_in_text(std::string_view text) const {
-  return spans_of(processor_->EncodeAsImmutableProto({text.data(), text.size()}));
+  const Tag tag = tag_of(text);
+  auto spans = spans_of(processor_->EncodeAsImmutableProto({text.data() + tag.bytes, text.size() - tag.bytes}));
+  if (tag.bytes == 0) return spans;
+  for (auto& [begin, end] : spans) begin += tag.bytes, end += tag.bytes;
+  spans.insert(spans.begin(), {0, tag.bytes});
+  return spans;
 }
 
 std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces) const {
@@ -185,7 +231,7 @@ std::string SubwordModel::decode(const Ids& ids) const {
   for (const int64_t id : ids) {
     if (id < 0 || id >= size())
       throw std::invalid_argument(fmt::format("token id {} is outside the vocabulary of {}", id, size()));
-    if (!is_control(id)) content.push_back(static_cast<int>(id));
+    if (!processor_->IsControl(static_cast<int>(id))) content.push_back(static_cast<int>(id));
   }
   std::string text;
   const auto status = processor_->Decode(content, &text);

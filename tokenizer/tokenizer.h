@@ -14,6 +14,13 @@
 namespace transmute {
 inline namespace v0 {
 
+/// How a vocabulary has languages among its pieces.
+enum class LanguagePieces {
+  none,       ///< it has not: the model is for one pair of languages
+  tags,       ///< `>>deu<<` before a source says what its translation is to be in
+  both_sides  ///< `eng_Latn` or `__en__` stands before the source, and the target's before the target
+};
+
 /// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.
 class SubwordModel {
  public:
@@ -28,7 +35,8 @@ class SubwordModel {
 
   /// Ids in the vocabulary, the reserved ones included.
   int64_t size() const;
-  /// Without reserved ids at either end; empty for a text without content.
+  /// Without reserved ids at either end; empty for a text without content. Where languages are tags, the one that a
+  /// text begins with, such as `>>deu<<`, is a piece of its own, or unknown.
   Ids encode(std::string_view text) const;
   /// The pieces whose ids encode() returns.
   std::vector<std::string> encode_as_pieces(std::string_view text) const;
@@ -41,13 +49,32 @@ class SubwordModel {
   std::string decode(const Ids& ids) const;
   /// The piece with this id.
   std::string piece(int64_t id) const;
+  /// The id of a language, which models of many languages have in their vocabularies: of the piece called `language`
+  /// itself or, as the families of models write it, `>>language<<` or `__language__`.
+  /// @throws std::invalid_argument where the vocabulary has no such language, naming those that it has
+  int64_t language(const std::string& language) const;
+  /// How the vocabulary has languages.
+  LanguagePieces languages() const { return languages_; }
+  /// Whether the first id is a language's.
+  bool begins_with_tag(const Ids& ids) const { return !ids.empty() && is_tag(ids.front()); }
   /// The bytes of the `.model` file.
   const std::string& serialized() const { return serialized_; }
 
  private:
+  // The tag that the text begins with: its length, and its id.
+  struct Tag {
+    size_t bytes = 0;
+    int64_t id = 0;
+  };
+  Tag tag_of(std::string_view text) const;
+  bool is_tag(int64_t id) const;
+  LanguagePieces find_languages() const;
+
   struct Processor;
   std::unique_ptr<Processor> processor_;
   std::string serialized_;
+  LanguagePieces languages_ = LanguagePieces::none;
+  int64_t size_ = 0;  // ids beyond are pieces that the network does not know
 };
 
 /// Source and target side of a language pair: two SubwordModels, or one that serves both.

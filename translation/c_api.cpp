@@ -117,6 +117,8 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   ours.max_source_tokens = given.max_source_tokens;
   ours.inline_tags = given.inline_tags != 0;
   ours.split_sentences = given.split_sentences != 0;
+  if (given.source_language != nullptr) ours.source_language = given.source_language;
+  if (given.target_language != nullptr) ours.target_language = given.target_language;
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
   for (size_t i = 0; i < terms.size(); i += 2) ours.glossary.push_back({terms[i], terms[i + 1]});
   return ours;
@@ -124,9 +126,10 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
 
 transmute::GenerationOptions generation_options(const transmute_translation_options& given) {
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
-      given.split_sentences != 0)
+      given.split_sentences != 0 || given.source_language != nullptr || given.target_language != nullptr)
     throw std::invalid_argument(
-        "target_prefixes, glossary, inline_tags and split_sentences are for translators, not for language models");
+        "target_prefixes, glossary, inline_tags, split_sentences, source_language and target_language are for "
+        "translators, not for language models");
   const transmute::TranslationOptions shared = translation_options(given);
   transmute::GenerationOptions ours;
   ours.search = shared.search;

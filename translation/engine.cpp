@@ -55,6 +55,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
         fmt::format("{} target prefixes were given for {} texts", options.target_prefixes.size(), texts.size()));
   SourceParts sources = encode_texts(tokenizer_.source(), texts, options, parallel_for_);
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target());
+  add_languages(sources, language_tokens(options, tokenizer_), tokenizer_);
   demand_terms(sources, texts, options.glossary, tokenizer_);
   std::vector<Translation> of_parts = translate_parts(sources, options, hooks);
 
@@ -103,7 +104,8 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   TargetDemands demands;
   for (const size_t part : batch) {
     sources.push_back(parts[part].ids);
-    if (!options.target_prefixes.empty()) demands.prefixes.push_back(parts[part].prefix);
+    demands.prefixes.push_back(parts[part].prefix);
+    demands.given_tokens.push_back(parts[part].given_tokens);
     if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
     if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
   }
@@ -134,6 +136,9 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
   for (size_t i = 0; i < texts.size(); ++i) {
     std::vector<ByteSpan> source;
     if (tagged[i].has_tags()) source = tokenizer_.source().spans_in_text(plain[i]);
+    // A language's piece before the source is no part of the text.
+    if (tagged[i].has_tags() && translations[i].source_tokens.size() == source.size() + 1)
+      source.insert(source.begin(), ByteSpan{0, 0});
     for (Hypothesis& hypothesis : translations[i].hypotheses) {
       if (tagged[i].has_tags())
         hypothesis.text =
@@ -151,12 +156,16 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   check(options);
   if (sources.size() != targets.size())
     throw std::invalid_argument(fmt::format("{} targets were given for {} sources", targets.size(), sources.size()));
+  const LanguageTokens languages = language_tokens(options, tokenizer_);
   std::vector<Ids> source_ids(sources.size()), target_ids(targets.size());
   for (size_t i = 0; i < sources.size(); ++i) {
     check_utf8(sources[i], "text to translate");
     check_utf8(targets[i], "text to translate");
     source_ids[i] = tokenizer_.source().encode(sources[i]);
     target_ids[i] = tokenizer_.target().encode(targets[i]);
+    if (!tokenizer_.source().begins_with_tag(source_ids[i]))
+      source_ids[i].insert(source_ids[i].begin(), languages.source.begin(), languages.source.end());
+    target_ids[i].insert(target_ids[i].begin(), languages.target.begin(), languages.target.end());
   }
   std::vector<Hypothesis> scored;
   for (IdHypothesis& found : score_targets(*model_, source_ids, target_ids, options.search, options.batch_size,

@@ -88,6 +88,9 @@ typedef struct transmute_translation_options {
   size_t glossary_size;               /* pairs */
   int inline_tags;                    /* not 0: carries <b>, </b>, <br/>, {name} and the like over */
   int split_sentences;                /* not 0: each sentence of a text by itself */
+
+  const char* source_language; /* of models of many languages, or NULL; as the model calls it, e.g. eng_Latn */
+  const char* target_language; /* as source_language, e.g. deu_Latn or deu */
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */

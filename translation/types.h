@@ -56,6 +56,10 @@ struct TranslationOptions {
   bool split_sentences = false;  ///< translate each sentence of a text by itself (Unicode's rules) and rejoin them
   /// Beginnings that the translations must have, one for each text of a call (empty: any), or none at all.
   std::vector<std::string> target_prefixes{};
+  /// Languages of the texts and of their translations, for models of many languages, as their vocabularies call them:
+  /// eng_Latn (NLLB-200), en (M2M-100), deu (for ">>deu<<" of OPUS-MT, which takes a target language alone).
+  std::string source_language{};
+  std::string target_language{};  ///< see source_language
   /// A translation contains `target` where its text contains the words of `source`, in the same letters.
   std::vector<GlossaryEntry> glossary{};
   /// Takes tags such as <b>, </b>, <br/> and {name} out of the text, and puts them back where the attention says that

@@ -16,6 +16,7 @@ SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOpti
       shortlist_(shortlist),
       live_(1) {
   if (!demands.prefixes.empty()) prefix_ = demands.prefixes[index];
+  if (!demands.given_tokens.empty()) given_tokens_ = demands.given_tokens[index];
   max_length_ = std::max(source_length_ + options.max_extra_length, prefix_length());
   if (demands.prefixes_are_complete) max_length_ = prefix_length();
   if (!demands.terms.empty() && !demands.terms[index].empty()) {
@@ -54,6 +55,7 @@ bool SentenceSearch::is_banned(const Candidate& candidate) const {
 
 void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t first_row,
                              const torch::Tensor& attention) {
+  const bool is_given = length_++ < given_tokens_;
   std::vector<LiveHypothesis> next;
   for (size_t rank = 0; rank < candidates.size(); ++rank) {
     if (static_cast<int64_t>(next.size()) == options_.beam_size) break;
@@ -64,13 +66,13 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t f
     if (is_end && static_cast<int64_t>(rank) >= options_.beam_size) continue;
     const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
     const int64_t row = first_row + candidate.parent;
-    auto last =
-        std::make_shared<TokenNode>(TokenNode{candidate.token, candidate.log_probability - parent.log_probability,
-                                              attention_of(row, attention), parent.last});
+    const double log_probability = is_given ? parent.log_probability : candidate.log_probability;
+    auto last = std::make_shared<TokenNode>(TokenNode{candidate.token, log_probability - parent.log_probability,
+                                                      attention_of(row, attention), parent.last});
     if (is_end) {
-      finish(*last, candidate.log_probability);
+      finish(*last, log_probability);
     } else {
-      next.push_back({std::move(last), candidate.log_probability, row, parent.terms});
+      next.push_back({std::move(last), log_probability, row, parent.terms});
       next.back().terms.add(candidate.token);
     }
   }

@@ -108,6 +108,8 @@ class SentenceSearch {
   size_t index_;
   int64_t source_length_;
   Ids prefix_;
+  int64_t given_tokens_ = 0;  // of the prefix, whose probabilities count as 1
+  int64_t length_ = 0;        // of the live hypotheses
   int64_t max_length_ = 0;
   SearchOptions options_;  // with this sentence's beam size
   const Ids* shortlist_;

@@ -13,7 +13,9 @@ inline namespace v0 {
 
 /// What translations must have in them; each list has one entry for each sentence, or none at all.
 struct TargetDemands {
-  std::vector<Ids> prefixes{};            ///< how the translation begins
+  std::vector<Ids> prefixes{};  ///< how the translation begins
+  /// So many tokens of each prefix say what is asked for, such as the language: their probabilities count as 1.
+  std::vector<int64_t> given_tokens{};
   std::vector<std::vector<Ids>> terms{};  ///< what it contains, in any order; none is empty
   bool prefixes_are_complete = false;     ///< the end follows: nothing is left to search, and the scores are theirs
   /// The only tokens that it is made of, beside those of its prefix and its terms; probabilities are shares among them.

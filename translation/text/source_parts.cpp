@@ -85,6 +85,45 @@ void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefi
       sources.parts[sources.first_of(text)].prefix = encode_demand(tokenizer, prefixes[text], "the target prefix");
 }
 
+LanguageTokens language_tokens(const TranslationOptions& options, const Tokenizer& tokenizer) {
+  LanguageTokens tokens;
+  switch (tokenizer.source().languages()) {
+    case LanguagePieces::none:
+      if (!options.source_language.empty() || !options.target_language.empty())
+        throw std::invalid_argument("the model translates between two languages; name no source or target language");
+      return tokens;
+    case LanguagePieces::tags:
+      if (!options.source_language.empty())
+        throw std::invalid_argument("the model has languages for its target alone; name no source language");
+      if (!options.target_language.empty()) tokens.source = {tokenizer.source().language(options.target_language)};
+      return tokens;
+    case LanguagePieces::both_sides:
+      break;
+  }
+  if (options.source_language.empty() || options.target_language.empty())
+    throw std::invalid_argument(
+        "the model translates between many languages: name the source language and the target language "
+        "(--source-language and --target-language)");
+  return {{tokenizer.source().language(options.source_language)},
+          {tokenizer.target().language(options.target_language)}};
+}
+
+void add_languages(SourceParts& sources, const LanguageTokens& languages, const Tokenizer& tokenizer) {
+  Ids own_tag;  // of a text that says its language itself, for all its parts
+  size_t tagged_text = sources.counts.size();
+  for (SourcePart& part : sources.parts) {
+    if (tokenizer.source().begins_with_tag(part.ids)) {
+      own_tag = {part.ids.front()};
+      tagged_text = part.text;
+    } else {
+      const Ids& before = part.text == tagged_text ? own_tag : languages.source;
+      part.ids.insert(part.ids.begin(), before.begin(), before.end());
+    }
+    part.prefix.insert(part.prefix.begin(), languages.target.begin(), languages.target.end());
+    part.given_tokens = static_cast<int64_t>(languages.target.size());
+  }
+}
+
 void demand_terms(SourceParts& sources, const std::vector<std::string>& texts,
                   const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer) {
   if (glossary.empty()) return;

@@ -17,6 +17,7 @@ struct SourcePart {
   size_t text;
   Ids ids;
   Ids prefix{};              ///< that its translation begins with
+  int64_t given_tokens = 0;  ///< of the prefix: see TargetDemands
   std::vector<Ids> terms{};  ///< that it contains
 };
 
@@ -38,6 +39,20 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
 /// Demands of each text that its translation begins with the prefix of the same number.
 /// @throws std::invalid_argument where a prefix is not UTF-8, or has characters that the tokenizer does not know.
 void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer);
+
+/// The pieces that tell a model of many languages which ones a text and its translation are in.
+struct LanguageTokens {
+  Ids source;  ///< before the source
+  Ids target;  ///< before the target
+};
+
+/// Of the languages that `options` names.
+/// @throws std::invalid_argument for a language that the model does not have, naming those that it has; for one that is
+/// named to a model that has none; and where a model of many languages is told of none.
+LanguageTokens language_tokens(const TranslationOptions& options, const Tokenizer& tokenizer);
+
+/// Puts them in front of each part and its prefix; of the source's, a text that begins with a tag keeps its own.
+void add_languages(SourceParts& sources, const LanguageTokens& languages, const Tokenizer& tokenizer);
 
 /// Demands the glossary's target terms where the parts have the source terms.
 /// @throws as demand_prefixes, and Glossary's constructor.

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/tokenizer/message_reader.h>
+#include <transmute/tokenizer/piece_table.h>
+
+#include <spdlog/fmt/fmt.h>
+
+#include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr int kTableSize = 200;  // of a model: the first field number that extensions may use
+
+constexpr const char* kSpace = "\u2581";  // how SentencePiece writes a space
+
+// What SentencePiece calls the reserved ids where a model does not say otherwise.
+constexpr const char* kReservedPieces[] = {"<pad>", "<unk>", "<s>", "</s>"};
+
+void put_varint(std::string& to, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) to += static_cast<char>((value & 0x7f) | 0x80);
+  to += static_cast<char>(value);
+}
+void put_number(std::string& to, int field, uint64_t value) {
+  put_varint(to, static_cast<uint64_t>(field) << 3);
+  put_varint(to, value);
+}
+void put_bytes(std::string& to, int field, std::string_view bytes) {
+  put_varint(to, static_cast<uint64_t>(field) << 3 | 2);
+  put_varint(to, bytes.size());
+  to += bytes;
+}
+
+struct Piece {
+  std::string text;
+  std::string_view score;  // four bytes, or none
+  uint64_t type = kTypeNormal;
+};
+
+Piece read_piece(std::string_view message) {
+  Piece piece;
+  for (MessageReader field(message); field.next();) {
+    if (field.field == kPieceText) piece.text = field.bytes;
+    if (field.field == kPieceScore) piece.score = field.bytes;
+    if (field.field == kPieceType) piece.type = field.number;
+  }
+  return piece;
+}
+
+void put_piece(std::string& to, const Piece& piece) {
+  std::string message;
+  put_bytes(message, kPieceText, piece.text);
+  if (piece.score.size() == 4) {
+    put_varint(message, uint64_t{kPieceScore} << 3 | 5);
+    message += piece.score;
+  }
+  put_number(message, kPieceType, piece.type);
+  put_bytes(to, kModelPieces, message);
+}
+
+// A SentencePiece model taken apart.
+struct Parts {
+  std::vector<Piece> pieces;
+  std::string others;  // fields besides the pieces
+  uint64_t model_type = kModelUnigram;
+};
+
+// The trainer's settings without the names of the reserved pieces, which then are the usual ones.
+std::string with_usual_names(std::string_view trainer_spec, uint64_t& model_type) {
+  std::string kept;
+  for (MessageReader field(trainer_spec); field.next();) {
+    if (field.field == kTrainerModelType) model_type = field.number;
+    if (field.field < kTrainerFirstPieceName || field.field > kTrainerLastPieceName) kept += field.whole;
+  }
+  return kept;
+}
+
+Parts take_apart(const std::string& serialized, const std::string& name) try {
+  Parts parts;
+  for (MessageReader field(serialized); field.next();) {
+    if (field.field == kModelPieces) {
+      parts.pieces.push_back(read_piece(field.bytes));
+    } else if (field.field == kModelTrainerSpec) {
+      put_bytes(parts.others, kModelTrainerSpec, with_usual_names(field.bytes, parts.model_type));
+    } else if (field.field != kTableSize) {
+      parts.others += field.whole;
+    }
+  }
+  if (parts.pieces.empty()) throw std::runtime_error("it has no pieces");
+  return parts;
+} catch (const std::runtime_error& error) {
+  throw std::runtime_error(
+      fmt::format("{}: not a SentencePiece model, or damaged ({}); restore it", name, error.what()));
+}
+
+bool splits_text(const Piece& piece) {
+  return piece.type != kTypeUnknown && piece.type != kTypeControl;
+}
+
+}  // namespace
+
+std::string with_piece_table(const std::string& serialized, const std::string& name, const PieceTable& table) {
+  const Parts parts = take_apart(serialized, name);
+  std::unordered_map<std::string, const Piece*> known;
+  for (const Piece& piece : parts.pieces)
+    if (splits_text(piece)) known.emplace(piece.text, &piece);
+  // SentencePiece's unigram models leave unused pieces out of the splitting; its BPE models merge them first.
+  const uint64_t type_of_others = parts.model_type == kModelBpe ? kTypeControl : kTypeUnused;
+
+  std::string result;
+  std::set<std::string> taken(std::begin(kReservedPieces), std::end(kReservedPieces));
+  for (int64_t id = 0; id < special_ids::kCount; ++id)
+    put_piece(result, {kReservedPieces[id], {}, id == special_ids::kUnknown ? kTypeUnknown : kTypeControl});
+  for (size_t id = special_ids::kCount; id < table.pieces.size(); ++id) {
+    const std::string& text = table.pieces[id];
+    if (text.empty()) throw std::runtime_error(fmt::format("{}: piece {} of its vocabulary is empty", name, id));
+    if (!taken.insert(text).second)
+      throw std::runtime_error(fmt::format("{}: its vocabulary has the piece \"{}\" twice", name, text));
+    const auto found = known.find(text);
+    if (table.control.count(text) > 0) {
+      put_piece(result, {text, {}, kTypeControl});
+    } else if (found != known.end()) {
+      put_piece(result, *found->second);
+    } else {
+      put_piece(result, {text, {}, type_of_others});
+    }
+  }
+  for (const Piece& piece : parts.pieces)
+    if (splits_text(piece) && taken.insert(piece.text).second) put_piece(result, piece);
+  result += parts.others;
+  put_number(result, kTableSize, table.pieces.size());
+  return result;
+}
+
+std::string model_of_spaced_pieces(const PieceTable& table) {
+  constexpr uint64_t kWord = 3;  // TrainerSpec.ModelType: words are the pieces
+  constexpr int kModelNormalizerSpec = 3, kNormalizerName = 1;
+  std::string trainer, normalizer, model;
+  put_number(trainer, kTrainerModelType, kWord);
+  put_bytes(normalizer, kNormalizerName, "identity");
+  PieceTable spaced = table;
+  for (size_t id = special_ids::kCount; id < table.pieces.size(); ++id) {
+    const std::string& text = table.pieces[id];
+    if (table.control.count(text) > 0) continue;
+    spaced.pieces[id] = kSpace + text;
+    put_piece(model, {spaced.pieces[id], {}, kTypeNormal});
+  }
+  put_piece(model, {"<unk>", {}, kTypeUnknown});
+  put_bytes(model, kModelTrainerSpec, trainer);
+  put_bytes(model, kModelNormalizerSpec, normalizer);
+  return with_piece_table(model, "a list of pieces", spaced);
+}
+
+std::optional<int64_t> table_size(const std::string& serialized) {
+  std::optional<int64_t> size;
+  for (MessageReader field(serialized); field.next();)
+    if (field.field == kTableSize) size = static_cast<int64_t>(field.number);
+  return size;
+}
+
+std::vector<std::string> pieces_of(const std::string& serialized, const std::string& name) {
+  std::vector<std::string> pieces;
+  for (Piece& piece : take_apart(serialized, name).pieces) pieces.push_back(std::move(piece.text));
+  return pieces;
+}
+
+}  // namespace v0
+}  // namespace transmute

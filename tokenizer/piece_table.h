@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/tokenizer/special_ids.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+// Models of other programs number pieces by a table of their own, beside the SentencePiece model that splits text.
+namespace transmute {
+inline namespace v0 {
+
+/// The pieces of a network's vocabulary, in the order of its ids.
+struct PieceTable {
+  std::vector<std::string> pieces;  ///< the first special_ids::kCount stand for the reserved ids, whatever their text
+  std::set<std::string> control;    ///< pieces that no text is split into and that no text shows, such as language tags
+};
+
+/// A SentencePiece model that splits text as `serialized` does, and numbers the pieces as `table` does. What the
+/// SentencePiece model has beyond the table keeps its part in splitting and comes behind the table's ids;
+/// table_size() says where.
+/// @param name what messages call the SentencePiece model
+/// @throws std::runtime_error where it is damaged, or a piece of the table is empty or there twice
+std::string with_piece_table(const std::string& serialized, const std::string& name, const PieceTable& table);
+
+/// A SentencePiece model that takes text for a list of the table's pieces with spaces between them.
+std::string model_of_spaced_pieces(const PieceTable& table);
+
+/// The number of ids in the table that with_piece_table() put into a SentencePiece model; nothing where there is none.
+/// @throws std::runtime_error where the bytes are no SentencePiece model
+std::optional<int64_t> table_size(const std::string& serialized);
+
+/// The pieces of a SentencePiece model, in its own order.
+/// @throws std::runtime_error where the bytes are no SentencePiece model
+std::vector<std::string> pieces_of(const std::string& serialized, const std::string& name);
+
+}  // namespace v0
+}  // namespace transmute
