@@ -109,6 +109,12 @@ ZipArchive::ZipArchive(const std::string& path) : path_(path), file_(path) {
   }
 }
 
+std::vector<std::string> ZipArchive::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, record] : records_) names.push_back(name);
+  return names;
+}
+
 const ZipArchive::Record& ZipArchive::record(const std::string& name) const {
   const auto found = records_.find(name);
   if (found == records_.end()) damaged_archive(path_, fmt::format("it has no record '{}'", name));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -19,6 +20,8 @@ class ZipArchive {
 
   /// Records are named without the archive's top folder, which LibTorch calls as it likes.
   bool has(const std::string& name) const { return records_.count(name) > 0; }
+  /// Of all records, in no order.
+  std::vector<std::string> names() const;
   /// Bytes of a record. @throws std::runtime_error where there is none.
   uint64_t size(const std::string& name) const { return record(name).size; }
   /// @throws std::runtime_error where there is none, where it is compressed, or where it does not match its checksum.

@@ -16,6 +16,8 @@ model
 translation/precision. translation/search_options.
 translation/types.
 translation/files
+translation/files/formats
+translation/files/load_model.
 translation/search
 translation/inference
 translation/text

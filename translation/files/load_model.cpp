@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/files/load_model.h>
 
+#include <transmute/common/files.h>
+#include <transmute/translation/files/formats/ctranslate2.h>
+#include <transmute/translation/files/formats/hugging_face.h>
+#include <transmute/translation/files/formats/marian.h>
 #include <transmute/translation/files/torchscript_file.h>
 
 #include <filesystem>
@@ -11,9 +15,18 @@ inline namespace v0 {
 
 LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8,
                        const ParallelFor& parallel_for) {
+  if (std::filesystem::is_directory(path) && !std::filesystem::exists(path_in(path, kConfigFile))) {
+    if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, device, parallel_for);
+    if (const std::string folder = formats::find_ctranslate2_folder(path); !folder.empty())
+      return formats::load_ctranslate2_folder(folder, device);
+    if (const std::string npz = formats::find_marian_file(path); !npz.empty())
+      return formats::load_marian_model(npz, device);
+  }
+  if (std::filesystem::is_regular_file(path))
+    return formats::is_marian_file(path) ? formats::load_marian_model(path, device)
+                                         : load_torchscript_model(path, device);
   // What does not exist is a folder that is missing: train makes folders.
-  return std::filesystem::is_regular_file(path) ? load_torchscript_model(path, device)
-                                                : load_model_folder(path, device, int8, parallel_for);
+  return load_model_folder(path, device, int8, parallel_for);
 }
 
 LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture, Int8Weights int8,

@@ -8,8 +8,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Opens a model in whichever form it is: a model folder, whose weights `parallel_for` reads, or a file that
-/// export_torchscript made.
+/// Opens a model in whichever form it is: a model folder, whose weights `parallel_for` reads, a file that
+/// export_torchscript made, or a folder of another program (see translation/files/formats/).
 /// @throws std::runtime_error where it is missing, damaged or something else.
 LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8 = Int8Weights::expanded,
                        const ParallelFor& parallel_for = one_by_one);

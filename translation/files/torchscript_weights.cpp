@@ -6,7 +6,6 @@
 
 #include <cstring>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -156,9 +155,13 @@ class RecordUnpickler {
     return push({PickleKind::module, 0, {}, {}});
   }
 
+  // A module's attributes, or what a dictionary has beside its content, which is of no account.
   bool build() {
     const size_t state = pop();
     if (values_[state].kind != PickleKind::map) refuse("a module's state is no map");
+    const size_t object = pop();
+    stack_.push_back(object);
+    if (values_[object].kind == PickleKind::map) return true;
     std::vector<size_t> attributes = copy_of(state);
     top(PickleKind::module).values = std::move(attributes);
     return true;
@@ -270,10 +273,20 @@ torch::Dtype storage_dtype(const std::string& name) {
   refuse(fmt::format("it has a tensor of the type '{}'", name));
 }
 
+enum class RecordSharing { refused, allowed };
+
 class ParameterReader {
  public:
-  ParameterReader(const ZipArchive& archive, const RecordUnpickler& values, uint64_t most)
-      : archive_(archive), values_(values), visits_left_(most) {}
+  ParameterReader(const ZipArchive& archive, const RecordUnpickler& values, uint64_t most,
+                  RecordSharing sharing = RecordSharing::refused)
+      : archive_(archive), values_(values), visits_left_(most), sharing_(sharing) {}
+
+  void read_dictionary(size_t dictionary) {
+    const auto& items = values_[dictionary].values;
+    for (size_t i = 0; i + 1 < items.size(); i += 2)
+      if (values_[items[i]].kind == PickleKind::text && values_[items[i + 1]].kind == PickleKind::tensor)
+        read_tensor(values_[items[i]].text, values_[items[i + 1]]);
+  }
 
   void read_module(const std::string& prefix, size_t module, int depth) {
     if (depth > kMaxModuleDepth) refuse("its modules are nested too deeply");
@@ -328,29 +341,48 @@ class ParameterReader {
     }
     if (count < 1 || count > stored || last >= stored)
       refuse(fmt::format("'{}' reaches beyond its record {}", name, record));
-    if (!records_.insert(record).second) refuse(fmt::format("'{}' shares its record {} with another", name, record));
-    torch::Tensor data = torch::empty({stored}, dtype);
-    archive_.read_into(record, data.data_ptr(), data.nbytes());
+    torch::Tensor& data = records_[record];
+    if (data.defined() && (sharing_ == RecordSharing::refused || data.scalar_type() != dtype))
+      refuse(fmt::format("'{}' shares its record {} with another", name, record));
+    if (!data.defined()) {
+      data = torch::empty({stored}, dtype);
+      archive_.read_into(record, data.data_ptr(), data.nbytes());
+    }
     tensors.emplace_back(name, data.as_strided(sizes, strides, offset));
   }
 
   const ZipArchive& archive_;
   const RecordUnpickler& values_;
   uint64_t visits_left_;
-  std::set<std::string> records_;
+  RecordSharing sharing_;
+  std::map<std::string, torch::Tensor> records_;
 };
+
+std::string read_pickle(const ZipArchive& archive) {
+  if (archive.has("byteorder") && archive.read("byteorder") != "little") refuse("its numbers are big-endian");
+  if (archive.size(kPickle) > kMaxPickleBytes) refuse("it is too large to describe a model");
+  return archive.read(kPickle);
+}
 
 }  // namespace
 
 NamedTensors read_torchscript_parameters(const ZipArchive& archive) {
-  if (archive.has("byteorder") && archive.read("byteorder") != "little") refuse("its numbers are big-endian");
-  if (archive.size(kPickle) > kMaxPickleBytes) refuse("it is too large to describe a model");
-  const std::string bytes = archive.read(kPickle);
+  const std::string bytes = read_pickle(archive);
   RecordUnpickler values(bytes);
   const size_t root = values.run();
   if (values[root].kind != PickleKind::module) refuse("it is not a module");
   ParameterReader reader(archive, values, bytes.size());
   reader.read_module("", root, 0);
+  return std::move(reader.tensors);
+}
+
+NamedTensors read_state_dict(const ZipArchive& archive) {
+  const std::string bytes = read_pickle(archive);
+  RecordUnpickler values(bytes);
+  const size_t root = values.run();
+  if (values[root].kind != PickleKind::map) refuse("it is not a dictionary of tensors");
+  ParameterReader reader(archive, values, bytes.size(), RecordSharing::allowed);
+  reader.read_dictionary(root);
   return std::move(reader.tensors);
 }
 

@@ -13,5 +13,9 @@ inline namespace v0 {
 /// @throws std::runtime_error saying what the pickle has that it may not have, or which tensor lies outside its record.
 NamedTensors read_torchscript_parameters(const ZipArchive& archive);
 
+/// Tensors of the dictionary that `torch.save` wrote, under their names; other values of it are passed over. As above,
+/// the pickle may hold tensors and plain containers only. Tensors may share their records.
+NamedTensors read_state_dict(const ZipArchive& archive);
+
 }  // namespace v0
 }  // namespace transmute

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models of other programs, made from random numbers by tests/formats/make_models.py, against what those programs say
+// of them. Those in tests/data/formats are always there; TRANSMUTE_FOREIGN_MODELS names a folder of further ones.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/common/files.h>
+#include <transmute/common/json.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/translation/files/load_model.h>
+#include <transmute/translation/inference/step_models.h>
+#include <transmute/translation/search/score_targets.h>
+#include <transmute/translation/search/search.h>
+#include <transmute/translation/text/source_parts.h>
+#include <transmute/translation/translator.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::TemporaryFolder;
+
+// Logits of float32 networks that add in another order; sums of a dozen log-probabilities are compared, too.
+constexpr double kTolerance = 2e-4;
+
+std::vector<std::string> model_folders() {
+  std::vector<std::string> folders;
+  std::vector<std::string> places = {TRANSMUTE_TEST_DATA "/formats"};
+  if (const char* more = std::getenv("TRANSMUTE_FOREIGN_MODELS")) places.emplace_back(more);
+  for (const std::string& place : places)
+    for (const auto& entry : fs::directory_iterator(place))
+      if (fs::exists(entry.path() / "expected.json")) folders.push_back(entry.path().string());
+  return folders;
+}
+
+// A model in each way that it is looked at.
+struct Foreign {
+  explicit Foreign(const std::string& folder)
+      : expected(parse_json(read_file(folder + "/expected.json"))),
+        model(load_model(folder, torch::kCPU)),
+        ready(make_step_model({model.transformer}, torch::kCPU, Precision::float32)) {
+    for (int64_t id = 0; id < model.tokenizer.target().size(); ++id) ids[model.tokenizer.target().piece(id)] = id;
+    options.source_language = expected["languages"].value("source_language", "");
+    options.target_language = expected["languages"].value("target_language", "");
+  }
+
+  // The source as the network reads it, but for its end.
+  Ids source_ids(const std::string& line) const {
+    Ids source = model.tokenizer.source().encode(line);
+    const LanguageTokens languages = language_tokens(options, model.tokenizer);
+    if (!model.tokenizer.source().begins_with_tag(source))
+      source.insert(source.begin(), languages.source.begin(), languages.source.end());
+    return source;
+  }
+
+  std::vector<std::string> source_pieces(const std::string& line) const {
+    std::vector<std::string> pieces;
+    for (const int64_t id : source_ids(line)) pieces.push_back(model.tokenizer.source().piece(id));
+    pieces.emplace_back("</s>");
+    return pieces;
+  }
+
+  Ids target_ids(const Json& pieces) const {
+    Ids target;
+    for (const std::string piece : pieces) {
+      const auto found = ids.find(piece);
+      // What has the text of a reserved piece elsewhere has another name here.
+      target.push_back(found == ids.end() ? special_ids::kUnknown : found->second);
+    }
+    return target;
+  }
+
+  Json expected;
+  LoadedModel model;
+  ReadyModel ready;
+  std::unordered_map<std::string, int64_t> ids;
+  TranslationOptions options;
+};
+
+TEST(ForeignModels, AreSplitIntoTheSamePieces) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const Foreign foreign(folder);
+    for (const Json& line : foreign.expected["lines"])
+      EXPECT_EQ(foreign.source_pieces(line["source"]), line["source_pieces"].get<std::vector<std::string>>())
+          << line["source"];
+  }
+}
+
+TEST(ForeignModels, GiveTokensTheSameProbabilities) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const Foreign foreign(folder);
+    std::vector<Ids> sources, targets;
+    for (const Json& line : foreign.expected["lines"]) {
+      sources.push_back(foreign.source_ids(line["source"]));
+      targets.push_back(foreign.target_ids(line["greedy"]["pieces"]));
+    }
+    const auto scored = score_targets(*foreign.ready.model, sources, targets, {}, 8, 4096, one_by_one);
+    for (size_t i = 0; i < scored.size(); ++i) {
+      const Json& wanted = foreign.expected["lines"][i]["greedy_log_probabilities"];
+      double sum = 0;
+      for (size_t t = 0; t < targets[i].size(); ++t) {
+        EXPECT_NEAR(scored[i].token_scores.at(t), wanted[t].get<double>(), kTolerance)
+            << "line " << i << ", token " << t;
+        sum += scored[i].token_scores[t];
+      }
+      EXPECT_NEAR(scored[i].log_probability - sum, wanted.back().get<double>(), kTolerance) << "line " << i << ", end";
+    }
+  }
+}
+
+TEST(ForeignModels, FindTheSameTranslations) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const Foreign foreign(folder);
+    TranslationOptions options = foreign.options;
+    options.search.length_alpha = 1;  // Hugging Face's defaults
+    options.search.length_penalty = LengthPenalty::power;
+    TranslatorOptions open;
+    open.threads = 1;
+    const Translator translator(folder, open);
+    int compared = 0, same = 0;
+    for (const Json& line : foreign.expected["lines"])
+      for (const auto& [search, beam] : {std::pair<const char*, int64_t>{"greedy", 1}, {"beam", 4}}) {
+        const Json& wanted = line[search];
+        // Texts without content are not translated; those that were cut off would need to be cut in the same place.
+        if (!wanted["ended"].get<bool>() || line["source_pieces"].size() < 2 || line["source"] == "") continue;
+        const auto pieces = wanted["pieces"].get<std::vector<std::string>>();
+        const bool has_what_is_never_said = std::count(pieces.begin(), pieces.end(), "<unk>") > 0 ||
+                                            std::count(pieces.begin(), pieces.end(), "<pad>") > 0;
+        if (has_what_is_never_said) continue;
+        options.search.beam_size = beam;
+        options.search.min_length = line.value("min_length", 0);
+        options.search.max_extra_length =
+            line["max_length"].get<int64_t>() - static_cast<int64_t>(foreign.source_ids(line["source"]).size());
+        const Hypothesis found = translator.translate_batch({line["source"]}, options).at(0).hypotheses.at(0);
+        ++compared;
+        if (found.tokens != pieces) {
+          std::cerr << folder << ", " << search << ": " << line["source"] << ": " << Json(found.tokens).dump() << ' '
+                    << found.score << " instead of " << wanted["pieces"].dump() << ' ' << wanted["score"].dump()
+                    << '\n';
+          continue;
+        }
+        ++same;
+        if (wanted["score"].is_number()) {
+          EXPECT_NEAR(beam > 1 ? found.score : found.log_probability, wanted["score"].get<double>(), kTolerance);
+        }
+      }
+    EXPECT_EQ(same, compared);
+    EXPECT_GT(compared, 0);
+    RecordProperty("compared", compared);
+  }
+}
+
+// What `convert --to folder` does.
+TEST(ForeignModels, BecomeModelFoldersThatSayTheSame) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const TemporaryFolder temporary;
+    const LoadedModel original = load_model(folder, torch::kCPU);
+    save_model_folder(temporary.path(), original.config, original.tokenizer, original.transformer);
+    const LoadedModel copy = load_model_folder(temporary.path(), torch::kCPU);
+    const auto parameters = copy.transformer->named_parameters();
+    for (const auto& parameter : original.transformer->named_parameters())
+      EXPECT_TRUE(torch::equal(parameter.value(), parameters[parameter.key()])) << parameter.key();
+    EXPECT_EQ(copy.config, original.config);
+    for (const auto& [text, side] :
+         {std::pair{"the old bridge is gone.", &Tokenizer::source}, {"die alte Brücke ist weg.", &Tokenizer::target}}) {
+      EXPECT_EQ((copy.tokenizer.*side)().encode(text), (original.tokenizer.*side)().encode(text));
+      EXPECT_EQ((copy.tokenizer.*side)().languages(), (original.tokenizer.*side)().languages());
+    }
+    EXPECT_EQ(copy.tokenizer.target().size(), original.tokenizer.target().size());
+  }
+}
+
+// Weights of other types stand for those of the model that they were made from, up to the type's rounding.
+TEST(ForeignModels, OfCTranslate2AreReadInEachType) {
+  const std::string folder = TRANSMUTE_TEST_DATA "/formats/marian_ctranslate2";
+  const auto expected = load_model(folder, torch::kCPU).transformer->named_parameters();
+  for (const auto& [type, relative, of_largest] : {std::tuple{"int8", 0.0, 0.51 / 127},
+                                                   {"int16", 0.0, 0.51 / 1023},
+                                                   {"float16", 0x1p-11, 1e-7},
+                                                   {"bfloat16", 0x1p-8, 1e-7}}) {
+    const TemporaryFolder temporary;
+    const std::string copy = temporary / "model";
+    fs::copy(folder, copy, fs::copy_options::recursive);
+    fs::copy_file(std::string(TRANSMUTE_TEST_DATA "/formats/ctranslate2_types/") + type + ".bin", copy + "/model.bin",
+                  fs::copy_options::overwrite_existing);
+    const auto found = load_model(copy, torch::kCPU).transformer->named_parameters();
+    bool differs = false;
+    for (const auto& parameter : expected) {
+      const torch::Tensor& value = parameter.value();
+      const torch::Tensor bound = value.abs() * relative + value.abs().max() * of_largest;
+      EXPECT_TRUE(((found[parameter.key()] - value).abs() <= bound).all().item<bool>())
+          << type << ' ' << parameter.key();
+      differs = differs || !torch::equal(found[parameter.key()], value);
+    }
+    EXPECT_TRUE(differs) << type;
+  }
+}
+
+}  // namespace
+}  // namespace transmute

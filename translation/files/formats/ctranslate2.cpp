@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/formats/ctranslate2.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+#include <transmute/common/files.h>
+#include <transmute/common/json.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/model/positional_encoding.h>
+#include <transmute/translation/files/formats/ctranslate2_file.h>
+#include <transmute/translation/files/formats/json_config.h>
+#include <transmute/translation/files/formats/network_builder.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void unsupported(const CTranslate2File& file, const std::string& what) {
+  throw std::runtime_error(fmt::format("{}: {}, which is not supported", file.path(), what));
+}
+
+// A setting that both stacks share; before revision 5 it stood once for both.
+double setting(const CTranslate2File& file, const std::string& name, double otherwise) {
+  if (const auto both = file.number(name)) return *both;
+  const double of_encoder = file.number("encoder/" + name).value_or(otherwise);
+  if (of_encoder != file.number("decoder/" + name).value_or(otherwise))
+    unsupported(file, fmt::format("encoder and decoder differ in {}", name));
+  return of_encoder;
+}
+
+Activation activation_of(const CTranslate2File& file) {
+  constexpr Activation kActivations[] = {Activation::relu, Activation::gelu_tanh, Activation::swish, Activation::gelu,
+                                         Activation::gelu_sigmoid};
+  const double number = setting(file, "activation", 0);
+  if (number < 0 || number >= std::size(kActivations) || number != std::floor(number))
+    unsupported(file, fmt::format("its activation function has the number {}", number));
+  return kActivations[static_cast<size_t>(number)];
+}
+
+void refuse_other_kinds(const CTranslate2File& file) {
+  const std::string& kind = file.specification();
+  if (kind != "TransformerSpec" && kind != "TransformerBase" && kind != "TransformerBig" && !kind.empty())
+    unsupported(file, fmt::format("the model is a {}, not a TransformerSpec", kind));
+  const std::string attention = "encoder/layer_0/self_attention/";
+  for (const auto& [variable, feature] :
+       {std::pair<std::string, const char*>{attention + "relative_position_keys", "relative positions"},
+        {attention + "relative_attention_bias", "a relative attention bias"},
+        {attention + "rotary_dim", "rotary positions"},
+        {attention + "q_norm/gamma", "norms of queries and keys"},
+        {"encoder/layer_0/ffn/linear_0_noact/weight", "gated feed-forward networks"},
+        {"encoder/embeddings_1/weight", "source factors"},
+        {"decoder/scale_outputs", "scaled outputs"}})
+    if (file.has(variable)) unsupported(file, fmt::format("it has {}", feature));
+  if (file.number("decoder/alibi").value_or(0) != 0) unsupported(file, "it has ALiBi positions");
+}
+
+int64_t count_layers(const CTranslate2File& file, const std::string& stack) {
+  int64_t layers = 0;
+  while (file.has(fmt::format("{}/layer_{}/ffn/linear_0/weight", stack, layers))) ++layers;
+  if (layers == 0) throw std::runtime_error(fmt::format("{}: its {} has no layers", file.path(), stack));
+  return layers;
+}
+
+// Takes what is to be the same parameter for the whole network under our names.
+class CTranslate2Stacks {
+ public:
+  CTranslate2Stacks(const CTranslate2File& file, ForeignModel& model)
+      : file_(file), model_(model), options_(model.options) {}
+
+  void read_stack(const std::string& stack, int64_t layers) {
+    const bool is_decoder = stack == "decoder";
+    for (int64_t i = 0; i < layers; ++i) {
+      const std::string from = fmt::format("{}/layer_{}/", stack, i), to = fmt::format("{}.layers.{}.", stack, i);
+      linear(from + "self_attention/linear_0", to + "self_attention.", {"query", "key", "value"});
+      linear(from + "self_attention/linear_1", to + "self_attention.", {"output"});
+      norm(from + "self_attention/layer_norm", to + "self_attention_norm");
+      if (is_decoder) {
+        linear(from + "attention/linear_0", to + "cross_attention.", {"query"});
+        linear(from + "attention/linear_1", to + "cross_attention.", {"key", "value"});
+        linear(from + "attention/linear_2", to + "cross_attention.", {"output"});
+        norm(from + "attention/layer_norm", to + "cross_attention_norm");
+      }
+      linear(from + "ffn/linear_0", to + "feed_forward.", {"inner"});
+      linear(from + "ffn/linear_1", to + "feed_forward.", {"outer"});
+      norm(from + "ffn/layer_norm", to + "feed_forward_norm");
+    }
+    const std::string side = is_decoder ? "target" : "source";
+    if (options_.norm_position == NormPosition::pre) norm(stack + "/layer_norm", stack + ".norm");
+    if (options_.embedding_norm) norm(stack + "/layernorm_embedding", side + "_embedding_norm");
+    if (options_.positional_encoding == PositionalEncodingKind::learned)
+      model_.add(side + "_positions.weight", file_.tensor(stack + "/position_encodings/encodings"));
+  }
+
+ private:
+  // A matrix whose rows are those of several of ours, one behind the other.
+  void linear(const std::string& from, const std::string& to, const std::vector<std::string>& names) {
+    const torch::Tensor weight = file_.tensor(from + "/weight");
+    const auto parts = static_cast<int64_t>(names.size());
+    if (weight.dim() != 2 || weight.size(0) % parts != 0)
+      throw std::runtime_error(
+          fmt::format("{}: '{}/weight' has the shape [{}]", file_.path(), from, fmt::join(weight.sizes(), ",")));
+    const torch::Tensor bias =
+        file_.has(from + "/bias") ? file_.tensor(from + "/bias") : torch::zeros({weight.size(0)});
+    if (bias.dim() != 1 || bias.size(0) != weight.size(0))
+      throw std::runtime_error(fmt::format("{}: '{}/bias' does not fit its weight", file_.path(), from));
+    const int64_t rows = weight.size(0) / parts;
+    for (int64_t part = 0; part < parts; ++part) {
+      const std::string name = to + names[static_cast<size_t>(part)];
+      model_.add(name + ".weight", weight.narrow(0, part * rows, rows).clone());
+      model_.add(name + ".bias", bias.narrow(0, part * rows, rows).clone());
+    }
+  }
+  void norm(const std::string& from, const std::string& to) {
+    model_.add(to + ".weight", file_.tensor(from + "/gamma"));
+    model_.add(to + ".bias", file_.tensor(from + "/beta"));
+  }
+
+  const CTranslate2File& file_;
+  ForeignModel& model_;
+  const TransformerOptions& options_;
+};
+
+// Which sinusoids a table of positions has; a table that has none of them was learned.
+void find_positions(const CTranslate2File& file, TransformerOptions& options) {
+  options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 1};
+  const std::string name = "encoder/position_encodings/encodings";
+  if (!file.has(name)) return;
+  const torch::Tensor table = file.tensor(name);
+  if (table.dim() != 2 || table.size(1) != options.d_model)
+    throw std::runtime_error(
+        fmt::format("{}: '{}' has the shape [{}]", file.path(), name, fmt::join(table.sizes(), ",")));
+  options.max_positions = table.size(0);
+  const int64_t rows = std::min<int64_t>(table.size(0), 64);
+  for (const PositionFrequencies frequencies : {PositionFrequencies::paper, PositionFrequencies::tensor2tensor})
+    for (const int64_t first : {0, 1, 2}) {
+      if (options.d_model < 4 || options.d_model % 2 != 0) break;
+      const Sinusoids sinusoids{PositionLayout::halves, frequencies, first};
+      const torch::Tensor expected = sinusoidal_positions(0, rows, options.d_model, sinusoids);
+      if (!torch::allclose(table.slice(0, 0, rows), expected, 0, 2e-3)) continue;
+      options.sinusoids = sinusoids;
+      return;
+    }
+  options.positional_encoding = PositionalEncodingKind::learned;
+}
+
+double scale_of(const CTranslate2File& file, const std::string& stack, int64_t d_model) {
+  const std::string name = stack + "/scale_embeddings";
+  const double flag = file.number(name).value_or(file.number(stack + "/embeddings/multiply_by_sqrt_depth").value_or(1));
+  return flag == 1 ? std::sqrt(static_cast<double>(d_model)) : flag == 0 ? 1 : flag;
+}
+
+// One piece a line, or a JSON list of them.
+std::vector<std::string> read_pieces(const std::string& folder, const std::string& side) {
+  for (const std::string& name : {side + "_vocabulary", std::string("shared_vocabulary")}) {
+    const std::string json_path = path_in(folder, name + ".json"), text_path = path_in(folder, name + ".txt");
+    std::vector<std::string> pieces;
+    if (fs::exists(json_path)) {
+      const auto json = parse_json_if_valid(read_file(json_path));
+      if (!json || !json->is_array())
+        throw std::runtime_error(fmt::format("{}: damaged (no JSON list); restore the file", json_path));
+      for (const Json& piece : *json) pieces.push_back(piece.is_string() ? piece.get<std::string>() : "");
+      return pieces;
+    }
+    if (!fs::exists(text_path)) continue;
+    std::istringstream lines(read_file(text_path));
+    for (std::string line; std::getline(lines, line);) pieces.push_back(line);
+    return pieces;
+  }
+  throw std::runtime_error(
+      fmt::format("{}: has neither {}_vocabulary nor shared_vocabulary as .json or .txt", folder, side));
+}
+
+// Beside the model or, in a package of Argos Translate, beside the model's folder; empty where there is none.
+std::string sentencepiece_of(const std::string& folder, const std::string& side) {
+  for (const std::string& name : {side + ".spm", std::string("sentencepiece.bpe.model"),
+                                  std::string("sentencepiece.model"), std::string("spm.model")})
+    if (fs::exists(path_in(folder, name))) return path_in(folder, name);
+  const fs::path package = fs::path(folder).parent_path();
+  if (!fs::exists(package / "metadata.json")) return "";
+  if (fs::exists(package / "sentencepiece.model")) return (package / "sentencepiece.model").string();
+  if (fs::exists(package / "bpe.model"))
+    throw std::runtime_error(fmt::format(
+        "{}: the package splits text with subword-nmt (bpe.model), which is not supported; only SentencePiece is",
+        package.string()));
+  return "";
+}
+
+// What its tokens mean to a model: in config.json, and before version 6 of model.bin among the variables.
+struct TokenSettings {
+  std::string unknown = "<unk>", end = "</s>", start = "<s>";
+  bool source_begin = false, source_end = false;
+  bool starts_from_zeros = false;
+};
+
+TokenSettings token_settings(const std::string& folder, const CTranslate2File& file) {
+  constexpr int64_t kFirstVersionWithConfig = 6;
+  const auto is_set = [&](const char* flag, double otherwise) { return file.number(flag).value_or(otherwise) != 0; };
+  TokenSettings settings;
+  if (file.version() >= kFirstVersionWithConfig) {
+    const JsonConfig config(path_in(folder, "config.json"));
+    settings.unknown = config.text("unk_token", settings.unknown);
+    settings.end = config.text("eos_token", settings.end);
+    settings.start = config.text("decoder_start_token", settings.end);
+    settings.source_begin = config.boolean("add_source_bos", false);
+    settings.source_end = config.boolean("add_source_eos", false);
+  } else {
+    settings.source_begin = is_set("with_source_bos", 0);
+    settings.source_end = is_set("with_source_eos", 0);
+    if (!is_set("with_target_bos", 1) || is_set("user_decoder_start_tokens", 0)) settings.start = settings.end;
+  }
+  if (settings.source_begin) unsupported(file, "its sources begin with a token (add_source_bos is true)");
+  settings.starts_from_zeros = is_set("decoder/start_from_zero_embedding", 0);
+  // Conversions from Hugging Face do not say it, because there the end is among the tokens that users pass on; the
+  // decoders of those models start with it.
+  settings.source_end = settings.source_end || settings.start == settings.end;
+  return settings;
+}
+
+bool is_language(const std::string& piece) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const size_t size = piece.size();
+  if (size > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(size - 2, 2, "<<") == 0) return true;
+  if (size > 4 && piece.compare(0, 2, "__") == 0 && piece.compare(size - 2, 2, "__") == 0) return true;
+  // eng_Latn and en_XX
+  const size_t bar = piece.find('_');
+  return (bar == 3 && size == 8 && std::all_of(piece.begin(), piece.begin() + 3, is_letter) &&
+          std::all_of(piece.begin() + 4, piece.end(), is_letter)) ||
+         (bar == 2 && size == 5 && piece[3] >= 'A' && piece[3] <= 'Z' && piece[4] >= 'A' && piece[4] <= 'Z');
+}
+
+Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings) {
+  Vocabulary vocabulary;
+  vocabulary.pieces = read_pieces(folder, side);
+  // CTranslate2 puts it behind the others where a file does not have it.
+  if (std::find(vocabulary.pieces.begin(), vocabulary.pieces.end(), settings.unknown) == vocabulary.pieces.end())
+    vocabulary.pieces.push_back(settings.unknown);
+  const auto number_of = [&](const std::string& piece) {
+    const auto found = std::find(vocabulary.pieces.begin(), vocabulary.pieces.end(), piece);
+    return found == vocabulary.pieces.end() ? kNoPiece : found - vocabulary.pieces.begin();
+  };
+  for (const std::string& piece : vocabulary.pieces)
+    if (is_language(piece)) vocabulary.control.insert(piece);
+  vocabulary.unknown = number_of(settings.unknown);
+  vocabulary.end = number_of(settings.end);
+  vocabulary.start = settings.starts_from_zeros ? kNoPiece : number_of(settings.start);
+  vocabulary.padding = number_of("<pad>");
+  if (vocabulary.padding == kNoPiece) vocabulary.padding = number_of("<blank>");
+  if (vocabulary.end == kNoPiece)
+    throw std::runtime_error(fmt::format("{}: its {} vocabulary has no \"{}\"", folder, side, settings.end));
+  return renumber(vocabulary, folder);
+}
+
+std::shared_ptr<const SubwordModel> ctranslate2_tokenizer(const std::string& folder, const std::string& side,
+                                                          const Renumbering& renumbering) {
+  const std::string sentencepiece = sentencepiece_of(folder, side);
+  return sentencepiece.empty() ? std::make_shared<SubwordModel>(model_of_spaced_pieces(renumbering.table), folder)
+                               : make_subword_model(sentencepiece, renumbering);
+}
+
+void check_rows(const CTranslate2File& file, const std::string& name, const torch::Tensor& weight,
+                const Renumbering& renumbering) {
+  const int64_t most = *std::max_element(renumbering.numbers.begin(), renumbering.numbers.end());
+  if (weight.dim() != 2 || weight.size(0) <= most)
+    throw std::runtime_error(fmt::format("{}: '{}' has the shape [{}], but the vocabulary needs {} rows", file.path(),
+                                         name, fmt::join(weight.sizes(), ","), most + 1));
+}
+
+}  // namespace
+
+std::string find_ctranslate2_folder(const std::string& path) {
+  for (const std::string& folder : {path, path_in(path, "model")})
+    if (fs::is_regular_file(path_in(folder, "model.bin"))) return folder;
+  return "";
+}
+
+LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device device) {
+  const CTranslate2File file(path_in(folder, "model.bin"));
+  refuse_other_kinds(file);
+  const TokenSettings settings = token_settings(folder, file);
+  Renumbering source_order = read_side(folder, "source", settings),
+              target_order = read_side(folder, "target", settings);
+
+  ForeignModel model;
+  model.path = file.path();
+  model.source = ctranslate2_tokenizer(folder, "source", source_order);
+  model.target = ctranslate2_tokenizer(folder, "target", target_order);
+  const std::string source_name =
+      file.has("encoder/embeddings_0/weight") ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight";
+  const torch::Tensor source_table = file.tensor(source_name), target_table = file.tensor("decoder/embeddings/weight");
+  const torch::Tensor output = file.tensor("decoder/projection/weight");
+  check_rows(file, source_name, source_table, source_order);
+  check_rows(file, "decoder/embeddings/weight", target_table, target_order);
+  check_rows(file, "decoder/projection/weight", output, target_order);
+
+  TransformerOptions& options = model.options;
+  options.d_model = source_table.size(1);
+  options.num_encoder_layers = count_layers(file, "encoder");
+  options.num_decoder_layers = count_layers(file, "decoder");
+  options.num_heads =
+      static_cast<int64_t>(setting(file, "num_heads", file.specification() == "TransformerBig" ? 16 : 8));
+  options.d_ff = file.tensor("encoder/layer_0/ffn/linear_0/weight").size(0);
+  options.activation = activation_of(file);
+  options.attention_bias = true;
+  options.source_end = settings.source_end;
+  options.norm_position = setting(file, "pre_norm", 1) != 0 ? NormPosition::pre : NormPosition::post;
+  options.embedding_norm = file.has("encoder/layernorm_embedding/gamma");
+  options.norm_epsilon = 1e-5;
+  if (fs::exists(path_in(folder, "config.json")))
+    options.norm_epsilon = JsonConfig(path_in(folder, "config.json")).number("layer_norm_epsilon", 1e-5);
+  if (options.norm_position == NormPosition::pre && !file.has("encoder/layer_norm/gamma"))
+    unsupported(file, "it has pre-norm layers without a norm behind the last");
+  find_positions(file, options);
+  const bool same_output = torch::equal(target_table, output);
+  options.embedding_tying = !same_output ? EmbeddingTying::none
+                            : source_order.numbers == target_order.numbers && torch::equal(source_table, target_table)
+                                ? EmbeddingTying::all
+                                : EmbeddingTying::target_output;
+
+  // Ours is one scale for both sides: sqrt(d_model) or 1.
+  const double scale = scale_of(file, "encoder", options.d_model);
+  const double root = std::sqrt(static_cast<double>(options.d_model));
+  if (scale != scale_of(file, "decoder", options.d_model) ||
+      (std::abs(scale - 1) > 1e-6 && std::abs(scale / root - 1) > 1e-6))
+    unsupported(file, "it scales embeddings by other numbers than 1 and sqrt(d_model)");
+  options.embedding_scale = std::abs(scale - 1) > 1e-6;
+
+  const torch::Tensor bias =
+      file.has("decoder/projection/bias") ? file.tensor("decoder/projection/bias") : torch::Tensor();
+  model.add_tables({source_table, std::move(source_order)}, {target_table, std::move(target_order)}, output, bias);
+  CTranslate2Stacks stacks(file, model);
+  stacks.read_stack("encoder", options.num_encoder_layers);
+  stacks.read_stack("decoder", options.num_decoder_layers);
+  return make_loaded_model(model, device);
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

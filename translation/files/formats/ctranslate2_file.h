@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/translation/files/tensor_file.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+/// The variables of CTranslate2's `model.bin`, of its binary versions 1 to 6.
+class CTranslate2File {
+ public:
+  /// Sizes are checked against the file before memory is taken.
+  /// @throws std::runtime_error naming the file, and the variable where one is damaged.
+  explicit CTranslate2File(const std::string& path);
+
+  int64_t version() const { return version_; }                         ///< of the file's format
+  const std::string& specification() const { return specification_; }  ///< for example TransformerSpec
+  int64_t revision() const { return revision_; }                       ///< of the specification
+
+  bool has(const std::string& name) const { return variables_.count(name) > 0; }
+  /// A number without dimensions, such as a flag; nothing where there is none. @throws where it is an array.
+  std::optional<double> number(const std::string& name) const;
+  /// float32; integers are divided by their `name_scale`, 16-bit ones without one by 1000. @throws std::runtime_error
+  /// where there is none.
+  torch::Tensor tensor(const std::string& name) const;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int64_t version_ = 0;
+  std::string specification_ = "TransformerBase";
+  int64_t revision_ = 1;
+  std::unordered_map<std::string, torch::Tensor> variables_;
+};
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

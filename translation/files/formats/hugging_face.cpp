@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/formats/hugging_face.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/translation/files/formats/hugging_face_tokenizer.h>
+#include <transmute/translation/files/formats/hugging_face_weights.h>
+#include <transmute/translation/files/formats/json_config.h>
+#include <transmute/translation/files/formats/network_builder.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+// Their families differ in what their files need not say.
+enum class Family { marian, m2m_100, mbart };
+
+Family family_of(const JsonConfig& config) {
+  const std::string type = config.text("model_type", "");
+  if (type == "marian") return Family::marian;
+  if (type == "m2m_100") return Family::m2m_100;
+  if (type == "mbart") return Family::mbart;
+  throw std::runtime_error(
+      fmt::format("{}: models of the type \"{}\" are not supported; marian, m2m_100 (also NLLB-200) and mbart are{}",
+                  config.path(), type, type == "nllb-moe" ? ". NLLB-MoE has a mixture of experts" : ""));
+}
+
+Activation activation_of(const JsonConfig& config) {
+  const std::string name = config.text("activation_function", "gelu");
+  if (name == "relu") return Activation::relu;
+  if (name == "swish" || name == "silu") return Activation::swish;
+  if (name == "gelu") return Activation::gelu;
+  if (name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh") return Activation::gelu_tanh;
+  if (name == "quick_gelu") return Activation::gelu_sigmoid;
+  throw std::runtime_error(fmt::format("{}: activation_function \"{}\" is not supported", config.path(), name));
+}
+
+void require_equal_stacks(const JsonConfig& config, const std::string& what) {
+  if (config.integer("encoder_" + what) != config.integer("decoder_" + what))
+    throw std::runtime_error(
+        fmt::format("{}: encoder_{} and decoder_{} differ, which is not supported", config.path(), what, what));
+}
+
+TransformerOptions options_of(const JsonConfig& config, Family family) {
+  TransformerOptions options;
+  options.num_encoder_layers = config.integer("encoder_layers");
+  options.num_decoder_layers = config.integer("decoder_layers");
+  options.d_model = config.integer("d_model");
+  require_equal_stacks(config, "attention_heads");
+  require_equal_stacks(config, "ffn_dim");
+  options.num_heads = config.integer("encoder_attention_heads");
+  options.d_ff = config.integer("encoder_ffn_dim");
+  options.max_positions = config.integer("max_position_embeddings");
+  options.activation = activation_of(config);
+  options.attention_bias = true;
+  options.embedding_scale = config.boolean("scale_embedding", family == Family::m2m_100);
+  options.dropout = config.number("dropout", 0.1);
+  options.attention_dropout = config.number("attention_dropout", 0);
+  options.activation_dropout = config.number("activation_dropout", 0);
+  options.norm_epsilon = 1e-5;  // torch.nn.LayerNorm's
+  options.norm_position = family == Family::marian ? NormPosition::post : NormPosition::pre;
+  options.embedding_norm = family == Family::mbart;
+  if (family == Family::mbart) options.positional_encoding = PositionalEncodingKind::learned;
+  options.sinusoids = family == Family::marian
+                          ? Sinusoids{PositionLayout::halves, PositionFrequencies::paper, 0}
+                          : Sinusoids{PositionLayout::halves, PositionFrequencies::tensor2tensor, 2};
+  return options;
+}
+
+// Copies the parameters of a stack from their names to ours.
+class HuggingFaceStacks {
+ public:
+  HuggingFaceStacks(const TensorTable& tensors, ForeignModel& model, std::string stack)
+      : tensors_(tensors), model_(model), options_(model.options), stack_(std::move(stack)) {}
+
+  void read(int64_t layers) {
+    const bool is_decoder = stack_ == "decoder";
+    for (int64_t i = 0; i < layers; ++i) {
+      from_ = fmt::format("model.{}.layers.{}.", stack_, i);
+      to_ = fmt::format("{}.layers.{}.", stack_, i);
+      attention("self_attn", "self_attention");
+      norm(from_ + "self_attn_layer_norm", to_ + "self_attention_norm");
+      if (is_decoder) {
+        attention("encoder_attn", "cross_attention");
+        norm(from_ + "encoder_attn_layer_norm", to_ + "cross_attention_norm");
+      }
+      linear(from_ + "fc1", to_ + "feed_forward.inner", options_.d_ff, options_.d_model);
+      linear(from_ + "fc2", to_ + "feed_forward.outer", options_.d_model, options_.d_ff);
+      norm(from_ + "final_layer_norm", to_ + "feed_forward_norm");
+    }
+    const std::string side = is_decoder ? "target" : "source";
+    if (options_.norm_position == NormPosition::pre) norm("model." + stack_ + ".layer_norm", stack_ + ".norm");
+    if (options_.embedding_norm) norm("model." + stack_ + ".layernorm_embedding", side + "_embedding_norm");
+    if (options_.positional_encoding == PositionalEncodingKind::learned) learned_positions(side);
+  }
+
+ private:
+  void attention(const std::string& from, const std::string& to) {
+    for (const auto& [theirs, ours] :
+         {std::pair{"q_proj", "query"}, {"k_proj", "key"}, {"v_proj", "value"}, {"out_proj", "output"}})
+      linear(fmt::format("{}{}.{}", from_, from, theirs), fmt::format("{}{}.{}", to_, to, ours), options_.d_model,
+             options_.d_model);
+  }
+  void linear(const std::string& from, const std::string& to, int64_t outputs, int64_t inputs) {
+    model_.add(to + ".weight", tensors_.take(from + ".weight", {outputs, inputs}));
+    model_.add(to + ".bias", tensors_.take(from + ".bias", {outputs}));
+  }
+  void norm(const std::string& from, const std::string& to) {
+    model_.add(to + ".weight", tensors_.take(from + ".weight", {options_.d_model}));
+    model_.add(to + ".bias", tensors_.take(from + ".bias", {options_.d_model}));
+  }
+  // Their table has two rows in front that no text uses.
+  void learned_positions(const std::string& side) {
+    constexpr int64_t kUnusedRows = 2;
+    const torch::Tensor table = tensors_.take("model." + stack_ + ".embed_positions.weight",
+                                              {options_.max_positions + kUnusedRows, options_.d_model});
+    model_.add(side + "_positions.weight", table.slice(0, kUnusedRows).clone());
+  }
+
+  const TensorTable& tensors_;
+  ForeignModel& model_;
+  const TransformerOptions& options_;
+  std::string stack_, from_, to_;
+};
+
+ForeignTable read_table(const TensorTable& tensors, const std::vector<std::string>& names, int64_t d_model,
+                        Renumbering renumbering, int64_t rows) {
+  ForeignTable table{tensors.take_matrix(names), std::move(renumbering)};
+  if (table.weight.size(0) != rows || table.weight.size(1) != d_model)
+    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{},{}], its configuration needs [{},{}]",
+                                         tensors.path(), names.front(), table.weight.size(0), table.weight.size(1),
+                                         rows, d_model));
+  return table;
+}
+
+}  // namespace
+
+bool is_hugging_face_folder(const std::string& folder) {
+  const std::string path = path_in(folder, "config.json");
+  return std::filesystem::exists(path) && JsonConfig(path).has("model_type");
+}
+
+LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device device, const ParallelFor& parallel_for) {
+  const JsonConfig config(path_in(folder, "config.json"));
+  const Family family = family_of(config);
+  ForeignModel model;
+  model.path = folder;
+  model.options = options_of(config, family);
+
+  const bool separate = !config.boolean("share_encoder_decoder_embeddings", true);
+  VocabularyPair vocabularies = family == Family::marian ? read_marian_vocabularies(folder, config, separate)
+                                                         : read_multilingual_vocabularies(folder, config);
+  model.source = vocabularies.source_model;
+  model.target = vocabularies.target_model;
+
+  const TensorTable tensors(read_hugging_face_weights(folder, parallel_for), folder);
+  const bool tied_output = config.boolean("tie_word_embeddings", true);
+  model.options.embedding_tying = !tied_output ? EmbeddingTying::none
+                                  : separate   ? EmbeddingTying::target_output
+                                               : EmbeddingTying::all;
+  const std::string shared = "model.shared.weight";
+  const std::string of_encoder = "model.encoder.embed_tokens.weight", of_decoder = "model.decoder.embed_tokens.weight";
+  const int64_t rows = vocabularies.source_size, target_rows = vocabularies.target_size;
+  const auto names = [&](const std::string& own, const std::string& other) {
+    return separate ? std::vector<std::string>{own, "lm_head.weight"}
+                    : std::vector<std::string>{shared, own, other, "lm_head.weight"};
+  };
+  const ForeignTable source =
+      read_table(tensors, separate ? std::vector<std::string>{of_encoder, shared} : names(of_encoder, of_decoder),
+                 model.options.d_model, std::move(vocabularies.source), rows);
+  const ForeignTable target = read_table(tensors, names(of_decoder, of_encoder), model.options.d_model,
+                                         std::move(vocabularies.target), target_rows);
+  torch::Tensor output, bias;
+  if (!tied_output) output = tensors.take("lm_head.weight", {target_rows, model.options.d_model});
+  if (tensors.has("final_logits_bias")) bias = tensors.take("final_logits_bias", {1, target_rows}).squeeze(0);
+  model.add_tables(source, target, output, bias);
+
+  HuggingFaceStacks(tensors, model, "encoder").read(model.options.num_encoder_layers);
+  HuggingFaceStacks(tensors, model, "decoder").read(model.options.num_decoder_layers);
+  return make_loaded_model(model, device);
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

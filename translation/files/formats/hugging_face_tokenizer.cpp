@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/formats/hugging_face_tokenizer.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/json.h>
+#include <transmute/tokenizer/piece_table.h>
+
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+// M2M-100's languages in the order of their numbers, which begin behind the pieces of vocab.json: its files need not
+// list them.
+constexpr const char* kM2m100Languages =
+    "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht "
+    "hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps "
+    "pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
+
+// Far more than any vocabulary has; numbers in files beyond are damage.
+constexpr int64_t kMostPieces = int64_t{1} << 24;
+
+void require_size(const JsonConfig& config, int64_t size) {
+  if (size < 1 || size > kMostPieces)
+    throw std::runtime_error(fmt::format("{}: a vocabulary of {} pieces is not possible", config.path(), size));
+}
+
+// Puts a piece where it belongs, if that is inside.
+void place(std::vector<std::string>& pieces, const std::string& file, const std::string& piece, int64_t number) {
+  if (number < 0 || number >= static_cast<int64_t>(pieces.size()))
+    throw std::runtime_error(
+        fmt::format("{}: \"{}\" has the number {}, but the model has {} pieces", file, piece, number, pieces.size()));
+  pieces[static_cast<size_t>(number)] = piece;
+}
+
+// {"piece": number, …}
+std::vector<std::string> read_vocabulary(const std::string& path, int64_t size) {
+  const JsonConfig file(path);
+  std::vector<std::string> pieces(static_cast<size_t>(size));
+  for (const auto& [piece, number] : file.json().items()) place(pieces, path, piece, file.integer(piece));
+  return pieces;
+}
+
+bool is_language_tag(const std::string& piece) {
+  return piece.size() > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(piece.size() - 2, 2, "<<") == 0;
+}
+
+int64_t number_of(const std::vector<std::string>& pieces, const std::string& piece, const std::string& file) {
+  for (size_t i = 0; i < pieces.size(); ++i)
+    if (pieces[i] == piece) return static_cast<int64_t>(i);
+  throw std::runtime_error(fmt::format("{}: has no piece \"{}\"", file, piece));
+}
+
+Vocabulary marian_vocabulary(const std::string& path, const JsonConfig& config, int64_t size) {
+  require_size(config, size);
+  Vocabulary vocabulary;
+  vocabulary.pieces = read_vocabulary(path, size);
+  for (const std::string& piece : vocabulary.pieces)
+    if (is_language_tag(piece)) vocabulary.control.insert(piece);
+  vocabulary.end = config.integer("eos_token_id");
+  vocabulary.padding = config.integer("pad_token_id");
+  vocabulary.start = config.integer("decoder_start_token_id");
+  vocabulary.unknown = number_of(vocabulary.pieces, "<unk>", path);
+  return vocabulary;
+}
+
+// Pieces that are added to a vocabulary, with their numbers where the file says them.
+struct AddedPieces {
+  std::vector<std::pair<std::string, int64_t>> numbered;
+  std::vector<std::string> in_order;
+};
+
+std::string content_of(const Json& piece) {
+  if (piece.is_string()) return piece.get<std::string>();
+  if (piece.is_object() && piece.contains("content") && piece["content"].is_string())
+    return piece["content"].get<std::string>();
+  return "";
+}
+
+// tokenizer.json has a list of {"id": …, "content": …}, tokenizer_config.json a map from number to {"content": …},
+// added_tokens.json a map from piece to number.
+AddedPieces read_added_pieces(const std::string& folder) {
+  AddedPieces added;
+  const auto add = [&](const std::string& piece, int64_t number) {
+    if (!piece.empty()) added.numbered.emplace_back(piece, number);
+  };
+  const auto file = [&](const char* name) { return path_in(folder, name); };
+  if (std::filesystem::exists(file("tokenizer.json"))) {
+    const JsonConfig tokenizer(file("tokenizer.json"));
+    if (tokenizer.has("added_tokens") && tokenizer.json().at("added_tokens").is_array())
+      for (const Json& piece : tokenizer.json().at("added_tokens"))
+        if (piece.is_object() && piece.contains("id") && piece["id"].is_number_integer())
+          add(content_of(piece), piece["id"].get<int64_t>());
+  }
+  if (std::filesystem::exists(file("added_tokens.json"))) {
+    const JsonConfig pieces(file("added_tokens.json"));
+    for (const auto& [piece, number] : pieces.json().items()) add(piece, pieces.integer(piece));
+  }
+  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
+    if (!std::filesystem::exists(file(name))) continue;
+    const JsonConfig config(file(name));
+    if (config.has("added_tokens_decoder") && config.json().at("added_tokens_decoder").is_object())
+      for (const auto& [number, piece] : config.json().at("added_tokens_decoder").items())
+        if (!number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos)
+          add(content_of(piece), std::stoll(number));
+    if (config.has("additional_special_tokens") && config.json().at("additional_special_tokens").is_array() &&
+        added.in_order.empty())
+      for (const Json& piece : config.json().at("additional_special_tokens"))
+        added.in_order.push_back(content_of(piece));
+  }
+  return added;
+}
+
+// The vocabulary as fairseq numbers SentencePiece's pieces: four reserved ones, then all from its third on.
+std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, int64_t size, int64_t& used) {
+  constexpr size_t kReservedBySentencePiece = 3;  // <unk>, <s>, </s>
+  std::vector<std::string> pieces = {"<s>", "<pad>", "</s>", "<unk>"};
+  const std::vector<std::string> own = pieces_of(read_file(sentencepiece), sentencepiece);
+  for (size_t i = kReservedBySentencePiece; i < own.size(); ++i) pieces.push_back(own[i]);
+  used = static_cast<int64_t>(pieces.size());
+  if (used > size)
+    throw std::runtime_error(fmt::format("{}: has {} pieces, but the model has {}", sentencepiece, own.size(), size));
+  pieces.resize(static_cast<size_t>(size));
+  return pieces;
+}
+
+}  // namespace
+
+VocabularyPair read_marian_vocabularies(const std::string& folder, const JsonConfig& config, bool separate) {
+  VocabularyPair pair;
+  pair.source_size = config.integer("vocab_size");
+  pair.target_size = separate ? config.integer("decoder_vocab_size", pair.source_size) : pair.source_size;
+  const std::string source_path = path_in(folder, "vocab.json");
+  const std::string target_path = separate ? path_in(folder, "target_vocab.json") : source_path;
+  Vocabulary source = marian_vocabulary(source_path, config, pair.source_size);
+  Vocabulary target = separate ? marian_vocabulary(target_path, config, pair.target_size) : source;
+  pair.source = renumber(source, source_path);
+  pair.target = renumber(target, target_path);
+  pair.source_model = make_subword_model(path_in(folder, "source.spm"), pair.source);
+  pair.target_model = make_subword_model(path_in(folder, "target.spm"), pair.target);
+  return pair;
+}
+
+VocabularyPair read_multilingual_vocabularies(const std::string& folder, const JsonConfig& config) {
+  const int64_t size = config.integer("vocab_size");
+  require_size(config, size);
+  const std::string sentencepiece = path_in(folder, "sentencepiece.bpe.model");
+  const std::string table = path_in(folder, "vocab.json");
+  Vocabulary vocabulary;
+  int64_t used = 0;
+  if (std::filesystem::exists(table)) {
+    vocabulary.pieces = read_vocabulary(table, size);
+    used = static_cast<int64_t>(JsonConfig(table).json().size());
+  } else {
+    vocabulary.pieces = fairseq_pieces(sentencepiece, size, used);
+  }
+  const AddedPieces added = read_added_pieces(folder);
+  for (const auto& [piece, number] : added.numbered) {
+    if (number < used) continue;  // the reserved ones
+    place(vocabulary.pieces, folder, piece, number);
+    vocabulary.control.insert(piece);
+  }
+  if (vocabulary.control.empty())
+    for (const std::string& piece : added.in_order) {
+      place(vocabulary.pieces, folder, piece, used++);
+      vocabulary.control.insert(piece);
+    }
+  if (vocabulary.control.empty() && std::filesystem::exists(table)) {
+    std::istringstream languages(kM2m100Languages);
+    for (std::string language; languages >> language;) {
+      const std::string piece = "__" + language + "__";
+      place(vocabulary.pieces, folder, piece, used++);
+      vocabulary.control.insert(piece);
+    }
+  }
+  if (vocabulary.control.empty())
+    throw std::runtime_error(
+        fmt::format("{}: no file lists the model's languages; tokenizer_config.json, tokenizer.json, added_tokens.json "
+                    "or special_tokens_map.json should",
+                    folder));
+  vocabulary.padding = config.integer("pad_token_id");
+  vocabulary.end = config.integer("eos_token_id");
+  vocabulary.start = config.integer("decoder_start_token_id", vocabulary.end);
+  vocabulary.unknown = number_of(vocabulary.pieces, "<unk>", folder);
+
+  VocabularyPair pair;
+  pair.source_size = pair.target_size = size;
+  pair.source = renumber(vocabulary, folder);
+  pair.target = pair.source;
+  pair.source_model = make_subword_model(sentencepiece, pair.source);
+  pair.target_model = pair.source_model;
+  return pair;
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

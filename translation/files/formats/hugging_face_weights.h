@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/translation/files/tensor_file.h>
+
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+/// All tensors of a folder's `model.safetensors` or `pytorch_model.bin`, or of the shards that
+/// `model.safetensors.index.json` or `pytorch_model.bin.index.json` lists. safetensors come first.
+/// @throws std::runtime_error naming the file that is missing or damaged.
+NamedTensors read_hugging_face_weights(const std::string& folder, const ParallelFor& parallel_for);
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/formats/json_config.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/json.h>
+
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+JsonConfig::JsonConfig(const std::string& path) : path_(path) {
+  const std::optional<Json> json = parse_json_if_valid(read_file(path));
+  if (!json || !json->is_object())
+    throw std::runtime_error(fmt::format("{}: damaged (no JSON object); restore the file", path));
+  json_ = *json;
+}
+
+void JsonConfig::wrong(const std::string& key, const char* kind) const {
+  throw std::runtime_error(
+      fmt::format("{}: \"{}\" {} {}", path_, key, has(key) ? "is not" : "is missing; it should be", kind));
+}
+
+int64_t JsonConfig::integer(const std::string& key) const {
+  if (!has(key) || !json_.at(key).is_number_integer()) wrong(key, "a whole number");
+  return json_.at(key).get<int64_t>();
+}
+
+double JsonConfig::number(const std::string& key, double otherwise) const {
+  if (!has(key)) return otherwise;
+  if (!json_.at(key).is_number()) wrong(key, "a number");
+  return json_.at(key).get<double>();
+}
+
+bool JsonConfig::boolean(const std::string& key, bool otherwise) const {
+  if (!has(key)) return otherwise;
+  if (!json_.at(key).is_boolean()) wrong(key, "true or false");
+  return json_.at(key).get<bool>();
+}
+
+std::string JsonConfig::text(const std::string& key, const std::string& otherwise) const {
+  if (!has(key)) return otherwise;
+  if (!json_.at(key).is_string()) wrong(key, "a text");
+  return json_.at(key).get<std::string>();
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

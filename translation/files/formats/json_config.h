@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+/// The settings in a JSON file of another program.
+class JsonConfig {
+ public:
+  /// @throws std::runtime_error where the file cannot be read or is no JSON object
+  explicit JsonConfig(const std::string& path);
+
+  bool has(const std::string& key) const { return json_.contains(key) && !json_.at(key).is_null(); }
+  /// These throw std::runtime_error, naming file and key, where the value is of another kind, and those without a
+  /// default also where there is none.
+  int64_t integer(const std::string& key) const;
+  int64_t integer(const std::string& key, int64_t otherwise) const { return has(key) ? integer(key) : otherwise; }
+  double number(const std::string& key, double otherwise) const;
+  bool boolean(const std::string& key, bool otherwise) const;
+  std::string text(const std::string& key, const std::string& otherwise) const;
+
+  const nlohmann::ordered_json& json() const { return json_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  [[noreturn]] void wrong(const std::string& key, const char* kind) const;
+
+  std::string path_;
+  nlohmann::ordered_json json_;
+};
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/formats/marian.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/zip_archive.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/translation/files/formats/marian_files.h>
+#include <transmute/translation/files/formats/network_builder.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The options of a model.
+class Settings {
+ public:
+  Settings(const MarianFile& file, const std::string& path) : values_(file.settings), path_(path) {}
+
+  std::string text(const std::string& key, const std::string& otherwise = "") const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? otherwise : found->second;
+  }
+  int64_t integer(const std::string& key) const {
+    const std::string value = text(key);
+    if (value.empty() || value.size() > 9 || value.find_first_not_of("0123456789") != std::string::npos)
+      throw std::runtime_error(fmt::format("{}: its option {} is \"{}\", not a number", path_, key, value));
+    return std::stoll(value);
+  }
+  bool is_on(const std::string& key) const { return text(key) == "true"; }
+
+  void require(const std::string& key, const std::string& wanted, const std::string& otherwise = "") const {
+    if (const std::string value = text(key, otherwise); value != wanted)
+      throw std::runtime_error(
+          fmt::format("{}: its option {} is \"{}\"; only \"{}\" is supported", path_, key, value, wanted));
+  }
+
+ private:
+  const std::map<std::string, std::string>& values_;
+  const std::string& path_;
+};
+
+Activation activation_of(const Settings& settings, const std::string& path) {
+  const std::string name = settings.text("transformer-ffn-activation", "swish");
+  if (name == "relu") return Activation::relu;
+  if (name == "swish") return Activation::swish;
+  if (name == "gelu") return Activation::gelu_sigmoid;  // Marian's is that approximation
+  throw std::runtime_error(
+      fmt::format("{}: its option transformer-ffn-activation is \"{}\"; relu, swish and gelu are "
+                  "supported",
+                  path, name));
+}
+
+void refuse_other_kinds(const Settings& settings) {
+  settings.require("type", "transformer");
+  settings.require("transformer-decoder-autoreg", "self-attention", "self-attention");
+  settings.require("transformer-no-projection", "false", "false");
+  settings.require("transformer-train-position-embeddings", "false", "false");
+  settings.require("transformer-tied-layers", "", "");
+  settings.require("input-types", "", "");
+  if (settings.text("transformer-preprocess").empty()) {
+    settings.require("transformer-postprocess", "dan");
+    settings.require("transformer-postprocess-top", "");
+  } else {
+    settings.require("transformer-preprocess", "n");
+    settings.require("transformer-postprocess", "da");
+    settings.require("transformer-postprocess-top", "n");
+  }
+}
+
+TransformerOptions options_of(const Settings& settings, const std::string& path) {
+  refuse_other_kinds(settings);
+  TransformerOptions options;
+  options.num_encoder_layers = settings.integer("enc-depth");
+  options.num_decoder_layers = settings.integer("dec-depth");
+  options.d_model = settings.integer("dim-emb");
+  options.num_heads = settings.integer("transformer-heads");
+  options.d_ff = settings.integer("transformer-dim-ffn");
+  options.activation = activation_of(settings, path);
+  options.attention_bias = true;
+  options.norm_position = settings.text("transformer-preprocess").empty() ? NormPosition::post : NormPosition::pre;
+  options.embedding_norm = settings.text("transformer-postprocess-emb").find('n') != std::string::npos;
+  options.norm_epsilon = 1e-6;  // of its layerNorm
+  options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 0};
+  options.embedding_tying = settings.is_on("tied-embeddings-all") ? EmbeddingTying::all
+                            : settings.is_on("tied-embeddings")   ? EmbeddingTying::target_output
+                                                                  : EmbeddingTying::none;
+  return options;
+}
+
+// Matrices are [inputs,outputs] in Marian, and vectors have a dimension of 1 in front.
+class MarianStacks {
+ public:
+  MarianStacks(const TensorTable& tensors, ForeignModel& model) : tensors_(tensors), model_(model) {}
+
+  void read(const std::string& stack, int64_t layers) {
+    const bool is_decoder = stack == "decoder";
+    for (int64_t i = 0; i < layers; ++i) {
+      const std::string from = fmt::format("{}_l{}", stack, i + 1), to = fmt::format("{}.layers.{}.", stack, i);
+      attention(from + "_self", to + "self_attention");
+      if (is_decoder) attention(from + "_context", to + "cross_attention");
+      const TransformerOptions& o = model_.options;
+      linear(from + "_ffn_W1", from + "_ffn_b1", to + "feed_forward.inner", o.d_model, o.d_ff);
+      linear(from + "_ffn_W2", from + "_ffn_b2", to + "feed_forward.outer", o.d_ff, o.d_model);
+      norm(from + "_ffn_ffn", to + "feed_forward_norm");
+    }
+    const std::string side = is_decoder ? "target" : "source";
+    if (model_.options.norm_position == NormPosition::pre) norm(stack + "_top", stack + ".norm");
+    if (model_.options.embedding_norm) norm(stack + "_emb", side + "_embedding_norm");
+  }
+
+ private:
+  void attention(const std::string& from, const std::string& to) {
+    const int64_t d = model_.options.d_model;
+    for (const auto& [letter, name] : {std::pair{"q", "query"}, {"k", "key"}, {"v", "value"}, {"o", "output"}})
+      linear(from + "_W" + letter, from + "_b" + letter, to + "." + name, d, d);
+    norm(from + "_Wo", to + "_norm");
+  }
+  void linear(const std::string& weight, const std::string& bias, const std::string& to, int64_t inputs,
+              int64_t outputs) {
+    model_.add(to + ".weight", tensors_.take(weight, {inputs, outputs}).t().contiguous());
+    model_.add(to + ".bias", tensors_.take(bias, {1, outputs}).squeeze(0));
+  }
+  void norm(const std::string& from, const std::string& to) {
+    for (const auto& [theirs, ours] : {std::pair{"_ln_scale", ".weight"}, {"_ln_bias", ".bias"}}) {
+      const std::string before = from + theirs + "_pre";  // where the norm stands in front
+      model_.add(to + ours,
+                 tensors_.take(tensors_.has(before) ? before : from + theirs, {1, model_.options.d_model}).squeeze(0));
+    }
+  }
+
+  const TensorTable& tensors_;
+  ForeignModel& model_;
+};
+
+// Files of both sides beside a model.
+struct Vocabularies {
+  std::string source, target;
+};
+
+Vocabularies find_vocabularies(const std::string& npz) {
+  const std::string folder = fs::path(npz).parent_path().string();
+  std::vector<std::string> files;
+  if (const std::string decoder = path_in(folder, "decoder.yml"); fs::exists(decoder))
+    for (const std::string& file : read_yaml_list(read_file(decoder), "vocabs")) files.push_back(path_in(folder, file));
+  for (const char* name : {"vocab.spm", "vocab.yml"})
+    if (files.empty() && fs::exists(path_in(folder, name))) files.push_back(path_in(folder, name));
+  if (files.empty())
+    for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name.size() > 10 && name.compare(name.size() - 10, 10, ".vocab.yml") == 0)
+        files.push_back(entry.path().string());
+    }
+  if (files.empty() || files.size() > 2)
+    throw std::runtime_error(
+        fmt::format("{}: its vocabularies are not known; a decoder.yml beside it should list them under vocabs", npz));
+  return {files.front(), files.back()};
+}
+
+bool is_sentencepiece(const std::string& path) {
+  return fs::path(path).extension() == ".spm";
+}
+
+Renumbering read_order(const std::string& path, int64_t rows) {
+  Vocabulary vocabulary;
+  vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_file(path), path) : read_marian_vocabulary(path);
+  if (static_cast<int64_t>(vocabulary.pieces.size()) > rows)
+    throw std::runtime_error(
+        fmt::format("{}: has {} pieces, but the model has {}", path, vocabulary.pieces.size(), rows));
+  vocabulary.pieces.resize(static_cast<size_t>(rows));
+  for (int64_t number = 0; number < rows; ++number) {
+    const std::string& piece = vocabulary.pieces[static_cast<size_t>(number)];
+    if (piece == "</s>") vocabulary.end = number;
+    if (piece == "<unk>") vocabulary.unknown = number;
+    const size_t size = piece.size();
+    if (size > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(size - 2, 2, "<<") == 0)
+      vocabulary.control.insert(piece);
+    if (size > 2 && piece.compare(size - 2, 2, "@@") == 0)
+      throw std::runtime_error(
+          fmt::format("{}: has pieces of subword-nmt (\"{}\"); only SentencePiece is supported", path, piece));
+  }
+  if (vocabulary.end == kNoPiece) throw std::runtime_error(fmt::format("{}: has no piece \"</s>\"", path));
+  return renumber(vocabulary, path);
+}
+
+std::shared_ptr<const SubwordModel> marian_tokenizer(const std::string& vocabulary, const std::string& side,
+                                                     const Renumbering& order) {
+  if (is_sentencepiece(vocabulary)) return make_subword_model(vocabulary, order);
+  const std::string beside = path_in(fs::path(vocabulary).parent_path().string(), side + ".spm");
+  return fs::exists(beside) ? make_subword_model(beside, order)
+                            : std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table), vocabulary);
+}
+
+}  // namespace
+
+bool is_marian_file(const std::string& path) {
+  return fs::path(path).extension() == ".npz" && ZipArchive(path).has("special:model.yml.npy");
+}
+
+std::string find_marian_file(const std::string& folder) {
+  if (const std::string decoder = path_in(folder, "decoder.yml"); fs::exists(decoder)) {
+    const auto models = read_yaml_list(read_file(decoder), "models");
+    if (!models.empty() && fs::exists(path_in(folder, models.front()))) return path_in(folder, models.front());
+  }
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".npz" && is_marian_file(entry.path().string()))
+      found.push_back(entry.path().string());
+  return found.size() == 1 ? found.front() : "";
+}
+
+LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
+  const MarianFile file = read_marian_file(npz);
+  const Settings settings(file, npz);
+  ForeignModel model;
+  model.path = npz;
+  model.options = options_of(settings, npz);
+  const TensorTable tensors(file.tensors, npz);
+  const torch::Tensor source = tensors.take_matrix({"encoder_Wemb", "Wemb"});
+  const torch::Tensor target = tensors.take_matrix({"decoder_Wemb", "Wemb"});
+  const Vocabularies vocabularies = find_vocabularies(npz);
+  Renumbering source_order = read_order(vocabularies.source, source.size(0));
+  Renumbering target_order = read_order(vocabularies.target, target.size(0));
+  model.source = marian_tokenizer(vocabularies.source, "source", source_order);
+  model.target = marian_tokenizer(vocabularies.target, "target", target_order);
+  torch::Tensor output;
+  if (model.options.embedding_tying == EmbeddingTying::none)
+    output = tensors.take("decoder_ff_logit_out_W", {model.options.d_model, target.size(0)}).t().contiguous();
+  const torch::Tensor bias = tensors.take("decoder_ff_logit_out_b", {1, target.size(0)}).squeeze(0);
+  model.add_tables({source, std::move(source_order)}, {target, std::move(target_order)}, output, bias);
+  MarianStacks reader(tensors, model);
+  reader.read("encoder", model.options.num_encoder_layers);
+  reader.read("decoder", model.options.num_decoder_layers);
+  return make_loaded_model(model, device);
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/formats/marian_files.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/zip_archive.h>
+#include <transmute/model/libtorch.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+constexpr const char* kSettings = "special:model.yml";
+constexpr const char* kArraySuffix = ".npy";
+constexpr size_t kMostPieces = size_t{1} << 24;
+
+std::string without_spaces(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\r");
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+void append_utf8(std::string& to, uint32_t code) {
+  if (code < 0x80) {
+    to += static_cast<char>(code);
+  } else if (code < 0x800) {
+    to += {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
+  } else if (code < 0x10000) {
+    to += {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3f)),
+           static_cast<char>(0x80 | (code & 0x3f))};
+  } else {
+    to += {static_cast<char>(0xf0 | (code >> 18 & 7)), static_cast<char>(0x80 | (code >> 12 & 0x3f)),
+           static_cast<char>(0x80 | (code >> 6 & 0x3f)), static_cast<char>(0x80 | (code & 0x3f))};
+  }
+}
+
+// Of double quotes in YAML: \n, \", \\, \x85, \u2028 and the like.
+std::string unescaped(const std::string& quoted) {
+  std::string text;
+  for (size_t i = 0; i < quoted.size(); ++i) {
+    if (quoted[i] != '\\' || i + 1 == quoted.size()) {
+      text += quoted[i];
+      continue;
+    }
+    const char kind = quoted[++i];
+    const size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
+    if (digits > 0) {
+      append_utf8(text, static_cast<uint32_t>(std::strtoul(quoted.substr(i + 1, digits).c_str(), nullptr, 16)));
+      i += digits;
+      continue;
+    }
+    constexpr const char* kNames = "0abtnvfre";
+    constexpr const char kMeanings[] = "\0\a\b\t\n\v\f\r\x1b";
+    const char* name = std::strchr(kNames, kind);
+    text += name != nullptr ? kMeanings[name - kNames] : kind;
+  }
+  return text;
+}
+
+std::string unquoted(const std::string& given) {
+  const std::string text = without_spaces(given);
+  if (text.size() < 2 || text.front() != text.back()) return text;
+  const std::string inner = text.substr(1, text.size() - 2);
+  if (text.front() == '"') return unescaped(inner);
+  if (text.front() != '\'') return text;
+  std::string single;
+  for (size_t i = 0; i < inner.size(); ++i) {
+    single += inner[i];
+    if (inner[i] == '\'') ++i;  // '' is one quote
+  }
+  return single;
+}
+
+// An array of NumPy: a magic text, a header that describes it in Python's syntax, and its numbers.
+class NumpyArray {
+ public:
+  NumpyArray(std::string bytes, std::string where) : bytes_(std::move(bytes)), where_(std::move(where)) {
+    constexpr size_t kPrologue = 10;
+    if (bytes_.size() < kPrologue || bytes_.compare(0, 6, "\x93NUMPY") != 0) damaged("it is no array");
+    const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes_[i])); };
+    size_t length = byte(8) | byte(9) << 8;
+    size_t begin = kPrologue;
+    if (byte(6) > 1) {
+      if (bytes_.size() < 12) damaged("it is cut short");
+      length |= byte(10) << 16 | byte(11) << 24;
+      begin = 12;
+    }
+    if (length > bytes_.size() - begin) damaged("it is cut short");
+    header_ = bytes_.substr(begin, length);
+    data_ = begin + length;
+  }
+
+  std::string as_text() const { return bytes_.substr(data_); }
+
+  torch::Tensor as_tensor() const {
+    if (header_.find("'<f4'") == std::string::npos) damaged("it is not of float32 numbers");
+    if (header_.find("'fortran_order': False") == std::string::npos) damaged("its numbers stand in Fortran's order");
+    const std::vector<int64_t> sizes = shape();
+    uint64_t bytes = sizeof(float);
+    for (const int64_t size : sizes)
+      if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) damaged("its shape is impossible");
+    if (bytes != bytes_.size() - data_) damaged("its shape and its size disagree");
+    torch::Tensor tensor = torch::empty(sizes, torch::kFloat);
+    std::memcpy(tensor.data_ptr(), bytes_.data() + data_, bytes);
+    return tensor;
+  }
+
+ private:
+  [[noreturn]] void damaged(const char* what) const {
+    throw std::runtime_error(fmt::format("{}: damaged ({}); restore the file", where_, what));
+  }
+
+  std::vector<int64_t> shape() const {
+    const size_t key = header_.find("'shape':");
+    const size_t open = header_.find('(', key == std::string::npos ? 0 : key);
+    const size_t close = header_.find(')', open == std::string::npos ? 0 : open);
+    if (key == std::string::npos || open == std::string::npos || close == std::string::npos) damaged("it has no shape");
+    std::vector<int64_t> sizes;
+    std::istringstream numbers(header_.substr(open + 1, close - open - 1));
+    for (std::string number; std::getline(numbers, number, ',');) {
+      number = without_spaces(number);
+      if (number.empty()) continue;
+      if (number.size() > 10 || number.find_first_not_of("0123456789") != std::string::npos)
+        damaged("its shape is impossible");
+      sizes.push_back(std::stoll(number));
+    }
+    return sizes;
+  }
+
+  std::string bytes_, where_, header_;
+  size_t data_ = 0;
+};
+
+}  // namespace
+
+MarianFile read_marian_file(const std::string& path) {
+  const ZipArchive archive(path);
+  MarianFile file;
+  for (const std::string& record : archive.names()) {
+    const size_t end = record.rfind(kArraySuffix);
+    if (end == std::string::npos) continue;
+    const std::string name = record.substr(0, end);
+    const NumpyArray array(archive.read(record), fmt::format("{}: '{}'", path, name));
+    if (name == kSettings) {
+      std::string text = array.as_text();
+      if (!text.empty() && text.back() == '\0') text.pop_back();
+      file.settings = read_flat_yaml(text);
+    } else if (name.rfind("special:", 0) != 0) {
+      file.tensors.emplace_back(name, array.as_tensor());
+    }
+  }
+  if (file.settings.empty())
+    throw std::runtime_error(fmt::format("{}: no model of Marian (it has no {})", path, kSettings));
+  return file;
+}
+
+std::map<std::string, std::string> read_flat_yaml(const std::string& text) {
+  std::map<std::string, std::string> values;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos || line.front() == ' ' || line.front() == '#' || line.front() == '-') continue;
+    values[line.substr(0, colon)] = unquoted(line.substr(colon + 1));
+  }
+  return values;
+}
+
+std::vector<std::string> read_yaml_list(const std::string& text, const std::string& key) {
+  std::vector<std::string> items;
+  bool inside = false;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string content = without_spaces(line);
+    if (content.rfind("- ", 0) == 0) {
+      if (inside) items.push_back(unquoted(content.substr(2)));
+      continue;
+    }
+    inside = line.rfind(key + ":", 0) == 0;
+  }
+  return items;
+}
+
+std::vector<std::string> read_marian_vocabulary(const std::string& path) {
+  std::vector<std::string> pieces;
+  std::istringstream lines(read_file(path));
+  std::string line, long_piece;
+  size_t place = 0;
+  for (bool has_piece = false; std::getline(lines, line);) {
+    ++place;
+    if (line.empty() || line == "---" || line.front() == '#') continue;
+    if (line.rfind("? ", 0) == 0) {
+      long_piece = line.substr(2);
+      has_piece = true;
+      continue;
+    }
+    const size_t colon = has_piece ? 0 : line.rfind(':');
+    const std::string number = colon == std::string::npos ? "" : without_spaces(line.substr(colon + 1));
+    if (number.empty() || number.size() > 8 || number.find_first_not_of("0123456789") != std::string::npos ||
+        (has_piece && line.front() != ':'))
+      throw std::runtime_error(fmt::format("{}:{}: no piece with its number", path, place));
+    const auto id = static_cast<size_t>(std::stoll(number));
+    if (id >= kMostPieces) throw std::runtime_error(fmt::format("{}:{}: the number {} is impossible", path, place, id));
+    if (pieces.size() <= id) pieces.resize(id + 1);
+    pieces[id] = unquoted(has_piece ? long_piece : line.substr(0, colon));
+    has_piece = false;
+  }
+  return pieces;
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

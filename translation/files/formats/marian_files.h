@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/translation/files/tensor_file.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+/// The content of Marian's `model.npz`.
+struct MarianFile {
+  NamedTensors tensors;                         ///< float32
+  std::map<std::string, std::string> settings;  ///< of `special:model.yml`, as texts without their quotes
+};
+
+/// @throws std::runtime_error naming the file, and the array that is damaged.
+MarianFile read_marian_file(const std::string& path);
+
+/// The top level of a YAML file as Marian writes it: `key: value` lines. Lists and maps below are left out.
+std::map<std::string, std::string> read_flat_yaml(const std::string& text);
+
+/// The items of the list `key` in such a file.
+std::vector<std::string> read_yaml_list(const std::string& text, const std::string& key);
+
+/// Marian's vocabulary, by number: lines `piece: number`, pieces in quotes where YAML needs them, long ones as
+/// `? piece` and `: number`.
+/// @throws std::runtime_error naming file and line.
+std::vector<std::string> read_marian_vocabulary(const std::string& path);
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

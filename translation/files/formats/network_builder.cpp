@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/formats/network_builder.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+#include <transmute/model/libtorch.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+// The logit of an id that is never predicted, next to a row of zeros: its share of the probability vanishes in every
+// type, and label smoothing, which wants every id a little, stays finite.
+constexpr double kUnpredictedBias = -1e4;
+
+}  // namespace
+
+TensorTable::TensorTable(const NamedTensors& tensors, std::string path)
+    : tensors_(tensors.begin(), tensors.end()), path_(std::move(path)) {}
+
+torch::Tensor TensorTable::in_float(const std::string& name, const torch::Tensor& tensor) const {
+  if (!tensor.is_floating_point())
+    throw std::runtime_error(fmt::format("{}: \"{}\" has the type {}, not one of real numbers", path_, name,
+                                         torch::toString(tensor.scalar_type())));
+  return tensor.to(torch::kFloat).contiguous();
+}
+
+torch::Tensor TensorTable::first_of(const std::vector<std::string>& names) const {
+  for (const std::string& name : names)
+    if (const auto found = tensors_.find(name); found != tensors_.end()) return in_float(name, found->second);
+  throw std::runtime_error(
+      fmt::format("{}: has no \"{}\", which its configuration needs", path_, fmt::join(names, "\" or \"")));
+}
+
+torch::Tensor TensorTable::take(const std::string& name, torch::IntArrayRef sizes) const {
+  const torch::Tensor tensor = first_of({name});
+  if (tensor.sizes() != sizes)
+    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], its configuration needs [{}]", path_, name,
+                                         fmt::join(tensor.sizes(), ","), fmt::join(sizes, ",")));
+  return tensor;
+}
+
+torch::Tensor TensorTable::take_matrix(const std::vector<std::string>& names) const {
+  torch::Tensor matrix = first_of(names);
+  if (matrix.dim() != 2 || matrix.numel() == 0)
+    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], it should be a matrix", path_, names.front(),
+                                         fmt::join(matrix.sizes(), ",")));
+  return matrix;
+}
+
+torch::Tensor renumbered(const torch::Tensor& matrix, const Renumbering& renumbering) {
+  const torch::Tensor numbers = torch::tensor(renumbering.numbers, torch::kLong);
+  torch::Tensor rows = matrix.index_select(0, numbers.clamp_min(0));
+  for (size_t id = 0; id < special_ids::kCount; ++id)
+    if (renumbering.numbers[id] == kNoPiece) rows.select(0, static_cast<int64_t>(id)).zero_();
+  return rows;
+}
+
+void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
+                              const torch::Tensor& output_weight, const torch::Tensor& bias) {
+  const Renumbering& target_order = target_table.renumbering;
+  if (options.embedding_tying == EmbeddingTying::all) {
+    add("embedding.weight", renumbered(target_table.weight, target_order));
+  } else {
+    add("source_embedding.weight", renumbered(source_table.weight, source_table.renumbering));
+    add("target_embedding.weight", renumbered(target_table.weight, target_order));
+  }
+  if (options.embedding_tying == EmbeddingTying::none) add("output.weight", renumbered(output_weight, target_order));
+  options.output_bias = true;
+  torch::Tensor ours = renumbered(bias.defined() ? bias : torch::zeros({target_table.weight.size(0)}), target_order);
+  for (const int64_t id : target_order.unpredicted) ours[id] = kUnpredictedBias;
+  add("output_bias", ours);
+}
+
+LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device) {
+  ModelConfig config;
+  config.model = model.options;
+  config.tokenizer.vocabulary = model.source == model.target ? VocabularySharing::shared : VocabularySharing::separate;
+  config.tokenizer.vocab_size = model.target->size();
+  ConfigSchema schema;
+  config.declare(schema);
+  LoadedModel loaded = make_model(Tokenizer(model.source, model.target), schema.to_yaml(), model.path);
+  loaded.stored = give_weights(loaded.transformer, model.weights, model.path, device);
+  return loaded;
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/translation/files/formats/vocabulary.h>
+#include <transmute/translation/files/model_folder.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+/// Tensors of another program's file by name, which are checked as they are taken.
+class TensorTable {
+ public:
+  /// @param path what messages call the file
+  TensorTable(const NamedTensors& tensors, std::string path);
+
+  bool has(const std::string& name) const { return tensors_.count(name) > 0; }
+  /// The first of the names that there is. @throws std::runtime_error where there is none.
+  torch::Tensor first_of(const std::vector<std::string>& names) const;
+  /// As float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is another.
+  torch::Tensor take(const std::string& name, torch::IntArrayRef sizes) const;
+  /// The same for a matrix whose size is to be found out. @throws where it has not two dimensions of at least 1.
+  torch::Tensor take_matrix(const std::vector<std::string>& names) const;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  torch::Tensor in_float(const std::string& name, const torch::Tensor& tensor) const;
+
+  std::unordered_map<std::string, torch::Tensor> tensors_;
+  std::string path_;
+};
+
+/// Embeddings of one side, in the other program's numbers.
+struct ForeignTable {
+  torch::Tensor weight;  // [V,D]
+  Renumbering renumbering;
+};
+
+/// A model of another program in our terms, as it is put together. Weights are float32.
+struct ForeignModel {
+  TransformerOptions options;  ///< but for the vocabulary sizes
+  std::shared_ptr<const SubwordModel> source, target;
+  NamedTensors weights;  ///< under our names
+  std::string path;      ///< what messages call it
+
+  void add(const std::string& name, const torch::Tensor& weight) { weights.emplace_back(name, weight); }
+
+  /// The embedding matrices that options.embedding_tying wants, and the output's bias [V]. `output_weight` is used
+  /// where the output is not tied, and `bias` may be undefined.
+  void add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
+                  const torch::Tensor& output_weight, const torch::Tensor& bias);
+};
+
+/// Rows of `matrix` [V,…] in our order; zeros where the other program has none.
+torch::Tensor renumbered(const torch::Tensor& matrix, const Renumbering& renumbering);
+
+/// The network, in eval mode on the device.
+/// @throws std::runtime_error where weights do not fit the options, naming them
+LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device);
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/formats/vocabulary.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+// Texts of reserved ids, which tables give to them alone.
+bool is_reserved_text(const std::string& piece) {
+  return piece == "<pad>" || piece == "<unk>" || piece == "<s>" || piece == "</s>";
+}
+
+}  // namespace
+
+Renumbering renumber(const Vocabulary& vocabulary, const std::string& name) {
+  const auto count = static_cast<int64_t>(vocabulary.pieces.size());
+  const int64_t reserved[] = {vocabulary.padding, vocabulary.unknown, vocabulary.start, vocabulary.end};
+  Renumbering result;
+  for (int64_t id = 0; id < special_ids::kCount; ++id) {
+    const int64_t number = reserved[id];
+    if (number < kNoPiece || number >= count)
+      throw std::runtime_error(
+          fmt::format("{}: a reserved number is {}, but there are {} pieces", name, number, count));
+    // The decoder's start often has the number of the padding or of the end, which keep it.
+    const bool is_shared =
+        std::count(std::begin(reserved), std::end(reserved), number) > 1 && id == special_ids::kBegin;
+    if (number == kNoPiece || is_shared) result.unpredicted.push_back(id);
+    result.numbers.push_back(number);
+  }
+  result.table.pieces.assign(special_ids::kCount, "");
+  result.table.control = vocabulary.control;
+  for (int64_t number = 0; number < count; ++number) {
+    if (std::find(std::begin(reserved), std::end(reserved), number) != std::end(reserved)) continue;
+    std::string piece = vocabulary.pieces[static_cast<size_t>(number)];
+    if (piece.empty() || is_reserved_text(piece)) {
+      piece = fmt::format("<{}:{}>", piece.empty() ? "unused" : "special", number);
+      result.table.control.insert(piece);
+    }
+    result.numbers.push_back(number);
+    result.table.pieces.push_back(std::move(piece));
+  }
+  return result;
+}
+
+std::shared_ptr<const SubwordModel> make_subword_model(const std::string& sentencepiece,
+                                                       const Renumbering& renumbering) {
+  return std::make_shared<SubwordModel>(with_piece_table(read_file(sentencepiece), sentencepiece, renumbering.table),
+                                        sentencepiece);
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/tokenizer/piece_table.h>
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+constexpr int64_t kNoPiece = -1;  ///< in place of a piece's number: there is none
+
+/// The vocabulary of another program's model: its pieces by its own numbers.
+struct Vocabulary {
+  std::vector<std::string> pieces;  ///< empty: a number that is not used
+  std::set<std::string> control;    ///< language tags and the like
+  int64_t padding = kNoPiece;
+  int64_t unknown = kNoPiece;
+  int64_t end = kNoPiece;
+  /// What the decoder starts with; often the padding's number or the end's. kNoPiece: a vector of zeros.
+  int64_t start = kNoPiece;
+};
+
+/// How a vocabulary's rows become ours: the reserved ids first, then all others in their own order.
+struct Renumbering {
+  /// The number in the other program of each of our ids. An id that other numbers need too may stand twice.
+  std::vector<int64_t> numbers;
+  /// Reserved ids that no number of the other program is used for alone: they must never be predicted.
+  std::vector<int64_t> unpredicted;
+  PieceTable table;
+};
+
+/// @param name what messages call the vocabulary
+/// @throws std::runtime_error where a reserved number is outside it
+Renumbering renumber(const Vocabulary& vocabulary, const std::string& name);
+
+/// A tokenizer that splits text as the SentencePiece model in `sentencepiece` does, and numbers as `renumbering` does.
+std::shared_ptr<const SubwordModel> make_subword_model(const std::string& sentencepiece,
+                                                       const Renumbering& renumbering);
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute
