@@ -9,6 +9,7 @@
 #include <transmute/model/threading.h>
 #include <transmute/programs/program.h>
 #include <transmute/training/distributed/launcher.h>
+#include <transmute/training/initial_model.h>
 #include <transmute/training/trainer.h>
 
 #include <filesystem>
@@ -82,6 +83,10 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
   if (arguments.config.empty()) throw std::invalid_argument("--config FILE is needed, for example configs/demo.yaml");
   schema.read_file(arguments.config);
   for (const auto& assignment : arguments.assignments) schema.set(assignment);
+  transmute::TrainerOptions options = arguments.trainer;
+  if (options.run_folder.empty())
+    options.run_folder = (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
+  transmute::take_network_of_initial_model(config, options.run_folder);
   config.check();
   transmute::catch_stop_signals();
   if (arguments.local_ranks > 1) {
@@ -90,9 +95,6 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
                                       transmute::stop_signal);
   }
 
-  transmute::TrainerOptions options = arguments.trainer;
-  if (options.run_folder.empty())
-    options.run_folder = (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
   options.ranks = arguments.local_ranks == 1 ? transmute::RankOptions() : transmute::ranks_from_environment();
   options.ranks.timeout_seconds = arguments.rank_timeout;
   if (options.ranks.rank == 0) {

@@ -130,7 +130,7 @@ bool is_fixed_for_a_run(const std::string& key) {
   if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
   for (const char* prefix : {"model.", "tokenizer.", "data."})
     if (key.rfind(prefix, 0) == 0) return true;
-  return key == "training.seed" || key == "training.batch_tokens";
+  return key == "training.initialize_from" || key == "training.seed" || key == "training.batch_tokens";
 }
 
 }  // namespace
@@ -190,6 +190,9 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              "threads that prepare batches ahead; the batches are the same for any number", kPrefetchThreads);
 
   schema.section("training", "the optimisation, section 5 of the paper");
+  schema.add("initialize_from", &training.initialize_from,
+             "a model folder, or a model of another program, whose network, weights and tokenizer the run begins with; "
+             "empty: new ones");
   schema.add("seed", &training.seed, "of initialisation, order and dropout", kAtLeastZero);
   schema.add("batch_tokens", &training.batch_tokens, "padded tokens of a batch at most, on each side", kAtLeastOne);
   schema.add("accumulate_batches", &training.accumulate_batches,

@@ -44,6 +44,9 @@ struct DataOptions {
 
 /// How the network is trained. Defaults: section 5 of the paper.
 struct TrainingOptions {
+  /// A model whose network, weights and tokenizer the run begins with, in any form that load_model() reads; empty: new
+  /// weights and a new tokenizer. See take_network_of_initial_model().
+  std::string initialize_from;
   int64_t seed = 1;  ///< seed of the initial weights, the order of the text and dropout
   /// Padded target tokens, and padded source tokens, of one batch at most.
   int64_t batch_tokens = BatchStreamOptions().batch_tokens;

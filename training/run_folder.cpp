@@ -4,6 +4,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
+#include <transmute/training/initial_model.h>
 #include <transmute/training/run_folder.h>
 #include <transmute/training/run_text.h>
 #include <transmute/translation/files/model_folder.h>
@@ -60,6 +61,11 @@ void RunFolder::keep_config(const TrainingConfig& config, const std::string& yam
 
 Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
   if (Tokenizer::exists(path_)) return Tokenizer::load(path_);
+  if (!config.training.initialize_from.empty()) {
+    Tokenizer tokenizer = tokenizer_of_initial_model(config);
+    tokenizer.save(path_);
+    return tokenizer;
+  }
   spdlog::info(fmt::format("learning a vocabulary of {} pieces from the training text",
                            format_count(config.model.tokenizer.vocab_size)));
   const TextFiles files = train_files(config);

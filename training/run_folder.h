@@ -31,7 +31,8 @@ class RunFolder {
   /// cannot be written.
   void keep_config(const TrainingConfig& config, const std::string& yaml) const;
 
-  /// The run's tokenizer; learned from the training text where the folder has none yet.
+  /// The run's tokenizer; where the folder has none yet, the initial model's, or learned from the training
+  /// text.
   Tokenizer tokenizer(const TrainingConfig& config) const;
 
  private:

@@ -8,6 +8,7 @@
 #include <transmute/training/data/batch_stream.h>
 #include <transmute/training/data/corpus_cache.h>
 #include <transmute/training/distributed/process_group.h>
+#include <transmute/training/initial_model.h>
 #include <transmute/training/machine.h>
 #include <transmute/training/rank_sync.h>
 #include <transmute/training/replicas.h>
@@ -156,6 +157,9 @@ TrainingText Trainer::Session::prepare_training_text() {
 Transformer Trainer::Session::make_transformer() {
   torch::manual_seed(static_cast<uint64_t>(config_.training.seed));
   Transformer transformer(with_vocabulary(config_.model.model, tokenizer_));
+  const bool is_new = CheckpointStore(folder_.checkpoints()).list().empty();
+  if (group_.is_first() && is_new && !config_.training.initialize_from.empty())
+    take_weights_of_initial_model(transformer, config_);
   transformer->to(machine_.device);
   return transformer;
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <transmute/common/files.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/training/initial_model.h>
+#include <transmute/translation/files/load_model.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+LoadedModel load_initial_model(const TrainingConfig& config) {
+  const std::string& path = config.training.initialize_from;
+  LoadedModel model = load_model(path, torch::kCPU);
+  if (model.transformer->options.architecture == config.model.model.architecture) return model;
+  throw std::invalid_argument(
+      fmt::format("training.initialize_from: {} is of another model.architecture than this run", path));
+}
+
+std::vector<std::pair<std::string, std::string>> values_of(ModelConfig config) {
+  ConfigSchema schema;
+  config.declare(schema);
+  return schema.values();
+}
+
+bool is_the_runs_own(const std::string& key) {
+  return key == "format_version" || key == "model.dropout" || key == "model.attention_dropout" ||
+         key == "model.activation_dropout";
+}
+
+// A default says nothing, so that configs may leave out what the model knows.
+void require_nothing_else(const ModelConfig& given, const ModelConfig& initial, const std::string& path) {
+  const auto defaults = values_of({}), asked = values_of(given), found = values_of(initial);
+  std::string differences;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const auto& [key, value] = asked[i];
+    if (is_the_runs_own(key) || value == defaults[i].second || value == found[i].second) continue;
+    differences += fmt::format("{}{} is {}, not {}", differences.empty() ? "" : "; ", key, found[i].second, value);
+  }
+  if (!differences.empty())
+    throw std::invalid_argument(
+        fmt::format("training.initialize_from: in {}, {}; leave these keys out of the config", path, differences));
+}
+
+// The sections `model` and `tokenizer` of a model's config, or of a run's.
+ModelConfig read_model_config(const std::string& yaml, const std::string& name) {
+  TrainingConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  schema.read_text(yaml, name);
+  return config.model;
+}
+
+}  // namespace
+
+void take_network_of_initial_model(TrainingConfig& config, const std::string& run_folder) {
+  const std::string& path = config.training.initialize_from;
+  if (path.empty()) return;
+  const std::string begun = path_in(run_folder, kConfigFile);
+  ModelConfig initial = std::filesystem::exists(begun) ? read_model_config(read_file(begun), begun)
+                                                       : read_model_config(load_initial_model(config).config, path);
+  require_nothing_else(config.model, initial, path);
+  initial.model.dropout = config.model.model.dropout;
+  initial.model.attention_dropout = config.model.model.attention_dropout;
+  initial.model.activation_dropout = config.model.model.activation_dropout;
+  config.model = initial;
+}
+
+Tokenizer tokenizer_of_initial_model(const TrainingConfig& config) {
+  return load_initial_model(config).tokenizer;
+}
+
+void take_weights_of_initial_model(Transformer& transformer, const TrainingConfig& config) {
+  const torch::NoGradGuard no_grad;
+  assign_parameters(transformer, parameters_of(load_initial_model(config).transformer),
+                    config.training.initialize_from);
+  spdlog::info(fmt::format("the run begins with the weights of {}", config.training.initialize_from));
+}
+
+}  // namespace v0
+}  // namespace transmute

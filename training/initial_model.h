@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/config.h>
+
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Gives `config` the network and the tokenizer of the model that TrainingOptions::initialize_from names, but for the
+/// dropout rates, which stay the config's own; does nothing where it names none. A run folder that has been begun knows
+/// them already: the model need not be there any more.
+/// @throws std::invalid_argument naming the keys of the config that say something else; std::runtime_error where the
+/// model cannot be read.
+void take_network_of_initial_model(TrainingConfig& config, const std::string& run_folder);
+
+/// The tokenizer of that model.
+Tokenizer tokenizer_of_initial_model(const TrainingConfig& config);
+
+/// Sets the transformer's parameters to those of that model.
+/// @throws std::runtime_error where they do not fit.
+void take_weights_of_initial_model(Transformer& transformer, const TrainingConfig& config);
+
+}  // namespace v0
+}  // namespace transmute
