@@ -194,8 +194,11 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("batch_tokens", &training.batch_tokens, "padded tokens of a batch at most, on each side", kAtLeastOne);
   schema.add("accumulate_batches", &training.accumulate_batches,
              "batches of each process whose gradients make one step", kAtLeastOne);
-  schema.add("piece_tokens", &training.piece_tokens,
-             "a batch is computed in pieces of so many padded tokens, which bounds the memory", kAtLeastOne);
+  schema.add(
+      "piece_tokens", &training.piece_tokens,
+      "a batch is computed in pieces of so many padded tokens, which bounds the memory; 0: 2,048 on a CPU, 8,192 on "
+      "a GPU",
+      kAtLeastZero);
   schema.add("recompute", &training.recompute,
              "compute each layer once more in the backward pass instead of keeping its activations: less memory, more "
              "time");

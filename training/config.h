@@ -48,8 +48,8 @@ struct TrainingOptions {
   /// Padded target tokens, and padded source tokens, of one batch at most.
   int64_t batch_tokens = BatchStreamOptions().batch_tokens;
   int64_t accumulate_batches = 1;  ///< batches of each process whose gradients make one step
-  /// A batch is computed in parts of so many padded tokens, which bounds memory.
-  int64_t piece_tokens = BatchStreamOptions().piece_tokens;
+  /// A batch is computed in parts of so many padded tokens, which bounds memory; 0: default_piece_tokens.
+  int64_t piece_tokens = 0;
   int64_t max_steps = ScheduleOptions().last_step;  ///< updates of the weights
   int64_t max_epochs = 0;                           ///< passes over the text; 0: no limit
   bool recompute = false;  ///< the layers' activations in the backward pass, instead of keeping them

@@ -165,8 +165,7 @@ void Trainer::Session::prepare_validation() {
   log_text("validation", config_, loaded.text.size(),
            {static_cast<int64_t>(loaded.text.source.total_tokens()),
             static_cast<int64_t>(loaded.text.target.total_tokens()), loaded.left_out});
-  validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, machine_.device},
-                     std::move(loaded.text));
+  validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, machine_}, std::move(loaded.text));
 }
 
 // Rank 0's newest checkpoint, on all ranks.
@@ -186,7 +185,7 @@ void Trainer::Session::start_batches() {
   state_.window = std::max<int64_t>(state_.window, 0);
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
-  options.piece_tokens = config_.training.piece_tokens;
+  options.piece_tokens = machine_.piece_tokens;
   options.workers = workers_.size();
   options.seed = static_cast<uint64_t>(config_.training.seed);
   options.prefetch_threads = config_.data.prefetch_threads;
