@@ -166,6 +166,6 @@ row "time" "$SECONDS" s
 awk -F '\t' '{ printf "%-58s %16s  %s\n", $1, $2, $3 }' "$rows" | tee "$output/table.txt"
 awk -F '\t' 'function text(x) { gsub(/["\\]/, "\\\\&", x); return "\"" x "\"" }
   BEGIN { print "[" }
-  { printf "%s  {\"measurement\": %s, \"value\": %s, \"unit\": %s}", NR > 1 ? ",\n" : "", text($1), text($2), text($3) }
+  { printf "%s  {\"measurement\": %s, \"value\": %s, \"unit\": %s}", (NR > 1 ? ",\n" : ""), text($1), text($2), text($3) }
   END { print "\n]" }' "$rows" >"$output/table.json"
 ((failures == 0)) || { echo "gpu_check: $failures stages failed or were left out; their logs are in $output" >&2; exit 1; }

@@ -43,10 +43,10 @@ for program in "${programs[@]}"; do strip -o "$output/bin/$program" "$build/bin/
 # What the programs link, but LibTorch with CUDA's libraries, which the other machine's torch has, and the system's own.
 torch=$(sed -n 's/^TORCH_INSTALL_PREFIX[^=]*=//p;s/^Torch_DIR:PATH=//p' "$build/CMakeCache.txt" | head -n 1)
 torch=$(cd "${torch%/share/cmake/Torch}" && pwd)
-of_the_system='ld-linux|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s'
+of_the_system='ld-linux|libc|libm|libdl|librt|libpthread|libresolv|libutil|libstdc\+\+|libgcc_s'
 for program in "${programs[@]}"; do ldd "$build/bin/$program"; done |
   awk '/=> \// { print $3 }' | sort -u |
-  grep -Ev "^$torch/|/nvidia/|/cuda|/lib(torch|c10|cud|cu[a-z]+|nvrtc|nccl|nvToolsExt|nvperf|cupti|nvshmem)[^/]*$" |
+  grep -Ev "^$torch/|/nvidia/|/usr/local/cuda|/lib(torch|c10|cud|cu[a-z]+|nvrtc|nccl|nvToolsExt|nvperf|cupti|nvshmem)[^/]*$" |
   grep -Ev "/($of_the_system)\.so" |
   while read -r library; do strip -o "$output/lib/$(basename "$library")" "$(readlink -f "$library")"; done
 

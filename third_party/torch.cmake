@@ -57,6 +57,12 @@ if(TORCH_CXX_FLAGS)
   target_compile_options(transmute::torch INTERFACE ${_transmute_torch_flags})
 endif()
 
+# Python's wheels also bring along a part of libstdc++ that they were linked with, std::filesystem::remove_all among it,
+# which calls address 0 outside of them. The system's libstdc++ must be asked first.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CXX_FLAGS MATCHES "-stdlib=libc\\+\\+")
+  target_link_options(transmute::torch INTERFACE "LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state")
+endif()
+
 # Python's wheels bring along the headers of an fmt of their own, which come before the system's; what spdlog is linked
 # with must come first. -I comes before every -isystem.
 foreach(_transmute_folder IN LISTS TORCH_INCLUDE_DIRS)
