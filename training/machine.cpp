@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <torch/cuda.h>
 #include <transmute/common/threads.h>
-#include <transmute/model/kernels/simd.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/machine.h>
 #include <transmute/translation/files/device.h>
@@ -47,22 +46,6 @@ Machine machine_of(const TrainerOptions& options, const TrainingOptions& trainin
     throw std::invalid_argument(
         "overlaps_steps is for one process with one worker: set threads to 1, or leave it unset");
   return machine;
-}
-
-std::string active_cpu_kernels() {
-  switch (kernels::active_simd()) {
-    case kernels::Simd::avx2:
-      return "AVX2";
-    case kernels::Simd::avx512:
-    case kernels::Simd::avx512_vnni:
-      return "AVX-512";
-    case kernels::Simd::avx512_bf16:
-      return "AVX-512 with bfloat16";
-    case kernels::Simd::amx:
-      return "AVX-512 with bfloat16 tiles (AMX)";
-    default:
-      return "baseline";
-  }
 }
 
 }  // namespace v0

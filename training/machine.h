@@ -5,8 +5,6 @@
 #include <transmute/training/config.h>
 #include <transmute/training/trainer_options.h>
 
-#include <string>
-
 namespace transmute {
 inline namespace v0 {
 
@@ -24,9 +22,6 @@ Machine machine_of(const TrainerOptions& options, const TrainingOptions& trainin
 
 /// The device of this process: "cuda" and "auto" name the GPU with this rank's local number.
 torch::Device device_of(const TrainerOptions& options);
-
-/// The instruction set that the CPU's kernels use, as logs and reports name it.
-std::string active_cpu_kernels();
 
 }  // namespace v0
 }  // namespace transmute

@@ -6,6 +6,7 @@
 #include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct ValidationScore {
   double score = 0;                                  ///< by it; the higher the better
   Json record;                                       ///< for the metrics
   std::string text;                                  ///< for the log
+  std::string summary;                               ///< BLEU, or perplexity where nothing is translated
 };
 
 /// Measures the present weights on the validation text.
