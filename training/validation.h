@@ -5,6 +5,7 @@
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/replicas.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
