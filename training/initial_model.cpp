@@ -3,10 +3,10 @@
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/training/checkpoint.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/translation/files/load_model.h>
 
-#include <filesystem>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -19,9 +19,14 @@ namespace {
 LoadedModel load_initial_model(const TrainingConfig& config) {
   const std::string& path = config.training.initialize_from;
   LoadedModel model = load_model(path, torch::kCPU);
-  if (model.transformer->options.architecture == config.model.model.architecture) return model;
-  throw std::invalid_argument(
-      fmt::format("training.initialize_from: {} is of another model.architecture than this run", path));
+  if (model.transformer->options.architecture != config.model.model.architecture)
+    throw std::invalid_argument(
+        fmt::format("training.initialize_from: {} is of another model.architecture than this run", path));
+  // The text would have to say its languages, line by line.
+  if (model.tokenizer.source().languages() == LanguagePieces::both_sides)
+    throw std::invalid_argument(fmt::format(
+        "training.initialize_from: {} has many languages on both sides, which cannot be trained further", path));
+  return model;
 }
 
 std::vector<std::pair<std::string, std::string>> values_of(ModelConfig config) {
@@ -64,8 +69,9 @@ void take_network_of_initial_model(TrainingConfig& config, const std::string& ru
   const std::string& path = config.training.initialize_from;
   if (path.empty()) return;
   const std::string begun = path_in(run_folder, kConfigFile);
-  ModelConfig initial = std::filesystem::exists(begun) ? read_model_config(read_file(begun), begun)
-                                                       : read_model_config(load_initial_model(config).config, path);
+  const bool has_begun = !CheckpointStore(path_in(run_folder, "checkpoints")).list().empty();
+  ModelConfig initial = has_begun ? read_model_config(read_file(begun), begun)
+                                  : read_model_config(load_initial_model(config).config, path);
   require_nothing_else(config.model, initial, path);
   initial.model.dropout = config.model.model.dropout;
   initial.model.attention_dropout = config.model.model.attention_dropout;

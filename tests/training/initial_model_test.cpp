@@ -104,5 +104,10 @@ TEST_F(InitialModel, RefusesAConfigThatSaysSomethingElse) {
                              HasSubstr("leave these keys out")));
 }
 
+TEST_F(InitialModel, OfManyLanguagesOnBothSidesIsRefused) {
+  initial_ = TRANSMUTE_TEST_DATA "/formats/m2m";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { train("run"); }), HasSubstr("many languages on both sides"));
+}
+
 }  // namespace
 }  // namespace transmute
