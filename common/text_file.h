@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Reads a text file line by line; gzipped files are recognised by their content and unpacked on the way.
+/// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way.
 ///
 /// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line.
 /// Every line is checked to be UTF-8.

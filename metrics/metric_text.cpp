@@ -33,7 +33,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 // mteval-v13a.pl rewrites a line by a sequence of substitutions; the four below that insert spaces are its
 // "language-dependent part". All of them single out ASCII characters, and no byte of a longer UTF-8 sequence
 // is ASCII, so they work on bytes. A rule that looks at two characters consumes both, as a regular expression
-// does: in "a.,b" the comma is not examined with the full stop as its left neighbour.
+// does: in "a.,b" the comma is not examined with the full stop as its left neighbor.
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -62,7 +62,7 @@ std::string space_out_symbols(const std::string& line) {
   return spaced;
 }
 
-// Rewrites each pair of neighbours that satisfies `is_pair`, from left to right without overlap.
+// Rewrites each pair of neighbors that satisfies `is_pair`, from left to right without overlap.
 template <typename String, typename IsPair, typename AppendPair>
 String rewrite_pairs(const String& line, IsPair is_pair, AppendPair append_pair) {
   String rewritten;
@@ -123,7 +123,7 @@ std::string tokenize_western(const std::string& line) {
 }
 
 std::string tokenize_13a(std::string_view segment) {
-  // Spaces around the line give the two-character rules a neighbour at both ends.
+  // Spaces around the line give the two-character rules a neighbor at both ends.
   return tokenize_western(" " + resolve_markup(std::string(segment)) + " ");
 }
 
@@ -216,7 +216,7 @@ std::string tokenize_chinese(std::string_view segment) {
   return tokenize_western(to_utf8(spaced));
 }
 
-// A tokeniser marks token borders by whitespace. A new one is a function and a row here.
+// A tokenizer marks token borders by whitespace. A new one is a function and a row here.
 struct TokenizerEntry {
   BleuTokenizer tokenizer;
   const char* name;

@@ -59,7 +59,7 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
   app.add_option("--seed", options.bootstrap.seed, "Seed of the resampling")->capture_default_str();
   app.add_flag("--lowercase", options.lowercase, "Ignore the difference between upper and lower case");
   app.add_option("--tokenize", options.tokenizer,
-                 "How BLEU cuts segments into tokens: 13a, intl, zh, char, or none for text that is tokenised already")
+                 "How BLEU cuts segments into tokens: 13a, intl, zh, char, or none for text that is tokenized already")
       ->capture_default_str();
   app.add_option("--smooth", options.smoothing,
                  "What an n-gram length without a match counts in BLEU: exp, floor, "

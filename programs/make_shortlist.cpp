@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   app.add_option("--output", arguments.output, "default: standard output");
   app.add_option("--best", arguments.best, "translations of each source token at most")->capture_default_str();
   app.add_option("--least", arguments.least, "least probability of a translation")->capture_default_str();
-  app.add_option("--iterations", arguments.iterations, "of expectation maximisation")->capture_default_str();
+  app.add_option("--iterations", arguments.iterations, "of expectation maximization")->capture_default_str();
   app.add_option("--max-source-tokens", arguments.limits.source_tokens, "longer pairs are left out")
       ->capture_default_str();
   app.add_option("--max-target-tokens", arguments.limits.target_tokens, "longer pairs are left out")

@@ -235,7 +235,7 @@ TEST(Transformer, NamesTheHeadOrLayerToGuideThatIsNotThere) {
   }
 }
 
-TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbours) {
+TEST(Transformer, GivesASentenceTheSameLogitsAloneAndAmongPaddedNeighbors) {
   const std::vector<std::vector<int64_t>> sources = {{4, 9, 1}, {3, 3, 8, 5, 6, 7, 2}, {10, 11, 12, 1, 5}};
   const std::vector<std::vector<int64_t>> targets = {{1, 5, 6, 8, 9, 2}, {1, 2}, {1, 7, 7, 3}};
   const auto padded = [](std::vector<std::vector<int64_t>> rows, size_t length) {

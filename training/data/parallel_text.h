@@ -12,7 +12,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Tokenised sentences, packed: 4 bytes a token.
+/// Tokenized sentences, packed: 4 bytes a token.
 class TokenLists {
  public:
   void add(const Ids& ids) { add(ids.data(), ids.size()); }
@@ -32,7 +32,7 @@ class TokenLists {
   std::vector<size_t> ends_;
 };
 
-/// Aligned, tokenised text, without reserved ids at the ends. Of plain text the lines are targets, whose sources are
+/// Aligned, tokenized text, without reserved ids at the ends. Of plain text the lines are targets, whose sources are
 /// empty.
 struct ParallelText {
   TokenLists source;
@@ -82,7 +82,7 @@ struct TextFiles {
   std::vector<std::string> target;
 };
 
-/// Reads and tokenises aligned files with all workers, a few thousand lines at a time in memory, and hands over
+/// Reads and tokenizes aligned files with all workers, a few thousand lines at a time in memory, and hands over
 /// each pair that is not left out, one after the other in the files' order, whatever the number of workers.
 /// @param take is called on any of the workers
 /// @throws std::runtime_error naming files, lines or counts: unreadable, not UTF-8, unequal numbers of lines.

@@ -108,7 +108,7 @@ void Epoch::add_sampled(const Pass& pass, size_t number, const ParallelText& kep
 }
 
 TextWindow Epoch::window(int64_t number) const {
-  // A page fault maps its neighbours too, as far as the system has them in its cache: a window would seem to take many
+  // A page fault maps its neighbors too, as far as the system has them in its cache: a window would seem to take many
   // times its size.
   constexpr size_t kBlocksBetweenReleases = 256;
   const bool samples = text_.source_sampler_ || text_.target_sampler_;
