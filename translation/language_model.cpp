@@ -90,9 +90,10 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
   const torch::Device device = parse_device(options.device);
   auto threads =
       std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
-  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::decoder_only,
-                                                 options.precision, threads->parallel_for()),
-                                   device, std::move(threads));
+  state_ =
+      std::make_unique<State>(load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::decoder_only,
+                                            options.precision, threads->parallel_for()),
+                              device, std::move(threads));
 }
 
 LanguageModel::~LanguageModel() = default;
