@@ -241,7 +241,7 @@ const TokenizerEntry& tokenizer_entry(BleuTokenizer tokenizer) {
 
 }  // namespace
 
-// str.split(): the pieces between runs of whitespace, none of them empty. They point into `text`.
+// str.split(): the words between runs of whitespace, none of them empty. They point into `text`.
 std::vector<std::string_view> split_at_space(std::string_view text) {
   std::vector<std::string_view> words;
   const auto size = static_cast<int32_t>(text.size());

@@ -35,7 +35,7 @@ void check_segment_counts(const std::vector<std::string>& hypotheses,
 
 // Text as Python's str sees it, so that counts are sacreBLEU's.
 
-/// str.split(): the pieces between runs of whitespace, none of them empty. They point into `text`.
+/// str.split(): the words between runs of whitespace, none of them empty. They point into `text`.
 std::vector<std::string_view> split_at_space(std::string_view text);
 
 /// str.rstrip().
