@@ -20,7 +20,7 @@ namespace {
 // Fixed, because the threads' partial sums are part of the result: the same text gives the same model
 // everywhere.
 constexpr int kTrainingThreads = 4;
-// SentencePiece passes over longer lines while it learns; they are still tokenised afterwards.
+// SentencePiece passes over longer lines while it learns; they are still tokenized afterwards.
 constexpr int kMaxTrainingLineBytes = 1 << 16;
 
 std::shared_ptr<const SubwordModel> load_model(const std::string& path) {

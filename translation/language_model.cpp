@@ -48,7 +48,7 @@ int64_t most_tokens(const std::vector<Transformer>& transformers) {
   return most;
 }
 
-// The prompt itself, and what follows it in the text of all the tokens: decoding would normalise the prompt.
+// The prompt itself, and what follows it in the text of all the tokens: decoding would normalize the prompt.
 std::string continued(const std::string& prompt, const std::string& decoded_prompt, const std::string& decoded) {
   if (decoded.compare(0, decoded_prompt.size(), decoded_prompt) != 0) return decoded;
   const size_t content = prompt.find_last_not_of(" \t\r\n");
@@ -90,9 +90,10 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
   const torch::Device device = parse_device(options.device);
   auto threads =
       std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
-  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::decoder_only,
-                                                 options.precision, threads->parallel_for()),
-                                   device, std::move(threads));
+  state_ =
+      std::make_unique<State>(load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::decoder_only,
+                                            options.precision, threads->parallel_for()),
+                              device, std::move(threads));
 }
 
 LanguageModel::~LanguageModel() = default;

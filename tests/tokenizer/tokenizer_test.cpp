@@ -169,7 +169,7 @@ TEST(SubwordModel, EncodesTextWithoutContentAsNothing) {
   EXPECT_EQ(tokenizer.source().decode({}), "");
 }
 
-TEST(SubwordModel, NormalisesText) {
+TEST(SubwordModel, NormalizesText) {
   const Tokenizer tokenizer = tiny_tokenizer();
   // Full-width letters, a run of spaces, a no-break space: NFKC and SentencePiece's treatment of spaces.
   EXPECT_EQ(tokenizer.source().encode(" the  \uff52\uff45\uff44\u00a0house "),

@@ -101,7 +101,7 @@ TEST_F(ATranslator, IsUsableAfterACallThatFailedOrWasCancelled) {
 
 Precision precision_of_opened(const std::string& model, std::optional<Precision> wanted) {
   const torch::Device cpu = torch::kCPU;
-  return load_ensemble(model, {model}, cpu, Architecture::encoder_decoder, wanted).precision;
+  return load_ensemble({model, model}, cpu, Architecture::encoder_decoder, wanted).precision;
 }
 
 TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {

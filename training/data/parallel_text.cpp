@@ -84,7 +84,7 @@ int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, co
   return nullptr;
 }
 
-// Lets workers hand in numbered pieces of work in order. After a failure nobody waits.
+// Lets workers hand in numbered tasks in order. After a failure nobody waits.
 class Turns {
  public:
   // Calls `task` when all with lower numbers have ended; false after a failure.

@@ -12,7 +12,7 @@
 namespace transmute {
 inline namespace v0 {
 
-TrainingText::TrainingText(std::vector<Corpus> corpora) : corpora_(std::move(corpora)) {
+TrainingText::TrainingText(std::vector<WeightedCorpus> corpora) : corpora_(std::move(corpora)) {
   for (const auto& corpus : corpora_) has_links_ = has_links_ || corpus.shards->has_links();
 }
 
@@ -109,15 +109,15 @@ void Epoch::add_sampled(const Pass& pass, size_t number, const ParallelText& kep
       draw(text_.target_sampler_.get(), kept.target, text_.sampling_.target_alpha, text_.limits_.target_tokens, 1));
 }
 
-TextWindow Epoch::window(int64_t number) const {
-  // A page fault maps its neighbours too, as far as the system has them in its cache: a window would seem to take many
+Epoch::Window Epoch::window(int64_t number) const {
+  // A page fault maps its neighbors too, as far as the system has them in its cache: a window would seem to take many
   // times its size.
   constexpr size_t kBlocksBetweenReleases = 256;
   const bool samples = text_.source_sampler_ || text_.target_sampler_;
   const std::vector<size_t> blocks = blocks_of(number);
   for (const size_t block : blocks) pass_of(block).shards->will_need(block - pass_of(block).first_block);
 
-  TextWindow window;
+  Window window;
   std::vector<MappedPair> pairs;
   for (size_t b = 0; b < blocks.size(); ++b) {
     const Pass& pass = pass_of(blocks[b]);

@@ -96,13 +96,13 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "SentencePiece's rule: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
   schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are always one piece");
   schema.add("max_training_sentences", &tokenizer.max_training_sentences,
-             "a larger text is sampled down to so many lines for learning the pieces", kAtLeastOne);
+             "a larger text is sampled down to this many lines before the pieces are learned", kAtLeastOne);
 
   schema.section("model", "the network of the paper's section 3");
   schema.add("architecture", &model.architecture, kArchitectures,
              "encoder_decoder translates, as in the paper; decoder_only is a language model, which continues text");
   schema.add("num_encoder_layers", &model.num_encoder_layers,
-             "layers of the encoder, N; of no account where there is none", kAtLeastOne);
+             "layers of the encoder, N; ignored by decoder-only models", kAtLeastOne);
   schema.add("num_decoder_layers", &model.num_decoder_layers, "layers of the decoder, N", kAtLeastOne);
   schema.add("d_model", &model.d_model, "width of the residual stream", kAtLeastOne);
   schema.add("num_heads", &model.num_heads, "attention heads, h", kAtLeastOne);
@@ -118,8 +118,9 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
   schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
   schema.add("embedding_tying", &model.embedding_tying, kTyings, "which embedding matrices are one (section 3.4)");
-  schema.add("dropout", &model.dropout, "of sub-layer outputs and embedding sums (section 5.4)", kProbability);
-  schema.add("attention_dropout", &model.attention_dropout, "of attention weights; not in the paper", kProbability);
+  schema.add("dropout", &model.dropout, "dropout of sub-layer outputs and embedding sums (section 5.4)", kProbability);
+  schema.add("attention_dropout", &model.attention_dropout, "dropout of attention weights; not in the paper",
+             kProbability);
   schema.add("activation_dropout", &model.activation_dropout, "after the ReLU; not in the paper", kProbability);
   schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", Bounds<double>{0.0, 1.0});
 }

@@ -40,7 +40,7 @@ enum class Int8Weights {
 /// What translation needs of a model.
 struct LoadedModel {
   Transformer transformer;                ///< in eval mode, on the device
-  Tokenizer tokenizer;                    ///< of both languages
+  Tokenizer tokenizer;                    ///< for both languages
   std::string config;                     ///< the YAML that it was made with
   Precision stored = Precision::float32;  ///< how its matrices were stored
 };

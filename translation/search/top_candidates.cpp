@@ -226,9 +226,9 @@ std::vector<Candidate> CandidateFinder::best(const std::vector<CandidateRow>& ro
   Best best(count, list);
   for (size_t parent = 0; parent < rows.size(); ++parent) {
     const CandidateRow& row = rows[parent];
-    const double normaliser = log_sum_exp(row.logits);
-    if (!std::isfinite(normaliser)) continue;  // nothing has a probability
-    const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normaliser};
+    const double normalizer = log_sum_exp(row.logits);
+    if (!std::isfinite(normalizer)) continue;  // nothing has a probability
+    const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normalizer};
     passes(simd_).choose(shifted, chunk_tops_.data(), best);
   }
   return list;

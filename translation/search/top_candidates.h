@@ -29,7 +29,7 @@ struct CandidateRow {
   double log_probability;
 };
 
-/// Turns unnormalised scores into the best continuations, reading them twice while they are in the cache and writing
+/// Turns unnormalized scores into the best continuations, reading them twice while they are in the cache and writing
 /// nothing but the candidates. One per thread; keeps its memory.
 class CandidateFinder {
  public:
@@ -37,7 +37,7 @@ class CandidateFinder {
 
   /// The `count` best continuations of a sentence's hypotheses, best first; of equals, those of the lower parent and
   /// token. Reserved tokens but the end are never among them, nor is what has no probability. Every token counts in
-  /// the normalisation.
+  /// the normalization.
   std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count);
 
   /// Natural logarithm of the token's probability.

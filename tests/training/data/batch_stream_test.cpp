@@ -120,7 +120,7 @@ TEST_F(BatchesOfALargeText, HandOnWhatGoesWrongInAThread) {
   // In a block of the second window.
   const std::string shard = copy / "text/00001.tokens";
   const TrainingText text = text_in(copy / "text");
-  const TextWindow first = Epoch(text, 20'000, 1, 0).window(0);
+  const Epoch::Window first = Epoch(text, 20'000, 1, 0).window(0);
   std::set<size_t> of_first;
   for (size_t i = 0; i < first.text.size(); ++i) of_first.insert(number_of(pair_at(first.text, i)));
   size_t block = (1 << 17) / kBlockPairs;
