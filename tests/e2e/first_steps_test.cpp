@@ -205,8 +205,9 @@ TEST_F(FirstSteps, AnotherTextUnderTheSameRunIsRefusedWithTheRemedy) {
   write_text(folder_ / "data/train.de", read_text(folder_ / "data/train.de") + "sieben\n");
   const Outcome outcome = train("run");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("the training text is not the one that the run in"),
-                                    HasSubstr("training.initialize_from")));
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("is not the one that the run in " + (folder_ / "run") + " was trained on"),
+                    HasSubstr("Take another --run-folder")));
 }
 
 TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
