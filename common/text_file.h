@@ -16,7 +16,7 @@ enum class InvalidUtf8 {
   replace,  ///< U+FFFD takes the place of each ill-formed sequence
 };
 
-/// Reads a text file line by line; gzipped files are recognised by their content and unpacked on the way.
+/// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way.
 ///
 /// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line.
 /// Every line is checked to be UTF-8, or made so.

@@ -200,7 +200,7 @@ void Trainer::Session::start_batches() {
   state_.window = std::max<int64_t>(state_.window, 0);
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
-  options.piece_tokens = config_.training.piece_tokens;
+  options.piece_tokens = machine_.piece_tokens;
   options.workers = workers_.size();
   options.seed = static_cast<uint64_t>(config_.training.seed);
   options.prefetch_threads = config_.data.prefetch_threads;

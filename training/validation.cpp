@@ -49,7 +49,7 @@ Json TranslatedText::samples() const {
 }
 
 double Validator::loss() const {
-  const LossSum loss = parts_.replicas.evaluate(text_, parts_.config.training.piece_tokens);
+  const LossSum loss = parts_.replicas.evaluate(text_, parts_.machine.piece_tokens);
   return loss.sum / static_cast<double>(loss.tokens);
 }
 
@@ -61,7 +61,7 @@ TranslatedText Validator::translate() const {
   const ValidationOptions& validation = parts_.config.validation;
   Transformer& transformer = parts_.replicas.transformer();
   transformer->eval();
-  const TranslationEngine engine(transformer, parts_.tokenizer, parts_.device, Precision::float32,
+  const TranslationEngine engine(transformer, parts_.tokenizer, parts_.machine.device, Precision::float32,
                                  [this](size_t count, const std::function<void(size_t)>& task) {
                                    parts_.workers.for_each_piece(count, 1, [&](size_t i, size_t, int) { task(i); });
                                  });

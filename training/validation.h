@@ -3,6 +3,7 @@
 
 #include <transmute/common/json.h>
 #include <transmute/training/checkpoint.h>
+#include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
 
 #include <nlohmann/json.hpp>
@@ -42,7 +43,7 @@ class Validator {
     const Tokenizer& tokenizer;
     Replicas& replicas;
     WorkerCrew& workers;
-    torch::Device device;
+    const Machine& machine;
   };
 
   Validator(const Parts& parts, ParallelText text) : parts_(parts), text_(std::move(text)) {}
