@@ -166,7 +166,7 @@ TEST_F(TrainedModel, SaysWhatIsWrongWithAShortlist) {
   const std::string model = *folder_ / "run/model", source = *folder_ / "data/train.en",
                     target = *folder_ / "data/train.de";
   EXPECT_THAT(make({"--model", *folder_ / "data", "--source", source, "--target", target}), HasSubstr("tokenizer"));
-  EXPECT_THAT(make({"--model", model, "--source", source, "--target", *folder_ / "data/test.de"}), HasSubstr("6000"));
+  EXPECT_THAT(make({"--model", model, "--source", source, "--target", *folder_ / "data/test.de"}), HasSubstr("6,000"));
   EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--shortlist-best", "0"}),
               HasSubstr("--shortlist-best: must be at least 1"));
   EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--iterations", "0"}),
