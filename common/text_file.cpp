@@ -5,6 +5,7 @@
 #include <unicode/utf8.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -24,7 +25,19 @@ struct LineReader::File {
   }
 };
 
-LineReader::LineReader(const std::string& path) : path_(path), file_(std::make_unique<File>()) {
+void refuse_long_line(const std::string& where, size_t most) {
+  throw std::runtime_error(fmt::format(
+      "{}: the line has more than {} bytes; is it a text? Split it, or raise --max-line-bytes where the program has it",
+      where, most));
+}
+
+void remove_byte_order_mark(std::string& first_line) {
+  constexpr std::string_view kMark("\xef\xbb\xbf");
+  if (first_line.compare(0, kMark.size(), kMark) == 0) first_line.erase(0, kMark.size());
+}
+
+LineReader::LineReader(const std::string& path, size_t max_line_bytes)
+    : path_(path), max_line_bytes_(max_line_bytes), file_(std::make_unique<File>()) {
   if (std::filesystem::is_directory(path))
     throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   file_->handle = gzopen(path.c_str(), "rb");
@@ -57,9 +70,11 @@ bool LineReader::next(std::string& line) {
   size_t end = buffer_.find('\n', searched);
   while (end == std::string::npos) {
     searched = buffer_.size() - position_;
-    if (!fill()) break;
+    if (searched > max_line_bytes_ || !fill()) break;
     end = buffer_.find('\n', searched);
   }
+  if (std::min(end, buffer_.size()) - position_ > max_line_bytes_)
+    refuse_long_line(fmt::format("{}:{}", path_, line_number_ + 1), max_line_bytes_);
   if (end == std::string::npos) {
     if (position_ == buffer_.size()) return false;
     line.assign(buffer_, position_);
@@ -68,7 +83,7 @@ bool LineReader::next(std::string& line) {
     line.assign(buffer_, position_, end - position_);
     position_ = end + 1;
   }
-  ++line_number_;
+  if (++line_number_ == 1) remove_byte_order_mark(line);
   if (!line.empty() && line.back() == '\r') line.pop_back();
   const size_t bad = find_invalid_utf8(line);
   if (bad != std::string::npos)

@@ -10,14 +10,25 @@
 namespace transmute {
 inline namespace v0 {
 
+/// No line of text is longer, so that a file of one endless line (a zipped one may be tiny) takes no memory without
+/// end.
+constexpr size_t kMaxLineBytes = size_t{2} << 20;
+
+/// Says that a line has more than `most` bytes. `where`: file and line.
+/// @throws std::runtime_error always
+[[noreturn]] void refuse_long_line(const std::string& where, size_t most);
+
+/// Without the mark that some programs write at the beginning of a UTF-8 text.
+void remove_byte_order_mark(std::string& first_line);
+
 /// Reads a text file line by line; gzipped files are recognised by their content and unpacked on the way.
 ///
-/// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line.
-/// Every line is checked to be UTF-8.
-/// @throws std::runtime_error naming the file (and the line) that cannot be opened, read or decoded.
+/// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line. A byte order
+/// mark at the beginning is passed over. Every line is checked to be UTF-8.
+/// @throws std::runtime_error naming the file (and the line) that cannot be opened, read or decoded, or is too long.
 class LineReader {
  public:
-  explicit LineReader(const std::string& path);
+  explicit LineReader(const std::string& path, size_t max_line_bytes = kMaxLineBytes);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
@@ -33,6 +44,7 @@ class LineReader {
   bool fill();
 
   std::string path_;
+  size_t max_line_bytes_;
   std::unique_ptr<File> file_;
   std::string buffer_;
   size_t position_ = 0;

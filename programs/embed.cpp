@@ -31,6 +31,7 @@ struct Arguments {
   std::string device = "cpu";
   int threads = 0;
   bool normalize = false;
+  size_t max_line_bytes = transmute::kMaxLineBytes;
   transmute::TextEncoderOptions encoder;
 };
 
@@ -84,7 +85,7 @@ int embed(const Arguments& arguments) {
   const transmute::TextEncoder encoder(
       transmute::load_model(arguments.model, device, transmute::Architecture::encoder_decoder), device,
       threads.parallel_for());
-  const transmute::BlockSource next_block = transmute::open_input(arguments.input);
+  const transmute::BlockSource next_block = transmute::open_input(arguments.input, arguments.max_line_bytes);
   transmute::Output output(arguments.output);
 
   int64_t lines = 0;
@@ -145,5 +146,6 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--device", arguments.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
   app.add_option("--threads", arguments.threads, "workers on the CPU; 0: one per core")->capture_default_str();
+  transmute::add_line_limit(app, arguments.max_line_bytes);
   return transmute::run_program(app, argc, argv, [&] { return embed(arguments); });
 }

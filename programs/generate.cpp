@@ -24,6 +24,7 @@ struct Arguments {
   int64_t num_best = 0;
   int64_t beam_size = 0;  // 0: draws
   int64_t buffer_lines = 4096;
+  size_t max_line_bytes = transmute::kMaxLineBytes;
   transmute::SamplingOptions sampling;
   transmute::GenerationOptions generation;
   transmute::TranslatorFlags model;
@@ -42,7 +43,7 @@ transmute::GenerationOptions options_from(const Arguments& arguments) {
 
 // The lines of the command line, at once, or of the input.
 transmute::BlockSource prompts_of(const Arguments& arguments) {
-  if (arguments.prompts.empty()) return transmute::open_input(arguments.input);
+  if (arguments.prompts.empty()) return transmute::open_input(arguments.input, arguments.max_line_bytes);
   return [left = arguments.prompts](size_t) mutable { return std::exchange(left, {}); };
 }
 
@@ -126,5 +127,6 @@ int main(int argc, char** argv) {
   app.add_option("--buffer-lines", arguments.buffer_lines, "lines that are read ahead to fill batches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  transmute::add_line_limit(app, arguments.max_line_bytes);
   return transmute::run_program(app, argc, argv, [&] { return generate(arguments); });
 }

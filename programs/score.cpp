@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
+#include <transmute/programs/line_stream.h>
 #include <transmute/programs/output.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/translator_flags.h>
@@ -22,6 +23,7 @@ struct Arguments {
   std::string target;
   std::string text;
   bool per_token = false;
+  size_t max_line_bytes = transmute::kMaxLineBytes;
   transmute::TranslatorFlags translator;
   transmute::TranslationOptions translation;
 };
@@ -66,7 +68,8 @@ struct Totals {
 
 Totals score_translations(const Arguments& arguments, transmute::Output& output) {
   const transmute::Translator translator = arguments.translator.open();
-  transmute::LineReader source(arguments.source), target(arguments.target);
+  transmute::LineReader source(arguments.source, arguments.max_line_bytes);
+  transmute::LineReader target(arguments.target, arguments.max_line_bytes);
   Totals totals;
   while (true) {
     const std::vector<std::string> sources = next_block(source), targets = next_block(target);
@@ -87,7 +90,7 @@ Totals score_text(const Arguments& arguments, transmute::Output& output) {
   transmute::GenerationOptions options;
   options.batch_size = arguments.translation.batch_size;
   options.batch_tokens = arguments.translation.batch_tokens;
-  transmute::LineReader reader(arguments.text);
+  transmute::LineReader reader(arguments.text, arguments.max_line_bytes);
   Totals totals;
   while (true) {
     const std::vector<std::string> texts = next_block(reader);
@@ -131,5 +134,6 @@ int main(int argc, char** argv) {
   app.add_option("--batch-tokens", arguments.translation.batch_tokens,
                  "and their padded tokens at most, of translations the source's")
       ->capture_default_str();
+  transmute::add_line_limit(app, arguments.max_line_bytes);
   return transmute::run_program(app, argc, argv, [&] { return score(arguments); });
 }

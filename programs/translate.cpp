@@ -37,6 +37,7 @@ struct Arguments {
   bool sample = false;
   transmute::SamplingOptions sampling;
   int64_t buffer_lines = 4096;
+  size_t max_line_bytes = transmute::kMaxLineBytes;
   int64_t num_best = 0;
   int64_t alternatives = 0;
 };
@@ -47,7 +48,7 @@ class Progress {
   explicit Progress(const Arguments& arguments) : shown_(!arguments.output.empty() || isatty(STDOUT_FILENO) == 0) {
     shown_ = shown_ && line_.visible();
     if (!shown_ || !std::filesystem::is_regular_file(arguments.input)) return;  // a pipe can be read once only
-    transmute::LineReader reader(arguments.input);
+    transmute::LineReader reader(arguments.input, arguments.max_line_bytes);
     for (std::string line; reader.next(line);) ++lines_;
   }
   void show(int64_t done) {
@@ -75,8 +76,8 @@ class Progress {
 // Line n of the file with prefixes belongs to line n of the input.
 class Prefixes {
  public:
-  explicit Prefixes(const std::string& path) : path_(path) {
-    if (!path.empty()) reader_ = std::make_unique<transmute::LineReader>(path);
+  Prefixes(const std::string& path, size_t max_line_bytes) : path_(path) {
+    if (!path.empty()) reader_ = std::make_unique<transmute::LineReader>(path, max_line_bytes);
   }
   std::vector<std::string> next(size_t lines) {
     std::vector<std::string> prefixes(reader_ ? lines : 0);
@@ -127,8 +128,8 @@ std::string format(const transmute::Translation& translation, int64_t line, Form
 int translate(const Arguments& arguments) {
   transmute::TranslationOptions options = options_from(arguments);
   const Format as = format_of(arguments);
-  const transmute::BlockSource next_block = transmute::open_input(arguments.input);
-  Prefixes prefixes(arguments.prefixes);
+  const transmute::BlockSource next_block = transmute::open_input(arguments.input, arguments.max_line_bytes);
+  Prefixes prefixes(arguments.prefixes, arguments.max_line_bytes);
   const transmute::Translator translator = arguments.translator.open();
   transmute::warn_if_slow("translate", translator.slow_reason());
   transmute::Output output(arguments.output);
@@ -256,5 +257,6 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--buffer-lines", arguments.buffer_lines, "lines that are read ahead to fill batches")
       ->capture_default_str();
+  transmute::add_line_limit(app, arguments.max_line_bytes);
   return transmute::run_program(app, argc, argv, [&] { return translate(arguments); });
 }
