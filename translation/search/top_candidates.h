@@ -3,6 +3,7 @@
 
 #include <transmute/common/aligned_buffer.h>
 #include <transmute/model/kernels/simd.h>
+#include <transmute/tokenizer/special_ids.h>
 
 #include <cstdint>
 #include <vector>
@@ -29,6 +30,10 @@ struct CandidateRow {
   double log_probability;
 };
 
+/// @throws std::runtime_error where one of the scores is not a number or is plus infinity: what damaged weights lead
+/// to.
+void check_scores(const float* values, int64_t count);
+
 /// Turns unnormalised scores into the best continuations, reading them twice while they are in the cache and writing
 /// nothing but the candidates. One per thread; keeps its memory.
 class CandidateFinder {
@@ -37,8 +42,9 @@ class CandidateFinder {
 
   /// The `count` best continuations of a sentence's hypotheses, best first; of equals, those of the lower parent and
   /// token. Reserved tokens but the end are never among them, nor is what has no probability. Every token counts in
-  /// the normalisation.
-  std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count);
+  /// the normalisation. `excluded`: tokens that are never among them either.
+  /// @throws std::runtime_error where a score is not a number or infinite, as log_probability does.
+  std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count, const Ids& excluded = {});
 
   /// Natural logarithm of the token's probability.
   double log_probability(const LogitsRow& logits, int64_t token);
