@@ -66,7 +66,7 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
                  "add-k or none")
       ->capture_default_str();
   app.add_option("--smooth-value", options.smoothing_value, "For floor (default 0.1) and add-k (default 1)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(transmute::between(0, 1e9));
   app.add_flag("--effective-order", options.effective_order,
                "BLEU counts only the n-gram lengths that the translations have: for single sentences");
   app.add_flag("--score-only", options.score_only, "Print only the number, one line for each metric");

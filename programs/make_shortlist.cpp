@@ -61,7 +61,9 @@ int main(int argc, char** argv) {
   app.add_option("--target", arguments.target, "its translation, line for line")->required();
   app.add_option("--output", arguments.output, "default: standard output");
   app.add_option("--best", arguments.best, "translations of each source token at most")->capture_default_str();
-  app.add_option("--least", arguments.least, "least probability of a translation")->capture_default_str();
+  app.add_option("--least", arguments.least, "least probability of a translation")
+      ->check(transmute::between(0, 1))
+      ->capture_default_str();
   app.add_option("--iterations", arguments.iterations, "of expectation maximisation")->capture_default_str();
   app.add_option("--max-source-tokens", arguments.limits.source_tokens, "longer pairs are left out")
       ->capture_default_str();

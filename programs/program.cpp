@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/program.h>
 
+#include <spdlog/fmt/fmt.h>
+
 #include <csignal>
 #include <ctime>
 #include <iostream>
@@ -37,13 +39,19 @@ int report(const CLI::App& app, const std::exception& error, int code) {
   return code;
 }
 
+std::runtime_error unwritable() {
+  return std::runtime_error("standard output cannot be written to (is the disk full?)");
+}
+
 }  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), after which nothing is left behind
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& answer) {  // --help, --version
-    return app.exit(answer);
+    const int code = app.exit(answer);
+    return std::cout.flush() ? code : report(app, unwritable(), kExitFailure);
   } catch (const CLI::ParseError& error) {
     std::cerr << app.get_name() << ": error: " << error.what() << "\nRun '" << app.get_name()
               << " --help' for the options.\n";
@@ -51,13 +59,22 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   }
   try {
     const int code = body();
-    if (!std::cout.flush()) throw std::runtime_error("standard output cannot be written to (is the disk full?)");
+    if (!std::cout.flush()) throw unwritable();
     return code;
   } catch (const std::invalid_argument& error) {
     return report(app, error, kExitUsage);
   } catch (const std::exception& error) {
     return report(app, error, kExitFailure);
   }
+}
+
+CLI::Validator between(double least, double most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return "";
+    return fmt::format("must be a number between {} and {}, not {}", least, most, text);
+  };
+  return CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
 void catch_stop_signals() {

@@ -11,6 +11,9 @@ namespace transmute {
 /// flag), 1 failure (everything else). The exit code of `body` is passed on.
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 
+/// A check of an option's number, which has to be finite too; CLI11's own takes "nan" for a number in any range.
+CLI::Validator between(double least, double most);
+
 /// Asks SIGINT and SIGTERM to set a flag instead of ending the process; a second signal, seconds later, ends it
 /// at once.
 void catch_stop_signals();
