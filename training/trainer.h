@@ -2,34 +2,21 @@
 #pragma once
 
 #include <transmute/training/config.h>
-#include <transmute/training/distributed/ranks.h>
+#include <transmute/training/trainer_options.h>
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace transmute {
 inline namespace v0 {
-
-/// What is not part of the experiment, only of this run of it.
-struct TrainerOptions {
-  std::string run_folder;      ///< gets config, tokenizer, checkpoints, metrics, log and the finished model
-  std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
-  int threads = 0;             ///< workers on the CPU; 0 means one per core, shared by this machine's ranks
-  RankOptions ranks;           ///< where several processes train together; rank 0's run folder counts
-  /// Whether a step begins before the last one's loss is known, so that a GPU always has work. Where not set: on GPUs,
-  /// with one process. On a CPU it takes threads = 1.
-  std::optional<bool> overlaps_steps;
-  std::string profile;  ///< file for a trace of this run's first steps, see Trace; empty for none
-};
 
 class ProcessGroup;
 
 /// Trains one experiment in a run folder, from the start or from its newest checkpoint:
 ///
 ///     config.yaml  tokenizer.model     the experiment, resolved; what was learned of the text's subwords
-///     cache/                           the tokenised text, see CorpusCache
+///     cache/                           the tokenized text, see CorpusCache
 ///     checkpoints/step-000001000/ …    model folders with the optimizer's state, to resume from
 ///     best/                            the model folder that validated best
 ///     model/                           the finished model folder: the mean of the last checkpoints

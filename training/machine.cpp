@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <torch/cuda.h>
+#include <transmute/common/threads.h>
+#include <transmute/model/kernels/simd.h>
+#include <transmute/model/threading.h>
+#include <transmute/training/machine.h>
+#include <transmute/translation/files/device.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+Precision resolve(std::optional<Precision> precision, torch::Device device) {
+  if (precision) return *precision;
+  return !device.is_cpu() || cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32;
+}
+
+// Ranks of one machine share its cores, unless their launcher has dealt them out.
+int workers_of(const TrainerOptions& options, torch::Device device) {
+  const int workers = worker_count(options.threads, device);
+  const bool has_all_cores = available_cores() == static_cast<int>(std::thread::hardware_concurrency());
+  if (options.threads > 0 || !has_all_cores) return workers;
+  return std::max(1, workers / options.ranks.local_size);
+}
+
+}  // namespace
+
+torch::Device device_of(const TrainerOptions& options) {
+  const torch::Device device = parse_device(options.device);
+  if (!device.is_cuda() || options.ranks.size == 1 || options.device.find(':') != std::string::npos) return device;
+  const int index = options.ranks.local_rank % static_cast<int>(torch::cuda::device_count());
+  return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+Machine machine_of(const TrainerOptions& options, const TrainingOptions& training) {
+  const torch::Device device = device_of(options);
+  const bool is_alone = options.ranks.size == 1;
+  const Machine machine{device, resolve(training.precision, device), workers_of(options, device),
+                        options.overlaps_steps.value_or(!device.is_cpu() && is_alone)};
+  if (machine.overlaps_steps && (machine.workers > 1 || !is_alone))
+    throw std::invalid_argument(
+        "overlaps_steps is for one process with one worker: set threads to 1, or leave it unset");
+  return machine;
+}
+
+std::string active_cpu_kernels() {
+  switch (kernels::active_simd()) {
+    case kernels::Simd::avx2:
+      return "AVX2";
+    case kernels::Simd::avx512:
+    case kernels::Simd::avx512_vnni:
+      return "AVX-512";
+    case kernels::Simd::avx512_bf16:
+      return "AVX-512 with bfloat16";
+    case kernels::Simd::amx:
+      return "AVX-512 with bfloat16 tiles (AMX)";
+    default:
+      return "baseline";
+  }
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <c10/core/Device.h>
+#include <transmute/training/config.h>
+#include <transmute/training/trainer_options.h>
+
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What this process computes with.
+struct Machine {
+  torch::Device device;
+  Precision precision;  ///< of the matrix products
+  int workers;
+  bool overlaps_steps;  ///< whether a step begins before the last one's loss is known
+};
+
+/// @throws std::invalid_argument where the options do not fit each other.
+Machine machine_of(const TrainerOptions& options, const TrainingOptions& training);
+
+/// The device of this process: "cuda" and "auto" name the GPU with this rank's local number.
+torch::Device device_of(const TrainerOptions& options);
+
+/// The instruction set that the CPU's kernels use, as logs and reports name it.
+std::string active_cpu_kernels();
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+#include <transmute/model/kernels/simd.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/training/rank_sync.h>
+#include <transmute/translation/files/model_folder.h>
+
+#include <memory>
+
+namespace transmute {
+inline namespace v0 {
+
+Tokenizer broadcast_tokenizer(ProcessGroup& group, const std::optional<Tokenizer>& own) {
+  const auto model_of_first = [&](const char* name, const SubwordModel* model) {
+    return std::make_shared<const SubwordModel>(group.broadcast(model ? model->serialized() : std::string()), name);
+  };
+  const auto source = model_of_first("rank 0's source vocabulary", own ? &own->source() : nullptr);
+  if (group.gather(own && own->shared() ? 1 : 0).front() == 1) return {source, source};
+  return {source, model_of_first("rank 0's target vocabulary", own ? &own->target() : nullptr)};
+}
+
+void check_ranks_fit(ProcessGroup& group, const std::string& config_yaml, const TrainingText& text,
+                     Precision precision) {
+  if (group.size() == 1) return;
+  group.check_equal(fingerprint_of(config_yaml), "the config; give all ranks the same file and the same --set");
+  group.check_equal(text.fingerprint(), "the training text; give all ranks the same files");
+  group.check_equal(static_cast<uint64_t>(precision), "whether it has bfloat16; set training.precision");
+  group.check_equal(static_cast<uint64_t>(kernels::active_simd()),
+                    "the CPU's instruction set, which rounds differently; use machines of one kind");
+}
+
+void broadcast_state(ProcessGroup& group, TrainState& state) {
+  const std::string shared = group.broadcast(group.is_first() ? to_json(state) : std::string());
+  if (!group.is_first()) state = state_from_json(shared, "rank 0's state");
+}
+
+void broadcast_weights(ProcessGroup& group, Transformer& transformer, Adam& optimizer, int64_t step) {
+  if (group.size() == 1) return;
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, parameter] : parameters_of(transformer)) {
+    torch::Tensor values = parameter.detach();
+    group.broadcast(values);
+  }
+  const NamedTensors moments = optimizer.state();
+  for (const auto& [name, moment] : moments) {
+    torch::Tensor values = moment;
+    group.broadcast(values);
+  }
+  if (!group.is_first()) optimizer.restore(moments, step, "rank 0's optimizer");
+}
+
+void check_weights_equal(ProcessGroup& group, Transformer& transformer, int64_t step) {
+  if (group.size() == 1) return;
+  group.check_equal(fingerprint_of(transformer->parameters()),
+                    fmt::format("its weights after step {}, which should never be; go on from the last checkpoint, and "
+                                "report the machine's memory as a suspect",
+                                step));
+}
+
+}  // namespace v0
+}  // namespace transmute

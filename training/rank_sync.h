@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/training/checkpoint.h>
+#include <transmute/training/data/training_text.h>
+#include <transmute/training/distributed/process_group.h>
+
+#include <optional>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+// How the ranks of a training come to the same state. Every rank calls these functions in the same order; in a group
+// of one they do nothing, or return what they were given.
+
+/// Rank 0's tokenizer, on all ranks: the run folder, which holds it, may be on another machine.
+/// @param own rank 0's; ignored on the others
+Tokenizer broadcast_tokenizer(ProcessGroup& group, const std::optional<Tokenizer>& own);
+
+/// Checks what must be equal on all ranks; otherwise they would train different networks, or one network on different
+/// text.
+/// @throws std::runtime_error naming the ranks that differ and the remedy.
+void check_ranks_fit(ProcessGroup& group, const std::string& config_yaml, const TrainingText& text,
+                     Precision precision);
+
+/// Rank 0's `state`, on all ranks.
+void broadcast_state(ProcessGroup& group, TrainState& state);
+
+/// Rank 0's parameters and moments, on all ranks.
+/// @param step the updates that rank 0's optimizer has made
+void broadcast_weights(ProcessGroup& group, Transformer& transformer, Adam& optimizer, int64_t step);
+
+/// @throws std::runtime_error where the ranks' weights are no longer equal.
+void check_weights_equal(ProcessGroup& group, Transformer& transformer, int64_t step);
+
+}  // namespace v0
+}  // namespace transmute

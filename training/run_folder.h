@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/training/config.h>
+
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The folder of a run, which rank 0 writes: the names of what is in it (see Trainer), its config and its tokenizer.
+class RunFolder {
+ public:
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  std::string checkpoints() const { return file("checkpoints"); }
+  std::string cache() const { return file("cache"); }
+  std::string best() const { return file("best"); }
+  std::string model() const { return file("model"); }
+  std::string metrics() const { return file("metrics.jsonl"); }
+  std::string tensorboard() const { return file("tensorboard"); }
+  std::string report() const { return file("report.html"); }
+  /// The folder's own name, without what leads to it.
+  std::string name() const;
+
+  /// Keeps the resolved config of a run that starts, or that goes on with some values changed, which are logged.
+  /// @param yaml the text of `config`
+  /// @throws std::invalid_argument naming every key that cannot change in a run; std::runtime_error where the folder
+  /// cannot be written.
+  void keep_config(const TrainingConfig& config, const std::string& yaml) const;
+
+  /// The run's tokenizer; learned from the training text where the folder has none yet.
+  Tokenizer tokenizer(const TrainingConfig& config) const;
+
+ private:
+  std::string file(const char* name) const;
+
+  std::string path_;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/json.h>
+#include <transmute/common/progress.h>
+#include <transmute/training/reporting/metrics_log.h>
+#include <transmute/training/reporting/tensorboard.h>
+#include <transmute/training/run_folder.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Where rank 0 writes what happens: the log, the progress line, `metrics.jsonl` and TensorBoard's files. On the other
+/// ranks it is silent.
+class RunLog {
+ public:
+  /// Makes a silent one.
+  RunLog() = default;
+  /// @param step after which the run goes on
+  void open(const RunFolder& folder, int64_t step);
+
+  void info(const std::string& text);
+  void warn(const std::string& text);
+  /// Adds to the metrics.
+  void record(Json record);
+  std::vector<Json> records() const { return metrics_->records(); }
+
+  /// Whether a progress line is drawn, which replaces the log's lines about single steps.
+  bool shows_progress() const { return metrics_ && progress_.visible(); }
+  void show_progress(double done, const std::string& text) { progress_.show(done, text); }
+
+ private:
+  ProgressLine progress_;
+  std::optional<MetricsLog> metrics_;
+  std::optional<TensorBoardLog> tensorboard_;
+};
+
+}  // namespace v0
+}  // namespace transmute

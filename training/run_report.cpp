@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <torch/version.h>
+#include <transmute/common/progress.h>
+#include <transmute/model/threading.h>
+#include <transmute/training/build_info.h>
+#include <transmute/training/run_report.h>
+
+#include <cmath>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+void warn_of_slowness(const Machine& machine) {
+  if (!machine.device.is_cpu()) return;
+  if (const std::string warning = slow_blas_warning(); !warning.empty()) spdlog::warn(warning);
+  if (machine.precision == Precision::bfloat16 && !cpu_has_bfloat16())
+    spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
+}
+
+}  // namespace
+
+void log_start(const RunFacts& facts, const TrainState& state) {
+  const Machine& machine = facts.machine;
+  spdlog::info(fmt::format("transmute {}, LibTorch {}, device {}, {} threads, {} kernels, {} products, {} parameters",
+                           build_version(), TORCH_VERSION, machine.device.str(), machine.workers, active_cpu_kernels(),
+                           precision_name(machine.precision), format_count(facts.parameters)));
+  if (facts.ranks.size > 1)
+    spdlog::info(fmt::format("{} ranks ({}); a step has {} batches", facts.ranks.size, facts.ranks.origin,
+                             facts.batches_per_step));
+  warn_of_slowness(machine);
+  if (state.step > 0)
+    spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state.step), state.epoch + 1));
+  if (facts.guidance.weight > 0)
+    spdlog::info(
+        fmt::format("decoder layer {0}, head {1} learns the given alignments; use it with: translate --alignment "
+                    "--alignment-layer {0} --alignment-head {1}",
+                    facts.guidance.layer + 1, facts.guidance.head + 1));
+  if (state.batches_per_step > 0 && state.batches_per_step != facts.batches_per_step)
+    spdlog::warn(fmt::format("a step had {} batches and now has {}: ranks times training.accumulate_batches",
+                             state.batches_per_step, facts.batches_per_step));
+}
+
+std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
+                                                              double seconds) {
+  std::vector<std::pair<std::string, std::string>> table{
+      {"step", format_count(state.step)},
+      {"epoch", format_count(state.epoch + 1)},
+      {"target tokens", format_count(state.target_tokens)},
+      {"time", format_duration(seconds)},
+      {"parameters", format_count(facts.parameters)},
+      {"training text", format_count(facts.pairs) + (facts.config.is_language_model() ? " lines" : " sentence pairs")},
+      {"products", precision_name(facts.machine.precision)},
+      {"processes", std::to_string(facts.ranks.size)},
+      {"device of each", facts.machine.device.str()},
+      {"threads of each", std::to_string(facts.machine.workers)},
+      {"CPU kernels", active_cpu_kernels()},
+      {"transmute", build_version()},
+      {"LibTorch", TORCH_VERSION}};
+  if (state.best_score)
+    table.insert(table.begin() + 4, {"best " + state.metric, fmt::format("{:.4g}", std::abs(*state.best_score))});
+  return table;
+}
+
+}  // namespace v0
+}  // namespace transmute

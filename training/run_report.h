@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/checkpoint.h>
+#include <transmute/training/machine.h>
+#include <transmute/training/replicas.h>
+#include <transmute/training/reporting/report.h>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What does not change in a run.
+struct RunFacts {
+  const TrainingConfig& config;
+  const RankOptions& ranks;
+  Machine machine;
+  int64_t parameters = 0;
+  int64_t pairs = 0;             ///< of the training text; of plain text, lines
+  int64_t batches_per_step = 0;  ///< of all ranks
+  Guidance guidance;
+};
+
+/// Logs how the run starts, or from where it goes on, and what is unusual about that.
+void log_start(const RunFacts& facts, const TrainState& state);
+
+/// The table at the top of a run's report.
+std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
+                                                              double seconds);
+
+}  // namespace v0
+}  // namespace transmute

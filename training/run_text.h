@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/config.h>
+#include <transmute/training/data/corpus_cache.h>
+#include <transmute/training/data/training_text.h>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The files that a config names, with their folder.
+TextFiles train_files(const TrainingConfig& config);
+TextFiles valid_files(const TrainingConfig& config);
+
+/// The training text, tokenized in the cache, with the config's weights, alignments and subword sampling.
+/// @throws std::runtime_error where a file cannot be read or no pair is left to train on.
+TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& tokenizer, CorpusCache& cache,
+                                WorkerCrew& workers);
+
+/// The validation text, in memory.
+LoadedText load_validation_text(const TrainingConfig& config, const Tokenizer& tokenizer, WorkerCrew& workers);
+
+/// Logs the size of the text called `name`, and how many pairs were left out of it and why.
+void log_text(const char* name, const TrainingConfig& config, size_t pairs, const TextCounts& counts);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/random.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/training/divergence.h>
+#include <transmute/training/step.h>
+#include <transmute/translation/files/model_folder.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// A few pairs of a batch, for what is measured beside the training.
+Batch first_rows(const Batch& batch) {
+  constexpr int64_t kRows = 16;
+  const int64_t rows = std::min(kRows, batch.source.size(0));
+  Batch first;
+  first.source = batch.source.narrow(0, 0, rows);
+  first.target_in = batch.target_in.narrow(0, 0, rows);
+  first.target_out = batch.target_out.narrow(0, 0, rows);
+  return first;
+}
+
+}  // namespace
+
+Steps::Steps(const StepParts& parts, TrainState& state, StepOptions options)
+    : config_(parts.config),
+      group_(parts.group),
+      workers_(parts.workers),
+      replicas_(parts.replicas),
+      optimizer_(parts.optimizer),
+      batches_(parts.batches),
+      clock_(parts.clock),
+      state_(state),
+      options_(std::move(options)),
+      agreed_seconds_(state.seconds) {}
+
+double Steps::learning_rate(int64_t step) const {
+  const TrainingOptions& training = config_.training;
+  return transmute::learning_rate(
+      step, {config_.model.model.d_model, training.warmup_steps, training.learning_rate_scale, training.schedule,
+             training.learning_rate, training.min_learning_rate, training.max_steps});
+}
+
+bool Steps::take(Trace* trace) {
+  const Trace::Span span(trace, "step");
+  Begun step = begin(trace);
+  if (begun_ && !settle()) --step.number;
+  const bool is_awaited = must_be_settled(step.number);
+  begun_ = std::move(step);
+  return is_awaited && settle();
+}
+
+void Steps::finish() {
+  if (begun_) settle();
+}
+
+// The next batch; the cursor goes on behind it.
+PreparedBatch Steps::next_batch(Trace* trace) {
+  const Trace::Span span(trace, "data");
+  PreparedBatch batch = batches_.next();
+  state_.epoch = batch.next.epoch;
+  state_.window = batch.next.window;
+  state_.batch = batch.next.batch;
+  epoch_done_ = batch.epoch_done;
+  return batch;
+}
+
+Steps::Begun Steps::begin(Trace* trace) {
+  std::vector<PreparedBatch> batches;
+  while (static_cast<int64_t>(batches.size()) < batches_per_step()) batches.push_back(next_batch(trace));
+  Begun step;
+  step.number = state_.step + (begun_ ? 2 : 1);
+  step.epoch = state_.epoch;
+  step.batch = state_.batch;
+  for (const auto& batch : batches) step.source_tokens += batch.source_tokens;
+  if (!config_.is_language_model() && group_.is_first()) sample_ = first_rows(batches.front().pieces.front());
+  const PendingLoss own = accumulate_gradients(std::move(batches), step.number, trace);
+  if (options_.overlap) {
+    exchange({});
+    start_update(step, own, trace);
+  } else {
+    update(step, own, trace);
+  }
+  replicas_.clear_gradients();
+  return step;
+}
+
+// Of this rank's batches among the step's.
+PendingLoss Steps::accumulate_gradients(std::vector<PreparedBatch> batches, int64_t step, Trace* trace) {
+  int64_t step_tokens = 0;
+  for (const auto& batch : batches) step_tokens += batch.target_tokens;
+  const auto ranks = static_cast<size_t>(group_.size());
+  PendingLoss own;
+  for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += ranks) {
+    const StepInput input{std::move(batches[b].pieces), step_tokens,
+                          combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b),
+                          b + ranks >= batches.size()};
+    own.add(replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace));
+  }
+  return own;
+}
+
+// What all ranks know after a step: the loss of all, the time of rank 0, and whether a signal asked any of them to
+// stop.
+LossSum Steps::exchange(const LossSum& own) {
+  enum : size_t { kLoss, kTokens, kGuidance, kSeconds, kStop };  // and from kStop on one for each rank
+  std::vector<double> values(kStop + static_cast<size_t>(group_.size()));
+  values[kLoss] = own.sum;
+  values[kTokens] = static_cast<double>(own.tokens);
+  values[kGuidance] = own.guidance;
+  values[kSeconds] = group_.is_first() ? clock_.seconds() : 0;
+  values[kStop + static_cast<size_t>(group_.rank())] = options_.stop_signal ? options_.stop_signal() : 0;
+  group_.sum(values);
+  agreed_seconds_ = values[kSeconds];
+  for (size_t i = kStop; i < values.size() && stopped_by_ == 0; ++i) stopped_by_ = static_cast<int>(values[i]);
+  return {values[kLoss], static_cast<int64_t>(values[kTokens]), values[kGuidance]};
+}
+
+void Steps::update(Begun& step, const PendingLoss& own, Trace* trace) {
+  step.loss = exchange(own.read());
+  const Trace::Span span(trace, "optimizer");
+  std::vector<std::vector<torch::Tensor>> gradients;
+  if (group_.size() > 1) {
+    gradients.push_back(replicas_.sums_over_ranks());
+  } else {
+    gradients = replicas_.gradients();
+  }
+  // A loss that is not finite must not touch the weights, though the gradient may look sound.
+  step.gradient_norm = std::isfinite(step.loss.sum) ? optimizer_.update(gradients, learning_rate(step.number), workers_)
+                                                    : std::numeric_limits<double>::quiet_NaN();
+  if (std::isfinite(step.gradient_norm)) return;
+  gradients = replicas_.gradients();
+  for (size_t p = 0; p < gradients.front().size(); ++p)
+    step.unsound.push_back(std::any_of(gradients.begin(), gradients.end(), [&](const auto& share) {
+      return share[p].defined() && !share[p].isfinite().all().template item<bool>();
+    }));
+}
+
+// The same without waiting for the device.
+void Steps::start_update(Begun& step, const PendingLoss& loss, Trace* trace) {
+  const Trace::Span span(trace, "optimizer");
+  const Adam::Started started =
+      optimizer_.start_update(replicas_.gradients().front(), learning_rate(step.number), loss.sums[0]);
+  step.loss.tokens = loss.tokens;
+  step.outcome.emplace(
+      torch::cat({loss.sums, started.happens.to(torch::kDouble).reshape({1}), started.norms.to(torch::kDouble)}));
+}
+
+// Whether what follows the step looks at the weights after it, or reports its loss.
+bool Steps::must_be_settled(int64_t step) const {
+  const TrainingOptions& training = config_.training;
+  const auto is_due = [&](int64_t every) { return step % every == 0; };
+  return !options_.overlap || stopped_by_ != 0 || step >= training.max_steps || is_due(training.log_every) ||
+         is_due(training.checkpoint_every) || is_due(config_.validation.every);
+}
+
+// Ends the step that was begun. False where it was skipped.
+bool Steps::settle() {
+  Begun step = std::move(*begun_);
+  begun_.reset();
+  if (step.outcome) {
+    const torch::Tensor values = step.outcome->get();
+    step.loss.sum = values[0].item<double>();
+    step.loss.guidance = values[1].item<double>();
+    const bool happened = values[2].item<double>() > 0;
+    const torch::Tensor norms = values.narrow(0, 3, values.numel() - 3);
+    step.gradient_norm = happened ? norms.norm().item<double>() : std::numeric_limits<double>::quiet_NaN();
+    for (int64_t p = 0; p < norms.numel() && !happened; ++p)
+      step.unsound.push_back(!std::isfinite(norms[p].item<double>()));
+  }
+  gradient_norm_ = step.gradient_norm;
+  if (!std::isfinite(step.gradient_norm)) {
+    skip(step);
+    return false;
+  }
+  skipped_ = 0;
+  state_.step = step.number;
+  state_.score.reset();
+  state_.target_tokens += step.loss.tokens;
+  state_.batches_per_step = batches_per_step();
+  totals_.loss.add(step.loss);
+  totals_.source_tokens += step.source_tokens;
+  return true;
+}
+
+// The weights are as they were before the step. Goes on with the next batch, or ends the run where that happens too
+// often.
+void Steps::skip(const Begun& step) {
+  const std::string where = where_not_finite(parameters_of(replicas_.transformer()), step.unsound, group_);
+  const std::string what = fmt::format(
+      "step {} (epoch {}, before batch {}) diverged: loss {}, learning rate {:.3g}; {}", step.number, step.epoch + 1,
+      step.batch + 1, step.loss.sum / static_cast<double>(step.loss.tokens), learning_rate(step.number), where);
+  const int64_t most = config_.training.max_skipped_steps;
+  if (++skipped_ > most)
+    throw std::runtime_error(
+        what +
+        ". The weights are as they were before it. Go on from the last checkpoint with a lower "
+        "training.learning_rate_scale (or learning_rate), more training.warmup_steps, or training.clip_norm: 1; "
+        "training.max_skipped_steps passes over single bad batches");
+  if (options_.report)
+    options_.report(fmt::format("{}; passed over ({} of at most {} in a row)", what, skipped_, most));
+}
+
+}  // namespace v0
+}  // namespace transmute

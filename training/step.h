@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/checkpoint.h>
+#include <transmute/training/data/batch_stream.h>
+#include <transmute/training/distributed/process_group.h>
+#include <transmute/training/host_copy.h>
+#include <transmute/training/replicas.h>
+#include <transmute/training/stopwatch.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What the steps of a training work with. All of it must outlive them.
+struct StepParts {
+  const TrainingConfig& config;
+  ProcessGroup& group;
+  WorkerCrew& workers;
+  Replicas& replicas;
+  Adam& optimizer;
+  BatchStream& batches;
+  const Stopwatch& clock;  ///< the run's time
+};
+
+struct StepOptions {
+  /// Whether a step begins before the last one's loss is known. For one process with one worker.
+  bool overlap = false;
+  std::function<int()> stop_signal;                ///< asked once in each step; 0: go on
+  std::function<void(const std::string&)> report;  ///< gets a message about each step that is skipped; rank 0's
+};
+
+/// Takes one training step after another: reads batches, sums their gradients over workers and ranks, and updates the
+/// weights. A step whose loss or gradient is not finite is skipped: the cursor in the text moves, nothing else.
+class Steps {
+ public:
+  /// Sums since the last line of metrics.
+  struct Totals {
+    LossSum loss;
+    int64_t source_tokens = 0;
+  };
+
+  /// @param state moves on with the steps; it must outlive this object
+  Steps(const StepParts& parts, TrainState& state, StepOptions options);
+
+  /// Takes a step. With overlapping steps it ends the one before, and the new one only where something is due after it.
+  /// @param trace where not null, gets spans of the step's phases
+  /// @returns whether state.step is now the step that was begun; false where it was skipped or has not ended yet.
+  /// @throws std::runtime_error where more steps in a row were skipped than training.max_skipped_steps.
+  bool take(Trace* trace);
+  /// Ends the step under way, if there is one.
+  void finish();
+
+  double learning_rate(int64_t step) const;
+  int64_t batches_per_step() const { return config_.training.accumulate_batches * group_.size(); }
+
+  /// Of the last step that ended.
+  double gradient_norm() const { return gradient_norm_; }
+  const Totals& totals() const { return totals_; }
+  void clear_totals() { totals_ = {}; }
+  /// Share of the present epoch that is done.
+  double epoch_done() const { return epoch_done_; }
+  /// Rank 0's clock after the last step, on all ranks.
+  double agreed_seconds() const { return agreed_seconds_; }
+  /// The signal that reached any rank; 0: none.
+  int stopped_by() const { return stopped_by_; }
+  /// A few pairs of the last step's text; nothing for a language model and on other ranks than the first.
+  const std::optional<Batch>& sample() const { return sample_; }
+
+ private:
+  // A step whose loss may not be known yet.
+  struct Begun {
+    int64_t number = 0;
+    int64_t epoch = 0, batch = 0;  // where its text ends
+    int64_t source_tokens = 0;
+    LossSum loss;
+    double gradient_norm = 0;
+    std::vector<bool> unsound;        // by parameter: whether its gradients are not finite; set where the norm is not
+    std::optional<HostCopy> outcome;  // where set, holds what loss, gradient_norm and unsound will be made of
+  };
+
+  Begun begin(Trace* trace);
+  PreparedBatch next_batch(Trace* trace);
+  PendingLoss accumulate_gradients(std::vector<PreparedBatch> batches, int64_t step, Trace* trace);
+  void update(Begun& step, const PendingLoss& own, Trace* trace);
+  void start_update(Begun& step, const PendingLoss& loss, Trace* trace);
+  LossSum exchange(const LossSum& own);
+  bool must_be_settled(int64_t step) const;
+  bool settle();
+  void skip(const Begun& step);
+
+  const TrainingConfig& config_;
+  ProcessGroup& group_;
+  WorkerCrew& workers_;
+  Replicas& replicas_;
+  Adam& optimizer_;
+  BatchStream& batches_;
+  const Stopwatch& clock_;
+  TrainState& state_;
+  StepOptions options_;
+
+  std::optional<Begun> begun_;
+  Totals totals_;
+  double gradient_norm_ = 0;
+  double epoch_done_ = 0;
+  double agreed_seconds_;
+  int stopped_by_ = 0;
+  int64_t skipped_ = 0;  // in a row
+  std::optional<Batch> sample_;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/training/step_report.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace transmute {
+inline namespace v0 {
+
+void StepReport::restart() {
+  parts_.steps.clear_totals();
+  watch_ = Stopwatch();
+}
+
+void StepReport::show_progress() {
+  if (!parts_.log.shows_progress()) return;
+  const TrainState& state = parts_.state;
+  const TrainingOptions& training = parts_.config.training;
+  const double seconds = parts_.clock.seconds();
+  double done = static_cast<double>(state.step) / static_cast<double>(training.max_steps);
+  if (training.max_minutes > 0) done = std::max(done, seconds / (training.max_minutes * 60));
+  if (training.max_epochs > 0) {
+    const double epochs = static_cast<double>(state.epoch) + parts_.steps.epoch_done();
+    done = std::max(done, epochs / static_cast<double>(training.max_epochs));
+  }
+  const LossSum& loss = parts_.steps.totals().loss;
+  const double rate = static_cast<double>(loss.tokens) / std::max(watch_.seconds(), 1e-9);
+  parts_.log.show_progress(
+      done, fmt::format("step {} | epoch {} | loss {:.3f} | {} tok/s | ETA {}", state.step, state.epoch + 1,
+                        loss.sum / static_cast<double>(std::max<int64_t>(loss.tokens, 1)),
+                        format_count(static_cast<int64_t>(rate)),
+                        format_duration(seconds * (1 - done) / std::max(done, 1e-9))));
+}
+
+// On a few pairs of the last step: one more pass over a small share of a piece.
+void StepReport::measure_source_signal() {
+  if (!parts_.steps.sample()) return;
+  const TransformerOptions& options = parts_.config.model.model;
+  signal_ = source_signal(parts_.transformer, *parts_.steps.sample());
+  const bool attends_by_score = options.score_function != ScoreFunction::uniform;
+  const bool is_warm = parts_.state.step >= parts_.config.training.warmup_steps;
+  if (warned_of_collapse_ || !is_warm || !signal_->is_collapsed() || !attends_by_score) return;
+  warned_of_collapse_ = true;
+  parts_.log.warn(fmt::format("step {}: {}", parts_.state.step, collapse_warning(*signal_, options)));
+}
+
+Json StepReport::metrics(double seconds) {
+  const TrainState& state = parts_.state;
+  const Steps::Totals& totals = parts_.steps.totals();
+  const auto tokens = static_cast<double>(totals.loss.tokens);
+  Json line{{"type", "train"},
+            {"step", state.step},
+            {"epoch", state.epoch},
+            {"loss", totals.loss.sum / tokens},
+            {"learning_rate", parts_.steps.learning_rate(state.step)},
+            {"gradient_norm", parts_.steps.gradient_norm()},
+            {"target_tokens", state.target_tokens},
+            {"target_tokens_per_second", tokens / seconds},
+            {"seconds", parts_.clock.seconds()}};
+  if (!parts_.config.is_language_model())
+    line["source_tokens_per_second"] = static_cast<double>(totals.source_tokens) / seconds;
+  if (signal_) {
+    line["position_variance"] = signal_->position_variance;
+    line["attention_entropy"] = signal_->attention_entropy;
+    line["sharpest_head"] = signal_->sharpest_head;
+  }
+  if (parts_.config.training.guided_alignment > 0) line["alignment_loss"] = totals.loss.guidance / tokens;
+  return line;
+}
+
+void StepReport::write_metrics() {
+  const double seconds = watch_.seconds();
+  measure_source_signal();
+  const Json line = metrics(seconds);
+  parts_.log.record(line);
+  if (!parts_.log.shows_progress())
+    parts_.log.info(
+        fmt::format("step {} | epoch {} | loss {:.4f} | learning rate {:.3g} | gradient norm {:.3f} | {} tok/s",
+                    parts_.state.step, parts_.state.epoch + 1, line["loss"].get<double>(),
+                    line["learning_rate"].get<double>(), line["gradient_norm"].get<double>(),
+                    format_count(static_cast<int64_t>(line["target_tokens_per_second"].get<double>()))));
+  restart();
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <transmute/metrics/bleu.h>
+#include <transmute/metrics/chrf.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/training/run_text.h>
+#include <transmute/training/validation.h>
+#include <transmute/translation/engine.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+std::vector<std::string> first_lines(const std::vector<std::string>& paths, int64_t count) {
+  std::vector<std::string> lines;
+  const LineSource source = lines_of(paths);
+  for (std::string line; static_cast<int64_t>(lines.size()) < count && source(line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+double TranslatedText::bleu() const {
+  return corpus_bleu(hypotheses, references).score;
+}
+
+double TranslatedText::chrf(int64_t word_order) const {
+  ChrfOptions options;
+  options.word_order = word_order;
+  return corpus_chrf(hypotheses, references, options);
+}
+
+Json TranslatedText::samples() const {
+  constexpr size_t kCount = 5;
+  Json found = Json::array();
+  const size_t count = std::min(kCount, sources.size());
+  for (size_t i = 0; i < count; ++i) {
+    const size_t line = i * sources.size() / count;
+    found.push_back(
+        {{"source", sources[line]}, {"reference", references.front()[line]}, {"translation", hypotheses[line]}});
+  }
+  return found;
+}
+
+double Validator::loss() const {
+  const LossSum loss = parts_.replicas.evaluate(text_, parts_.config.training.piece_tokens);
+  return loss.sum / static_cast<double>(loss.tokens);
+}
+
+bool Validator::translates() const {
+  return !parts_.config.is_language_model() && parts_.config.validation.max_sentences > 0;
+}
+
+TranslatedText Validator::translate() const {
+  const ValidationOptions& validation = parts_.config.validation;
+  Transformer& transformer = parts_.replicas.transformer();
+  transformer->eval();
+  const TranslationEngine engine(transformer, parts_.tokenizer, parts_.device, Precision::float32,
+                                 [this](size_t count, const std::function<void(size_t)>& task) {
+                                   parts_.workers.for_each_piece(count, 1, [&](size_t i, size_t, int) { task(i); });
+                                 });
+  TranslationOptions options;
+  options.search.beam_size = validation.beam_size;
+  options.search.length_alpha = validation.length_alpha;
+  const TextFiles files = valid_files(parts_.config);
+  TranslatedText text;
+  text.sources = first_lines(files.source, validation.max_sentences);
+  for (const auto& translation : engine.translate(text.sources, options))
+    text.hypotheses.push_back(translation.hypotheses.front().text);
+  text.references = {first_lines(files.target, validation.max_sentences)};
+  return text;
+}
+
+ValidationScore Validator::measure(int64_t step) const {
+  const double per_token = loss();
+  ValidationScore measured;
+  measured.score = -per_token;
+  measured.record = {{"type", "validation"}, {"step", step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
+  measured.text =
+      fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", step, per_token, std::exp(per_token));
+  if (!translates()) return measured;
+  measured.metric = parts_.config.validation.metric;
+  if (measured.metric == ValidationMetric::automatic) measured.metric = ValidationMetric::bleu;
+  const TranslatedText translated = translate();
+  const double bleu = translated.bleu(), chrf = translated.chrf(0), chrf_plus_plus = translated.chrf(2);
+  measured.record["bleu"] = bleu;
+  measured.record["chrf"] = chrf;
+  measured.record["chrf++"] = chrf_plus_plus;
+  measured.record["samples"] = translated.samples();
+  measured.text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
+  if (measured.metric == ValidationMetric::bleu) measured.score = bleu;
+  if (measured.metric == ValidationMetric::chrf) measured.score = chrf;
+  if (measured.metric == ValidationMetric::chrf_plus_plus) measured.score = chrf_plus_plus;
+  return measured;
+}
+
+bool note_score(TrainState& state, ValidationMetric metric, double score) {
+  if (state.metric != name_of(metric)) state.best_score.reset();
+  state.metric = name_of(metric);
+  if (std::isfinite(score)) state.score = score;
+  const bool better = std::isfinite(score) && (!state.best_score || score > *state.best_score);
+  if (better) state.best_score = score;
+  state.validations_since_best = better ? 0 : state.validations_since_best + 1;
+  return better;
+}
+
+}  // namespace v0
+}  // namespace transmute

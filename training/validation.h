@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/json.h>
+#include <transmute/training/checkpoint.h>
+#include <transmute/training/replicas.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Sentences of the validation text, translated by the present weights, and their references.
+struct TranslatedText {
+  std::vector<std::string> sources;
+  std::vector<std::string> hypotheses;
+  std::vector<std::vector<std::string>> references;
+
+  double bleu() const;
+  double chrf(int64_t word_order) const;
+  /// A few sentences from all over the text, the same ones every time: source, reference and translation.
+  Json samples() const;
+};
+
+/// The outcome of a validation.
+struct ValidationScore {
+  ValidationMetric metric = ValidationMetric::loss;  ///< that chooses the best weights
+  double score = 0;                                  ///< by it; the higher the better
+  Json record;                                       ///< for the metrics
+  std::string text;                                  ///< for the log
+};
+
+/// Measures the present weights on the validation text.
+class Validator {
+ public:
+  /// All of it must outlive the validator.
+  struct Parts {
+    const TrainingConfig& config;
+    const Tokenizer& tokenizer;
+    Replicas& replicas;
+    WorkerCrew& workers;
+    torch::Device device;
+  };
+
+  Validator(const Parts& parts, ParallelText text) : parts_(parts), text_(std::move(text)) {}
+
+  /// Negative log-likelihood per token, in nats.
+  double loss() const;
+  /// Whether BLEU and chrF are measured too: the model translates, and the config asks for it.
+  bool translates() const;
+  TranslatedText translate() const;
+  /// All of it, after `step`.
+  ValidationScore measure(int64_t step) const;
+
+ private:
+  Parts parts_;
+  ParallelText text_;
+};
+
+/// Keeps a validation's score in the state. Scores by another metric than before start anew.
+/// @returns whether it is the best one so far.
+bool note_score(TrainState& state, ValidationMetric metric, double score);
+
+}  // namespace v0
+}  // namespace transmute
