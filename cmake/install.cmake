@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_model transmute_translation transmute_training)
+set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_simd transmute_model transmute_translation transmute_training)
 set(_transmute_dependencies transmute::torch transmute::sentencepiece transmute::yaml_cpp transmute::spdlog
   transmute::json transmute::zlib transmute::libdeflate transmute::icu)
 
@@ -43,6 +43,7 @@ install(FILES "${PROJECT_SOURCE_DIR}/translation/transmute.h" DESTINATION "${CMA
 
 if(TRANSMUTE_BUILD_PROGRAMS)
   get_property(_transmute_programs GLOBAL PROPERTY TRANSMUTE_PROGRAMS)
+  list(APPEND _transmute_programs transmute_command)
   file(RELATIVE_PATH _transmute_libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(${_transmute_programs} PROPERTIES
     INSTALL_RPATH "$ORIGIN/${_transmute_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)

@@ -46,9 +46,13 @@ function(transmute_library name)
   transmute_common_settings(transmute_${name})
 endfunction()
 
-# transmute_program(<name> SOURCES <file>... LINKS <target>...): a program that is installed.
+# transmute_program(<name> SOURCES <file>... LINKS <target>...): a program that is installed as transmute-<name>: others
+# are called convert or train too. In the build folder it also has the short name.
 function(transmute_program name)
   transmute_executable(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME transmute-${name})
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink transmute-${name} "${PROJECT_BINARY_DIR}/bin/${name}" VERBATIM)
   set_property(GLOBAL APPEND PROPERTY TRANSMUTE_PROGRAMS ${name})
 endfunction()
 

@@ -63,5 +63,9 @@ std::string format_count(int64_t count) {
   return digits;
 }
 
+std::string counted(int64_t count, const std::string& singular, const std::string& plural) {
+  return format_count(count) + " " + (count == 1 ? singular : plural.empty() ? singular + "s" : plural);
+}
+
 }  // namespace v0
 }  // namespace transmute

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -25,10 +26,10 @@ struct LineReader::File {
   }
 };
 
-void refuse_long_line(const std::string& where, size_t most) {
-  throw std::runtime_error(fmt::format(
+std::string long_line_message(const std::string& where, size_t most) {
+  return fmt::format(
       "{}: the line has more than {} bytes; is it a text? Split it, or raise --max-line-bytes where the program has it",
-      where, most));
+      where, most);
 }
 
 void remove_byte_order_mark(std::string& first_line) {
@@ -36,8 +37,8 @@ void remove_byte_order_mark(std::string& first_line) {
   if (first_line.compare(0, kMark.size(), kMark) == 0) first_line.erase(0, kMark.size());
 }
 
-LineReader::LineReader(const std::string& path, size_t max_line_bytes)
-    : path_(path), max_line_bytes_(max_line_bytes), file_(std::make_unique<File>()) {
+LineReader::LineReader(const std::string& path, const LineRules& rules)
+    : path_(path), rules_(rules), file_(std::make_unique<File>()) {
   if (std::filesystem::is_directory(path))
     throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   file_->handle = gzopen(path.c_str(), "rb");
@@ -70,11 +71,11 @@ bool LineReader::next(std::string& line) {
   size_t end = buffer_.find('\n', searched);
   while (end == std::string::npos) {
     searched = buffer_.size() - position_;
-    if (searched > max_line_bytes_ || !fill()) break;
+    if (searched > rules_.max_bytes || !fill()) break;
     end = buffer_.find('\n', searched);
   }
-  if (std::min(end, buffer_.size()) - position_ > max_line_bytes_)
-    refuse_long_line(fmt::format("{}:{}", path_, line_number_ + 1), max_line_bytes_);
+  if (std::min(end, buffer_.size()) - position_ > rules_.max_bytes)
+    throw std::runtime_error(long_line_message(fmt::format("{}:{}", path_, line_number_ + 1), rules_.max_bytes));
   if (end == std::string::npos) {
     if (position_ == buffer_.size()) return false;
     line.assign(buffer_, position_);
@@ -85,6 +86,7 @@ bool LineReader::next(std::string& line) {
   }
   if (++line_number_ == 1) remove_byte_order_mark(line);
   if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   const size_t bad = find_invalid_utf8(line);
   if (bad != std::string::npos)
     throw std::runtime_error(
@@ -111,6 +113,25 @@ size_t find_invalid_utf8(std::string_view text) {
     if (code_point < 0) return static_cast<size_t>(start);
   }
   return std::string_view::npos;
+}
+
+std::string with_valid_utf8(std::string text) {
+  size_t bad = find_invalid_utf8(text);
+  if (bad == std::string::npos) return text;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  const auto length = static_cast<int64_t>(text.size());
+  std::string valid = text.substr(0, bad);
+  for (auto i = static_cast<int64_t>(bad); i < length;) {
+    const int64_t start = i;
+    UChar32 code_point;
+    U8_NEXT(bytes, i, length, code_point);
+    if (code_point < 0) {
+      valid += "\xEF\xBF\xBD";
+    } else {
+      valid.append(text, static_cast<size_t>(start), static_cast<size_t>(i - start));
+    }
+  }
+  return valid;
 }
 
 void check_utf8(std::string_view text, std::string_view what) {

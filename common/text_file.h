@@ -14,9 +14,20 @@ inline namespace v0 {
 /// end.
 constexpr size_t kMaxLineBytes = size_t{2} << 20;
 
-/// Says that a line has more than `most` bytes. `where`: file and line.
-/// @throws std::runtime_error always
-[[noreturn]] void refuse_long_line(const std::string& where, size_t most);
+/// What becomes of bytes that are not UTF-8.
+enum class InvalidUtf8 {
+  fail,     ///< std::runtime_error naming the line
+  replace,  ///< U+FFFD takes the place of each ill-formed sequence
+};
+
+/// What a line of text may be.
+struct LineRules {
+  InvalidUtf8 invalid = InvalidUtf8::fail;
+  size_t max_bytes = kMaxLineBytes;  ///< a longer line is an error
+};
+
+/// The message for a line that has more than `most` bytes. `where`: file and line.
+std::string long_line_message(const std::string& where, size_t most);
 
 /// Without the mark that some programs write at the beginning of a UTF-8 text.
 void remove_byte_order_mark(std::string& first_line);
@@ -24,11 +35,11 @@ void remove_byte_order_mark(std::string& first_line);
 /// Reads a text file line by line; gzipped files are recognised by their content and unpacked on the way.
 ///
 /// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line. A byte order
-/// mark at the beginning is passed over. Every line is checked to be UTF-8.
+/// mark at the beginning is passed over. Every line is checked to be UTF-8, or made so.
 /// @throws std::runtime_error naming the file (and the line) that cannot be opened, read or decoded, or is too long.
 class LineReader {
  public:
-  explicit LineReader(const std::string& path, size_t max_line_bytes = kMaxLineBytes);
+  explicit LineReader(const std::string& path, const LineRules& rules = {});
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
@@ -44,7 +55,7 @@ class LineReader {
   bool fill();
 
   std::string path_;
-  size_t max_line_bytes_;
+  LineRules rules_;
   std::unique_ptr<File> file_;
   std::string buffer_;
   size_t position_ = 0;
@@ -56,6 +67,9 @@ std::vector<std::string> read_lines(const std::string& path);
 
 /// Position of the first byte that is not part of well-formed UTF-8, or npos where all of `text` is.
 size_t find_invalid_utf8(std::string_view text);
+
+/// `text` with U+FFFD in the place of each ill-formed sequence.
+std::string with_valid_utf8(std::string text);
 
 /// @throws std::invalid_argument naming `what` and its first bad byte, where it is not well-formed UTF-8.
 void check_utf8(std::string_view text, std::string_view what);

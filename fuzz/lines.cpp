@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const fuzz::MemoryFile file(data, size);
   fuzz::may_refuse([&] {
     constexpr size_t kMost = 1000;
-    LineReader reader(file.path(), kMost);
+    LineReader reader(file.path(), {InvalidUtf8::fail, kMost});
     for (std::string line; reader.next(line);)
       fuzz::require(line.size() <= kMost && line.find('\n') == std::string::npos &&
                     find_invalid_utf8(line) == std::string::npos);

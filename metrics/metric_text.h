@@ -33,6 +33,14 @@ BleuTokenizer bleu_tokenizer_from_name(const std::string& name);
 void check_segment_counts(const std::vector<std::string>& hypotheses,
                           const std::vector<std::vector<std::string>>& references, const std::string& metric);
 
+/// What 13a and TER's normalization share: ASCII symbols apart; then, in the second, full stops and commas but within
+/// numbers, and hyphens behind digits.
+std::string space_out_symbols(const std::string& line);
+std::string space_out_periods_and_hyphens(const std::string& line);
+
+/// Puts `with` for every `what`.
+void replace_all(std::string& text, std::string_view what, std::string_view with);
+
 // Text as Python's str sees it, so that counts are sacreBLEU's.
 
 /// str.split(): the pieces between runs of whitespace, none of them empty. They point into `text`.

@@ -2,26 +2,33 @@
 #pragma once
 
 #include <transmute/common/text_file.h>
+#include <transmute/programs/output.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace transmute {
+
+/// The input cannot be gone on with at a line, which the message names; the lines before it are sound.
+class BadLine : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
 /// gets it answered, a file comes in large blocks.
 class LineStream {
  public:
   /// @param name what messages call it
-  /// @param max_line_bytes a longer line is an error
-  LineStream(int descriptor, std::string name, size_t max_line_bytes = kMaxLineBytes);
+  LineStream(int descriptor, std::string name, const LineRules& rules = {});
 
   /// At least one line, and what else has already arrived, up to `most` lines; nothing at the end. Lines are as
-  /// LineReader's.
-  /// @throws std::runtime_error for a line that is not UTF-8 or too long, or where reading fails.
+  /// LineReader's. Those before a bad one are handed out first.
+  /// @throws BadLine for a line that is not UTF-8 or too long, or where reading fails.
   std::vector<std::string> next_block(size_t most);
 
  private:
@@ -31,21 +38,33 @@ class LineStream {
 
   int descriptor_;
   std::string name_;
-  size_t max_line_bytes_;
+  LineRules rules_;
   std::string buffer_;
   size_t position_ = 0;
   size_t searched_ = 0;  // no line end lies before
   int64_t line_number_ = 0;
   bool ended_ = false;
+  std::exception_ptr failure_;  // of the next call
 };
 
 /// Gives up to so many lines, at least one; none at the end.
 using BlockSource = std::function<std::vector<std::string>(size_t most)>;
 
-/// The lines of a file, plain or gzipped, or, where `path` is empty, of standard input as they come.
-BlockSource open_input(const std::string& path, size_t max_line_bytes = kMaxLineBytes);
+/// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines
+/// before a bad one are handed out first; the next call then throws BadLine.
+BlockSource open_input(const std::string& path, const LineRules& rules = {});
 
-/// The flag for what open_input takes.
-void add_line_limit(CLI::App& app, size_t& max_line_bytes);
+/// What messages call the input of that path.
+std::string input_name(const std::string& path);
+
+/// `most` lines, fewer only at the end.
+std::vector<std::string> next_full_block(const BlockSource& source, size_t most);
+
+/// All lines of a file or, where `path` is empty or "-", of standard input.
+std::vector<std::string> read_all_lines(const std::string& path);
+
+/// Runs `work`. Where it meets a bad line, what was written until then is kept.
+/// @throws what `work` throws; a BadLine says that the lines before are written.
+void keep_output_before_bad_line(Output& output, const std::function<void()>& work);
 
 }  // namespace transmute

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,8 +85,20 @@ class Tokenizer {
 /// Hands out one line of text a call; false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
+/// Thrown where a text has fewer pieces to learn than TokenizerOptions::vocab_size asks for.
+class VocabularyTooLarge : public std::invalid_argument {
+ public:
+  VocabularyTooLarge(const std::string& message, int64_t most) : std::invalid_argument(message), most_(most) {}
+  /// The largest vocab_size that the text supports.
+  int64_t most() const { return most_; }
+
+ private:
+  int64_t most_;
+};
+
 /// Learns a Tokenizer from parallel text; a shared one sees both sides.
-/// @throws std::invalid_argument with the value to choose, where the text cannot support the options.
+/// @throws VocabularyTooLarge; std::invalid_argument with the value to choose, where the text cannot support the
+/// options otherwise.
 Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target);
 
 }  // namespace v0

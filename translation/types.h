@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -37,7 +39,18 @@ struct TranslatorOptions {
 /// What becomes of a text of more than TranslationOptions::max_source_tokens.
 enum class LongTexts {
   split,    ///< translated in parts, cut at sentence, clause or word ends, and rejoined
-  refused,  ///< std::invalid_argument
+  refused,  ///< TextTooLong
+};
+
+/// Thrown for a text of more than TranslationOptions::max_source_tokens, where LongTexts::refused forbids it.
+class TextTooLong : public std::invalid_argument {
+ public:
+  TextTooLong(size_t text, const std::string& message) : std::invalid_argument(message), text_(text) {}
+  /// Its place among the texts of the call. There may be others.
+  size_t text() const { return text_; }
+
+ private:
+  size_t text_;
 };
 
 /// Tokens at most of a text that is computed as a whole, which takes time and memory with the square of its length: a
@@ -65,6 +78,8 @@ struct TranslationOptions {
   /// Takes tags such as <b>, </b>, <br/> and {name} out of the text, and puts them back where the attention says that
   /// they belong. Not together with split_sentences, nor with TranslationHooks::on_text.
   bool inline_tags = false;
+  /// Also Hypothesis::word_alignment, and for it SearchOptions::alignments.
+  bool word_alignments = false;
 };
 
 /// One translation of a text.
@@ -77,6 +92,10 @@ struct Hypothesis {
   /// Where asked for (SearchOptions::alignments): for each token the attention to each source token, the last layer's
   /// cross-attention averaged over its heads. What a row lacks to 1 went to the end of the source.
   std::vector<std::vector<float>> alignment;
+  /// Where asked for (TranslationOptions::word_alignments): links (source word, target word), both from 0, in the order
+  /// of the target. Words are what stands between blanks in the text to translate and in `text`; tags that
+  /// TranslationOptions::inline_tags takes out are none.
+  std::optional<std::vector<std::pair<size_t, size_t>>> word_alignment{};
 };
 
 /// The hypotheses of one input line, best first. An input without content has one, empty, with probability 1.

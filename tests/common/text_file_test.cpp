@@ -195,7 +195,7 @@ TEST(LineReader, RefusesALineWithoutEndAndSaysWhich) {
   const std::string plain = folder / "plain.txt", packed = folder / "bomb.gz";
   const std::string fits(100'000, 'a');
   write_text(plain, "first\n" + fits + "\n" + fits + "b\n");
-  LineReader reader(plain, fits.size());
+  LineReader reader(plain, {InvalidUtf8::fail, fits.size()});
   std::string line;
   EXPECT_TRUE(reader.next(line) && reader.next(line));
   EXPECT_EQ(line, fits);

@@ -102,7 +102,7 @@ TEST_F(HostileInput, NumbersBeyondReasonAreUsageErrors) {
       {translate + " --alternatives 9223372036854775807", "num_hypotheses must lie between"},
       {translate + " --batch-size 9223372036854775807", "batch_size must lie between"},
       {translate + " --threads 2147483647", "threads must lie between"},
-      {translate + " --length-alpha nan", "length_alpha must be"},
+      {translate + " --length-alpha nan", "--length-alpha"},
       {translate + " --length-alpha inf", "length_alpha must be"},
       {program("make_shortlist") + " --model " + model() + " --source /dev/null --target /dev/null --least nan",
        "--least"},

@@ -31,7 +31,9 @@ struct DamagedShards : std::runtime_error {
 struct TextCounts {
   int64_t source_tokens = 0;  ///< without ends
   int64_t target_tokens = 0;
-  LeftOut left_out;
+  LeftOut left_out{};
+  int64_t unknown_source = 0;  ///< tokens that stand for what the vocabulary does not know
+  int64_t unknown_target = 0;
 };
 
 struct ShardOptions {
