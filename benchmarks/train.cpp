@@ -296,7 +296,7 @@ int main(int argc, char** argv) {
                  "of the device, dense, as its maker states it for the precision: the share of it that a step reaches");
   CLI11_PARSE(app, argc, argv);
   const bool on_gpu = a.device.rfind("cuda", 0) == 0;
-  if (a.piece_tokens == 0) a.piece_tokens = transmute::default_piece_tokens(on_gpu ? torch::kCUDA : torch::kCPU);
+  if (a.piece_tokens == 0) a.piece_tokens = transmute::default_piece_tokens(on_gpu);
   if (a.device.empty())
     transmute::run(a);
   else

@@ -338,7 +338,7 @@ Subject subject_from_files(const Arguments& arguments) {
   const auto lines = transmute::read_lines(arguments.input);
   for (const auto& line : lines)
     if (Ids ids = loaded.tokenizer.source().encode(line); !ids.empty()) subject.sources.push_back(ids);
-  std::cout << fmt::format("tokeniser: {:.1f} us a sentence\n",
+  std::cout << fmt::format("tokenizer: {:.1f} us a sentence\n",
                            1e6 * seconds_since(start) / static_cast<double>(lines.size()));
   std::stable_sort(subject.sources.begin(), subject.sources.end(),
                    [](const Ids& a, const Ids& b) { return a.size() > b.size(); });

@@ -3,23 +3,14 @@
 # --help, by the scripts in cmake/help.
 include(GNUInstallDirs)
 
-# The headers that applications may rely on.
-set(_transmute_documented_headers
-  model/attention.h model/decoder.h model/encoder.h model/feed_forward.h model/masks.h model/options.h
-  model/positional_encoding.h model/sublayer.h model/transformer.h
-  tokenizer/options.h tokenizer/special_ids.h tokenizer/tokenizer.h
-  training/config.h training/schedule.h training/trainer.h
-  translation/files/model_folder.h translation/search/hypothesis.h translation/search/search.h
-  translation/search/step_model.h translation/search/target_demands.h translation/search/transformer_step_model.h
-  translation/language_model.h translation/precision.h translation/search_options.h translation/text_encoder.h
-  translation/torchscript.h translation/translator.h translation/transmute.h translation/types.h)
+include("${PROJECT_SOURCE_DIR}/cmake/public_headers.cmake")
 
 if(TRANSMUTE_IS_TOP_LEVEL)
   find_package(Doxygen QUIET)
 endif()
 if(TRANSMUTE_IS_TOP_LEVEL AND DOXYGEN_FOUND)
   set(TRANSMUTE_DOCS_FOLDER "${PROJECT_BINARY_DIR}/docs")
-  set(_transmute_input ${_transmute_documented_headers} docs/embedding_in_applications.md)
+  set(_transmute_input ${TRANSMUTE_PUBLIC_HEADERS} docs/embedding_in_applications.md)
   list(TRANSFORM _transmute_input REPLACE "^.+$" "\"${PROJECT_SOURCE_DIR}/\\0\"")
   list(JOIN _transmute_input " " TRANSMUTE_DOCS_INPUT)
   configure_file("${PROJECT_SOURCE_DIR}/docs/Doxyfile.in" "${PROJECT_BINARY_DIR}/Doxyfile" @ONLY)

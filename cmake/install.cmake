@@ -35,9 +35,13 @@ install(TARGETS transmute EXPORT transmuteSharedTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
 install(TARGETS transmute_static EXPORT transmuteStaticTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
-foreach(folder IN ITEMS common tokenizer metrics model translation training)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute" COMPONENT dev
-    FILES_MATCHING PATTERN "*.h" PATTERN transmute.h EXCLUDE)
+include("${PROJECT_SOURCE_DIR}/cmake/public_headers.cmake")
+foreach(header IN LISTS TRANSMUTE_PUBLIC_HEADERS TRANSMUTE_INCLUDED_HEADERS)
+  get_filename_component(folder "${header}" DIRECTORY)
+  if(NOT header STREQUAL translation/transmute.h) # C's is <transmute.h>
+    install(FILES "${PROJECT_SOURCE_DIR}/${header}"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute/${folder}" COMPONENT dev)
+  endif()
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/translation/transmute.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 

@@ -27,12 +27,12 @@ struct LineRules {
 };
 
 /// The message for a line that has more than `most` bytes. `where`: file and line.
-std::string long_line_message(const std::string& where, size_t most);
+TRANSMUTE_API std::string long_line_message(const std::string& where, size_t most);
 
 /// Without the mark that some programs write at the beginning of a UTF-8 text.
-void remove_byte_order_mark(std::string& first_line);
+TRANSMUTE_API void remove_byte_order_mark(std::string& first_line);
 
-/// Reads a text file line by line; gzipped files are recognised by their content and unpacked on the way.
+/// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way.
 ///
 /// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line. A byte order
 /// mark at the beginning is passed over. Every line is checked to be UTF-8, or made so.

@@ -11,8 +11,8 @@ inline namespace v0 {
 /// How a segment is cut into tokens before n-grams are counted. Each value is spelled on the command line and
 /// in the signature as `bleu_tokenizer_name` says, which is sacreBLEU's spelling.
 enum class BleuTokenizer {
-  mteval_13a,     ///< "13a": the tokenisation of WMT's mteval-v13a.pl, for text that has not been tokenised
-  none,           ///< "none": split at whitespace only, for text that has been tokenised already
+  mteval_13a,     ///< "13a": the tokenization of WMT's mteval-v13a.pl, for text that has not been tokenized
+  none,           ///< "none": split at whitespace only, for text that has been tokenized already
   international,  ///< "intl": mteval-v14.pl's, by Unicode's categories
   character,      ///< "char": every character is a token
   chinese,        ///< "zh": every Chinese character is a token, the rest as in 13a

@@ -63,17 +63,17 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CXX_FLAGS MATCHES "-stdlib=l
   target_link_options(transmute::torch INTERFACE "LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state")
 endif()
 
-# Python's wheels bring along the headers of an fmt of their own, which come before the system's; what spdlog is linked
-# with must come first. -I comes before every -isystem.
+# And the headers of an fmt of their own, which come before the system's; what spdlog is linked with must come first. -I
+# comes before every -isystem.
 foreach(_transmute_folder IN LISTS TORCH_INCLUDE_DIRS)
-  if(EXISTS "${_transmute_folder}/fmt/core.h")
+  if(NOT _transmute_folder MATCHES "^/usr/include(/|$)" AND EXISTS "${_transmute_folder}/fmt/core.h")
     find_package(fmt CONFIG QUIET)
-  endif()
-  if(EXISTS "${_transmute_folder}/fmt/core.h" AND TARGET fmt::fmt)
-    get_target_property(_transmute_fmt fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
-    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/fmt_of_spdlog")
-    file(CREATE_LINK "${_transmute_fmt}/fmt" "${CMAKE_BINARY_DIR}/fmt_of_spdlog/fmt" SYMBOLIC)
-    target_compile_options(transmute::torch INTERFACE "-I${CMAKE_BINARY_DIR}/fmt_of_spdlog")
+    if(TARGET fmt::fmt)
+      get_target_property(_transmute_fmt fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+      file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/fmt_of_spdlog")
+      file(CREATE_LINK "${_transmute_fmt}/fmt" "${CMAKE_BINARY_DIR}/fmt_of_spdlog/fmt" SYMBOLIC)
+      target_compile_options(transmute::torch INTERFACE "-I${CMAKE_BINARY_DIR}/fmt_of_spdlog")
+    endif()
   endif()
 endforeach()
 

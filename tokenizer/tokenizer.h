@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/tokenizer/options.h>
 #include <transmute/tokenizer/special_ids.h>
 
@@ -16,7 +17,7 @@ namespace transmute {
 inline namespace v0 {
 
 /// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.
-class SubwordModel {
+class TRANSMUTE_API SubwordModel {
  public:
   /// @param serialized the bytes of a `.model` file
   /// @param name what messages call it, for example its path
@@ -58,7 +59,7 @@ class SubwordModel {
 /// Source and target side of a language pair: two SubwordModels, or one that serves both.
 ///
 /// On disk: `tokenizer.model`, or `tokenizer.source.model` and `tokenizer.target.model`.
-class Tokenizer {
+class TRANSMUTE_API Tokenizer {
  public:
   /// The same pointer twice makes a shared vocabulary.
   Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr<const SubwordModel> target);
@@ -86,7 +87,7 @@ class Tokenizer {
 using LineSource = std::function<bool(std::string& line)>;
 
 /// Thrown where a text has fewer pieces to learn than TokenizerOptions::vocab_size asks for.
-class VocabularyTooLarge : public std::invalid_argument {
+class TRANSMUTE_API VocabularyTooLarge : public std::invalid_argument {
  public:
   VocabularyTooLarge(const std::string& message, int64_t most) : std::invalid_argument(message), most_(most) {}
   /// The largest vocab_size that the text supports.
@@ -99,7 +100,8 @@ class VocabularyTooLarge : public std::invalid_argument {
 /// Learns a Tokenizer from parallel text; a shared one sees both sides.
 /// @throws VocabularyTooLarge; std::invalid_argument with the value to choose, where the text cannot support the
 /// options otherwise.
-Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target);
+TRANSMUTE_API Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source,
+                                        const LineSource& target);
 
 }  // namespace v0
 }  // namespace transmute

@@ -215,12 +215,12 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("target_sampling", &data.target_sampling, "likewise of the target, or of train_text",
              Bounds<double>{0.0, 1.0});
   schema.add("cache_folder", &data.cache_folder,
-             "gets the tokenised text, may be shared by runs; empty: cache in the run folder");
+             "gets the tokenized text, may be shared by runs; empty: cache in the run folder");
   schema.add("prefetch_threads", &data.prefetch_threads,
              "threads that prepare batches ahead; the batches are the same for any number", kPrefetchThreads);
 
-  schema.section("training", "the optimisation, section 5 of the paper");
-  schema.add("seed", &training.seed, "of initialisation, order and dropout", kAnySeed);
+  schema.section("training", "the optimization, section 5 of the paper");
+  schema.add("seed", &training.seed, "of initialization, order and dropout", kAnySeed);
   schema.add("batch_tokens", &training.batch_tokens, "padded tokens of a batch at most, on each side", kAtLeastOne);
   schema.add("accumulate_batches", &training.accumulate_batches,
              "batches of each process whose gradients make one step", kBatches);

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <transmute/common/config_schema.h>
-#include <transmute/training/data/batch_stream.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/common/export.h>
+#include <transmute/training/adam_options.h>
+#include <transmute/training/data/batch_options.h>
 #include <transmute/training/schedule.h>
 #include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/precision.h>
@@ -44,7 +45,7 @@ struct DataOptions {
   /// unigram models. 0: none.
   double source_sampling = 0;
   double target_sampling = 0;  ///< the same for target files, or for plain text
-  std::string cache_folder;    ///< of the tokenised text; empty: `cache` in the run folder
+  std::string cache_folder;    ///< of the tokenized text; empty: `cache` in the run folder
   int64_t prefetch_threads = BatchStreamOptions().prefetch_threads;  ///< that prepare batches ahead
 };
 
@@ -101,7 +102,7 @@ struct TrainingOptions {
 enum class ValidationMetric { automatic, bleu, chrf, chrf_plus_plus, loss };
 
 /// Its name in the config.
-std::string name_of(ValidationMetric metric);
+TRANSMUTE_API std::string name_of(ValidationMetric metric);
 
 /// What is measured on the validation text, and when.
 struct ValidationOptions {
@@ -115,7 +116,7 @@ struct ValidationOptions {
 };
 
 /// One experiment: everything that its YAML file says.
-struct TrainingConfig {
+struct TRANSMUTE_API TrainingConfig {
   ModelConfig model;             ///< sections `tokenizer` and `model`
   DataOptions data;              ///< section `data`
   TrainingOptions training;      ///< section `training`
@@ -146,7 +147,7 @@ struct ConfigChange {
 
 /// What differs between the config that a run folder keeps and the one to go on with.
 /// @throws std::runtime_error, std::invalid_argument where the kept file cannot be read.
-std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now);
+TRANSMUTE_API std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now);
 
 }  // namespace v0
 }  // namespace transmute

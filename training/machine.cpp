@@ -40,7 +40,7 @@ Machine machine_of(const TrainerOptions& options, const TrainingOptions& trainin
   const torch::Device device = device_of(options);
   const bool is_alone = options.ranks.size == 1;
   const Machine machine{device, resolve(training.precision, device), workers_of(options, device),
-                        training.piece_tokens > 0 ? training.piece_tokens : default_piece_tokens(device.type()),
+                        training.piece_tokens > 0 ? training.piece_tokens : default_piece_tokens(device.is_cuda()),
                         options.overlaps_steps.value_or(!device.is_cpu() && is_alone)};
   if (machine.overlaps_steps && (machine.workers > 1 || !is_alone))
     throw std::invalid_argument(

@@ -28,7 +28,7 @@ struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< on the CPU, each with a batch of its own; 0 means one per core
   /// Of the matrix products. On the CPU, a text's translation is in each the same bytes whatever is translated beside
-  /// it. Without a value: the one that the (first) model is stored in, where the device is made for it, else float32.
+  /// it. Without a value: the one that all models are stored in, where the device is made for it, else float32.
   std::optional<Precision> precision{};
   /// Further models with the same tokenizer: the probabilities of all are averaged.
   std::vector<std::string> ensemble{};

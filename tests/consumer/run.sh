@@ -32,8 +32,11 @@ model=$work/run/model
 head -n 40 "$work/data/test.en" >"$work/lines.en"
 "$prefix/bin/transmute-translate" --model "$model" <"$work/lines.en" >"$work/lines.de"
 
-# CMake.
+# CMake. What is installed compiles with what is installed, and none of it is internal.
 cp -r "$here" "$work/project"
+(cd "$prefix/include" && find . -name '*.h' -printf '#include <%P>\n' | sort) >"$work/project/all_headers.cpp"
+grep -q '<transmute/translation/translator.h>' "$work/project/all_headers.cpp" || fail "no headers"
+if grep -E 'kernels|inference|reporting' "$work/project/all_headers.cpp"; then fail "internal headers are installed"; fi
 cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
   >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
 cmake --build "$work/build" >"$work/build.log" 2>&1 || fail "$(cat "$work/build.log")"

@@ -71,7 +71,7 @@ class Training : public ::testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  // The folders of tokenised corpora in a cache.
+  // The folders of tokenized corpora in a cache.
   static std::vector<std::string> corpora_in(const std::string& cache) {
     std::vector<std::string> corpora;
     for (const auto& name : names_in(cache))
@@ -290,13 +290,13 @@ TEST_F(Training, TokenizesAgainWithAnotherTokenizer) {
   ASSERT_EQ(train("run", {"training.max_steps=10"}).exit_code, 0);
   ASSERT_EQ(train("other", {"training.max_steps=1", "tokenizer.algorithm=bpe"}).exit_code, 0);
   const auto before = corpora_in(folder_ / "run/cache");
-  EXPECT_EQ(train("run", {"training.max_steps=11"}).errors.find("tokenising"), std::string::npos);
+  EXPECT_EQ(train("run", {"training.max_steps=11"}).errors.find("tokenizing"), std::string::npos);
   EXPECT_EQ(corpora_in(folder_ / "run/cache"), before);
   std::filesystem::copy_file(folder_ / "other/tokenizer.model", folder_ / "run/tokenizer.model",
                              std::filesystem::copy_options::overwrite_existing);
   const Outcome outcome = train("run", {"training.max_steps=12"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, HasSubstr("tokenising"));
+  EXPECT_THAT(outcome.errors, HasSubstr("tokenizing"));
   EXPECT_NE(corpora_in(folder_ / "run/cache"), before);
   EXPECT_EQ(corpora_in(folder_ / "run/cache").size(), 1U) << "what is of no use is removed";
 }
@@ -314,7 +314,7 @@ TEST_F(Training, NamesADamagedShardAndMakesACutOffOneAgain) {
   write_text(shard, whole.substr(0, whole.size() / 2));
   const Outcome again = train("run", {"training.max_steps=20"});
   EXPECT_EQ(again.exit_code, 0) << again.errors;
-  EXPECT_THAT(again.errors, AllOf(HasSubstr(shard + ": damaged"), HasSubstr("tokenised again")));
+  EXPECT_THAT(again.errors, AllOf(HasSubstr(shard + ": damaged"), HasSubstr("tokenized again")));
   EXPECT_EQ(read_text(shard), whole);
 }
 

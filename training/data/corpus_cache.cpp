@@ -29,7 +29,7 @@ namespace {
 
 constexpr const char* kLockFile = "lock";
 constexpr const char* kContentsFile = "contents.json";
-// Part of each corpus' key: another one where the same text would be tokenised or stored otherwise.
+// Part of each corpus' key: another one where the same text would be tokenized or stored otherwise.
 constexpr uint64_t kCorpusVersion = 1;
 
 // Keeps other processes out while it lives. A process that dies leaves no lock behind.
@@ -129,7 +129,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
     try {
       return std::make_shared<TokenShards>(corpus, key);
     } catch (const DamagedShards& error) {
-      spdlog::warn(fmt::format("{}: the text is tokenised again", error.what()));
+      spdlog::warn(fmt::format("{}: the text is tokenized again", error.what()));
     }
   }
   make(corpus, files, tokenizer, limits, workers, key);
@@ -143,7 +143,7 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
   const bool plain = files.source.empty();
   const char* unit = plain ? "lines" : "pairs";
   remove_unfinished(folder);
-  spdlog::info("tokenising " + (plain || files.source.path == files.target.path
+  spdlog::info("tokenizing " + (plain || files.source.path == files.target.path
                                     ? files.target.path
                                     : files.source.path + " and " + files.target.path));
   write_folder_atomically(folder, [&](const std::string& partial) {
@@ -156,12 +156,12 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
     const LeftOut left_out = tokenize_files(files, tokenizer, limits, workers, [&](const TokenizedPair& pair) {
       writer.add(pair);
       if (writer.pairs() % options.pairs_per_shard == 0)
-        spdlog::info(fmt::format("{} {} are tokenised", format_count(static_cast<int64_t>(writer.pairs())), unit));
+        spdlog::info(fmt::format("{} {} are tokenized", format_count(static_cast<int64_t>(writer.pairs())), unit));
     });
     writer.finish(left_out);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());
-    spdlog::info(fmt::format("tokenised {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)),
+    spdlog::info(fmt::format("tokenized {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)),
                              unit, seconds, format_count(static_cast<int64_t>(lines / seconds))));
   });
 }

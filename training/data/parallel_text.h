@@ -16,7 +16,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Tokenised sentences, packed: 4 bytes a token.
+/// Tokenized sentences, packed: 4 bytes a token.
 class TokenLists {
  public:
   void add(const Ids& ids) { add(ids.data(), ids.size()); }
@@ -38,7 +38,7 @@ class TokenLists {
   std::vector<size_t> ends_;
 };
 
-/// Aligned, tokenised text, without reserved ids at the ends. Of plain text the lines are targets, whose sources are
+/// Aligned, tokenized text, without reserved ids at the ends. Of plain text the lines are targets, whose sources are
 /// empty.
 struct ParallelText {
   TokenLists source;

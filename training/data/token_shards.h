@@ -13,7 +13,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Tokenised parallel text in a folder, read block by block: it need not fit into memory.
+/// Tokenized parallel text in a folder, read block by block: it need not fit into memory.
 ///
 ///     index.json           counts, and how the shards are divided
 ///     00000.tokens …       shards of equally many pairs, the last one excepted

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/common/export.h>
 
 #include <cstddef>
 
@@ -9,7 +10,7 @@ namespace transmute {
 inline namespace v0 {
 
 /// Whether all numbers are finite as float32, which is what weights are computed with. Whole numbers are.
-bool all_finite(const void* numbers, size_t count, torch::Dtype type);
+TRANSMUTE_API bool all_finite(const void* numbers, size_t count, torch::Dtype type);
 
 }  // namespace v0
 }  // namespace transmute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,7 +16,7 @@ constexpr const char* kChecksumsFile = "checksums.txt";  ///< the checksums in a
 /// The CRC-32 of every file of a model folder, so that a folder is what was saved, whole: a line "0123abcd config.yaml"
 /// each in `checksums.txt`. Folders of transmute 0.1 have none. Against damage and mistakes; whoever forges a file can
 /// forge its checksum.
-class ModelChecksums {
+class TRANSMUTE_API ModelChecksums {
  public:
   ModelChecksums() = default;
   /// Those of a folder; none where it has no such file.
@@ -39,7 +40,7 @@ class ModelChecksums {
 };
 
 /// CRC-32 of a text.
-uint32_t checksum_of(std::string_view content);
+TRANSMUTE_API uint32_t checksum_of(std::string_view content);
 
 }  // namespace v0
 }  // namespace transmute

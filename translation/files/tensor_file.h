@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/common/export.h>
 #include <transmute/common/threads.h>
 
 #include <cstdint>
@@ -19,7 +20,7 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 /// Writes tensors in the safetensors format (a JSON header of names, types, shapes and offsets, then the raw
 /// little-endian data), atomically. The header's metadata hold a CRC-32 of the data. Returns that of the whole file.
 /// @throws std::runtime_error naming the file, where it cannot be written.
-uint32_t write_tensor_file(const std::string& path, const NamedTensors& tensors);
+TRANSMUTE_API uint32_t write_tensor_file(const std::string& path, const NamedTensors& tensors);
 
 /// What a file must fulfil beyond being sound in itself.
 struct TensorFileDemands {
@@ -31,8 +32,8 @@ struct TensorFileDemands {
 /// allocated, the data against the CRC-32 where the file has one. `parallel_for` runs the reading of its pieces.
 /// @throws std::runtime_error naming the file and what is wrong with it: missing, cut short, damaged, unknown
 /// type, not as demanded.
-NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for = one_by_one,
-                              const TensorFileDemands& demands = {});
+TRANSMUTE_API NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for = one_by_one,
+                                            const TensorFileDemands& demands = {});
 
 }  // namespace v0
 }  // namespace transmute

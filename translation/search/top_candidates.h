@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/common/aligned_buffer.h>
+#include <transmute/common/export.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/tokenizer/special_ids.h>
 
@@ -32,7 +33,7 @@ struct CandidateRow {
 
 /// @throws std::runtime_error where one of the scores is not a number or is plus infinity: what damaged weights lead
 /// to.
-void check_scores(const float* values, int64_t count);
+TRANSMUTE_API void check_scores(const float* values, int64_t count);
 
 /// Turns unnormalised scores into the best continuations, reading them twice while they are in the cache and writing
 /// nothing but the candidates. One per thread; keeps its memory.
