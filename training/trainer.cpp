@@ -179,8 +179,7 @@ void Trainer::Session::prepare_validation() {
   log_text("validation", config_, text.size(),
            {static_cast<int64_t>(text.source.total_tokens()), static_cast<int64_t>(text.target.total_tokens()),
             loaded.left_out, text.source.count(special_ids::kUnknown), text.target.count(special_ids::kUnknown)});
-  validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, machine_.device},
-                     std::move(loaded.text));
+  validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, machine_}, std::move(loaded.text));
 }
 
 // Rank 0's newest checkpoint, on all ranks.
