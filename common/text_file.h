@@ -27,10 +27,10 @@ struct LineRules {
 };
 
 /// The message for a line that has more than `most` bytes. `where`: file and line.
-TRANSMUTE_API std::string long_line_message(const std::string& where, size_t most);
+std::string long_line_message(const std::string& where, size_t most);
 
 /// Without the mark that some programs write at the beginning of a UTF-8 text.
-TRANSMUTE_API void remove_byte_order_mark(std::string& first_line);
+void remove_byte_order_mark(std::string& first_line);
 
 /// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way.
 ///
