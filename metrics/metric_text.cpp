@@ -223,9 +223,14 @@ const TokenizerEntry& tokenizer_entry(BleuTokenizer tokenizer) {
 }  // namespace
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
+  std::size_t at = text.find(from), begin = 0;
+  if (at == std::string::npos) return;
+  std::string replaced;
+  for (; at != std::string::npos; at = text.find(from, begin)) {
+    replaced.append(text, begin, at - begin).append(to);
+    begin = at + from.size();
   }
+  text = replaced.append(text, begin);
 }
 
 std::string space_out_symbols(const std::string& line) {

@@ -263,7 +263,7 @@ int main(int argc, char** argv) {
       ->check(transmute::between(1, 1024));
   app.add_option("--rank-timeout", arguments.rank_timeout,
                  "seconds without a sign of life after which a process is lost, and all others end")
-      ->check(transmute::positive())
+      ->check(transmute::between(0.001, 1e9))
       ->capture_default_str();
   app.add_option("--profile", arguments.trainer.profile,
                  "write a trace of this run's steps 5 to 24 (data, forward, backward and optimizer of each worker, and "

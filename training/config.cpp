@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace transmute {
@@ -23,9 +24,15 @@ const EnumNames<ValidationMetric> kMetrics{{ValidationMetric::automatic, "auto"}
                                            {ValidationMetric::chrf, "chrf"},
                                            {ValidationMetric::chrf_plus_plus, "chrf++"},
                                            {ValidationMetric::loss, "loss"}};
-constexpr Bounds<int64_t> kAtLeastZero{0};
-constexpr Bounds<int64_t> kAtLeastOne{1};
-constexpr Bounds<double> kNotNegative{0.0};
+// Beyond what anybody asks for, and low enough that no sum or product of a few of them overflows.
+constexpr int64_t kMost = 1'000'000'000;
+constexpr Bounds<int64_t> kAtLeastZero{0, kMost};
+constexpr Bounds<int64_t> kAtLeastOne{1, kMost};
+constexpr Bounds<int64_t> kAnySeed{0};
+constexpr Bounds<int64_t> kTokens{1, 1'000'000};
+constexpr Bounds<int64_t> kBatches{1, 1'000'000};
+constexpr Bounds<int64_t> kBeam{1, 1000};
+constexpr Bounds<double> kNotNegative{0.0, std::numeric_limits<float>::max()};
 constexpr Bounds<int64_t> kPrefetchThreads{0, 64};
 
 void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
@@ -74,6 +81,16 @@ void check_guidance(const TrainingConfig& config) {
   if (config.training.guided_head > model.num_heads)
     throw std::invalid_argument(fmt::format("training.guided_head is {}, but the attention has {} heads",
                                             config.training.guided_head, model.num_heads));
+}
+
+// What can be known before there is a tokenizer: better now than after an hour of tokenizing.
+void check_network(const ModelConfig& config) {
+  if (config.format_version != ModelConfig::kFormatVersion)
+    throw std::invalid_argument(fmt::format("format_version is {}, but this build writes version {}; leave it out",
+                                            config.format_version, ModelConfig::kFormatVersion));
+  TransformerOptions network = config.model;
+  network.source_vocab_size = network.target_vocab_size = config.tokenizer.vocab_size;
+  validated(network);
 }
 
 [[noreturn]] void refuse_empty(const char* what, const char* remedy) {
@@ -184,9 +201,9 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("valid_pairs", &data.valid_pairs, "files of lines source<tab>target, for validation");
   schema.add("valid_text", &data.valid_text, "files for the validation of a decoder_only model; empty: none");
   schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out, and counted",
-             kAtLeastOne);
+             kTokens);
   schema.add("max_target_tokens", &data.max_target_tokens,
-             "pairs with a longer target, and longer lines of train_text, are left out, and counted", kAtLeastOne);
+             "pairs with a longer target, and longer lines of train_text, are left out, and counted", kTokens);
   schema.add("max_length_ratio", &data.max_length_ratio,
              "pairs whose longer side has more than so many times the tokens of the shorter are left out, and counted; "
              "0: none",
@@ -203,10 +220,10 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              "threads that prepare batches ahead; the batches are the same for any number", kPrefetchThreads);
 
   schema.section("training", "the optimization, section 5 of the paper");
-  schema.add("seed", &training.seed, "seed of initial weights, order and dropout", kAtLeastZero);
+  schema.add("seed", &training.seed, "seed of initial weights, order and dropout", kAnySeed);
   schema.add("batch_tokens", &training.batch_tokens, "maximum padded tokens of a batch, on each side", kAtLeastOne);
   schema.add("accumulate_batches", &training.accumulate_batches,
-             "batches per process whose gradients are summed into one step", kAtLeastOne);
+             "batches per process whose gradients are summed into one step", kBatches);
   schema.add(
       "piece_tokens", &training.piece_tokens,
       "a batch is computed in pieces of so many padded tokens, which bounds the memory; 0: 2,048 on a CPU, 8,192 on "
@@ -263,13 +280,14 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              "chooses the best weights; auto: bleu, or loss for a decoder_only model");
   schema.add("patience", &validation.patience,
              "consecutive validations without better weights after which training ends; 0: never", kAtLeastZero);
-  schema.add("beam_size", &validation.beam_size, "beam of the search for BLEU and chrF; 1 is greedy", kAtLeastOne);
+  schema.add("beam_size", &validation.beam_size, "beam of the search for BLEU and chrF; 1 is greedy", kBeam);
   schema.add("length_alpha", &validation.length_alpha, "length penalty of that search", kNotNegative);
   schema.add("max_sentences", &validation.max_sentences, "sentences that are translated for BLEU and chrF; 0: none",
              kAtLeastZero);
 }
 
 void TrainingConfig::check() const {
+  check_network(model);
   is_language_model() ? check_plain_text(*this) : check_parallel_text(*this);
   if (training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",

@@ -70,6 +70,9 @@ struct LanguageModel::State {
 
   void check_length(const Ids& ids, int64_t added) const {
     const auto length = static_cast<int64_t>(ids.size());
+    if (length > kMaxWholeTokens)
+      throw std::invalid_argument(
+          fmt::format("a text has {} tokens; a language model takes at most {}", length, kMaxWholeTokens));
     if (length > most_tokens || added > most_tokens - length)
       throw std::invalid_argument(
           fmt::format("a text of {} tokens{} is longer than the {} that the model has learned positions for "
@@ -134,6 +137,7 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     for (const size_t text : batch) sources.push_back(encoded[text]);
     TargetDemands demands;
     demands.prefixes = sources;
+    demands.excluded = tokenizer.line_breaks();
     const auto text_of_sentence = [&](size_t sentence) { return batch[sentence]; };
     auto found = beam_search(*state_->model.model, sources, options.search,
                              call_hooks.search_hooks(text_of_sentence, so_far), demands);

@@ -54,6 +54,10 @@ class TextTooLong : public std::invalid_argument {
   size_t text_;
 };
 
+/// Tokens at most of a text that is computed as a whole, which takes time and memory with the square of its length: a
+/// prompt to continue, a text to score, and a text in parts whose alignment is wanted.
+constexpr int64_t kMaxWholeTokens = 8192;
+
 /// How a term of the source language has to be translated.
 struct GlossaryEntry {
   std::string source;  ///< words of the source language

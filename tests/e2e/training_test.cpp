@@ -129,7 +129,7 @@ TEST_F(Training, LeavesAModelCheckpointsMetricsAndALog) {
   EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
             (std::vector<std::string>{"step-000000010", "step-000000020", "step-000000030"}));
   EXPECT_EQ(names_in(folder_ / "run/model"),
-            (std::vector<std::string>{"config.yaml", "tokenizer.model", "weights.safetensors"}));
+            (std::vector<std::string>{"checksums.txt", "config.yaml", "tokenizer.model", "weights.safetensors"}));
   EXPECT_THAT(read_text(folder_ / "run/metrics.jsonl"), HasSubstr("\"step\":30"));
   EXPECT_THAT(outcome.errors, AllOf(HasSubstr("transmute 0."), HasSubstr("device cpu, 2 threads")));
 }

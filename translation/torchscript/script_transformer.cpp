@@ -72,7 +72,9 @@ void set(Module& module, const char* name, int64_t value) {
 // Walks the tree of modules; `path` is where in the C++ module the parameters are.
 class Converter {
  public:
-  Converter(const Transformer& transformer, torch::Dtype dtype) : options_(transformer->options) {
+  Converter(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks)
+      : options_(transformer->options), excluded_({options_.padding_id, special_ids::kUnknown, special_ids::kBegin}) {
+    for (const int64_t id : line_breaks) excluded_.push_back(id);
     for (const auto& item : transformer->named_parameters())
       tensors_[item.key()] = item.value().detach().to(torch::kCPU, dtype);
     for (const auto& item : transformer->named_buffers())
@@ -123,6 +125,7 @@ class Converter {
     set(module, "unknown_id", special_ids::kUnknown);
     set(module, "begin_id", special_ids::kBegin);
     set(module, "end_id", special_ids::kEnd);
+    module.register_attribute("excluded_ids", c10::ListType::ofInts(), excluded_);
   }
 
   // Registers path.name where the C++ module has it.
@@ -242,14 +245,15 @@ class Converter {
   }
 
   const TransformerOptions options_;
+  c10::List<int64_t> excluded_;  // tokens that are never chosen
   std::unordered_map<std::string, torch::Tensor> tensors_;
   Compiler compiler_;
 };
 
 }  // namespace
 
-Module script_transformer(const Transformer& transformer, torch::Dtype dtype) {
-  Converter converter(transformer, dtype);
+Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks) {
+  Converter converter(transformer, dtype, line_breaks);
   return transformer->options.architecture == Architecture::decoder_only ? converter.language_model()
                                                                          : converter.transformer();
 }
