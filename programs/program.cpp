@@ -129,7 +129,8 @@ void note(const std::string& text) {
 }
 
 std::string version_text(const std::string& program) {
-  return fmt::format("{} (transmute) {}\nLibTorch {}\nCPU kernels: {}", program, build_version(), TORCH_VERSION,
+  const std::string name = program == "transmute" ? program : program + " (transmute)";
+  return fmt::format("{} {}\nLibTorch {}\nCPU kernels: {}", name, build_version(), TORCH_VERSION,
                      kernels::simd_name(kernels::active_simd()));
 }
 

@@ -244,6 +244,14 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   EXPECT_EQ(again.exit_code, 0) << again.errors;
   EXPECT_THAT(again.errors, AllOf(HasSubstr("resuming after step"), Not(HasSubstr("chosen for"))));
   EXPECT_EQ(in_run("run", "config.yaml"), config);
+  // Another text is not taken for the one that the run has.
+  std::vector<std::string> other = command;
+  std::swap(other[2], other[4]);
+  const std::string divided = in_run("run", "text/train.source");
+  const Outcome refused = run_program_with(other);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with another text than"), HasSubstr("--run-folder")));
+  EXPECT_EQ(in_run("run", "text/train.source"), divided);
 }
 
 TEST_F(FirstSteps, TextWithoutAConfigNeedsItsPartnerAndARunFolder) {
