@@ -16,7 +16,7 @@ struct FeedForwardOptions {
   int64_t d_model = TransformerOptions().d_model;  ///< width of the residual stream, D
   int64_t d_ff = TransformerOptions().d_ff;        ///< inner width, F
   double dropout = 0.0;                            ///< after the activation function
-  double gain = 1.0;                               ///< of the initial weights, see branch_gain()
+  double gain = 1.0;                               ///< gain of the initial weights, see branch_gain()
   Activation activation = Activation::relu;        ///< between the two matrices
 };
 

@@ -116,8 +116,8 @@ struct TransformerOptions {
   bool embedding_scale = true;               ///< embeddings are multiplied by sqrt(d_model) (section 3.4)
   bool source_end = true;                    ///< the encoder reads the end token of its source; the paper is silent
 
-  double dropout = 0.1;             ///< of each sub-layer's output and of the embedding sums (section 5.4)
-  double attention_dropout = 0.0;   ///< of the attention weights; not in the paper
+  double dropout = 0.1;             ///< on sub-layers' outputs and embedding sums (section 5.4)
+  double attention_dropout = 0.0;   ///< on the attention weights; not in the paper
   double activation_dropout = 0.0;  ///< after the activation function; not in the paper
   /// Added to the variance in LayerNorm. The paper is silent; 1e-6 is what its authors' code used.
   double norm_epsilon = 1e-6;

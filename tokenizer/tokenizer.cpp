@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -22,7 +23,7 @@ namespace {
 // Fixed, because the threads' partial sums are part of the result: the same text gives the same model
 // everywhere.
 constexpr int kTrainingThreads = 4;
-// SentencePiece passes over longer lines while it learns; they are still tokenised afterwards.
+// SentencePiece passes over longer lines while it learns; they are still tokenized afterwards.
 constexpr int kMaxTrainingLineBytes = 1 << 16;
 
 std::shared_ptr<const SubwordModel> load_model(const std::string& path) {
@@ -127,6 +128,36 @@ std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options,
   return model;
 }
 
+// What a piece stands for in a text; SentencePiece writes a byte as "<0x0A>".
+std::string text_of(const sentencepiece::SentencePieceProcessor& processor, int id) {
+  const std::string& piece = processor.IdToPiece(id);
+  if (!processor.IsByte(id)) return piece;
+  return std::string(1, static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)));
+}
+
+// SentencePiece takes time with the square of the length for some texts: longer ones are encoded piece by piece.
+constexpr size_t kMostBytesAtOnce = 1 << 16;
+
+// Calls visit(piece, where it begins) for the pieces of a text, which end before spaces where there are any. A piece
+// is encoded with a space in front of it, which stands for the one between two.
+template <class Visit>
+void for_each_piece_of(std::string_view text, const Visit& visit) {
+  size_t begin = 0;
+  while (text.size() - begin > kMostBytesAtOnce) {
+    size_t end = text.rfind(' ', begin + kMostBytesAtOnce);
+    const bool at_space = end != std::string_view::npos && end > begin;
+    if (!at_space)
+      for (end = begin + kMostBytesAtOnce; (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80;) --end;
+    visit(text.substr(begin, end - begin), begin);
+    begin = end + (at_space ? 1 : 0);
+  }
+  visit(text.substr(begin), begin);
+}
+
+void check(const sentencepiece::util::Status& status) {
+  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
+}
+
 std::vector<std::pair<size_t, size_t>> spans_of(const sentencepiece::ImmutableSentencePieceText& text) {
   std::vector<std::pair<size_t, size_t>> spans;
   for (const auto& piece : text.pieces()) spans.emplace_back(piece.begin(), piece.end());
@@ -154,6 +185,9 @@ SubwordModel::SubwordModel(std::string serialized, const std::string& name)
         name, processor_->pad_id(), processor_->unk_id(), processor_->bos_id(), processor_->eos_id(), special_ids::kPad,
         special_ids::kUnknown, special_ids::kBegin, special_ids::kEnd));
   languages_ = find_languages();
+  constexpr std::string_view kBreaks("\n\r\0", 3);
+  for (int id = special_ids::kCount; id < size_; ++id)
+    if (text_of(*processor_, id).find_first_of(kBreaks) != std::string::npos) line_breaks_.push_back(id);
 }
 
 SubwordModel::~SubwordModel() = default;
@@ -199,31 +233,37 @@ LanguagePieces SubwordModel::find_languages() const {
 
 Ids SubwordModel::encode(std::string_view text) const {
   const Tag tag = tag_of(text);
-  std::vector<int> ids;
-  const auto status = processor_->Encode({text.data() + tag.bytes, text.size() - tag.bytes}, &ids);
-  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
-  Ids known;
-  if (tag.bytes > 0) known.push_back(tag.id);
-  for (const int id : ids) known.push_back(id < size_ ? id : special_ids::kUnknown);
-  return known;
+  Ids all;
+  if (tag.bytes > 0) all.push_back(tag.id);
+  for_each_piece_of(text.substr(tag.bytes), [&](std::string_view piece, size_t) {
+    std::vector<int> ids;
+    check(processor_->Encode({piece.data(), piece.size()}, &ids));
+    for (const int id : ids) all.push_back(id < size_ ? id : special_ids::kUnknown);
+  });
+  return all;
 }
 
 std::vector<std::string> SubwordModel::encode_as_pieces(std::string_view text) const {
   const Tag tag = tag_of(text);
-  std::vector<std::string> pieces;
-  const auto status = processor_->Encode({text.data() + tag.bytes, text.size() - tag.bytes}, &pieces);
-  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
-  if (tag.bytes > 0) pieces.insert(pieces.begin(), std::string(text.substr(0, tag.bytes)));
-  return pieces;
+  std::vector<std::string> all;
+  if (tag.bytes > 0) all.emplace_back(text.substr(0, tag.bytes));
+  for_each_piece_of(text.substr(tag.bytes), [&](std::string_view piece, size_t) {
+    std::vector<std::string> pieces;
+    check(processor_->Encode({piece.data(), piece.size()}, &pieces));
+    std::move(pieces.begin(), pieces.end(), std::back_inserter(all));
+  });
+  return all;
 }
 
 std::vector<std::pair<size_t, size_t>> SubwordModel::spans_in_text(std::string_view text) const {
   const Tag tag = tag_of(text);
-  auto spans = spans_of(processor_->EncodeAsImmutableProto({text.data() + tag.bytes, text.size() - tag.bytes}));
-  if (tag.bytes == 0) return spans;
-  for (auto& [begin, end] : spans) begin += tag.bytes, end += tag.bytes;
-  spans.insert(spans.begin(), {0, tag.bytes});
-  return spans;
+  std::vector<std::pair<size_t, size_t>> all;
+  if (tag.bytes > 0) all.emplace_back(0, tag.bytes);
+  for_each_piece_of(text.substr(tag.bytes), [&](std::string_view piece, size_t at) {
+    for (const auto& [begin, end] : spans_of(processor_->EncodeAsImmutableProto({piece.data(), piece.size()})))
+      all.emplace_back(tag.bytes + at + begin, tag.bytes + at + end);
+  });
+  return all;
 }
 
 std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces) const {
@@ -238,8 +278,7 @@ std::string SubwordModel::decode(const Ids& ids) const {
     if (!processor_->IsControl(static_cast<int>(id))) content.push_back(static_cast<int>(id));
   }
   std::string text;
-  const auto status = processor_->Decode(content, &text);
-  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
+  check(processor_->Decode(content, &text));
   return text;
 }
 

@@ -59,6 +59,9 @@ class TRANSMUTE_API SubwordModel {
   LanguagePieces languages() const { return languages_; }
   /// Whether the first id is a language's.
   bool begins_with_tag(const Ids& ids) const { return !ids.empty() && is_tag(ids.front()); }
+  /// Ids that decode to text with a line end or a zero byte, such as the bytes of byte_fallback: a search that chose
+  /// one would make several lines of one, or cut a C string.
+  const Ids& line_breaks() const { return line_breaks_; }
   /// The bytes of the `.model` file.
   const std::string& serialized() const { return serialized_; }
 
@@ -77,6 +80,7 @@ class TRANSMUTE_API SubwordModel {
   std::string serialized_;
   LanguagePieces languages_ = LanguagePieces::none;
   int64_t size_ = 0;  // ids beyond are pieces that the network does not know
+  Ids line_breaks_;
 };
 
 /// Source and target side of a language pair: two SubwordModels, or one that serves both.

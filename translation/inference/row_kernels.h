@@ -11,9 +11,16 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
+/// A LayerNorm of rows; weight and bias: [width].
+struct RowNorm {
+  const float* weight;
+  const float* bias;
+  int64_t width;
+  float epsilon;
+};
+
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each row of x [rows,width]; y may be x.
-void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
-                float* y, kernels::Simd simd);
+void layer_norm(const RowNorm& norm, const float* x, int64_t rows, float* y, kernels::Simd simd);
 
 /// The function at each element of x [rows,width], in place; for all but Activation::relu, which products apply.
 void activate(Activation activation, int64_t rows, int64_t width, float* x, kernels::Simd simd);

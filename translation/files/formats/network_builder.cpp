@@ -84,7 +84,9 @@ LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device) {
   config.tokenizer.vocab_size = model.target->size();
   ConfigSchema schema;
   config.declare(schema);
-  LoadedModel loaded = make_model(Tokenizer(model.source, model.target), schema.to_yaml(), model.path);
+  uint64_t bytes = 0;
+  for (const auto& [name, tensor] : model.weights) bytes += tensor.nbytes();
+  LoadedModel loaded = make_model(Tokenizer(model.source, model.target), schema.to_yaml(), model.path, bytes);
   loaded.stored = give_weights(loaded.transformer, model.weights, model.path, device);
   return loaded;
 }
