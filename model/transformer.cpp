@@ -3,6 +3,7 @@
 
 #include <transmute/model/initialization.h>
 #include <transmute/model/kernels/cross_entropy.h>
+#include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/embedding.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
@@ -15,6 +16,19 @@ namespace {
 void check_ids(const torch::Tensor& ids, const char* name) {
   TORCH_CHECK_VALUE(ids.dim() == 2 && ids.scalar_type() == torch::kLong, name, " must be int64 ids [B,L], not ",
                     ids.scalar_type(), " ", ids.sizes());
+}
+
+// Each row twice: all of them, and all of them again with gaps where simcut cuts. ids: [B,L]; result: [2B,L].
+torch::Tensor twice(const torch::Tensor& ids, const ConsistencyOptions& consistency, int64_t padding_id) {
+  if (consistency.kind != Consistency::simcut) return torch::cat({ids, ids});
+  const torch::Tensor kept =
+      kernels::dropout(torch::ones(ids.sizes(), ids.device()), consistency.cut_probability, true);
+  return torch::cat({ids, ids.masked_fill(kept.eq(0).logical_and(ids.ne(padding_id)), kernels::kNoToken)});
+}
+
+kernels::DivergenceOptions divergence_options(const ConsistencyOptions& consistency) {
+  if (consistency.kind == Consistency::r_drop) return {true, consistency.weight / 2, consistency.weight / 2};
+  return {false, consistency.weight, 0};
 }
 
 }  // namespace
@@ -44,12 +58,13 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
 
 // ids: [B,L], position_vectors: broadcastable to [B,L,D]; result: [B,L,D].
 torch::Tensor TransformerImpl::embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
-                                     const torch::Tensor& position_vectors) {
+                                     const torch::Tensor& position_vectors, bool has_gaps) {
   kernels::EmbedOptions embed_options;
   embed_options.scale = embedding_scale(options.d_model);
   embed_options.dropout = is_training() ? options.dropout : 0.0;
   // The output projection's gradient of a tied matrix is dense: rows are added onto it.
   embed_options.sparse_gradient = table->weight.is_same(output_weight());
+  embed_options.has_gaps = has_gaps;
   return kernels::embed(table->weight, ids, position_vectors, embed_options);
 }
 
@@ -90,11 +105,48 @@ torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
 TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,
                                    const torch::Tensor& target_out, const LossOptions& loss_options,
                                    const GuidedAttention* guided) {
+  const ConsistencyOptions& consistency = loss_options.consistency;
+  const kernels::CrossEntropyOptions cross_entropy{loss_options.label_smoothing, options.padding_id,
+                                                   loss_options.factor};
+  if (is_training() && consistency.kind != Consistency::none) {
+    TORCH_CHECK_VALUE(guided == nullptr, "guided attention does not go with a second pass for consistency");
+    const DecoderOutput both = two_passes(source, target_in, loss_options);
+    const kernels::DivergenceOptions divergence = divergence_options(consistency);
+    const auto result = kernels::consistent_cross_entropy(both.states.flatten(0, 1), output_weight(),
+                                                          target_out.flatten(), cross_entropy, divergence);
+    return {result.loss,
+            {},
+            (result.loss.detach() - result.divergence) / (divergence.second_too ? 2 : 1),
+            result.divergence / consistency.weight};
+  }
   const EncodedSource encoded = encode(source, ReturnWeights::no, loss_options.activations);
   const DecoderOutput decoded = decode(target_in, encoded, ReturnWeights::no, guided, loss_options.activations);
   return {kernels::projected_cross_entropy(decoded.states.flatten(0, 1), output_weight(), target_out.flatten(),
-                                           {loss_options.label_smoothing, options.padding_id, loss_options.factor}),
-          guided == nullptr ? torch::Tensor() : decoded.guidance * loss_options.factor};
+                                           cross_entropy),
+          guided == nullptr ? torch::Tensor() : decoded.guidance * loss_options.factor,
+          {},
+          {}};
+}
+
+// The states of both passes of a batch, [2B,T,D]: as one batch, whose halves have masks of their own.
+DecoderOutput TransformerImpl::two_passes(const torch::Tensor& source, const torch::Tensor& target_in,
+                                          const LossOptions& loss_options) {
+  check_ids(source, "source");
+  check_ids(target_in, "target_in");
+  const auto embed_twice = [&](const torch::nn::Embedding& table, const torch::Tensor& ids,
+                               PositionalEncoding& positions) {
+    return embed(table, twice(ids, loss_options.consistency, options.padding_id), positions(0, ids.size(1)),
+                 loss_options.consistency.kind == Consistency::simcut);
+  };
+  EncodedSource encoded;
+  if (encoder) {
+    encoded.mask = padding_mask(source, options.padding_id).repeat({2, 1, 1, 1});
+    encoded.memory = encoder(embed_twice(source_embedding_, source, source_positions_), encoded.mask, ReturnWeights::no,
+                             loss_options.activations)
+                         .memory;
+  }
+  return decoder(embed_twice(target_embedding_, target_in, target_positions_), encoded.memory, encoded.mask,
+                 ReturnWeights::no, nullptr, loss_options.activations);
 }
 
 torch::Tensor TransformerImpl::forward(const torch::Tensor& source, const torch::Tensor& target_in) {
