@@ -25,11 +25,25 @@ struct StatesWithOne {
   torch::Tensor weight;  // [V,D + more]
 };
 StatesWithOne with_bias_as_input(const torch::Tensor& states, const torch::Tensor& weight, const torch::Tensor& bias) {
+  if (!bias.defined()) return {states, weight};
   constexpr int64_t kWidthStep = 32;
   const int64_t zeros = kWidthStep - 1 - states.size(1) % kWidthStep;
   return {
       torch::cat({states, states.new_ones({states.size(0), 1}), states.new_zeros({states.size(0), zeros})}, 1),
       torch::cat({weight, bias.to(weight.scalar_type()).unsqueeze(1), weight.new_zeros({weight.size(0), zeros})}, 1)};
+}
+
+// Each row twice: all of them, and all of them again with gaps where simcut cuts. ids: [B,L]; result: [2B,L].
+torch::Tensor twice(const torch::Tensor& ids, const ConsistencyOptions& consistency, int64_t padding_id) {
+  if (consistency.kind != Consistency::simcut) return torch::cat({ids, ids});
+  const torch::Tensor kept =
+      kernels::dropout(torch::ones(ids.sizes(), ids.device()), consistency.cut_probability, true);
+  return torch::cat({ids, ids.masked_fill(kept.eq(0).logical_and(ids.ne(padding_id)), kernels::kNoToken)});
+}
+
+kernels::DivergenceOptions divergence_options(const ConsistencyOptions& consistency) {
+  if (consistency.kind == Consistency::r_drop) return {true, consistency.weight / 2, consistency.weight / 2};
+  return {false, consistency.weight, 0};
 }
 
 }  // namespace
@@ -62,23 +76,31 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
 
 // ids: [B,L], position_vectors: broadcastable to [B,L,D]; result: [B,L,D].
 torch::Tensor TransformerImpl::embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
-                                     const torch::Tensor& position_vectors, LayerNorm& norm) {
+                                     const torch::Tensor& position_vectors, LayerNorm& norm, bool has_gaps) {
   const double dropout = is_training() ? options.dropout : 0.0;
   kernels::EmbedOptions embed_options;
   embed_options.scale = embedding_scale(options);
   embed_options.dropout = norm ? 0.0 : dropout;
   // The output projection's gradient of a tied matrix is dense: rows are added onto it.
   embed_options.sparse_gradient = table->weight.is_same(output_weight());
+  embed_options.has_gaps = has_gaps;
   const torch::Tensor sums = kernels::embed(table->weight, ids, position_vectors, embed_options);
   return norm ? kernels::dropout(norm(sums), dropout, is_training()) : sums;
 }
 
-torch::Tensor TransformerImpl::embed_source(const torch::Tensor& ids) {
-  return embed(source_embedding_, ids, source_positions_(0, ids.size(1)), source_embedding_norm_);
+torch::Tensor TransformerImpl::embed_source(const torch::Tensor& ids, bool has_gaps) {
+  return embed(source_embedding_, ids, source_positions_(0, ids.size(1)), source_embedding_norm_, has_gaps);
 }
 
-torch::Tensor TransformerImpl::embed_target(const torch::Tensor& ids, int64_t first_position) {
-  return embed(target_embedding_, ids, target_positions_(first_position, ids.size(1)), target_embedding_norm_);
+torch::Tensor TransformerImpl::embed_target(const torch::Tensor& ids, int64_t first_position, bool has_gaps) {
+  return embed(target_embedding_, ids, target_positions_(first_position, ids.size(1)), target_embedding_norm_,
+               has_gaps);
+}
+
+// source: [B,S]; result: [B,1,1,S].
+torch::Tensor TransformerImpl::source_mask(const torch::Tensor& source) const {
+  return options.source_end ? padding_mask(source, options.padding_id)
+                            : padding_and_end_mask(source, options.padding_id, options.end_id);
 }
 
 const torch::Tensor& TransformerImpl::output_weight() const {
@@ -95,8 +117,7 @@ EncodedSource TransformerImpl::encode(const torch::Tensor& source, ReturnWeights
                       source.sizes());
     return {};
   }
-  const torch::Tensor mask = options.source_end ? padding_mask(source, options.padding_id)
-                                                : padding_and_end_mask(source, options.padding_id, options.end_id);
+  const torch::Tensor mask = source_mask(source);
   EncoderOutput encoded = encoder(embed_source(source), mask, return_weights, activations);
   return {encoded.memory, mask, std::move(encoded.self_weights)};
 }
@@ -116,13 +137,45 @@ torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
 TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,
                                    const torch::Tensor& target_out, const LossOptions& loss_options,
                                    const GuidedAttention* guided) {
+  const ConsistencyOptions& consistency = loss_options.consistency;
+  const kernels::CrossEntropyOptions cross_entropy{loss_options.label_smoothing, options.padding_id,
+                                                   loss_options.factor};
+  if (is_training() && consistency.kind != Consistency::none) {
+    TORCH_CHECK_VALUE(guided == nullptr, "guided attention does not go with a second pass for consistency");
+    const DecoderOutput both = two_passes(source, target_in, loss_options);
+    const kernels::DivergenceOptions divergence = divergence_options(consistency);
+    const StatesWithOne inputs = with_bias_as_input(both.states.flatten(0, 1), output_weight(), output_bias_);
+    const auto result = kernels::consistent_cross_entropy(inputs.states, inputs.weight, target_out.flatten(),
+                                                          cross_entropy, divergence);
+    return {result.loss,
+            {},
+            (result.loss.detach() - result.divergence) / (divergence.second_too ? 2 : 1),
+            result.divergence / consistency.weight};
+  }
   const EncodedSource encoded = encode(source, ReturnWeights::no, loss_options.activations);
   const DecoderOutput decoded = decode(target_in, encoded, ReturnWeights::no, guided, loss_options.activations);
-  StatesWithOne inputs{decoded.states.flatten(0, 1), output_weight()};
-  if (output_bias_.defined()) inputs = with_bias_as_input(inputs.states, inputs.weight, output_bias_);
-  return {kernels::projected_cross_entropy(inputs.states, inputs.weight, target_out.flatten(),
-                                           {loss_options.label_smoothing, options.padding_id, loss_options.factor}),
-          guided == nullptr ? torch::Tensor() : decoded.guidance * loss_options.factor};
+  const StatesWithOne inputs = with_bias_as_input(decoded.states.flatten(0, 1), output_weight(), output_bias_);
+  return {kernels::projected_cross_entropy(inputs.states, inputs.weight, target_out.flatten(), cross_entropy),
+          guided == nullptr ? torch::Tensor() : decoded.guidance * loss_options.factor,
+          {},
+          {}};
+}
+
+// The states of both passes of a batch, [2B,T,D]: as one batch, whose halves have masks of their own.
+DecoderOutput TransformerImpl::two_passes(const torch::Tensor& source, const torch::Tensor& target_in,
+                                          const LossOptions& loss_options) {
+  check_ids(source, "source");
+  check_ids(target_in, "target_in");
+  const bool has_gaps = loss_options.consistency.kind == Consistency::simcut;
+  const auto both = [&](const torch::Tensor& ids) { return twice(ids, loss_options.consistency, options.padding_id); };
+  EncodedSource encoded;
+  if (encoder) {
+    encoded.mask = source_mask(source).repeat({2, 1, 1, 1});
+    encoded.memory =
+        encoder(embed_source(both(source), has_gaps), encoded.mask, ReturnWeights::no, loss_options.activations).memory;
+  }
+  return decoder(embed_target(both(target_in), 0, has_gaps), encoded.memory, encoded.mask, ReturnWeights::no, nullptr,
+                 loss_options.activations);
 }
 
 torch::Tensor TransformerImpl::forward(const torch::Tensor& source, const torch::Tensor& target_in) {

@@ -6,6 +6,7 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
 #include <transmute/common/export.h>
+#include <transmute/model/consistency.h>
 #include <transmute/model/decoder.h>
 #include <transmute/model/encoder.h>
 #include <transmute/model/options.h>
@@ -23,8 +24,12 @@ struct EncodedSource {
 
 /// What training makes smaller.
 struct TrainingLoss {
-  torch::Tensor tokens;    ///< label-smoothed cross-entropy, section 5.4
+  /// Label-smoothed cross-entropy, section 5.4, and what ConsistencyOptions add to it.
+  torch::Tensor tokens;
   torch::Tensor guidance;  ///< DecoderOutput::guidance times the factor; undefined where nothing is guided
+  /// Parts of `tokens` without a gradient, defined where there is a second pass: the cross-entropy, of two passes that
+  /// learn their mean, and the divergence without its weight.
+  torch::Tensor cross_entropy, divergence;
 };
 
 /// How the loss is computed.
@@ -32,6 +37,7 @@ struct LossOptions {
   double label_smoothing = 0;                   ///< probability spread evenly over the vocabulary (section 5.4)
   double factor = 1;                            ///< multiplies the sum over the tokens without padding
   Activations activations = Activations::kept;  ///< whether layers keep theirs
+  ConsistencyOptions consistency = {};          ///< in training alone
 };
 
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.
@@ -71,6 +77,7 @@ class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
 
   /// The loss of teacher forcing on the tokens that should come out, target_out [B,T] (section 5.4), without logits
   /// [B,T,V] as a whole where kernels::projected_cross_entropy can do without.
+  /// @throws c10::ValueError where both `guided` and a second pass are asked for.
   TrainingLoss loss(const torch::Tensor& source, const torch::Tensor& target_in, const torch::Tensor& target_out,
                     const LossOptions& options, const GuidedAttention* guided = nullptr);
 
@@ -90,10 +97,13 @@ class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
   Decoder decoder{nullptr};          ///< the decoder stack
 
  private:
-  torch::Tensor embed_source(const torch::Tensor& ids);
-  torch::Tensor embed_target(const torch::Tensor& ids, int64_t first_position);
+  torch::Tensor embed_source(const torch::Tensor& ids, bool has_gaps = false);
+  torch::Tensor embed_target(const torch::Tensor& ids, int64_t first_position, bool has_gaps = false);
   torch::Tensor embed(const torch::nn::Embedding& table, const torch::Tensor& ids,
-                      const torch::Tensor& position_vectors, LayerNorm& norm);
+                      const torch::Tensor& position_vectors, LayerNorm& norm, bool has_gaps = false);
+  torch::Tensor source_mask(const torch::Tensor& source) const;
+  DecoderOutput two_passes(const torch::Tensor& source, const torch::Tensor& target_in,
+                           const LossOptions& loss_options);
   const torch::Tensor& output_weight() const;  // [V,D]
 
   torch::nn::Embedding source_embedding_{nullptr}, target_embedding_{nullptr};

@@ -19,6 +19,8 @@ const EnumNames<Schedule> kSchedules{{Schedule::noam, "noam"},
                                      {Schedule::cosine, "cosine"},
                                      {Schedule::linear, "linear"},
                                      {Schedule::constant, "constant"}};
+const EnumNames<Consistency> kConsistencies{
+    {Consistency::none, "none"}, {Consistency::r_drop, "r_drop"}, {Consistency::simcut, "simcut"}};
 const EnumNames<ValidationMetric> kMetrics{{ValidationMetric::automatic, "auto"},
                                            {ValidationMetric::bleu, "bleu"},
                                            {ValidationMetric::chrf, "chrf"},
@@ -81,6 +83,19 @@ void check_guidance(const TrainingConfig& config) {
   if (config.training.guided_head > model.num_heads)
     throw std::invalid_argument(fmt::format("training.guided_head is {}, but the attention has {} heads",
                                             config.training.guided_head, model.num_heads));
+}
+
+void check_consistency(const TrainingConfig& config) {
+  if (config.training.consistency == Consistency::none) return;
+  if (config.training.guided_alignment > 0)
+    throw std::invalid_argument(
+        "training.guided_alignment does not go with training.consistency; leave one of them out");
+  const TransformerOptions& model = config.model.model;
+  const bool has_dropout = model.dropout > 0 || model.attention_dropout > 0 || model.activation_dropout > 0;
+  if (config.training.consistency == Consistency::r_drop && !has_dropout)
+    throw std::invalid_argument(
+        "training.consistency: r_drop compares two dropout masks, and model.dropout is 0; give it, for example 0.3, or "
+        "take simcut");
 }
 
 // What can be known before there is a tokenizer: better now than after an hour of tokenizing.
@@ -172,6 +187,13 @@ std::vector<ConfigChange> changes_since(const std::string& kept_path, const Conf
   return changes;
 }
 
+ConsistencyOptions consistency_of(const TrainingOptions& training) {
+  constexpr double kRDropWeight = 5, kSimCutWeight = 3;  // of the papers' small texts
+  const double published = training.consistency == Consistency::r_drop ? kRDropWeight : kSimCutWeight;
+  return {training.consistency, training.consistency_weight > 0 ? training.consistency_weight : published,
+          training.cut_probability};
+}
+
 std::string name_of(ValidationMetric metric) {
   for (const auto& [value, name] : kMetrics)
     if (value == metric) return name;
@@ -256,6 +278,13 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("clip_norm", &training.clip_norm, "largest L2 norm of the gradient; 0: no clipping", kNotNegative);
   schema.add("label_smoothing", &training.label_smoothing,
              "probability that is spread evenly over the whole vocabulary", Bounds<double>{0.0, 0.99});
+  schema.add("consistency", &training.consistency, kConsistencies,
+             "each batch goes through the network twice, and both predictions shall agree: r_drop under two dropout "
+             "masks, simcut with tokens cut out of the second");
+  schema.add("consistency_weight", &training.consistency_weight,
+             "weight of the divergence between the two; 0: 5 for r_drop, 3 for simcut", kNotNegative);
+  schema.add("cut_probability", &training.cut_probability, "part of the tokens that simcut cuts, on each side",
+             Bounds<double>{0.0, 0.9});
   schema.add("guided_alignment", &training.guided_alignment,
              "weight of a loss that makes an attention head follow data.train_alignments; 0: none", kNotNegative);
   schema.add("guided_layer", &training.guided_layer, "decoder layer of that head, counted from 1; 0: the last but one",
@@ -292,6 +321,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
 void TrainingConfig::check() const {
   check_network(model);
   is_language_model() ? check_plain_text(*this) : check_parallel_text(*this);
+  check_consistency(*this);
   if (training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",
                                             training.min_learning_rate, training.learning_rate));

@@ -3,6 +3,7 @@
 
 #include <transmute/common/config_schema.h>
 #include <transmute/common/export.h>
+#include <transmute/model/consistency.h>
 #include <transmute/training/adam_options.h>
 #include <transmute/training/data/batch_options.h>
 #include <transmute/training/schedule.h>
@@ -80,6 +81,9 @@ struct TrainingOptions {
   /// The target gets 1 - label_smoothing of the probability, and every piece of the vocabulary, the target
   /// included, label_smoothing / V (Szegedy et al., 2016; section 5.4).
   double label_smoothing = 0.1;
+  Consistency consistency = Consistency::none;  ///< each batch goes through the network twice, and both shall agree
+  double consistency_weight = 0;                ///< of the divergence between them; 0: the method's published one
+  double cut_probability = 0.05;                ///< simcut: of a token's vector to be zeroed in the second pass
   /// Weight of a loss that makes one head of the attention to the source look where the words' alignments say (Garg et
   /// al., 2019); 0: none. Translations' alignments are then best taken from that head.
   double guided_alignment = 0;
@@ -100,6 +104,9 @@ struct TrainingOptions {
   /// The newest ones whose mean weights are the finished model (section 6.1). Not where ema_decay says otherwise.
   int64_t average_checkpoints = 5;
 };
+
+/// What `training.consistency` and its two other keys say.
+TRANSMUTE_API ConsistencyOptions consistency_of(const TrainingOptions& training);
 
 /// What tells good weights from better ones. `automatic` is BLEU for a model that translates, else the loss.
 enum class ValidationMetric { automatic, bleu, chrf, chrf_plus_plus, loss };

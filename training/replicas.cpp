@@ -29,12 +29,21 @@ class AfterAccumulation : public torch::autograd::FunctionPostHook {
   std::function<void()> call_;
 };
 
+// As PendingLoss::sums has them.
+torch::Tensor parts_of(const TrainingLoss& loss) {
+  const torch::Tensor tokens = (loss.cross_entropy.defined() ? loss.cross_entropy : loss.tokens).detach();
+  const torch::Tensor zero = torch::zeros_like(tokens);
+  const auto or_zero = [&](const torch::Tensor& part) { return part.defined() ? part.detach() : zero; };
+  return torch::stack({tokens, or_zero(loss.guidance), or_zero(loss.divergence)});
+}
+
 }  // namespace
 
 void LossSum::add(const LossSum& other) {
   sum += other.sum;
   tokens += other.tokens;
   guidance += other.guidance;
+  divergence += other.divergence;
 }
 
 void PendingLoss::add(const PendingLoss& other) {
@@ -43,9 +52,11 @@ void PendingLoss::add(const PendingLoss& other) {
 }
 
 LossSum PendingLoss::read() const {
-  if (!sums.defined()) return {0, tokens, 0};
-  const torch::Tensor values = sums.cpu();
-  return {values[0].item<double>(), tokens, values[1].item<double>()};
+  return sums.defined() ? read(sums.cpu(), tokens) : LossSum{0, tokens, 0, 0};
+}
+
+LossSum PendingLoss::read(const torch::Tensor& values, int64_t tokens) {
+  return {values[0].item<double>(), tokens, values[1].item<double>(), values[2].item<double>()};
 }
 
 Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision)
@@ -159,34 +170,22 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
     Transformer& replica = trained_[w];
     replica->train();
     const bool sums = sum_ && input.is_last_of_step;
-    std::vector<torch::Tensor> losses_of_pieces, guidance_of_pieces;
+    std::vector<torch::Tensor> sums_of_pieces;
     for (size_t i = w; i < input.pieces.size(); i += replicas_.size()) {
       const Batch& batch = input.pieces[i];
       const TrainingLoss loss = [&] {
         const Trace::Span span(trace, "forward");
         const kernels::DropoutScope scope(combine_keys(input.dropout_key, i));
-        return batch_loss(replica, batch, {label_smoothing, factor, activations_});
+        return batch_loss(replica, batch, {label_smoothing, factor, activations_, consistency_});
       }();
       const Trace::Span span(trace, "backward");
       set_gradients_aside(w);
       if (sums) completions_[w].awaited = i + replicas_.size() >= input.pieces.size();
-      if (loss.guidance.defined()) {
-        (loss.tokens + guidance_.weight * loss.guidance).backward();
-        guidance_of_pieces.push_back(loss.guidance.detach());
-      } else {
-        loss.tokens.backward();
-      }
-      losses_of_pieces.push_back(loss.tokens.detach());
+      (loss.guidance.defined() ? loss.tokens + guidance_.weight * loss.guidance : loss.tokens).backward();
+      sums_of_pieces.push_back(parts_of(loss));
       losses[w].tokens += batch.target_tokens;
     }
-    const auto sum_of = [&](const std::vector<torch::Tensor>& pieces) {
-      return torch::stack(pieces).to(torch::kDouble).sum() / factor;
-    };
-    if (!losses_of_pieces.empty()) {
-      const torch::Tensor tokens = sum_of(losses_of_pieces);
-      losses[w].sums =
-          torch::stack({tokens, guidance_of_pieces.empty() ? torch::zeros_like(tokens) : sum_of(guidance_of_pieces)});
-    }
+    if (!sums_of_pieces.empty()) losses[w].sums = torch::stack(sums_of_pieces).to(torch::kDouble).sum(0) / factor;
     if (sums) complete_rest(w);
   });
   PendingLoss total;

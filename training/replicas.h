@@ -18,17 +18,21 @@ inline namespace v0 {
 struct LossSum {
   double sum = 0;
   int64_t tokens = 0;
-  double guidance = 0;  ///< the guided head's own, without its weight
+  double guidance = 0;    ///< the guided head's own, without its weight
+  double divergence = 0;  ///< between two passes, without its weight
   void add(const LossSum& other);
 };
 
 /// The same where the device may not have come to it yet.
 struct PendingLoss {
-  torch::Tensor sums;  ///< float64 [2]: of the tokens and of the guidance; undefined: zeros
+  static constexpr int64_t kSums = 3;
+  torch::Tensor sums;  ///< float64 [kSums]: the tokens' cross-entropy, guidance and divergence; undefined: zeros
   int64_t tokens = 0;
   void add(const PendingLoss& other);
   /// Waits for it.
   LossSum read() const;
+  /// `values`: `sums`, on the CPU.
+  static LossSum read(const torch::Tensor& values, int64_t tokens);
 };
 
 /// How a head's attention is trained with Batch::alignment.
@@ -71,6 +75,8 @@ class Replicas {
   void guide(const Guidance& guidance) { guidance_ = guidance; }
   /// What the layers do with their activations in training.
   void use(Activations activations) { activations_ = activations; }
+  /// Whether each batch goes through the network twice in training.
+  void use(const ConsistencyOptions& consistency) { consistency_ = consistency; }
 
   /// gradients[w][p], as Adam takes them.
   std::vector<std::vector<torch::Tensor>> gradients();
@@ -99,6 +105,7 @@ class Replicas {
   Precision precision_;
   Guidance guidance_;
   Activations activations_ = Activations::kept;
+  ConsistencyOptions consistency_;
   std::vector<Transformer> replicas_;  // float32
   std::vector<Transformer> trained_;   // the same, or rounded
   std::vector<torch::Tensor> rounded_;

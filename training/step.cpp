@@ -111,17 +111,18 @@ PendingLoss Steps::accumulate_gradients(std::vector<PreparedBatch> batches, int6
 // What all ranks know after a step: the loss of all, the time of rank 0, and whether a signal asked any of them to
 // stop.
 LossSum Steps::exchange(const LossSum& own) {
-  enum : size_t { kLoss, kTokens, kGuidance, kSeconds, kStop };  // and from kStop on one for each rank
+  enum : size_t { kLoss, kTokens, kGuidance, kDivergence, kSeconds, kStop };  // and from kStop on one for each rank
   std::vector<double> values(kStop + static_cast<size_t>(group_.size()));
   values[kLoss] = own.sum;
   values[kTokens] = static_cast<double>(own.tokens);
   values[kGuidance] = own.guidance;
+  values[kDivergence] = own.divergence;
   values[kSeconds] = group_.is_first() ? clock_.seconds() : 0;
   values[kStop + static_cast<size_t>(group_.rank())] = options_.stop_signal ? options_.stop_signal() : 0;
   group_.sum(values);
   agreed_seconds_ = values[kSeconds];
   for (size_t i = kStop; i < values.size() && stopped_by_ == 0; ++i) stopped_by_ = static_cast<int>(values[i]);
-  return {values[kLoss], static_cast<int64_t>(values[kTokens]), values[kGuidance]};
+  return {values[kLoss], static_cast<int64_t>(values[kTokens]), values[kGuidance], values[kDivergence]};
 }
 
 void Steps::update(Begun& step, const PendingLoss& own, Trace* trace) {
@@ -168,10 +169,10 @@ bool Steps::settle() {
   begun_.reset();
   if (step.outcome) {
     const torch::Tensor values = step.outcome->get();
-    step.loss.sum = values[0].item<double>();
-    step.loss.guidance = values[1].item<double>();
-    const bool happened = values[2].item<double>() > 0;
-    const torch::Tensor norms = values.narrow(0, 3, values.numel() - 3);
+    constexpr int64_t kHappened = PendingLoss::kSums;
+    step.loss = PendingLoss::read(values, step.loss.tokens);
+    const bool happened = values[kHappened].item<double>() > 0;
+    const torch::Tensor norms = values.narrow(0, kHappened + 1, values.numel() - kHappened - 1);
     step.gradient_norm = happened ? norms.norm().item<double>() : std::numeric_limits<double>::quiet_NaN();
     for (int64_t p = 0; p < norms.numel() && !happened; ++p)
       step.unsound.push_back(!std::isfinite(norms[p].item<double>()));

@@ -67,6 +67,7 @@ Json StepReport::metrics(double seconds) {
     line["sharpest_head"] = signal_->sharpest_head;
   }
   if (parts_.config.training.guided_alignment > 0) line["alignment_loss"] = totals.loss.guidance / tokens;
+  if (parts_.config.training.consistency != Consistency::none) line["divergence"] = totals.loss.divergence / tokens;
   return line;
 }
 

@@ -126,6 +126,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       checkpoints_(folder_.checkpoints()) {
   check_ranks_fit(group_, config_yaml_, train_text_, machine_.precision);
   replicas_.guide(guidance_of(config_));
+  replicas_.use(consistency_of(config_.training));
   if (config_.training.recompute) replicas_.use(Activations::recomputed);
   if (group_.size() > 1) replicas_.sum_over(group_);
   if (config_.training.ema_decay > 0 && group_.is_first())
@@ -203,7 +204,9 @@ void Trainer::Session::start_batches() {
   state_.window = std::max<int64_t>(state_.window, 0);
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
-  options.piece_tokens = machine_.piece_tokens;
+  // Two passes are computed as one piece of twice the size.
+  const int64_t passes = config_.training.consistency == Consistency::none ? 1 : 2;
+  options.piece_tokens = std::max<int64_t>(machine_.piece_tokens / passes, 1);
   options.workers = workers_.size();
   options.seed = static_cast<uint64_t>(config_.training.seed);
   options.prefetch_threads = config_.data.prefetch_threads;

@@ -2,6 +2,7 @@
 #include <transmute/model/kernels/cross_entropy.h>
 
 #include <transmute/model/kernels/kernel_tensors.h>
+#include <transmute/model/kernels/lanes/consistent_loss.h>
 #include <transmute/model/kernels/lanes/rows.h>
 #include <transmute/model/kernels/row_products.h>
 #include <transmute/model/libtorch.h>
@@ -32,6 +33,31 @@ void check_targets(const torch::Tensor& targets, int64_t vocabulary, int64_t ign
                       "projected_cross_entropy: target ", target[n], " is not among the ", vocabulary, " pieces");
 }
 
+// sum += logits · states; sum = that where it is undefined. logits: [V,N], states: [N,D].
+void add_product(torch::Tensor& sum, const torch::Tensor& logits, const torch::Tensor& states) {
+  if (!sum.defined()) {
+    sum = torch::empty({logits.size(0), states.size(1)}, states.options());
+    multiply_into(sum, logits, states);
+  } else if (states.scalar_type() == torch::kBFloat16) {  // see row_products.h: no addend for oneDNN, nor in tiles
+    torch::Tensor addend = torch::empty_like(sum);
+    multiply_into(addend, logits, states);
+    sum.add_(addend);
+  } else {
+    sum.addmm_(logits, states);
+  }
+}
+
+// `targets`, with ignored ones behind them up to so many rows.
+torch::Tensor with_ignored(const torch::Tensor& targets, int64_t rows, int64_t ignored) {
+  if (targets.size(0) == rows) return targets;
+  return torch::cat({targets, torch::full({rows - targets.size(0)}, ignored, torch::kLong)});
+}
+
+torch::Tensor scaled(const torch::Tensor& gradient, const torch::Tensor& incoming) {
+  const double factor = incoming.item<double>();
+  return factor == 1 ? gradient : gradient * factor;
+}
+
 struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
                                const torch::Tensor& weight, const torch::Tensor& given_targets, double smoothing,
@@ -40,9 +66,7 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
     check_targets(given_targets.contiguous(), vocabulary, ignored);
     const torch::Tensor states = with_whole_steps(given_states.contiguous());
     const int64_t rows = states.size(0);
-    torch::Tensor targets = given_targets.contiguous();
-    if (targets.size(0) < rows)
-      targets = torch::cat({targets, torch::full({rows - targets.size(0)}, ignored, torch::kLong)});
+    const torch::Tensor targets = with_ignored(given_targets.contiguous(), rows, ignored);
     const int64_t chunk_size = std::max<int64_t>(1, std::min(rows, chunk_tokens(states)));
     torch::Tensor states_gradient, weight_gradient;
     if (differentiate) states_gradient = torch::empty_like(states);
@@ -64,16 +88,7 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
       if (!differentiate) continue;
       torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);
       multiply_into(chunk_gradient, logits.t(), weight);
-      if (begin == 0) {
-        weight_gradient = torch::empty_like(weight);
-        multiply_into(weight_gradient, logits, chunk);
-      } else if (states.scalar_type() == torch::kBFloat16) {  // see row_products.h: no addend for oneDNN, nor in tiles
-        torch::Tensor addend = torch::empty_like(weight);
-        multiply_into(addend, logits, chunk);
-        weight_gradient.add_(addend);
-      } else {
-        weight_gradient.addmm_(logits, chunk);
-      }
+      add_product(weight_gradient, logits, chunk);
     }
     if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);
     if (differentiate) states_gradient = states_gradient.narrow(0, 0, given_states.size(0));
@@ -84,36 +99,137 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const auto scaled = [incoming = gradients[0].item<double>()](const torch::Tensor& gradient) {
-      return incoming == 1 ? gradient : gradient * incoming;
-    };
-    return {scaled(saved[0]), scaled(saved[1]), {}, {}, {}, {}, {}};
+    return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}, {}};
   }
 };
+
+// The rows of both states of a token are in the same chunk.
+struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCrossEntropy> {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const torch::Tensor& states,
+                                                const torch::Tensor& weight, const torch::Tensor& given_targets,
+                                                const CrossEntropyOptions& options, const DivergenceOptions& divergence,
+                                                bool differentiate) {
+    const int64_t vocabulary = weight.size(0), width = states.size(1);
+    const int64_t tokens = given_targets.size(0);
+    check_targets(given_targets.contiguous(), vocabulary, options.ignored);
+    const torch::Tensor first = with_whole_steps(states.narrow(0, 0, tokens));
+    const torch::Tensor second = with_whole_steps(states.narrow(0, tokens, tokens));
+    const int64_t rows = first.size(0);
+    const torch::Tensor targets = with_ignored(given_targets.contiguous(), rows, options.ignored);
+    const int64_t chunk_size = std::max<int64_t>(1, std::min(rows, chunk_tokens(first)));
+    torch::Tensor gradient, weight_gradient;
+    if (differentiate) gradient = torch::empty({2, tokens, width}, states.options());
+    const torch::Tensor memory = torch::empty({vocabulary * 2 * chunk_size}, states.options());
+    const ConsistentLoss loss{{options.smoothing, options.ignored, static_cast<float>(options.factor), differentiate},
+                              divergence.second_too,
+                              static_cast<float>(divergence.forward_weight),
+                              static_cast<float>(divergence.backward_weight)};
+    ConsistentSums total{0, 0};
+    for (int64_t begin = 0; begin < rows; begin += chunk_size) {
+      const int64_t count = std::min(chunk_size, rows - begin);
+      const torch::Tensor chunk = torch::cat({first.narrow(0, begin, count), second.narrow(0, begin, count)});
+      torch::Tensor logits = memory.narrow(0, 0, vocabulary * 2 * count).view({vocabulary, 2 * count});
+      multiply_into(logits, weight, chunk.t());
+      const ConsistentSums sums = with_element_type(states, [&](auto element) {
+        using T = decltype(element);
+        return consistent_loss_kernels<T>().loss_columns(data_of<T>(logits), vocabulary, count,
+                                                         targets.data_ptr<int64_t>() + begin, loss);
+      });
+      total.cross_entropy += sums.cross_entropy;
+      total.divergence += sums.divergence;
+      if (!differentiate) continue;
+      torch::Tensor chunk_gradient = torch::empty_like(chunk);
+      multiply_into(chunk_gradient, logits.t(), weight);
+      const int64_t wanted = std::min(count, tokens - begin);
+      gradient.narrow(1, begin, wanted).copy_(chunk_gradient.view({2, count, width}).narrow(1, 0, wanted));
+      add_product(weight_gradient, logits, chunk);
+    }
+    if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);
+    context->save_for_backward({differentiate ? gradient.view_as(states) : gradient, weight_gradient});
+    const auto scalar = [](double value) { return torch::scalar_tensor(value, torch::kFloat); };
+    const torch::Tensor divergences = scalar(total.divergence * options.factor);
+    context->mark_non_differentiable({divergences});
+    return {scalar((total.cross_entropy + total.divergence) * options.factor), divergences};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}};
+  }
+};
+
+void check_shapes(const char* name, const torch::Tensor& states, const torch::Tensor& weight,
+                  const torch::Tensor& targets, int64_t states_per_token) {
+  TORCH_CHECK_VALUE(states.dim() == 2 && weight.dim() == 2 && states.size(1) == weight.size(1) && targets.dim() == 1 &&
+                        states.size(0) == states_per_token * targets.size(0) && targets.scalar_type() == torch::kLong,
+                    name, " needs states [", states_per_token == 1 ? "" : "2",
+                    "N,D], a weight [V,D] and int64 targets ", "[N], not ", states.sizes(), ", ", weight.sizes(),
+                    " and ", targets.sizes());
+}
+
+bool is_fused(const torch::Tensor& states, const torch::Tensor& weight) {
+  return has_kernels(states) && states.scalar_type() == weight.scalar_type();
+}
+
+bool wants_gradients(const torch::Tensor& states, const torch::Tensor& weight) {
+  return torch::GradMode::is_enabled() && (states.requires_grad() || weight.requires_grad());
+}
+
+// [N,V], in the type that sums have.
+torch::Tensor log_probabilities(const torch::Tensor& states, const torch::Tensor& weight) {
+  const torch::Tensor logits = torch::linear(states, weight);
+  return torch::log_softmax(logits, -1, logits.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat);
+}
+
+// [N], each token's.
+torch::Tensor smoothed_losses(const torch::Tensor& log_probabilities, const torch::Tensor& targets, double smoothing) {
+  const torch::Tensor right = log_probabilities.gather(1, targets.unsqueeze(1)).squeeze(1);
+  return right * (smoothing - 1.0) - log_probabilities.mean(1) * smoothing;
+}
 
 }  // namespace
 
 torch::Tensor projected_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
                                             const torch::Tensor& targets, const CrossEntropyOptions& options) {
-  const torch::Tensor logits = torch::linear(states, weight);  // [N,V]
-  const auto accumulator = logits.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat;
-  const torch::Tensor log_probs = torch::log_softmax(logits, -1, accumulator);
-  const torch::Tensor right = log_probs.gather(1, targets.unsqueeze(1)).squeeze(1);
-  const torch::Tensor losses = right * (options.smoothing - 1.0) - log_probs.mean(1) * options.smoothing;
+  const torch::Tensor losses = smoothed_losses(log_probabilities(states, weight), targets, options.smoothing);
   return losses.mul(targets.ne(options.ignored)).sum() * options.factor;
 }
 
 torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::Tensor& weight,
                                       const torch::Tensor& targets, const CrossEntropyOptions& options) {
-  TORCH_CHECK_VALUE(states.dim() == 2 && weight.dim() == 2 && states.size(1) == weight.size(1) && targets.dim() == 1 &&
-                        states.size(0) == targets.size(0) && targets.scalar_type() == torch::kLong,
-                    "projected_cross_entropy needs states [N,D], a weight [V,D] and int64 targets [N], not ",
-                    states.sizes(), ", ", weight.sizes(), " and ", targets.sizes());
-  if (!has_kernels(states) || states.scalar_type() != weight.scalar_type())
-    return projected_cross_entropy_plain(states, weight, targets, options);
-  const bool differentiate = torch::GradMode::is_enabled() && (states.requires_grad() || weight.requires_grad());
+  check_shapes("projected_cross_entropy", states, weight, targets, 1);
+  if (!is_fused(states, weight)) return projected_cross_entropy_plain(states, weight, targets, options);
   return FusedCrossEntropy::apply(states, weight, targets, options.smoothing, options.ignored, options.factor,
-                                  differentiate);
+                                  wants_gradients(states, weight));
+}
+
+ConsistentCrossEntropy consistent_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
+                                                      const torch::Tensor& targets, const CrossEntropyOptions& options,
+                                                      const DivergenceOptions& divergence) {
+  const torch::Tensor both = log_probabilities(states, weight);
+  const torch::Tensor p = both.narrow(0, 0, targets.size(0)), q = both.narrow(0, targets.size(0), targets.size(0));
+  torch::Tensor losses = smoothed_losses(p, targets, options.smoothing);
+  if (divergence.second_too) losses = losses + smoothed_losses(q, targets, options.smoothing);
+  torch::Tensor divergences = torch::zeros_like(losses);
+  const auto add = [&](const torch::Tensor& from, const torch::Tensor& to, double weight_of_it) {
+    if (weight_of_it > 0) divergences = divergences + (from.exp() * (from - to)).sum(1) * weight_of_it;
+  };
+  add(p, q, divergence.forward_weight);
+  add(q, p, divergence.backward_weight);
+  const torch::Tensor counts = targets.ne(options.ignored);
+  const auto sum_of = [&](const torch::Tensor& values) { return values.mul(counts).sum() * options.factor; };
+  return {sum_of(losses + divergences), sum_of(divergences.detach())};
+}
+
+ConsistentCrossEntropy consistent_cross_entropy(const torch::Tensor& states, const torch::Tensor& weight,
+                                                const torch::Tensor& targets, const CrossEntropyOptions& options,
+                                                const DivergenceOptions& divergence) {
+  check_shapes("consistent_cross_entropy", states, weight, targets, 2);
+  if (!is_fused(states, weight)) return consistent_cross_entropy_plain(states, weight, targets, options, divergence);
+  const auto results =
+      FusedConsistentCrossEntropy::apply(states, weight, targets, options, divergence, wants_gradients(states, weight));
+  return {results[0], results[1]};
 }
 
 }  // namespace kernels

@@ -26,6 +26,32 @@ torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::
 torch::Tensor projected_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
                                             const torch::Tensor& targets, const CrossEntropyOptions& options);
 
+/// How two distributions of each token are drawn together.
+struct DivergenceOptions {
+  bool second_too = false;     ///< the cross-entropy of the second counts as well
+  double forward_weight = 0;   ///< of KL(first||second)
+  double backward_weight = 0;  ///< of KL(second||first)
+};
+
+struct ConsistentCrossEntropy {
+  torch::Tensor loss;        ///< to be made smaller
+  torch::Tensor divergence;  ///< the weighted divergences' share of it, without a gradient
+};
+
+/// projected_cross_entropy of the first states of each token, or of both, plus divergences between the two
+/// distributions, into both of which gradients flow; all times the factor, without the ignored rows.
+///
+/// states: [2N,D], the first of each token, then the second of each; weight: [V,D], targets: int64 [N]; results:
+/// scalars in the types of projected_cross_entropy.
+ConsistentCrossEntropy consistent_cross_entropy(const torch::Tensor& states, const torch::Tensor& weight,
+                                                const torch::Tensor& targets, const CrossEntropyOptions& options,
+                                                const DivergenceOptions& divergence);
+
+/// The same in LibTorch's own operations: what is right, for any device and type.
+ConsistentCrossEntropy consistent_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
+                                                      const torch::Tensor& targets, const CrossEntropyOptions& options,
+                                                      const DivergenceOptions& divergence);
+
 }  // namespace kernels
 }  // namespace v0
 }  // namespace transmute

@@ -17,15 +17,16 @@ namespace {
 struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_table,
                                const torch::Tensor& given_ids, const torch::Tensor& given_positions, double scale,
-                               double probability, bool sparse_gradient) {
+                               double probability, bool sparse_gradient, bool has_gaps) {
     const torch::Tensor table = given_table.contiguous();
     const torch::Tensor ids = given_ids.contiguous();
     const torch::Tensor positions = given_positions.to(torch::kFloat).contiguous();
     const int64_t columns = table.size(1);
     const int64_t* id = ids.data_ptr<int64_t>();
+    const int64_t first_id = has_gaps ? kNoToken : 0;
     for (int64_t i = 0; i < ids.numel(); ++i)
-      TORCH_CHECK_INDEX(id[i] >= 0 && id[i] < table.size(0), "embed: id ", id[i], " is not among the ", table.size(0),
-                        " pieces");
+      TORCH_CHECK_INDEX(id[i] >= first_id && id[i] < table.size(0), "embed: id ", id[i], " is not among the ",
+                        table.size(0), " pieces");
     torch::Tensor result = torch::empty({ids.size(0), ids.size(1), columns}, table.options());
     const DropoutDraw draw = DropoutDraw::next(probability, true);
     const MaskKeys mask(draw, result.numel());
@@ -62,6 +63,8 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
       std::unordered_map<int64_t, int64_t> slot_of;
       for (int64_t i = 0; i < ids.numel(); ++i) {
         const int64_t id = ids.data_ptr<int64_t>()[i];
+        slots.data_ptr<int64_t>()[i] = kNoToken;
+        if (id == kNoToken) continue;
         const auto [found, fresh] = slot_of.emplace(id, static_cast<int64_t>(slot_of.size()));
         if (fresh) occurring.data_ptr<int64_t>()[found->second] = id;
         slots.data_ptr<int64_t>()[i] = found->second;
@@ -79,7 +82,7 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
     sums = sums.to(gradient.scalar_type());
     if (sparse)
       sums = torch::_sparse_coo_tensor_unsafe(occurring.narrow(0, 0, rows).unsqueeze(0), sums, {pieces, columns});
-    return {sums, {}, {}, {}, {}, {}};
+    return {sums, {}, {}, {}, {}, {}, {}};
   }
 };
 
@@ -87,7 +90,9 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
 
 torch::Tensor embed_plain(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,
                           const EmbedOptions& options) {
-  const torch::Tensor sums = torch::add(positions, torch::embedding(table, ids), options.scale);
+  torch::Tensor vectors = torch::embedding(table, options.has_gaps ? ids.clamp_min(0) : ids);
+  if (options.has_gaps) vectors = vectors * ids.ne(kNoToken).unsqueeze(2);
+  const torch::Tensor sums = torch::add(positions, vectors, options.scale);
   return kernels::dropout(sums, options.dropout, true).to(table.scalar_type());
 }
 
@@ -98,7 +103,8 @@ torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const 
                     "embed needs int64 ids [B,L] and positions [L,D], not ", ids.sizes(), " and ", positions.sizes());
   // Learned positions want a gradient of their own.
   if (!has_kernels(table) || positions.requires_grad()) return embed_plain(table, ids, positions, options);
-  return FusedEmbed::apply(table, ids, positions, options.scale, options.dropout, options.sparse_gradient);
+  return FusedEmbed::apply(table, ids, positions, options.scale, options.dropout, options.sparse_gradient,
+                           options.has_gaps);
 }
 
 }  // namespace kernels

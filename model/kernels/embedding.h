@@ -7,11 +7,15 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
+/// Stands for no token: its vector is 0, and its position's remains.
+constexpr int64_t kNoToken = -1;
+
 /// How `embed` combines a token's vector with its position's.
 struct EmbedOptions {
   double scale = 1;              ///< of the token's vector
   double dropout = 0;            ///< probability; 0 outside training
   bool sparse_gradient = false;  ///< the table's gradient as rows, which autograd adds onto a dense one
+  bool has_gaps = false;         ///< some ids are kNoToken
 };
 
 /// Dropout(scale · table[ids] + positions) (sections 3.4, 3.5 and 5.4). table: [V,D], ids: int64 [B,L], positions:

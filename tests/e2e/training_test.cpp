@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <transmute/common/json.h>
 #include <transmute/tests/e2e/training_run.h>
 #include <transmute/tests/support/pieces.h>
 #include <transmute/translation/translator.h>
@@ -16,6 +17,8 @@
 #include <random>
 #include <sstream>
 #include <thread>
+
+#include <nlohmann/json.hpp>
 
 namespace transmute::testing {
 namespace {
@@ -152,6 +155,29 @@ TEST_F(Training, RecomputesActivationsToTheSameWeights) {
   ASSERT_EQ(train("recomputed", recomputing).exit_code, 0);
   EXPECT_EQ(checkpoint_bytes("recomputed", "000000003"), checkpoint_bytes("kept", "000000003"))
       << "one decoder layer: every sum is of the same order";
+}
+
+TEST_F(Training, ConsistencyResumesBitForBitAndItsDivergenceIsRecorded) {
+  for (const std::string kind : {"r_drop", "simcut"}) {
+    const std::vector<std::string> usual = {"training.consistency=" + kind, "training.log_every=1",
+                                            "training.max_steps=6", "training.checkpoint_every=3"};
+    std::vector<std::string> half = usual;
+    half.push_back("training.max_steps=3");
+    ASSERT_EQ(train(kind + "whole", usual).exit_code, 0);
+    ASSERT_EQ(train(kind + "halved", half).exit_code, 0);
+    ASSERT_EQ(train(kind + "halved", usual).exit_code, 0);
+    EXPECT_EQ(checkpoint_bytes(kind + "halved", "000000006"), checkpoint_bytes(kind + "whole", "000000006"));
+    std::istringstream metrics(read_text(folder_ / (kind + "whole/metrics.jsonl")));
+    int divergences = 0;
+    for (std::string line; std::getline(metrics, line);) {
+      const Json record = parse_json(line);
+      if (!record.contains("divergence")) continue;
+      ++divergences;
+      EXPECT_GT(record["divergence"].get<double>(), 0) << line;
+      EXPECT_LT(record["loss"].get<double>(), 6) << line << ": of one pass, ln 200 at the start";
+    }
+    EXPECT_EQ(divergences, 6);
+  }
 }
 
 TEST_F(Training, ResumesFromACheckpointOfTheFirstVersion) {

@@ -136,6 +136,23 @@ TEST(TrainingConfig, NeedsAWeightForEachCorpus) {
   }
 }
 
+TEST(TrainingConfig, TakesConsistencyWithDropoutAndWithoutGuidance) {
+  TrainingConfig config = sound_config();
+  config.training.consistency = Consistency::r_drop;
+  EXPECT_NO_THROW(config.check());
+  EXPECT_EQ(consistency_of(config.training).weight, 5);
+  config.model.model.dropout = 0;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("model.dropout is 0"));
+  config.training.consistency = Consistency::simcut;
+  EXPECT_NO_THROW(config.check());
+  EXPECT_EQ(consistency_of(config.training).weight, 3);
+  config.training.consistency_weight = 0.5;
+  EXPECT_EQ(consistency_of(config.training).weight, 0.5);
+  config.training.guided_alignment = 1;
+  config.data.train_alignments = {"a", "b"};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("training.consistency"));
+}
+
 TEST(TrainingConfig, AveragesNoMoreCheckpointsThanItKeeps) {
   TrainingConfig config = sound_config();
   config.training.keep_checkpoints = 3;

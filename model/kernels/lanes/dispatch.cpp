@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/lanes/additive_scores.h>
 #include <transmute/model/kernels/lanes/attention_heads.h>
+#include <transmute/model/kernels/lanes/consistent_loss.h>
 #include <transmute/model/kernels/lanes/rows.h>
 
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-#define TRANSMUTE_DECLARE_TABLES(simd)                        \
-  namespace simd {                                            \
-  extern const RowKernels<float> float_rows;                  \
-  extern const RowKernels<uint16_t> bfloat16_rows;            \
-  extern const AttentionKernels<float> float_attention;       \
-  extern const AttentionKernels<uint16_t> bfloat16_attention; \
-  extern const AdditiveKernels<float> float_additive;         \
-  extern const AdditiveKernels<uint16_t> bfloat16_additive;   \
+#define TRANSMUTE_DECLARE_TABLES(simd)                                   \
+  namespace simd {                                                       \
+  extern const RowKernels<float> float_rows;                             \
+  extern const RowKernels<uint16_t> bfloat16_rows;                       \
+  extern const ConsistentLossKernels<float> float_consistent_loss;       \
+  extern const ConsistentLossKernels<uint16_t> bfloat16_consistent_loss; \
+  extern const AttentionKernels<float> float_attention;                  \
+  extern const AttentionKernels<uint16_t> bfloat16_attention;            \
+  extern const AdditiveKernels<float> float_additive;                    \
+  extern const AdditiveKernels<uint16_t> bfloat16_additive;              \
   }
 TRANSMUTE_DECLARE_TABLES(baseline)
 #if defined(__x86_64__)
@@ -59,6 +62,16 @@ template <>
 const RowKernels<uint16_t>& row_kernels() {
   return of_active_simd(avx512_bf16::bfloat16_rows, avx512::bfloat16_rows, avx2::bfloat16_rows,
                         baseline::bfloat16_rows);
+}
+template <>
+const ConsistentLossKernels<float>& consistent_loss_kernels() {
+  return of_active_simd(avx512_bf16::float_consistent_loss, avx512::float_consistent_loss, avx2::float_consistent_loss,
+                        baseline::float_consistent_loss);
+}
+template <>
+const ConsistentLossKernels<uint16_t>& consistent_loss_kernels() {
+  return of_active_simd(avx512_bf16::bfloat16_consistent_loss, avx512::bfloat16_consistent_loss,
+                        avx2::bfloat16_consistent_loss, baseline::bfloat16_consistent_loss);
 }
 template <>
 const AttentionKernels<float>& attention_kernels() {

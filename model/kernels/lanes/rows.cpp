@@ -186,12 +186,14 @@ template <class T>
 void embed_forward(const T* table, const int64_t* ids, const float* positions, float scale, int64_t length,
                    MaskView mask, int64_t rows, int64_t columns, T* result) {
   for (int64_t row = 0; row < rows; ++row) {
-    const T* vector = table + ids[row] * columns;
+    const bool has_token = ids[row] >= 0;
+    const T* vector = table + (has_token ? ids[row] : 0) * columns;
+    const float token_scale = has_token ? scale : 0;
     const float* position = positions + row % length * columns;
     T* out = result + row * columns;
     for_masked_lanes(
         mask, row, columns, [&](int64_t i, auto part, Words keep) __attribute__((always_inline)) {
-          const Floats sum = load(position + i, part) + load(vector + i, part) * scale;
+          const Floats sum = load(position + i, part) + load(vector + i, part) * token_scale;
           store(out + i, only(keep, sum * mask.scale), part);
         });
   }
@@ -201,6 +203,7 @@ template <class T>
 void embed_backward(const T* gradient, const int64_t* slots, float scale, MaskView mask, int64_t rows, int64_t columns,
                     float* sums) {
   for (int64_t row = 0; row < rows; ++row) {
+    if (slots[row] < 0) continue;
     const T* g = gradient + row * columns;
     float* sum = sums + slots[row] * columns;
     for_masked_lanes(

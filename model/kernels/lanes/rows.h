@@ -50,10 +50,11 @@ struct RowKernels {
   void (*relu_backward)(const T* result, float scale, int64_t rows, int64_t columns, const T* gradient, T* x_gradient,
                         float* bias_gradient);
 
-  /// result[n] = Dropout(scale · table[ids[n]] + positions[n mod length]). positions: [length,D].
+  /// result[n] = Dropout(scale · table[ids[n]] + positions[n mod length]), with zeros for a negative id's row of the
+  /// table. positions: [length,D].
   void (*embed_forward)(const T* table, const int64_t* ids, const float* positions, float scale, int64_t length,
                         MaskView mask, int64_t rows, int64_t columns, T* result);
-  /// sums[slots[n]] += scale · Dropout(gradient)[n]
+  /// sums[slots[n]] += scale · Dropout(gradient)[n]; negative slots are passed over.
   void (*embed_backward)(const T* gradient, const int64_t* slots, float scale, MaskView mask, int64_t rows,
                          int64_t columns, float* sums);
 

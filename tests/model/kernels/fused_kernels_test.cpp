@@ -170,17 +170,31 @@ TEST(FusedEmbed, EqualsItsPlainTwin) {
       for (const bool sparse : {false, true}) {
         SCOPED_TRACE(::testing::Message()
                      << rows << 'x' << columns << ", dropout " << dropout << ", sparse " << sparse);
-        const torch::Tensor ids = testing::random_ids({3, rows}, 9, 5);
+        torch::Tensor ids = testing::random_ids({3, rows}, 9, 5);
+        ids[0][rows / 2] = kNoToken;
         const torch::Tensor positions = random_tensor({rows, columns}, 6).to(torch::kFloat);
         const auto call = [=](auto function, torch::Dtype type) {
           return [=](const Inputs& in) {
             return function(in[0], ids, type == torch::kDouble ? positions.to(type) : positions,
-                            EmbedOptions{2.5, dropout, sparse});
+                            EmbedOptions{2.5, dropout, sparse, /*has_gaps=*/true});
           };
         };
         expect_equals_twin(call(embed, torch::kFloat), call(embed_plain, torch::kDouble),
                            {random_tensor({9, columns}, 1)}, {true});
       }
+}
+
+TEST(FusedEmbed, LeavesTheirPositionsWhereThereAreNoTokens) {
+  const torch::Tensor ids = testing::ids_tensor({{1, kNoToken, 4}});
+  const torch::Tensor positions = random_tensor({3, 20}, 6).to(torch::kFloat);
+  for (const bool sparse : {false, true})
+    for (const torch::Dtype type : kTypes) {
+      const torch::Tensor table = random_tensor({9, 20}, 1).to(type).requires_grad_();
+      const torch::Tensor states = embed(table, ids, positions, EmbedOptions{2, 0, sparse, true});
+      EXPECT_TRUE(torch::equal(states[0][1], positions[1].to(type)));
+      const torch::Tensor gradient = torch::autograd::grad({states.sum()}, {table})[0].to_dense();
+      EXPECT_TRUE(torch::equal(gradient.ne(0).any(1).nonzero().flatten(), torch::tensor({1L, 4L})));
+    }
 }
 
 TEST(FusedEmbed, AddsItsRowsOntoADenseGradient) {
