@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <torch/version.h>
-#include <transmute/common/random.h>
+#include <transmute/benchmarks/train_on_device.h>
+#include <transmute/benchmarks/training_work.h>
 #include <transmute/model/kernels/row_products.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
@@ -28,24 +29,16 @@
 namespace transmute {
 namespace {
 
-struct Shape {
-  const char* name;
-  int64_t layers, d_model, d_ff, num_heads, vocab_size;
-  double dropout;
-};
-
-// tiny: configs/multi30k_en_de.yaml; base and big: Table 3 with a vocabulary of 8,000.
-constexpr Shape kShapes[] = {{"tiny", 4, 128, 256, 4, 10000, 0.3},
-                             {"small", 4, 256, 1024, 4, 8000, 0.1},
-                             {"base", 6, 512, 2048, 8, 8000, 0.1},
-                             {"big", 6, 1024, 4096, 16, 8000, 0.3}};
+using namespace benchmarks;
 
 struct Arguments {
   std::vector<std::string> shapes = {"tiny", "small", "base"};
   std::vector<std::string> precisions = {"float32", "bfloat16"};
   int workers = 2;
   int64_t batch_tokens = 4096;
-  int64_t piece_tokens = BatchStreamOptions().piece_tokens;
+  int64_t piece_tokens = 0;
+  std::string device;  // empty: workers on the CPU, against the roof of their products
+  double peak_tflops = 0;
   double seconds = 20;
   int64_t length = 0;
   bool recompute = false;
@@ -68,76 +61,6 @@ double cpu_seconds() {
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
-}
-
-// Pairs with the lengths of Multi30k's captions (13.6 ± 4 pieces on either side, related), pieces drawn by Zipf's law;
-// or all of one length.
-ParallelText synthetic_text(int64_t pairs, int64_t vocab_size, int64_t length) {
-  uint64_t drawn = 0;
-  const auto draw = [&] { return uniform(mix_bits(++drawn)); };
-  const auto normal = [&] { return std::sqrt(-2 * std::log(draw() + 1e-300)) * std::cos(6.283185307 * draw()); };
-  const auto sentence = [&](int64_t tokens) {
-    Ids ids;
-    for (int64_t i = 0; i < tokens; ++i) {
-      const double rank = std::exp(draw() * std::log(static_cast<double>(vocab_size - 4)));
-      ids.push_back(static_cast<int32_t>(std::min<double>(rank + 3, static_cast<double>(vocab_size - 1))));
-    }
-    return ids;
-  };
-  ParallelText text;
-  for (int64_t i = 0; i < pairs; ++i) {
-    const double target = 13.6 + 4 * normal();
-    const double source = target + 2 * normal();
-    const auto clipped = [&](double tokens) {
-      return length > 0 ? length - 1 : static_cast<int64_t>(std::clamp(tokens, 4.0, 40.0));
-    };
-    text.source.add(sentence(clipped(source)));
-    text.target.add(sentence(clipped(target)));
-  }
-  return text;
-}
-
-TransformerOptions options_of(const Shape& shape) {
-  TransformerOptions options;
-  options.source_vocab_size = options.target_vocab_size = shape.vocab_size;
-  options.num_encoder_layers = options.num_decoder_layers = shape.layers;
-  options.d_model = shape.d_model;
-  options.d_ff = shape.d_ff;
-  options.num_heads = shape.num_heads;
-  options.dropout = shape.dropout;
-  return options;
-}
-
-// x [rows,in] · Wᵀ [out,in]: with its two gradients, 6·rows·in·out operations.
-struct Product {
-  int64_t rows, in, out;
-};
-
-// The dense products of one piece with S source and T target rows, padding included; attention's own are left out.
-std::vector<Product> products_of(const Shape& s, int64_t source_rows, int64_t target_rows) {
-  const int64_t d = s.d_model;
-  std::vector<Product> products;
-  for (int64_t layer = 0; layer < s.layers; ++layer) {
-    for (const int64_t rows : {source_rows, target_rows}) {
-      products.push_back({rows, d, 3 * d});
-      products.push_back({rows, d, d});
-      products.push_back({rows, d, s.d_ff});
-      products.push_back({rows, s.d_ff, d});
-    }
-    products.push_back({target_rows, d, d});
-    products.push_back({source_rows, d, 2 * d});
-    products.push_back({target_rows, d, d});
-  }
-  products.push_back({target_rows, d, s.vocab_size});
-  return products;
-}
-
-double operations_of(const std::vector<std::vector<Product>>& pieces) {
-  double operations = 0;
-  for (const auto& piece : pieces)
-    for (const auto& p : piece)
-      operations += 6.0 * static_cast<double>(p.rows) * static_cast<double>(p.in) * static_cast<double>(p.out);
-  return operations;
 }
 
 // Runs products alone, operands and results in memory of their own: with LibTorch's product, which is the roof, or with
@@ -255,8 +178,10 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
     cpu_rates.push_back(tokens * a.workers / whole.cpu);
     shares.push_back(products.wall / whole.wall);
     cpu_shares.push_back(products.cpu / whole.cpu);
-    product_rates.push_back(operations_of(pieces) * a.workers / products.cpu * 1e-9);
-    own_rates.push_back(operations_of(pieces) * a.workers / own.cpu * 1e-9);
+    double operations = 0;
+    for (const auto& piece : pieces) operations += operations_of(piece);
+    product_rates.push_back(operations * a.workers / products.cpu * 1e-9);
+    own_rates.push_back(operations * a.workers / own.cpu * 1e-9);
     source_tokens += static_cast<double>(step_source_tokens);
     target_tokens += tokens;
     wall += whole.wall;
@@ -296,6 +221,25 @@ void in_a_process_of_its_own(const std::function<void()>& work) {
   if (status != 0) throw std::runtime_error("a measurement ended early");
 }
 
+Precision precision_of(const std::string& name) {
+  return name == "bfloat16" ? Precision::bfloat16 : Precision::float32;
+}
+
+void run_on_device(const Arguments& a) {
+  std::printf("commit %s; LibTorch %s; %s; batches of %ld padded target tokens in pieces of %ld\n",
+              output_of("git -C " TRANSMUTE_SOURCE_FOLDER " describe --always --dirty 2>/dev/null").c_str(),
+              TORCH_VERSION, a.device.c_str(), static_cast<long>(a.batch_tokens), static_cast<long>(a.piece_tokens));
+  print_device_heading();
+  for (const auto& shape : kShapes) {
+    if (std::find(a.shapes.begin(), a.shapes.end(), shape.name) == a.shapes.end()) continue;
+    for (const auto& precision : a.precisions)
+      in_a_process_of_its_own([&] {
+        train_on_device(shape, precision_of(precision),
+                        {a.device, a.batch_tokens, a.piece_tokens, a.seconds, a.length, a.recompute, a.peak_tflops});
+      });
+  }
+}
+
 void run(const Arguments& a) {
   std::printf(
       "commit %s; %s; LibTorch %s; CPU, %d workers of 1 thread; batches of %ld padded target tokens in pieces "
@@ -313,8 +257,7 @@ void run(const Arguments& a) {
   for (const auto& shape : kShapes) {
     if (std::find(a.shapes.begin(), a.shapes.end(), shape.name) == a.shapes.end()) continue;
     for (const auto& precision : a.precisions)
-      in_a_process_of_its_own(
-          [&] { run_one(shape, precision == "bfloat16" ? Precision::bfloat16 : Precision::float32, a); });
+      in_a_process_of_its_own([&] { run_one(shape, precision_of(precision), a); });
     if (!a.torch) continue;
     std::fflush(stdout);
     const std::string command = fmt::format(
@@ -340,12 +283,23 @@ int main(int argc, char** argv) {
   app.add_option("--precision", a.precisions)->check(CLI::IsMember({"float32", "bfloat16"}))->capture_default_str();
   app.add_option("--workers", a.workers)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--batch-tokens", a.batch_tokens)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--piece-tokens", a.piece_tokens)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--piece-tokens", a.piece_tokens, "0: as training.piece_tokens has it")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--seconds", a.seconds, "of each measurement")->capture_default_str();
   app.add_option("--length", a.length, "tokens of every sentence; 0: lengths as Multi30k's")->capture_default_str();
   app.add_flag("--recompute", a.recompute, "as training.recompute");
   app.add_flag("--torch", a.torch, "the same with torch.nn.Transformer, where python3 has torch");
+  app.add_option("--device", a.device,
+                 "cuda, cuda:N or cpu: one process on that device instead of workers on the CPU, and no phases");
+  app.add_option("--peak-tflops", a.peak_tflops,
+                 "of the device, dense, as its maker states it for the precision: the share of it that a step reaches");
   CLI11_PARSE(app, argc, argv);
-  transmute::run(a);
+  const bool on_gpu = a.device.rfind("cuda", 0) == 0;
+  if (a.piece_tokens == 0) a.piece_tokens = transmute::default_piece_tokens(on_gpu);
+  if (a.device.empty())
+    transmute::run(a);
+  else
+    transmute::run_on_device(a);
   return 0;
 }

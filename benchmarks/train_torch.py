@@ -27,7 +27,7 @@ class Model(torch.nn.Module):
         return self.dropout(self.embedding(ids) * self.scale + self.positions[: ids.size(1)])
 
     def forward(self, source, target):
-        future = torch.nn.Transformer.generate_square_subsequent_mask(target.size(1))
+        future = torch.nn.Transformer.generate_square_subsequent_mask(target.size(1), device=target.device)
         padding = source.eq(0)
         states = self.transformer(self.embed(source), self.embed(target), tgt_mask=future, src_key_padding_mask=padding,
                                   memory_key_padding_mask=padding)
@@ -61,29 +61,43 @@ def batches(a):
         yield ids[0], ids[1], sum(p[0] for p in lengths)
 
 
+def wait_for(device):
+    if device.startswith("cuda"):
+        torch.cuda.synchronize(device)
+
+
 def measure(a, autocast):
+    """The median over steps on the CPU; on a GPU, which computes while Python goes on, the rate of many steps."""
     torch.manual_seed(1)
-    model = Model(a)
+    model = Model(a).to(a.device)
     optimizer = torch.optim.Adam(model.parameters(), 1e-4, (0.9, 0.98), 1e-9)
-    rates, started, step = [], None, 0
+    on_cpu = a.device == "cpu"
+    rates, started, step, counted = [], None, 0, 0
     for source, target, tokens in batches(a):
         start = time.monotonic()
-        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
-            logits = model(source, target)
-        loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), target.flatten(), ignore_index=0,
-                                                 label_smoothing=0.1)
+        with torch.autocast(a.device.split(":")[0], torch.bfloat16, enabled=autocast):
+            logits = model(source.to(a.device), target.to(a.device))
+        loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), target.to(a.device).flatten(),
+                                                 ignore_index=0, label_smoothing=0.1)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         step += 1
         if step == 3:
+            wait_for(a.device)
             started = time.monotonic()
         elif step > 3:
             rates.append(tokens / (time.monotonic() - start))
+            counted += tokens
+            if step % 5 == 0:
+                wait_for(a.device)
             if len(rates) >= 3 and time.monotonic() - started > a.seconds:
                 break
+    wait_for(a.device)
+    rate = statistics.median(rates) if on_cpu else counted / (time.monotonic() - started)
+    where = f"{a.threads} threads" if on_cpu else a.device
     print(f"{a.name:6} torch.nn.Transformer {torch.__version__}, {'bfloat16 autocast' if autocast else 'float32'}, "
-          f"{a.threads} threads: {statistics.median(rates):.0f} target tokens/s", flush=True)
+          f"{where}: {rate:.0f} target tokens/s", flush=True)
 
 
 def main():
@@ -94,6 +108,7 @@ def main():
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--device", default="cpu")
     a = parser.parse_args()
     torch.set_num_threads(a.threads)
     for autocast in (False, True):

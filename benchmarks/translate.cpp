@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// benchmark_translate: how fast translation is on this machine's CPU, against the matrix products that it consists of.
-// See --help.
+// benchmark_translate: how fast translation is on this machine, on its CPU against the matrix products that it consists
+// of. See --help.
 
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
@@ -16,9 +16,11 @@
 #include <transmute/model/threading.h>
 #include <transmute/programs/program.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/translation/files/device.h>
 #include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/inference/packed_linear.h>
+#include <transmute/translation/inference/step_models.h>
 #include <transmute/translation/search/search.h>
 #include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/text/shortlist.h>
@@ -44,7 +46,7 @@ using transmute::Precision;
 
 struct Arguments {
   std::vector<std::string> shapes{"small", "base"};
-  std::vector<std::string> precisions{"float32", "bfloat16", "int8"};
+  std::vector<std::string> precisions;
   std::vector<std::string> modes{"beam", "greedy", "single", "single-greedy"};
   std::string model;
   std::string input;
@@ -55,6 +57,7 @@ struct Arguments {
   std::string shortlist;
   int64_t made_up_shortlist = 0;
   bool plain = false;
+  std::string device = "cpu";
 };
 
 using Clock = std::chrono::steady_clock;
@@ -287,8 +290,10 @@ Subject random_subject(const std::string& shape, const Arguments& arguments, con
     return transmute::path_in(folder, std::string(transmute::precision_name(precision)) + ".safetensors");
   };
   std::set<Precision> precisions;
-  for (const auto& name : arguments.precisions) precisions.insert(transmute::precision_from_name(name));
-  if (arguments.plain) precisions.insert(Precision::float32);
+  const bool on_cpu = arguments.device == "cpu";
+  for (const auto& name : arguments.precisions)
+    if (on_cpu) precisions.insert(transmute::precision_from_name(name));
+  if (arguments.plain || !on_cpu) precisions.insert(Precision::float32);
   {
     const transmute::Transformer transformer(options);
     for (const auto precision : precisions) transmute::write_weights(file_of(precision), transformer, precision);
@@ -333,7 +338,7 @@ Subject subject_from_files(const Arguments& arguments) {
   const auto lines = transmute::read_lines(arguments.input);
   for (const auto& line : lines)
     if (Ids ids = loaded.tokenizer.source().encode(line); !ids.empty()) subject.sources.push_back(ids);
-  std::cout << fmt::format("tokeniser: {:.1f} us a sentence\n",
+  std::cout << fmt::format("tokenizer: {:.1f} us a sentence\n",
                            1e6 * seconds_since(start) / static_cast<double>(lines.size()));
   std::stable_sort(subject.sources.begin(), subject.sources.end(),
                    [](const Ids& a, const Ids& b) { return a.size() > b.size(); });
@@ -409,6 +414,18 @@ void measure(const Arguments& arguments, const Subject& subject, const transmute
   }
 }
 
+void measure_on_device(const Arguments& arguments, const Subject& subject, transmute::ThreadPool& pool) {
+  const torch::Device device = transmute::parse_device(arguments.device);
+  for (const auto& name : arguments.precisions) {
+    transmute::Transformer transformer = subject.load(Precision::float32, pool.parallel_for());
+    transformer->to(device);
+    transformer->eval();
+    const auto ready =
+        transmute::make_step_model({transformer}, device, transmute::precision_from_name(name), pool.parallel_for());
+    measure(arguments, subject, *ready.model, nullptr, name, 0, pool);
+  }
+}
+
 void measure(const Arguments& arguments, const Subject& subject) {
   std::cout << fmt::format("{}: {} sentences\n", subject.name, subject.sources.size());
   if (subject.shortlist_of) {
@@ -424,6 +441,7 @@ void measure(const Arguments& arguments, const Subject& subject) {
         static_cast<double>(sum) / static_cast<double>(subject.sources.size()), tokens.size());
   }
   transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
+  if (arguments.device != "cpu") return measure_on_device(arguments, subject, pool);
   if (arguments.plain) {
     const transmute::TransformerStepModel model(subject.load(Precision::float32, pool.parallel_for()), torch::kCPU);
     measure(arguments, subject, model, nullptr, "plain", 0, pool);
@@ -447,13 +465,17 @@ void measure(const Arguments& arguments, const Subject& subject) {
 }
 
 int benchmark(Arguments arguments) {
-  if (arguments.threads == 0) arguments.threads = transmute::available_cores();
+  const bool on_cpu = arguments.device == "cpu";
+  if (arguments.threads == 0) arguments.threads = on_cpu ? transmute::available_cores() : 1;
+  if (arguments.precisions.empty())
+    arguments.precisions = on_cpu ? std::vector<std::string>{"float32", "bfloat16", "int8"}
+                                  : std::vector<std::string>{"float32", "bfloat16", "half"};
   if (arguments.model.empty() != arguments.input.empty())
     throw std::invalid_argument("--model and --input go together");
   if (arguments.model.empty() ? !arguments.shortlist.empty() : arguments.made_up_shortlist > 0)
     throw std::invalid_argument("--shortlist is for a --model, --made-up-shortlist for the shapes");
-  std::cout << fmt::format("commit {}, {}, {} threads with a batch each, LibTorch {}\n", TRANSMUTE_COMMIT, cpu_name(),
-                           arguments.threads, TORCH_VERSION)
+  std::cout << fmt::format("commit {}, {}, {}, {} threads with a batch each, LibTorch {}\n", TRANSMUTE_COMMIT,
+                           cpu_name(), arguments.device, arguments.threads, TORCH_VERSION)
             << "warm-up: one batch for each thread; 0.1 s for the roof\n";
   const torch::NoGradGuard no_grad;
   if (!arguments.model.empty()) {
@@ -470,7 +492,7 @@ int benchmark(Arguments arguments) {
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Measures translation on the CPU: in batches, where the roof is the speed of the matrix products alone, measured "
+      "Measures translation: in batches, where the roof is the speed of the matrix products alone, measured "
       "in the same run; and one sentence at a time, on one thread.",
       "benchmark_translate");
   Arguments arguments;
@@ -479,8 +501,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--model", arguments.model, "a model folder instead of the shapes");
   app.add_option("--input", arguments.input, "and the text that it translates");
-  app.add_option("--precisions", arguments.precisions, "float32, bfloat16, int8")
-      ->delimiter(',')
+  app.add_option("--precisions", arguments.precisions,
+                 "float32, bfloat16, int8, half; default: those that the device has")
+      ->delimiter(',');
+  app.add_option("--device", arguments.device, "cpu, cuda or cuda:N; there is no roof for a GPU")
       ->capture_default_str();
   app.add_option("--modes", arguments.modes, "beam, greedy, single, single-greedy")
       ->delimiter(',')

@@ -3,23 +3,14 @@
 # --help, by the scripts in cmake/help.
 include(GNUInstallDirs)
 
-# The headers that applications may rely on.
-set(_transmute_documented_headers
-  model/attention.h model/decoder.h model/encoder.h model/feed_forward.h model/masks.h model/options.h
-  model/positional_encoding.h model/sublayer.h model/transformer.h
-  tokenizer/options.h tokenizer/special_ids.h tokenizer/tokenizer.h
-  training/config.h training/schedule.h training/trainer.h
-  translation/files/model_folder.h translation/search/hypothesis.h translation/search/search.h
-  translation/search/step_model.h translation/search/target_demands.h translation/search/transformer_step_model.h
-  translation/language_model.h translation/precision.h translation/search_options.h translation/text_encoder.h
-  translation/torchscript.h translation/translator.h translation/transmute.h translation/types.h)
+include("${PROJECT_SOURCE_DIR}/cmake/public_headers.cmake")
 
 if(TRANSMUTE_IS_TOP_LEVEL)
   find_package(Doxygen QUIET)
 endif()
 if(TRANSMUTE_IS_TOP_LEVEL AND DOXYGEN_FOUND)
   set(TRANSMUTE_DOCS_FOLDER "${PROJECT_BINARY_DIR}/docs")
-  set(_transmute_input ${_transmute_documented_headers} docs/embedding_in_applications.md)
+  set(_transmute_input ${TRANSMUTE_PUBLIC_HEADERS} docs/embedding_in_applications.md)
   list(TRANSFORM _transmute_input REPLACE "^.+$" "\"${PROJECT_SOURCE_DIR}/\\0\"")
   list(JOIN _transmute_input " " TRANSMUTE_DOCS_INPUT)
   configure_file("${PROJECT_SOURCE_DIR}/docs/Doxyfile.in" "${PROJECT_BINARY_DIR}/Doxyfile" @ONLY)
@@ -49,27 +40,34 @@ set(_transmute_help "${PROJECT_SOURCE_DIR}/cmake/help")
 file(GLOB _transmute_help_scripts CONFIGURE_DEPENDS "${_transmute_help}/*")
 set(_transmute_help_files "")
 
-# _transmute_from_help(<program> <file> <where it is installed> <command>...): a file made from a program's --help.
-function(_transmute_from_help program file destination)
+# _transmute_from_help(<target> <name> <file> <where it is installed> <command>...): a file made from a program's
+# --help. The command gets the program, the name and the file.
+function(_transmute_from_help program name file destination)
   set(output "${PROJECT_BINARY_DIR}/${file}")
   get_filename_component(folder "${output}" DIRECTORY)
   file(MAKE_DIRECTORY "${folder}")
   add_custom_command(OUTPUT "${output}"
-    COMMAND ${ARGN} "$<TARGET_FILE:${program}>" "${output}"
+    COMMAND ${ARGN} "$<TARGET_FILE:${program}>" "${name}" "${output}"
     DEPENDS ${program} ${_transmute_help_scripts} COMMENT "" VERBATIM)
   install(FILES "${output}" DESTINATION "${destination}" COMPONENT runtime)
   set(_transmute_help_files ${_transmute_help_files} "${output}" PARENT_SCOPE)
 endfunction()
 
 get_property(_transmute_programs GLOBAL PROPERTY TRANSMUTE_PROGRAMS)
-foreach(_transmute_program IN LISTS _transmute_programs)
-  if(TRANSMUTE_HELP2MAN)
-    _transmute_from_help(${_transmute_program} "man/${_transmute_program}.1" "${CMAKE_INSTALL_MANDIR}/man1"
-      "${_transmute_help}/make_man_page.sh" "${TRANSMUTE_HELP2MAN}" "${PROJECT_VERSION}")
+foreach(_transmute_program IN LISTS _transmute_programs ITEMS transmute_command)
+  set(_transmute_name "${_transmute_program}")
+  set(_transmute_installed "transmute-${_transmute_program}")
+  if(_transmute_program STREQUAL "transmute_command")
+    set(_transmute_name transmute)
+    set(_transmute_installed transmute)
   endif()
-  _transmute_from_help(${_transmute_program} "completions/bash/${_transmute_program}"
+  if(TRANSMUTE_HELP2MAN)
+    _transmute_from_help(${_transmute_program} ${_transmute_installed} "man/${_transmute_installed}.1"
+      "${CMAKE_INSTALL_MANDIR}/man1" "${_transmute_help}/make_man_page.sh" "${TRANSMUTE_HELP2MAN}" "${PROJECT_VERSION}")
+  endif()
+  _transmute_from_help(${_transmute_program} ${_transmute_name} "completions/bash/${_transmute_installed}"
     "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" "${_transmute_help}/make_completion.sh" bash)
-  _transmute_from_help(${_transmute_program} "completions/zsh/_${_transmute_program}"
+  _transmute_from_help(${_transmute_program} ${_transmute_name} "completions/zsh/_${_transmute_installed}"
     "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" "${_transmute_help}/make_completion.sh" zsh)
 endforeach()
 add_custom_target(help_files ALL DEPENDS ${_transmute_help_files})

@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_model transmute_translation transmute_training)
+set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_simd transmute_model transmute_translation transmute_training)
 set(_transmute_dependencies transmute::torch transmute::sentencepiece transmute::yaml_cpp transmute::spdlog
   transmute::json transmute::zlib transmute::libdeflate transmute::icu)
 
@@ -35,14 +35,19 @@ install(TARGETS transmute EXPORT transmuteSharedTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
 install(TARGETS transmute_static EXPORT transmuteStaticTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
-foreach(folder IN ITEMS common tokenizer metrics model translation training)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute" COMPONENT dev
-    FILES_MATCHING PATTERN "*.h" PATTERN transmute.h EXCLUDE)
+include("${PROJECT_SOURCE_DIR}/cmake/public_headers.cmake")
+foreach(header IN LISTS TRANSMUTE_PUBLIC_HEADERS TRANSMUTE_INCLUDED_HEADERS)
+  get_filename_component(folder "${header}" DIRECTORY)
+  if(NOT header STREQUAL translation/transmute.h) # C's is <transmute.h>
+    install(FILES "${PROJECT_SOURCE_DIR}/${header}"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute/${folder}" COMPONENT dev)
+  endif()
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/translation/transmute.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 
 if(TRANSMUTE_BUILD_PROGRAMS)
   get_property(_transmute_programs GLOBAL PROPERTY TRANSMUTE_PROGRAMS)
+  list(APPEND _transmute_programs transmute_command)
   file(RELATIVE_PATH _transmute_libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(${_transmute_programs} PROPERTIES
     INSTALL_RPATH "$ORIGIN/${_transmute_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)

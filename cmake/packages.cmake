@@ -13,8 +13,8 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-# Debian has programs called convert (ImageMagick) and translate: the packages' names begin with transmute-.
-set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_names.cmake")
+# Debian's zsh looks for the completions of packages elsewhere.
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_completions.cmake")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME transmute)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)

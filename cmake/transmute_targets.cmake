@@ -9,12 +9,34 @@ mark_as_advanced(TRANSMUTE_CCACHE)
 # Each file that includes LibTorch costs the compiler two seconds before its first line, precompiled header or not.
 option(TRANSMUTE_UNITY_BUILD "Compile source files four at a time: a full build takes two thirds of the time" ON)
 
+# transmute_include_folder(<target> <access> [<folder>]): lets a target include the headers of a top folder, the one that
+# it is made in where none is named, and gives that to those who link it: a target sees its own folder and those of the
+# libraries that it links. <transmute/model/attention.h> names the same file here, in an installation and in an
+# application.
+function(transmute_include_folder target access)
+  set(folder ${ARGN})
+  if(NOT folder)
+    file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+    string(REGEX MATCH "^[^/]+" folder "${path}")
+  endif()
+  set(root "${PROJECT_BINARY_DIR}/include/${folder}")
+  file(MAKE_DIRECTORY "${root}/transmute")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${root}/transmute/${folder}" SYMBOLIC)
+  target_include_directories(${target} ${access} "$<BUILD_INTERFACE:${root}>")
+endfunction()
+
 function(transmute_common_settings target)
   target_compile_features(${target} PUBLIC cxx_std_17)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  # Square roots and comparisons in loops are only vectorised where they need set neither errno nor traps.
-  target_compile_options(${target} PRIVATE -Wall -Wextra -fno-math-errno -fno-trapping-math
-    # GCC 12 sees ghosts in LibTorch's optional tensors.
+  # Of the shared library, only what is marked TRANSMUTE_API can be linked.
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  set(gcc_or_clang "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
+  target_compile_options(${target} PRIVATE
+    $<${gcc_or_clang}:-Wall> $<${gcc_or_clang}:-Wextra>
+    $<$<AND:${gcc_or_clang},$<BOOL:${TRANSMUTE_WERROR}>>:-Werror>
+    # Square roots and comparisons in loops are only vectorized where they need to set neither errno nor traps.
+    $<${gcc_or_clang}:-fno-math-errno> $<${gcc_or_clang}:-fno-trapping-math>
+    # GCC 12 warns of LibTorch's optional tensors without a reason.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources files)
@@ -41,14 +63,18 @@ endfunction()
 function(transmute_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(transmute_${name} STATIC ${arg_SOURCES})
-  target_include_directories(transmute_${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>")
+  transmute_include_folder(transmute_${name} PUBLIC)
   target_link_libraries(transmute_${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   transmute_common_settings(transmute_${name})
 endfunction()
 
-# transmute_program(<name> SOURCES <file>... LINKS <target>...): a program that is installed.
+# transmute_program(<name> SOURCES <file>... LINKS <target>...): a program that is installed as transmute-<name>: others
+# are called convert or train too. In the build folder it also has the short name.
 function(transmute_program name)
   transmute_executable(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME transmute-${name})
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink transmute-${name} "${PROJECT_BINARY_DIR}/bin/${name}" VERBATIM)
   set_property(GLOBAL APPEND PROPERTY TRANSMUTE_PROGRAMS ${name})
 endfunction()
 
@@ -56,13 +82,15 @@ endfunction()
 function(transmute_executable name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
+  transmute_include_folder(${name} PRIVATE)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
   transmute_common_settings(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   # What takes time at run time is in the libraries; here it is compiling. A shared precompiled header has its level of
   # optimisation with it: GCC 12 keeps that one, GCC 14 refuses to mix them.
   set(own_level "$<NOT:$<BOOL:$<TARGET_PROPERTY:${name},TRANSMUTE_SHARES_TORCH>>>")
-  target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,${own_level}>:-O1>)
+  set(gcc_or_clang "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
+  target_compile_options(${name} PRIVATE $<$<AND:${gcc_or_clang},$<CONFIG:Release>,${own_level}>:-O1>)
 endfunction()
 
 # Parsing LibTorch's headers costs ten seconds a file: targets that include them share one precompiled copy.

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <numeric>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 namespace transmute {
@@ -71,10 +72,24 @@ std::string join(const std::vector<std::string>& words, const char* separator) {
   return fmt::format("{}", fmt::join(words, separator));
 }
 
+// Where a line is indented with a tab, which YAML forbids and parsers report as something else.
+void refuse_tabs(const std::string& where, const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const size_t begin = line.find_first_not_of(" \t\r");
+    const size_t tab = line.find('\t');
+    if (tab < begin && begin != std::string::npos && line[begin] != '#')
+      throw std::invalid_argument(
+          fmt::format("{}:{}:{}: tabs are not allowed in the indentation of YAML; use spaces", where, number, tab + 1));
+  }
+}
+
 YAML::Node load_yaml(const std::string& where, const std::string& text) {
   try {
     return YAML::Load(text);
   } catch (const YAML::ParserException& error) {
+    refuse_tabs(where, text);
     throw std::invalid_argument(
         fmt::format("{}:{}:{}: not valid YAML: {}", where, error.mark.line + 1, error.mark.column + 1, error.msg));
   }

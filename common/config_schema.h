@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
+
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -31,7 +33,7 @@ struct Bounds {
 ///
 /// Reading is strict: an unknown or repeated key, a value of the wrong type or outside its bounds throws
 /// std::invalid_argument that names file, line, key and the remedy (the nearest known name).
-class ConfigSchema {
+class TRANSMUTE_API ConfigSchema {
  public:
   /// Starts a section; the keys added next belong to it. An empty name means the top level.
   void section(const std::string& name, const std::string& description);
@@ -106,7 +108,7 @@ class ConfigSchema {
 };
 
 /// The candidate with the smallest edit distance to `word`, or "" where none is near.
-std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates);
+TRANSMUTE_API std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace v0
 }  // namespace transmute

@@ -25,9 +25,9 @@ void prefer_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] size_t byt
   constexpr uintptr_t kHugePage = uintptr_t{1} << 21;
   if (bytes < kLargeBlock) return;
   // To whole huge pages: blocks that lie one behind the other would else each lose those at their ends.
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(block) / kHugePage * kHugePage;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes + kHugePage - 1) / kHugePage * kHugePage;
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  const uintptr_t before = reinterpret_cast<uintptr_t>(block) % kHugePage;
+  const uintptr_t whole = (before + bytes + kHugePage - 1) / kHugePage * kHugePage;
+  ::madvise(static_cast<char*>(block) - before, whole, MADV_HUGEPAGE);
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace transmute {
@@ -50,7 +51,7 @@ void ProgressLine::clear() {
 }
 
 std::string format_duration(double seconds) {
-  const auto total = static_cast<int64_t>(std::max(seconds, 0.0) + 0.5);
+  const auto total = static_cast<int64_t>(std::llround(std::max(seconds, 0.0)));
   const int64_t hours = total / 3600;
   if (hours > 0) return fmt::format("{}:{:02d}:{:02d}", hours, total / 60 % 60, total % 60);
   return fmt::format("{}:{:02d}", total / 60, total % 60);
@@ -61,6 +62,10 @@ std::string format_count(int64_t count) {
   for (auto i = static_cast<int64_t>(digits.size()) - 3; i > (count < 0 ? 1 : 0); i -= 3)
     digits.insert(static_cast<size_t>(i), ",");
   return digits;
+}
+
+std::string counted(int64_t count, const std::string& singular, const std::string& plural) {
+  return format_count(count) + " " + (count == 1 ? singular : plural.empty() ? singular + "s" : plural);
 }
 
 }  // namespace v0

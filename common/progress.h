@@ -37,5 +37,8 @@ std::string format_duration(double seconds);
 /// 1234567 -> "1,234,567".
 std::string format_count(int64_t count);
 
+/// (1, "line") -> "1 line", (1234, "line") -> "1,234 lines", (2, "entry", "entries") -> "2 entries".
+std::string counted(int64_t count, const std::string& singular, const std::string& plural = "");
+
 }  // namespace v0
 }  // namespace transmute

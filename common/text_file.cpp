@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -24,7 +25,8 @@ struct LineReader::File {
   }
 };
 
-LineReader::LineReader(const std::string& path) : path_(path), file_(std::make_unique<File>()) {
+LineReader::LineReader(const std::string& path, InvalidUtf8 invalid)
+    : path_(path), invalid_(invalid), file_(std::make_unique<File>()) {
   if (std::filesystem::is_directory(path))
     throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   file_->handle = gzopen(path.c_str(), "rb");
@@ -70,6 +72,7 @@ bool LineReader::next(std::string& line) {
   }
   ++line_number_;
   if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (invalid_ == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   const size_t bad = find_invalid_utf8(line);
   if (bad != std::string::npos)
     throw std::runtime_error(
@@ -96,6 +99,25 @@ size_t find_invalid_utf8(std::string_view text) {
     if (code_point < 0) return static_cast<size_t>(start);
   }
   return std::string_view::npos;
+}
+
+std::string with_valid_utf8(std::string text) {
+  size_t bad = find_invalid_utf8(text);
+  if (bad == std::string::npos) return text;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  const auto length = static_cast<int64_t>(text.size());
+  std::string valid = text.substr(0, bad);
+  for (auto i = static_cast<int64_t>(bad); i < length;) {
+    const int64_t start = i;
+    UChar32 code_point;
+    U8_NEXT(bytes, i, length, code_point);
+    if (code_point < 0) {
+      valid += "\xEF\xBF\xBD";
+    } else {
+      valid.append(text, static_cast<size_t>(start), static_cast<size_t>(i - start));
+    }
+  }
+  return valid;
 }
 
 void check_utf8(std::string_view text, std::string_view what) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
+
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -14,19 +16,19 @@ namespace transmute {
 inline namespace v0 {
 
 /// Cores that this process may run on (its CPU affinity counts), at least 1.
-int available_cores();
+TRANSMUTE_API int available_cores();
 
 /// Runs task(0) … task(count-1), each once, on whichever threads there are, and returns when all have ended.
 using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& task)>;
 
 /// On the calling thread.
-void one_by_one(size_t count, const std::function<void(size_t)>& task);
+TRANSMUTE_API void one_by_one(size_t count, const std::function<void(size_t)>& task);
 
 /// A fixed crew of threads that run one task together.
 ///
 /// `run(task)` calls task(0) … task(size-1) at the same time, task(0) on the calling thread, and returns when
 /// all have ended. Which worker does what is up to the task, so results need not depend on scheduling.
-class WorkerCrew {
+class TRANSMUTE_API WorkerCrew {
  public:
   /// @param start_worker called once on each of the crew's own threads before its first task (thread
   /// settings).
@@ -60,7 +62,7 @@ class WorkerCrew {
 
 /// Threads that serve many callers at once. Each call brings a number of pieces of work; the threads take pieces from
 /// the waiting calls in turn, so that a short call does not wait for a long one to end.
-class ThreadPool {
+class TRANSMUTE_API ThreadPool {
  public:
   /// @param start_thread called once on each thread before its first piece (thread settings).
   explicit ThreadPool(int size, std::function<void()> start_thread = {});

@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/metrics/bootstrap.h>
 
-#include <transmute/common/random.h>
+#include <transmute/metrics/numpy_random.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
 namespace {
 
-// Sample number `sample`: as many segments as there are, drawn with replacement.
-std::vector<std::size_t> draw(std::size_t segments, int64_t sample, uint64_t seed) {
-  std::vector<std::size_t> drawn(segments);
-  for (std::size_t i = 0; i < segments; ++i) drawn[i] = combine_keys(seed, sample, i) % segments;
-  return drawn;
-}
+// One sample after the other: as many segments as there are, drawn with replacement.
+class Samples {
+ public:
+  Samples(std::size_t segments, uint64_t seed) : random_(seed), drawn_(segments) {
+    if (segments == 0 || segments > std::numeric_limits<uint32_t>::max())
+      throw std::invalid_argument("a text to resample needs from 1 to 4,294,967,295 segments");
+  }
+  const std::vector<std::size_t>& next() {
+    for (std::size_t& segment : drawn_) segment = random_.below(static_cast<uint32_t>(drawn_.size()));
+    return drawn_;
+  }
+
+ private:
+  NumpyRandom random_;
+  std::vector<std::size_t> drawn_;
+};
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -25,9 +37,9 @@ double mean_of(const std::vector<double>& values) {
 }  // namespace
 
 BootstrapInterval bootstrap(std::size_t segments, const ScoreOfSegments& score, const BootstrapOptions& options) {
+  Samples samples(segments, options.seed);
   std::vector<double> scores;
-  for (int64_t sample = 0; sample < options.samples; ++sample)
-    scores.push_back(score(draw(segments, sample, options.seed)));
+  for (int64_t sample = 0; sample < options.samples; ++sample) scores.push_back(score(samples.next()));
   std::sort(scores.begin(), scores.end());
   const std::size_t lower = scores.size() / 40;  // 2.5% on either side
   return {mean_of(scores), (scores[scores.size() - lower - 1] - scores[lower]) / 2};
@@ -38,9 +50,10 @@ double paired_bootstrap_p(std::size_t segments, const ScoreOfSegments& baseline,
   std::vector<std::size_t> all(segments);
   std::iota(all.begin(), all.end(), std::size_t{0});
   const double found = std::abs(baseline(all) - system(all));
+  Samples samples(segments, options.seed);
   std::vector<double> differences;
   for (int64_t sample = 0; sample < options.samples; ++sample) {
-    const auto drawn = draw(segments, sample, options.seed);
+    const auto& drawn = samples.next();
     differences.push_back(std::abs(baseline(drawn) - system(drawn)));
   }
   const double mean = mean_of(differences);

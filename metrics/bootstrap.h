@@ -9,6 +9,8 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Samples are those that sacreBLEU draws with this seed (NumpyRandom), so that intervals and p are equal to its own.
+/// 12345 is its seed where $SACREBLEU_SEED does not name another.
 struct BootstrapOptions {
   int64_t samples = 1000;
   uint64_t seed = 12345;

@@ -22,12 +22,6 @@ bool is_python_space(UChar32 c) {
          c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 // --- 13a --------------------------------------------------------------------------------------
 //
 // mteval-v13a.pl rewrites a line by a sequence of substitutions; the four below that insert spaces are its
@@ -47,19 +41,6 @@ bool is_period_or_comma(char c) {
 bool is_separate_symbol(char c) {
   return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
          (c >= ':' && c <= '@') || c == '/';
-}
-
-std::string space_out_symbols(const std::string& line) {
-  std::string spaced;
-  spaced.reserve(2 * line.size());
-  for (const char c : line) {
-    if (is_separate_symbol(c)) {
-      spaced.append({' ', c, ' '});
-    } else {
-      spaced.push_back(c);
-    }
-  }
-  return spaced;
 }
 
 // Rewrites each pair of neighbours that satisfies `is_pair`, from left to right without overlap.
@@ -119,7 +100,7 @@ std::string resolve_markup(std::string line) {
 }
 
 std::string tokenize_western(const std::string& line) {
-  return space_out_hyphens_after_digits(space_out_periods_and_commas(space_out_symbols(line)));
+  return space_out_periods_and_hyphens(space_out_symbols(line));
 }
 
 std::string tokenize_13a(std::string_view segment) {
@@ -240,6 +221,29 @@ const TokenizerEntry& tokenizer_entry(BleuTokenizer tokenizer) {
 }
 
 }  // namespace
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+std::string space_out_symbols(const std::string& line) {
+  std::string spaced;
+  spaced.reserve(2 * line.size());
+  for (const char c : line) {
+    if (is_separate_symbol(c)) {
+      spaced.append({' ', c, ' '});
+    } else {
+      spaced.push_back(c);
+    }
+  }
+  return spaced;
+}
+
+std::string space_out_periods_and_hyphens(const std::string& line) {
+  return space_out_hyphens_after_digits(space_out_periods_and_commas(line));
+}
 
 // str.split(): the pieces between runs of whitespace, none of them empty. They point into `text`.
 std::vector<std::string_view> split_at_space(std::string_view text) {

@@ -11,8 +11,8 @@ inline namespace v0 {
 /// How a segment is cut into tokens before n-grams are counted. Each value is spelled on the command line and
 /// in the signature as `bleu_tokenizer_name` says, which is sacreBLEU's spelling.
 enum class BleuTokenizer {
-  mteval_13a,     ///< "13a": the tokenisation of WMT's mteval-v13a.pl, for text that has not been tokenised
-  none,           ///< "none": split at whitespace only, for text that has been tokenised already
+  mteval_13a,     ///< "13a": the tokenization of WMT's mteval-v13a.pl, for text that has not been tokenized
+  none,           ///< "none": split at whitespace only, for text that has been tokenized already
   international,  ///< "intl": mteval-v14.pl's, by Unicode's categories
   character,      ///< "char": every character is a token
   chinese,        ///< "zh": every Chinese character is a token, the rest as in 13a
@@ -32,6 +32,14 @@ BleuTokenizer bleu_tokenizer_from_name(const std::string& name);
 /// is its name in the message.
 void check_segment_counts(const std::vector<std::string>& hypotheses,
                           const std::vector<std::vector<std::string>>& references, const std::string& metric);
+
+/// What 13a and TER's normalization share: ASCII symbols apart; then, in the second, full stops and commas but within
+/// numbers, and hyphens behind digits.
+std::string space_out_symbols(const std::string& line);
+std::string space_out_periods_and_hyphens(const std::string& line);
+
+/// Puts `with` for every `what`.
+void replace_all(std::string& text, std::string_view what, std::string_view with);
 
 // Text as Python's str sees it, so that counts are sacreBLEU's.
 

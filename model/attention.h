@@ -4,6 +4,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
+#include <transmute/common/export.h>
 #include <transmute/model/options.h>
 
 namespace transmute {
@@ -25,7 +26,7 @@ struct AttentionScoreOptions {
 
 /// Parameters: none for the dot products and uniform; additive: query_weight [H,A,Kq], key_weight [H,A,Kk],
 /// score_weight [H,A] with A = key_size; bilinear: weight [H,Kq,Kk]. Xavier-uniform per head.
-class AttentionScoreImpl : public torch::nn::Module {
+class TRANSMUTE_API AttentionScoreImpl : public torch::nn::Module {
  public:
   /// @throws c10::ValueError where the widths do not fit the function.
   explicit AttentionScoreImpl(const AttentionScoreOptions& options);
@@ -48,12 +49,12 @@ TORCH_MODULE(AttentionScore);
 /// Softmax of the scores over the keys that may be attended to, exactly 0 elsewhere. A query that may attend
 /// to nothing gets weight 0 everywhere (so its output is 0), never NaN. scores: [B,H,T,S]; mask: bool,
 /// broadcastable to it, or undefined for none.
-torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask);
+TRANSMUTE_API torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask);
 
 /// Attention as pooling (section 3.2): each query takes the average of the values, weighted by the softmax of
 /// its scores against their keys. Multi-head attention is this between projections; `uniform` makes it
 /// average pooling.
-class AttentionPoolingImpl : public torch::nn::Module {
+class TRANSMUTE_API AttentionPoolingImpl : public torch::nn::Module {
  public:
   /// `dropout`: probability with which a weight is dropped in training.
   explicit AttentionPoolingImpl(const AttentionScoreOptions& options, double dropout = 0.0);
@@ -92,7 +93,7 @@ struct MultiHeadAttentionOptions {
 ///
 /// Parameters: query.weight [H·K,D], key.weight [H·K,D], value.weight [H·Kv,D], output.weight [D,H·Kv], and
 /// those of the scoring function under `pooling.score`.
-class MultiHeadAttentionImpl : public torch::nn::Module {
+class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
  public:
   /// Draws the parameters.
   explicit MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options);

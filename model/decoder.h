@@ -3,6 +3,7 @@
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
+#include <transmute/common/export.h>
 #include <transmute/model/attention.h>
 #include <transmute/model/feed_forward.h>
 #include <transmute/model/recompute.h>
@@ -59,7 +60,7 @@ struct DecoderStep {
 /// Masked self-attention, attention to the encoder's output, feed-forward network, each in a ResidualNorm
 /// (section 3.1, Decoder). Architecture::decoder_only leaves out the second, `cross_attention`; memory and its mask are
 /// then undefined.
-class DecoderLayerImpl : public torch::nn::Module {
+class TRANSMUTE_API DecoderLayerImpl : public torch::nn::Module {
  public:
   /// `options` must be validated.
   explicit DecoderLayerImpl(const TransformerOptions& options);
@@ -97,7 +98,7 @@ class DecoderLayerImpl : public torch::nn::Module {
 TORCH_MODULE(DecoderLayer);
 
 /// N layers; with NormPosition::pre a final LayerNorm, `norm`.
-class DecoderImpl : public torch::nn::Module {
+class TRANSMUTE_API DecoderImpl : public torch::nn::Module {
  public:
   /// `options` must be validated.
   explicit DecoderImpl(const TransformerOptions& options);

@@ -4,6 +4,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/modules/container/modulelist.h>
 #include <torch/nn/pimpl.h>
+#include <transmute/common/export.h>
 #include <transmute/model/attention.h>
 #include <transmute/model/feed_forward.h>
 #include <transmute/model/recompute.h>
@@ -22,7 +23,7 @@ struct EncoderOutput {
 };
 
 /// Self-attention, then the feed-forward network, each in a ResidualNorm (section 3.1, Encoder).
-class EncoderLayerImpl : public torch::nn::Module {
+class TRANSMUTE_API EncoderLayerImpl : public torch::nn::Module {
  public:
   /// `options` must be validated.
   explicit EncoderLayerImpl(const TransformerOptions& options);
@@ -39,7 +40,7 @@ class EncoderLayerImpl : public torch::nn::Module {
 TORCH_MODULE(EncoderLayer);
 
 /// N layers; with NormPosition::pre a final LayerNorm, `norm`.
-class EncoderImpl : public torch::nn::Module {
+class TRANSMUTE_API EncoderImpl : public torch::nn::Module {
  public:
   /// `options` must be validated.
   explicit EncoderImpl(const TransformerOptions& options);
@@ -55,10 +56,10 @@ class EncoderImpl : public torch::nn::Module {
 TORCH_MODULE(Encoder);
 
 /// Options of the attention in a layer of `stack`, from validated options of the network.
-MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack);
+TRANSMUTE_API MultiHeadAttentionOptions attention_options(const TransformerOptions& options, Stack stack);
 
 /// Options of the feed-forward network in a layer of `stack`, from validated options of the network.
-FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack);
+TRANSMUTE_API FeedForwardOptions feed_forward_options(const TransformerOptions& options, Stack stack);
 
 }  // namespace v0
 }  // namespace transmute

@@ -4,6 +4,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
+#include <transmute/common/export.h>
 #include <transmute/model/options.h>
 #include <transmute/model/sublayer.h>
 
@@ -20,7 +21,7 @@ struct FeedForwardOptions {
 
 /// FFN(x) = max(0, x W1 + b1) W2 + b2, Eq. 2, the same at each position. Parameters: inner.weight [F,D],
 /// inner.bias [F], outer.weight [D,F], outer.bias [D]; weights Xavier-uniform, biases 0.
-class FeedForwardImpl : public torch::nn::Module {
+class TRANSMUTE_API FeedForwardImpl : public torch::nn::Module {
  public:
   /// Draws the parameters.
   explicit FeedForwardImpl(const FeedForwardOptions& options);

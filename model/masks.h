@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
+
 #include <torch/types.h>
 
 namespace transmute {
@@ -10,11 +12,11 @@ inline namespace v0 {
 /// them.
 
 /// May attend to every token that is not padding. ids: [B,S]; result: [B,1,1,S].
-torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id);
+TRANSMUTE_API torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id);
 
 /// Position t may attend to the `past` positions before the first, and to those up to t (section 3.2.3, masked decoder
 /// self-attention). Result: [1,1,T,past+T].
-torch::Tensor causal_mask(int64_t length, const torch::Device& device, int64_t past = 0);
+TRANSMUTE_API torch::Tensor causal_mask(int64_t length, const torch::Device& device, int64_t past = 0);
 
 }  // namespace v0
 }  // namespace transmute

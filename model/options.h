@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
+
 #include <cstdint>
 
 namespace transmute {
@@ -87,26 +89,26 @@ struct TransformerOptions {
 /// `options` with d_k and d_v filled in; of a decoder-only network also with no encoder layers, the target's vocabulary
 /// size for the source's, and EmbeddingTying::all for EmbeddingTying::target_output.
 /// @throws std::invalid_argument naming the option that is out of range or does not fit the others.
-TransformerOptions validated(TransformerOptions options);
+TRANSMUTE_API TransformerOptions validated(TransformerOptions options);
 
 /// What embeddings are multiplied by: sqrt(d_model) (section 3.4).
-double embedding_scale(int64_t d_model);
+TRANSMUTE_API double embedding_scale(int64_t d_model);
 
 /// What a dot product of queries and keys of width d_k is multiplied by: 1 / sqrt(d_k) (Eq. 1); 1 for
 /// ScoreFunction::dot_product.
-double score_scale(ScoreFunction function, int64_t d_k);
+TRANSMUTE_API double score_scale(ScoreFunction function, int64_t d_k);
 
 /// The factor alpha on the residual stream of NormPosition::deep, 1 for the others. With N encoder and M decoder
 /// layers: 0.81 (N^4 M)^(1/16) in the encoder and (3M)^(1/4) in the decoder, (2M)^(1/4) in a decoder-only network (Wang
 /// et al., "DeepNet: Scaling Transformers to 1,000 Layers", 2022, Figure 2). `options` are validated.
-double residual_scale(const TransformerOptions& options, Stack stack);
+TRANSMUTE_API double residual_scale(const TransformerOptions& options, Stack stack);
 
 /// The gain beta of Initialization::scaled, 1 for the other: 0.87 (N^4 M)^(-1/16) in the encoder and (12M)^(-1/4) in
 /// the decoder, (8M)^(-1/4) in a decoder-only network (the same figure). `options` are validated.
-double branch_gain(const TransformerOptions& options, Stack stack);
+TRANSMUTE_API double branch_gain(const TransformerOptions& options, Stack stack);
 
 /// Number of trained parameters, by formula.
-int64_t parameter_count(const TransformerOptions& options);
+TRANSMUTE_API int64_t parameter_count(const TransformerOptions& options);
 
 }  // namespace v0
 }  // namespace transmute

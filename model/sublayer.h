@@ -4,6 +4,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 #include <torch/types.h>
+#include <transmute/common/export.h>
 #include <transmute/model/options.h>
 
 #include <functional>
@@ -13,7 +14,7 @@ namespace transmute {
 inline namespace v0 {
 
 /// LayerNorm over the last dimension (Ba, Kiros, Hinton, 2016). Parameters: weight [D] = 1, bias [D] = 0.
-class LayerNormImpl : public torch::nn::Module {
+class TRANSMUTE_API LayerNormImpl : public torch::nn::Module {
  public:
   /// `epsilon` is added to the variance.
   LayerNormImpl(int64_t d_model, double epsilon);
@@ -40,7 +41,7 @@ struct SublayerOutput {
 /// Residual connection, dropout and LayerNorm around a sub-layer (sections 3.1 and 5.4):
 /// post: LayerNorm(x + Dropout(layer(x))); pre: x + Dropout(layer(LayerNorm(x))); deep: LayerNorm(alpha x +
 /// Dropout(layer(x))) with alpha = residual_scale().
-class ResidualNormImpl : public LayerNormImpl {
+class TRANSMUTE_API ResidualNormImpl : public LayerNormImpl {
  public:
   /// `options` must be validated. `stack` determines alpha of NormPosition::deep.
   ResidualNormImpl(const TransformerOptions& options, Stack stack);

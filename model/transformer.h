@@ -5,6 +5,7 @@
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
+#include <transmute/common/export.h>
 #include <transmute/model/decoder.h>
 #include <transmute/model/encoder.h>
 #include <transmute/model/options.h>
@@ -45,7 +46,7 @@ struct LossOptions {
 /// embedding is called `embedding.weight`, tied to the output or not.
 ///
 /// `forward` and its parts have no side effects: a module in eval mode may be used by many threads at once.
-class TransformerImpl : public torch::nn::Module {
+class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
  public:
   /// @throws std::invalid_argument, see validated().
   explicit TransformerImpl(const TransformerOptions& options);

@@ -2,13 +2,13 @@
 // average_checkpoints: one model whose weights are the mean of several. See --help.
 
 #include <transmute/common/files.h>
+#include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/programs/model_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/training/checkpoint.h>
 
 #include <filesystem>
-#include <iostream>
 
 namespace {
 
@@ -21,7 +21,8 @@ int average(const std::vector<std::string>& models, const std::string& output) {
   transmute::write_folder_atomically(output, [&](const std::string& folder) {
     transmute::save_model_folder(folder, config, model.tokenizer, model.transformer);
   });
-  std::cerr << "average_checkpoints: wrote the mean of " << models.size() << " models to " << output << '\n';
+  transmute::note("wrote the mean of " + transmute::counted(static_cast<int64_t>(models.size()), "model") + " to " +
+                  output);
   return 0;
 }
 
@@ -32,9 +33,10 @@ int main(int argc, char** argv) {
       "Writes a model folder whose weights are the mean of those in several checkpoints or model folders of "
       "one training (section 6.1 of the paper). Config and tokenizer are the first one's.",
       "average_checkpoints");
+  app.footer("{} -o mean runs/demo/checkpoints/step-*");
   std::vector<std::string> models;
   std::string output;
-  app.add_option("--output", output, "the model folder to write")->required();
+  app.add_option("-o,--output", output, "the model folder to write")->type_name("FOLDER")->required();
   app.add_option("models", models, "model folders or checkpoints")->required()->type_name("FOLDER");
   return transmute::run_program(app, argc, argv, [&] { return average(models, output); });
 }

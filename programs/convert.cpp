@@ -3,12 +3,12 @@
 
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/programs/flag_values.h>
 #include <transmute/programs/model_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/precision.h>
 
-#include <iostream>
 #include <map>
 #include <stdexcept>
 
@@ -18,19 +18,22 @@ int main(int argc, char** argv) {
       "config.yaml and the tokenizer; 'folder' is a model folder. Weights become float32, or their matrices what "
       "--precision says: smaller files, which load faster.",
       "convert");
+  app.footer("{} -m runs/demo/model --to folder --precision int8 -o small");
   std::string model;
   std::string output;
   std::string form;
   std::string precision = "float32";
   const std::map<std::string, const char*> weights_files{{"folder", transmute::kWeightsFile},
                                                          {"safetensors", transmute::kNeutralWeightsFile}};
-  app.add_option("--model", model, "a folder of either form, or a file that export_torchscript made")->required();
-  app.add_option("--to", form, "the form to write")->required()->check(CLI::IsMember({"folder", "safetensors"}));
-  app.add_option("--output", output, "the folder to write")->required();
+  app.add_option("-m,--model", model, "a folder of either form, or a file of export_torchscript")
+      ->type_name("MODEL")
+      ->required();
+  app.add_option("--to", form, "the form to write")->required()->check(transmute::one_of({"folder", "safetensors"}));
+  app.add_option("-o,--output", output, "the folder to write")->type_name("FOLDER")->required();
   app.add_option("--precision", precision,
                  "of the stored matrices; translate --precision with the same one gives the same text as from the "
                  "float32 model. int8 is for model folders")
-      ->check(CLI::IsMember({"float32", "bfloat16", "half", "int8"}))
+      ->check(transmute::one_of({"float32", "bfloat16", "half", "int8"}))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
     const auto stored = transmute::precision_from_name(precision);
@@ -43,7 +46,7 @@ int main(int argc, char** argv) {
       transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_files.at(form),
                                    stored);
     });
-    std::cerr << "convert: wrote " << output << '\n';
+    transmute::note("wrote " + output);
     return 0;
   });
 }

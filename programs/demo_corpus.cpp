@@ -39,7 +39,7 @@ int64_t draw_number(RandomStream& random, int64_t max_number) {
   return random.between(smallest, std::min(10 * smallest - 1, max_number));
 }
 
-// Years that languages with a special form ("nineteen eighty-six") use it for, and both neighbouring
+// Years that languages with a special form ("nineteen eighty-six") use it for, and both neighboring
 // centuries.
 int64_t draw_year(RandomStream& random) {
   return random.between(1100, 2099);

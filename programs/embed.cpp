@@ -2,34 +2,28 @@
 // embed: vectors of sentences and tokens, from the encoder. See --help.
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/common/threads.h>
+#include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/output.h>
+#include <transmute/programs/flag_values.h>
+#include <transmute/programs/model_flags.h>
 #include <transmute/programs/program.h>
-#include <transmute/translation/files/device.h>
-#include <transmute/translation/files/load_model.h>
+#include <transmute/programs/stream_flags.h>
 #include <transmute/translation/text_encoder.h>
 
 #include <functional>
-#include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 namespace {
 
 struct Arguments {
-  std::string model;
-  std::string input;
-  std::string output;
+  transmute::ModelFlags model;
+  transmute::StreamFlags streams;
   std::string per = "sentence";
-  std::string format = "jsonl";
-  std::string device = "cpu";
-  int threads = 0;
+  std::string format = "json";
   bool normalize = false;
   transmute::TextEncoderOptions encoder;
 };
@@ -76,43 +70,43 @@ std::string bytes_of(const torch::Tensor& row) {
 int embed(const Arguments& arguments) {
   const bool npy = arguments.format == "npy";
   if (npy && arguments.per == "token")
-    throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format jsonl");
-  if (npy && arguments.output.empty()) throw std::invalid_argument("--format npy needs --output");
-  const torch::Device device = transmute::parse_device(arguments.device);
-  transmute::ThreadPool threads(transmute::worker_count(arguments.threads, device),
-                                transmute::run_operations_on_this_thread_only);
-  const transmute::TextEncoder encoder(
-      transmute::load_model(arguments.model, device, transmute::Architecture::encoder_decoder), device,
-      threads.parallel_for());
-  const transmute::BlockSource next_block = transmute::open_input(arguments.input);
-  transmute::Output output(arguments.output);
+    throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format json");
+  if (npy && transmute::is_standard_stream(arguments.streams.output))
+    throw std::invalid_argument("--format npy needs --output");
+  transmute::OpenModel model = arguments.model.open();
+  const transmute::TextEncoder encoder(std::move(model.model), model.device, model.threads->parallel_for());
+  const transmute::BlockSource next_block = arguments.streams.open();
+  transmute::Output output(arguments.streams.output);
 
   int64_t lines = 0;
   int64_t cut_lines = 0;
   std::vector<torch::Tensor> rows;  // of npy, whose header comes first and counts them
-  while (true) {
-    const std::vector<std::string> block = next_block(kBlockLines);
-    if (block.empty()) break;
-    std::string text;
-    for (const auto& vectors : encoder.encode(block, arguments.encoder)) {
-      ++lines;
-      if (vectors.parts > 1) ++cut_lines;
-      if (npy) {
-        rows.push_back(arguments.normalize ? normalized(vectors.mean) : vectors.mean);
-      } else {
-        text += json_line(vectors, arguments);
+  transmute::keep_output_before_bad_line(output, [&] {
+    while (true) {
+      const std::vector<std::string> block = next_block(kBlockLines);
+      if (block.empty()) break;
+      std::string text;
+      for (const auto& vectors : encoder.encode(block, arguments.encoder)) {
+        ++lines;
+        if (vectors.parts > 1) ++cut_lines;
+        if (npy) {
+          rows.push_back(arguments.normalize ? normalized(vectors.mean) : vectors.mean);
+        } else {
+          text += json_line(vectors, arguments);
+        }
       }
+      output.write(text);
     }
-    output.write(text);
-  }
+  });
   if (npy) {
     output.write(npy_header(lines, encoder.d_model()));
     for (const auto& row : rows) output.write(bytes_of(row));
   }
   output.finish();
   if (cut_lines > 0)
-    std::cerr << fmt::format("embed: {} of {} lines had over {} tokens and were encoded in parts\n", cut_lines, lines,
-                             arguments.encoder.max_source_tokens);
+    transmute::note(fmt::format("{} of {} had over {} and were encoded in parts", transmute::format_count(cut_lines),
+                                transmute::counted(lines, "line"),
+                                transmute::counted(arguments.encoder.max_source_tokens, "token")));
   return 0;
 }
 
@@ -122,28 +116,29 @@ int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
       "Writes vectors of text, one line of JSON for each line, from a model's encoder: the mean over a line's tokens, "
-      "or "
-      "each token's own.",
+      "or each token's own.",
       "embed");
+  app.footer("{} -m runs/demo/model -i test.en -o test.json --normalize");
   Arguments arguments;
-  app.add_option("--model", arguments.model, "a model folder, as train makes it, or an exported file")->required();
-  app.add_option("--input", arguments.input, "UTF-8 text, plain or gzipped; default: standard input");
-  app.add_option("--output", arguments.output, "default: standard output");
+  arguments.model.add_to(app);
+  arguments.streams.add_to(app);
   app.add_option("--per", arguments.per, "sentence: one vector a line, zeros for an empty one; token: one a token")
-      ->check(CLI::IsMember({"sentence", "token"}))
+      ->check(transmute::one_of({"sentence", "token"}))
       ->capture_default_str();
-  app.add_option("--format", arguments.format, "jsonl, or npy: a NumPy array of float32, a row for each line")
-      ->check(CLI::IsMember({"jsonl", "npy"}))
+  app.add_option("--format", arguments.format,
+                 "json: an object a line; npy: a NumPy array of float32, a row for each line")
+      ->check(transmute::one_of({"json", "npy"}))
       ->capture_default_str();
   app.add_flag("--normalize", arguments.normalize, "scale each vector to length 1, so that dot products are cosines");
   app.add_option("--batch-size", arguments.encoder.batch_size, "lines that a worker encodes together")
+      ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--batch-tokens", arguments.encoder.batch_tokens, "and their padded tokens at most")
+      ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--max-source-tokens", arguments.encoder.max_source_tokens,
                  "longer lines are encoded in parts, cut at sentence, clause or word ends")
+      ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--device", arguments.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
-  app.add_option("--threads", arguments.threads, "workers on the CPU; 0: one per core")->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return embed(arguments); });
 }

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// evaluate: BLEU, chrF and chrF++ of a translated file against one or more reference files, equal to sacreBLEU's.
+// evaluate: BLEU, chrF, chrF++ and TER of a translated file against one or more reference files. See --help.
 
 #include <spdlog/fmt/fmt.h>
-#include <CLI/CLI.hpp>
+#include <transmute/common/progress.h>
+#include <transmute/metrics/bleu.h>
+#include <transmute/metrics/bootstrap.h>
+#include <transmute/metrics/chrf.h>
+#include <transmute/metrics/ter.h>
+#include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_stream.h>
+#include <transmute/programs/program.h>
 
 #include <functional>
 #include <iostream>
@@ -10,12 +17,6 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include <transmute/common/text_file.h>
-#include <transmute/metrics/bleu.h>
-#include <transmute/metrics/bootstrap.h>
-#include <transmute/metrics/chrf.h>
-#include <transmute/programs/program.h>
 
 namespace {
 
@@ -34,57 +35,86 @@ struct EvaluateOptions {
   std::optional<double> smoothing_value;
   bool effective_order = false;
   bool lowercase = false;
+  bool case_sensitive = false;
+  transmute::TerOptions ter;
   bool confidence = false;
   bool score_only = false;
   transmute::BootstrapOptions bootstrap;
 };
 
+// Names the two of sacreBLEU's tokenizers that need a dictionary.
+std::string check_tokenizer(std::string& name) {
+  if (name == "ja-mecab" || name == "ko-mecab")
+    return name +
+           " needs MeCab's dictionary, which transmute does without; take char, or cut the text into words "
+           "yourself and take none";
+  try {
+    transmute::bleu_tokenizer_from_name(name);
+    return "";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
 void declare_options(CLI::App& app, EvaluateOptions& options) {
-  app.add_option("--hypothesis", options.hypothesis_path, "Translations, one segment per line (plain or gzipped)")
+  app.add_option("-i,--hypothesis", options.hypothesis_path,
+                 "translations, one segment a line, plain or gzipped; default, and -: standard input")
+      ->type_name("FILE");
+  app.add_option("-r,--reference", options.reference_paths,
+                 "reference translations, parallel to the hypothesis file; repeat for several references")
+      ->type_name("FILE")
       ->required();
-  app.add_option("--reference", options.reference_paths,
-                 "Reference translations, parallel to the hypothesis file; repeat for several references")
-      ->required();
-  app.add_option("--metric", options.metrics, "bleu, chrf, chrf++; several, separated by commas")
+  app.add_option("--metric", options.metrics, "several, separated by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"bleu", "chrf", "chrf++"}))
+      ->check(transmute::one_of({"bleu", "chrf", "chrf++", "ter"}))
       ->capture_default_str();
   app.add_option("--compare", options.compared_paths,
-                 "Translations by another system: says for each, by paired bootstrap, how likely its difference to "
-                 "--hypothesis comes of chance");
-  app.add_flag("--confidence", options.confidence, "Also print the mean and 95% interval over resampled texts");
-  app.add_option("--samples", options.bootstrap.samples, "Resampled texts for --compare and --confidence")
-      ->check(CLI::Range(40, 1000000))
+                 "translations by another system: says for each, by paired bootstrap, how likely its difference to "
+                 "--hypothesis comes of chance")
+      ->type_name("FILE");
+  app.add_flag("--confidence", options.confidence, "also print the mean and 95% interval over resampled texts");
+  app.add_option("--samples", options.bootstrap.samples, "resampled texts for --compare and --confidence")
+      ->check(transmute::between(40, 1000000))
       ->capture_default_str();
-  app.add_option("--seed", options.bootstrap.seed, "Seed of the resampling")->capture_default_str();
-  app.add_flag("--lowercase", options.lowercase, "Ignore the difference between upper and lower case");
+  app.add_option("--seed", options.bootstrap.seed, "of the resampling; sacreBLEU's for the same intervals is 12345")
+      ->capture_default_str();
+  app.add_flag("--lowercase", options.lowercase,
+               "ignore the difference between upper and lower case; TER does by default");
+  app.add_flag("--case-sensitive", options.case_sensitive, "have TER respect it")->group("TER");
+  app.add_flag("--ter-normalize", options.ter.normalized, "cut words from punctuation, as Tercom does")->group("TER");
+  app.add_flag("--ter-no-punctuation", options.ter.no_punctuation, "leave punctuation out")->group("TER");
+  app.add_flag("--ter-asian-support", options.ter.asian_support,
+               "take each Chinese, Japanese and Korean character for a word")
+      ->group("TER");
   app.add_option("--tokenize", options.tokenizer,
-                 "How BLEU cuts segments into tokens: 13a, intl, zh, char, or none for text that is tokenised already")
+                 "how BLEU cuts segments into tokens; zh: Chinese characters by themselves; char: every character, for "
+                 "Japanese, Korean and others without blanks; none: text that is tokenized already")
+      ->check(CLI::Validator(check_tokenizer, "{13a,intl,zh,char,none}"))
       ->capture_default_str();
-  app.add_option("--smooth", options.smoothing,
-                 "What an n-gram length without a match counts in BLEU: exp, floor, "
-                 "add-k or none")
+  app.add_option("--smooth", options.smoothing, "what an n-gram length without a match counts in BLEU")
+      ->check(transmute::one_of({"exp", "floor", "add-k", "none"}))
       ->capture_default_str();
-  app.add_option("--smooth-value", options.smoothing_value, "For floor (default 0.1) and add-k (default 1)")
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("--smooth-value", options.smoothing_value, "for floor (default 0.1) and add-k (default 1)")
+      ->check(transmute::not_negative());
   app.add_flag("--effective-order", options.effective_order,
                "BLEU counts only the n-gram lengths that the translations have: for single sentences");
-  app.add_flag("--score-only", options.score_only, "Print only the number, one line for each metric");
+  app.add_flag("--score-only", options.score_only, "print only the number, one line for each metric");
 }
 
 Lines read_hypotheses(const std::string& path) {
-  Lines lines = transmute::read_lines(path);
-  if (lines.empty()) throw std::runtime_error(path + ": the file is empty; there is nothing to evaluate");
+  Lines lines = transmute::read_all_lines(path);
+  if (lines.empty()) throw std::runtime_error(transmute::input_name(path) + ": is empty; there is nothing to evaluate");
   return lines;
 }
 
 // The library would reject unequal counts too, but only here are the names of the files known.
 Lines read_parallel(const std::string& path, const std::string& hypothesis_path, std::size_t num_hypotheses) {
-  Lines lines = transmute::read_lines(path);
+  Lines lines = transmute::read_all_lines(path);
   if (lines.size() != num_hypotheses)
     throw std::runtime_error(fmt::format(
-        "{} has {} lines but {} has {}; line n of the one must translate the same segment as line n of the other", path,
-        lines.size(), hypothesis_path, num_hypotheses));
+        "{} has {} but {} has {}; line n of the one must translate the same segment as line n of the other",
+        transmute::input_name(path), transmute::counted(static_cast<int64_t>(lines.size()), "line"),
+        transmute::input_name(hypothesis_path), transmute::format_count(static_cast<int64_t>(num_hypotheses))));
   return lines;
 }
 
@@ -142,8 +172,26 @@ Metric chrf_metric(const EvaluateOptions& options, const std::vector<Lines>& ref
   return {name, signature, count, describe};
 }
 
+Metric ter_metric(const EvaluateOptions& options, const std::vector<Lines>& references) {
+  transmute::TerOptions ter = options.ter;
+  ter.case_sensitive = options.case_sensitive;
+  const std::string signature = transmute::ter_signature(ter, references.size());
+  const auto count = [ter, &references](const Lines& hypotheses) -> ScoreOfSegments {
+    return [counts = transmute::ter_segment_counts(hypotheses, references, ter)](const auto& segments) {
+      transmute::TerCounts sum;
+      for (const std::size_t segment : segments) sum += counts[segment];
+      return transmute::ter_from_counts(sum);
+    };
+  };
+  const auto describe = [=, &references](const Lines& hypotheses) {
+    return fmt::format("TER|{} = {:.2f}", signature, transmute::corpus_ter(hypotheses, references, ter));
+  };
+  return {"TER", signature, count, describe};
+}
+
 Metric metric_named(const std::string& name, const EvaluateOptions& options, const std::vector<Lines>& references) {
   if (name == "bleu") return bleu_metric(options, references);
+  if (name == "ter") return ter_metric(options, references);
   return chrf_metric(options, references, name == "chrf" ? 0 : 2);
 }
 
@@ -209,8 +257,11 @@ int evaluate(const EvaluateOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Scores a translated file against references with BLEU, chrF and chrF++, equal to sacreBLEU's.",
+  CLI::App app("Scores a translated file against references with BLEU, chrF, chrF++ and TER, equal to sacreBLEU's.",
                "evaluate");
+  app.footer(
+      "{} -i translated.de -r test.de --metric bleu,chrf,ter --confidence\n"
+      "translate -m runs/demo/model < test.en | {} -r test.de");
   EvaluateOptions options;
   declare_options(app, options);
   return transmute::run_program(app, argc, argv, [&] { return evaluate(options); });

@@ -3,21 +3,45 @@
 
 #include <poll.h>
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/text_file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <stdexcept>
+#include <utility>
 
 namespace transmute {
 
 namespace {
-constexpr size_t kReadBytes = 1 << 16;
-}
 
-LineStream::LineStream(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+constexpr size_t kReadBytes = 1 << 16;
+
+// LineReader in blocks.
+class FileLines {
+ public:
+  FileLines(const std::string& path, InvalidUtf8 invalid) : reader_(path, invalid) {}
+
+  std::vector<std::string> next_block(size_t most) {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    std::vector<std::string> lines;
+    try {
+      for (std::string line; lines.size() < most && reader_.next(line);) lines.push_back(line);
+    } catch (const std::runtime_error& error) {
+      failure_ = std::make_exception_ptr(BadLine(error.what()));
+      if (lines.empty()) std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+    return lines;
+  }
+
+ private:
+  LineReader reader_;
+  std::exception_ptr failure_;  // of the next call
+};
+
+}  // namespace
+
+LineStream::LineStream(int descriptor, std::string name, InvalidUtf8 invalid)
+    : descriptor_(descriptor), name_(std::move(name)), invalid_(invalid) {}
 
 bool LineStream::more_is_waiting() const {
   pollfd waiting{descriptor_, POLLIN, 0};
@@ -36,8 +60,7 @@ bool LineStream::fill() {
   } while (count < 0 && errno == EINTR);
   buffer_.resize(kept + static_cast<size_t>(std::max<ssize_t>(count, 0)));
   if (count < 0)
-    throw std::runtime_error(
-        fmt::format("{}: cannot be read after line {}: {}", name_, line_number_, std::strerror(errno)));
+    throw BadLine(fmt::format("{}: cannot be read after line {}: {}", name_, line_number_, std::strerror(errno)));
   return count > 0;
 }
 
@@ -49,33 +72,63 @@ bool LineStream::take_line(std::vector<std::string>& lines) {
   position_ = end == std::string::npos ? buffer_.size() : end + 1;
   ++line_number_;
   if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (invalid_ == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   if (const size_t bad = find_invalid_utf8(line); bad != std::string::npos)
-    throw std::runtime_error(fmt::format("{}:{}: not valid UTF-8 (byte {} of the line)", name_, line_number_, bad + 1));
+    throw BadLine(fmt::format("{}:{}: not valid UTF-8 (byte {} of the line)", name_, line_number_, bad + 1));
   lines.push_back(std::move(line));
   return true;
 }
 
 std::vector<std::string> LineStream::next_block(size_t most) {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   std::vector<std::string> lines;
-  while (lines.size() < most) {
-    if (take_line(lines)) continue;
-    if (ended_ || (!lines.empty() && !more_is_waiting())) break;
-    ended_ = !fill();
+  try {
+    while (lines.size() < most) {
+      if (take_line(lines)) continue;
+      if (ended_ || (!lines.empty() && !more_is_waiting())) break;
+      ended_ = !fill();
+    }
+  } catch (const BadLine&) {
+    if (lines.empty()) throw;
+    failure_ = std::current_exception();
   }
   return lines;
 }
 
-BlockSource open_input(const std::string& path) {
-  if (path.empty()) {
-    auto stream = std::make_shared<LineStream>(STDIN_FILENO, "standard input");
+BlockSource open_input(const std::string& path, InvalidUtf8 invalid) {
+  if (is_standard_stream(path)) {
+    auto stream = std::make_shared<LineStream>(STDIN_FILENO, input_name(path), invalid);
     return [stream](size_t most) { return stream->next_block(most); };
   }
-  auto reader = std::make_shared<LineReader>(path);
-  return [reader](size_t most) {
-    std::vector<std::string> lines;
-    for (std::string line; lines.size() < most && reader->next(line);) lines.push_back(line);
-    return lines;
-  };
+  auto file = std::make_shared<FileLines>(path, invalid);
+  return [file](size_t most) { return file->next_block(most); };
+}
+
+std::string input_name(const std::string& path) {
+  return is_standard_stream(path) ? "standard input" : path;
+}
+
+std::vector<std::string> next_full_block(const BlockSource& source, size_t most) {
+  std::vector<std::string> lines;
+  while (lines.size() < most) {
+    std::vector<std::string> more = source(most - lines.size());
+    if (more.empty()) break;
+    lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  return lines;
+}
+
+std::vector<std::string> read_all_lines(const std::string& path) {
+  return next_full_block(open_input(path), static_cast<size_t>(-1));
+}
+
+void keep_output_before_bad_line(Output& output, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const BadLine& error) {
+    output.finish();
+    throw BadLine(std::string(error.what()) + "; the lines before it are written");
+  }
 }
 
 }  // namespace transmute

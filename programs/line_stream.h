@@ -1,23 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/text_file.h>
+#include <transmute/programs/output.h>
+
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace transmute {
+
+/// The input cannot be gone on with at a line, which the message names; the lines before it are sound.
+class BadLine : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
 /// gets it answered, a file comes in large blocks.
 class LineStream {
  public:
   /// @param name what messages call it
-  LineStream(int descriptor, std::string name);
+  LineStream(int descriptor, std::string name, InvalidUtf8 invalid = InvalidUtf8::fail);
 
   /// At least one line, and what else has already arrived, up to `most` lines; nothing at the end. Lines are as
-  /// LineReader's.
-  /// @throws std::runtime_error for a line that is not UTF-8, or where reading fails.
+  /// LineReader's. Those before a bad one are handed out first.
+  /// @throws BadLine for a line that is not UTF-8, or where reading fails.
   std::vector<std::string> next_block(size_t most);
 
  private:
@@ -27,16 +38,32 @@ class LineStream {
 
   int descriptor_;
   std::string name_;
+  InvalidUtf8 invalid_;
   std::string buffer_;
   size_t position_ = 0;
   int64_t line_number_ = 0;
   bool ended_ = false;
+  std::exception_ptr failure_;  // of the next call
 };
 
 /// Gives up to so many lines, at least one; none at the end.
 using BlockSource = std::function<std::vector<std::string>(size_t most)>;
 
-/// The lines of a file, plain or gzipped, or, where `path` is empty, of standard input as they come.
-BlockSource open_input(const std::string& path);
+/// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines
+/// before a bad one are handed out first; the next call then throws BadLine.
+BlockSource open_input(const std::string& path, InvalidUtf8 invalid = InvalidUtf8::fail);
+
+/// What messages call the input of that path.
+std::string input_name(const std::string& path);
+
+/// `most` lines, fewer only at the end.
+std::vector<std::string> next_full_block(const BlockSource& source, size_t most);
+
+/// All lines of a file or, where `path` is empty or "-", of standard input.
+std::vector<std::string> read_all_lines(const std::string& path);
+
+/// Runs `work`. Where it meets a bad line, what was written until then is kept.
+/// @throws what `work` throws; a BadLine says that the lines before are written.
+void keep_output_before_bad_line(Output& output, const std::function<void()>& work);
 
 }  // namespace transmute

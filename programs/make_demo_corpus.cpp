@@ -1,33 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-/// make_demo_corpus: writes parallel text of numbers, dates and times in two languages, from ICU's locale
-/// data.
+// make_demo_corpus: writes parallel text of numbers, dates and times in two languages. See --help.
 
-#include <CLI/CLI.hpp>
+#include <transmute/common/files.h>
+#include <transmute/common/progress.h>
+#include <transmute/programs/demo_corpus.h>
+#include <transmute/programs/flag_values.h>
+#include <transmute/programs/program.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
-#include <limits>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include <transmute/common/files.h>
-#include <transmute/programs/demo_corpus.h>
-#include <transmute/programs/program.h>
 
 namespace {
 
-void declare_options(CLI::App& app, std::string& output, transmute::DemoCorpusOptions& options) {
-  app.add_option("--output", output, "Folder to write to; made where it is missing")->required();
-  app.add_option("--source-locale", options.source_locale, "Language to translate from, as an ICU locale")
+struct Arguments {
+  std::string output;
+  bool force = false;
+  transmute::DemoCorpusOptions corpus;
+};
+
+void declare_options(CLI::App& app, Arguments& arguments) {
+  transmute::DemoCorpusOptions& options = arguments.corpus;
+  app.add_option("-o,--output", arguments.output, "the folder to write to; made where it is missing")
+      ->type_name("FOLDER")
+      ->required();
+  app.add_flag("--force", arguments.force, "replace another text that the folder has");
+  app.add_option("--source-locale", options.source_locale, "language to translate from, as an ICU locale")
+      ->type_name("LOCALE")
       ->capture_default_str();
-  app.add_option("--target-locale", options.target_locale, "Language to translate to, as an ICU locale")
+  app.add_option("--target-locale", options.target_locale, "language to translate to, as an ICU locale")
+      ->type_name("LOCALE")
       ->capture_default_str();
-  app.add_option("--train", options.train_pairs, "Pairs to train on")->capture_default_str();
-  app.add_option("--valid", options.valid_pairs, "Pairs to watch the training with")->capture_default_str();
-  app.add_option("--test", options.test_pairs, "Held-out pairs")->capture_default_str();
-  app.add_option("--max-number", options.max_number, "Largest number to occur")->capture_default_str();
-  app.add_option("--seed", options.seed, "Another seed draws other expressions")
-      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+  app.add_option("--train", options.train_pairs, "pairs to train on")
+      ->check(transmute::at_least(0))
+      ->capture_default_str();
+  app.add_option("--valid", options.valid_pairs, "pairs to watch the training with")
+      ->check(transmute::at_least(0))
+      ->capture_default_str();
+  app.add_option("--test", options.test_pairs, "held-out pairs")->check(transmute::at_least(0))->capture_default_str();
+  app.add_option("--max-number", options.max_number, "largest number to occur")
+      ->check(transmute::at_least(0))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "another seed draws other expressions")
+      ->check(transmute::at_least(0))
       ->capture_default_str();
 }
 
@@ -37,21 +56,36 @@ std::string lines_of(const std::vector<transmute::DemoPair>& pairs, std::string 
   return text;
 }
 
-int make_demo_corpus(const std::string& output, const transmute::DemoCorpusOptions& options) {
+struct NamedText {
+  std::string path;
+  std::string content;
+};
+
+// A text of the same name that is another one stays, unless it may go.
+void check_may_write(const std::vector<NamedText>& texts) {
+  for (const NamedText& text : texts)
+    if (std::filesystem::exists(text.path) && transmute::read_file(text.path) != text.content)
+      throw std::runtime_error(text.path + ": is another text; name another --output, or replace it with --force");
+}
+
+int make_demo_corpus(const Arguments& arguments) {
   using transmute::DemoPair;
-  const auto [source_suffix, target_suffix] = transmute::demo_corpus_suffixes(options);
-  const transmute::DemoCorpus corpus = transmute::make_demo_corpus(options);
-  transmute::ensure_writable_folder(output);
-  const auto write_part = [&, source = source_suffix, target = target_suffix](const std::string& part,
-                                                                              const std::vector<DemoPair>& pairs) {
-    const std::string stem = (std::filesystem::path(output) / part).string() + ".";
-    transmute::write_file_atomically(stem + source, lines_of(pairs, &DemoPair::source));
-    transmute::write_file_atomically(stem + target, lines_of(pairs, &DemoPair::target));
-    std::cout << stem << source << ' ' << stem << target << ": " << pairs.size() << " pairs\n";
-  };
-  write_part("train", corpus.train);
-  write_part("valid", corpus.valid);
-  write_part("test", corpus.test);
+  const auto [source_suffix, target_suffix] = transmute::demo_corpus_suffixes(arguments.corpus);
+  const transmute::DemoCorpus corpus = transmute::make_demo_corpus(arguments.corpus);
+  const std::pair<const char*, const std::vector<DemoPair>&> parts[] = {
+      {"train", corpus.train}, {"valid", corpus.valid}, {"test", corpus.test}};
+  std::vector<NamedText> texts;
+  for (const auto& [part, pairs] : parts) {
+    const std::string stem = transmute::path_in(arguments.output, part) + ".";
+    texts.push_back({stem + source_suffix, lines_of(pairs, &DemoPair::source)});
+    texts.push_back({stem + target_suffix, lines_of(pairs, &DemoPair::target)});
+  }
+  if (!arguments.force) check_may_write(texts);
+  transmute::ensure_writable_folder(arguments.output);
+  for (const NamedText& text : texts) transmute::write_file_atomically(text.path, text.content);
+  for (size_t i = 0; i < texts.size(); i += 2)
+    std::cout << texts[i].path << ' ' << texts[i + 1].path << ": "
+              << transmute::counted(static_cast<int64_t>(parts[i / 2].second.size()), "pair") << '\n';
   return 0;
 }
 
@@ -60,8 +94,8 @@ int make_demo_corpus(const std::string& output, const transmute::DemoCorpusOptio
 int main(int argc, char** argv) {
   CLI::App app("Writes parallel text of numbers, dates and times in two languages, made from ICU's locale data.",
                "make_demo_corpus");
-  std::string output;
-  transmute::DemoCorpusOptions options;
-  declare_options(app, output, options);
-  return transmute::run_program(app, argc, argv, [&] { return make_demo_corpus(output, options); });
+  app.footer("{} -o data/demo --max-number 999");
+  Arguments arguments;
+  declare_options(app, arguments);
+  return transmute::run_program(app, argc, argv, [&] { return make_demo_corpus(arguments); });
 }

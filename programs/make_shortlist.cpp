@@ -2,13 +2,13 @@
 // make_shortlist: which target tokens translate which source tokens, from parallel text. See --help.
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/programs/output.h>
+#include <transmute/common/progress.h>
+#include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
+#include <transmute/programs/stream_flags.h>
 #include <transmute/training/data/lexical_model.h>
 #include <transmute/translation/files/model_folder.h>
-#include <CLI/CLI.hpp>
 
-#include <iostream>
 #include <string>
 
 namespace {
@@ -20,16 +20,17 @@ struct Arguments {
   int64_t best = 100;
   double least = 1e-4;
   int64_t iterations = 5;
+  int threads = 0;
   transmute::LengthLimits limits;
 };
 
 int make_shortlist(const Arguments& arguments) {
-  if (arguments.best < 1) throw std::invalid_argument("--best must be at least 1");
   const transmute::Tokenizer tokenizer = transmute::Tokenizer::load(arguments.model);
   transmute::Output output(arguments.output);  // now rather than later, if it cannot be
-  transmute::WorkerCrew workers(transmute::available_cores());
-  const transmute::LoadedText loaded =
-      transmute::load_parallel_text({arguments.source, arguments.target}, tokenizer, arguments.limits, workers);
+  transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());
+  const transmute::LoadedText loaded = transmute::load_parallel_text(
+      {{arguments.source.begin(), arguments.source.end()}, {arguments.target.begin(), arguments.target.end()}},
+      tokenizer, arguments.limits, workers);
   const transmute::LexicalModel model(loaded.text, arguments.iterations);
   int64_t lines = 0;
   for (int64_t source = 0; source < model.source_tokens(); ++source) {
@@ -42,8 +43,9 @@ int make_shortlist(const Arguments& arguments) {
     output.write(text);
   }
   output.finish();
-  std::cerr << fmt::format("make_shortlist: {} lines from {} sentence pairs ({} left out: empty or too long)\n", lines,
-                           loaded.text.size(), loaded.left_out.total());
+  transmute::note(fmt::format("{} from {} ({} left out: empty or too long)", transmute::counted(lines, "line"),
+                              transmute::counted(static_cast<int64_t>(loaded.text.size()), "sentence pair"),
+                              transmute::format_count(loaded.left_out.total())));
   return 0;
 }
 
@@ -52,20 +54,35 @@ int make_shortlist(const Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app(
       "Learns from parallel text which target tokens translate which source tokens (IBM Model 1), and writes a table "
-      "of "
-      "lines \"target source probability\" for translate --shortlist.",
+      "of lines \"target source probability\" for translate --shortlist.",
       "make_shortlist");
+  app.footer("{} -m runs/demo/model --source train.en --target train.de -o shortlist.txt");
   Arguments arguments;
-  app.add_option("--model", arguments.model, "a model folder, or any folder with its tokenizer")->required();
-  app.add_option("--source", arguments.source, "UTF-8 text, plain or gzipped; several files in a row")->required();
-  app.add_option("--target", arguments.target, "its translation, line for line")->required();
-  app.add_option("--output", arguments.output, "default: standard output");
-  app.add_option("--best", arguments.best, "translations of each source token at most")->capture_default_str();
-  app.add_option("--least", arguments.least, "least probability of a translation")->capture_default_str();
-  app.add_option("--iterations", arguments.iterations, "of expectation maximisation")->capture_default_str();
+  app.add_option("-m,--model", arguments.model, "a model folder, or any folder with its tokenizer")
+      ->type_name("FOLDER")
+      ->required();
+  app.add_option("--source", arguments.source, "UTF-8 text, plain or gzipped; several files in a row")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--target", arguments.target, "its translation, line for line")->type_name("FILE")->required();
+  transmute::add_output_flag(app, arguments.output);
+  app.add_option("--shortlist-best", arguments.best, "translations of each source token at most")
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
+  app.add_option("--least", arguments.least, "least probability of a translation")
+      ->check(transmute::between(0, 1))
+      ->capture_default_str();
+  app.add_option("--iterations", arguments.iterations, "of expectation maximization")
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
   app.add_option("--max-source-tokens", arguments.limits.source_tokens, "longer pairs are left out")
+      ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--max-target-tokens", arguments.limits.target_tokens, "longer pairs are left out")
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
+  app.add_option("--threads", arguments.threads, "workers on the CPU; 0: one per core")
+      ->check(transmute::at_least(0))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return make_shortlist(arguments); });
 }

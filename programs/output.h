@@ -8,11 +8,13 @@
 
 namespace transmute {
 
-/// Where a program's results go: standard output, or a file that gets its name when it is complete.
+/// Where a program's results go: standard output, or a file that gets its name when it is complete. A file whose name
+/// ends in .gz is compressed.
 class Output {
  public:
-  /// @param path empty for standard output
+  /// @param path empty or "-" for standard output
   explicit Output(const std::string& path = "");
+  ~Output();
   /// At once, where it is standard output.
   /// @throws std::runtime_error where it cannot be written.
   void write(const std::string& text);
@@ -20,7 +22,13 @@ class Output {
   void finish();
 
  private:
+  class Gzip;
+
   std::unique_ptr<AtomicFile> file_;
+  std::unique_ptr<Gzip> gzip_;
 };
+
+/// Whether `path` means standard input or output: empty, or "-".
+bool is_standard_stream(const std::string& path);
 
 }  // namespace transmute

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/program.h>
 
+#include <spdlog/fmt/fmt.h>
+#include <torch/version.h>
+#include <transmute/common/build_info.h>
+#include <transmute/common/config_schema.h>
+#include <transmute/model/kernels/simd.h>
+#include <transmute/programs/help.h>
+
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <stdexcept>
 
@@ -31,22 +39,68 @@ void remember_signal(int signal) {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
-int report(const CLI::App& app, const std::exception& error, int code) {
+std::string called_as;  // the program, by its user
+
+// Thrown where the command line asks for the records that documentation is made from.
+struct RecordsWanted {};
+
+int report(const std::exception& error, int code) {
   std::cout.flush();
-  std::cerr << app.get_name() << ": error: " << error.what() << '\n';
+  note(std::string("error: ") + error.what());
   return code;
+}
+
+// The first word that no flag takes, with the nearest flag where it looks like one.
+std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
+  const std::vector<std::string> words = app.remaining();
+  if (words.empty()) return fallback;
+  const std::string word = words.front().substr(0, words.front().find('='));
+  if (word.rfind('-', 0) != 0) return fmt::format("unexpected argument '{}'", words.front());
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  const std::string nearest = nearest_name(word, flags);
+  return fmt::format("unknown flag {}{}", word, nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+// CLI11's messages where they do not speak of what was typed.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;  // a misspelled flag, perhaps
+  if (is_unexpected || is_missing) return unexpected_word(app, message);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return message.substr(0, message.find(':')) + " needs a value";
+  const std::string no_conversion = "Could not convert: ";
+  if (message.rfind(no_conversion, 0) != 0) return message;
+  const size_t equals = message.find(" = ");
+  if (equals == std::string::npos) return message;
+  return fmt::format("{}: needs a number, not '{}'",
+                     message.substr(no_conversion.size(), equals - no_conversion.size()), message.substr(equals + 3));
 }
 
 }  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+  called_as = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : app.get_name();
+  const std::string own_name = app.get_name();
+  app.name(called_as);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag(
+      "--version", [&] { return version_text(own_name); },
+      "print the version, with the revision, LibTorch and the instruction set");
+  app.add_flag_callback("--help-records", [] { throw RecordsWanted(); })->group("")->trigger_on_parse();
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& answer) {  // --help, --version
+  } catch (const RecordsWanted&) {
+    std::cout << help_records(app);
+    return 0;
+  } catch (const CLI::Success& answer) {
     return app.exit(answer);
   } catch (const CLI::ParseError& error) {
-    std::cerr << app.get_name() << ": error: " << error.what() << "\nRun '" << app.get_name()
-              << " --help' for the options.\n";
+    note("error: " + usage_message(app, error));
+    std::cerr << "Run '" << called_as << " --help' for the options.\n";
     return kExitUsage;
   }
   try {
@@ -54,10 +108,19 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
     if (!std::cout.flush()) throw std::runtime_error("standard output cannot be written to (is the disk full?)");
     return code;
   } catch (const std::invalid_argument& error) {
-    return report(app, error, kExitUsage);
+    return report(error, kExitUsage);
   } catch (const std::exception& error) {
-    return report(app, error, kExitFailure);
+    return report(error, kExitFailure);
   }
+}
+
+void note(const std::string& text) {
+  std::cerr << called_as << ": " << text << '\n';
+}
+
+std::string version_text(const std::string& program) {
+  return fmt::format("{} (transmute) {}\nLibTorch {}\nCPU kernels: {}", program, build_version(), TORCH_VERSION,
+                     kernels::simd_name(kernels::active_simd()));
 }
 
 void catch_stop_signals() {

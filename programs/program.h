@@ -3,13 +3,23 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 namespace transmute {
 
 /// What every program does around its work: parses the command line, runs `body`, and turns what it throws
 /// into a message on standard error and an exit code: 0 success, 2 bad usage (std::invalid_argument, a bad
 /// flag), 1 failure (everything else). The exit code of `body` is passed on.
+///
+/// Adds --version, and --help in one style (help.h). The footer of `app` holds examples, a line each, in which {}
+/// stands for the program's name. Messages call the program what the user called it.
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
+
+/// Writes a line to standard error, after the program's name.
+void note(const std::string& text);
+
+/// What --version prints of a program: its name, transmute's version and revision, LibTorch, the instruction set.
+std::string version_text(const std::string& program);
 
 /// Asks SIGINT and SIGTERM to set a flag instead of ending the process; a second signal, seconds later, ends it
 /// at once.

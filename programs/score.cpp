@@ -2,16 +2,17 @@
 // score: how probable each line of a translation is, given its source, or each line of plain text. See --help.
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/text_file.h>
+#include <transmute/common/progress.h>
 #include <transmute/model/threading.h>
-#include <transmute/programs/output.h>
+#include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
+#include <transmute/programs/stream_flags.h>
 #include <transmute/programs/translator_flags.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
 
 #include <cmath>
-#include <iostream>
+#include <stdexcept>
 
 namespace {
 
@@ -21,16 +22,12 @@ struct Arguments {
   std::string source;
   std::string target;
   std::string text;
+  std::string output;
+  std::string invalid_utf8 = "fail";
   bool per_token = false;
   transmute::TranslatorFlags translator;
   transmute::TranslationOptions translation;
 };
-
-std::vector<std::string> next_block(transmute::LineReader& reader) {
-  std::vector<std::string> lines;
-  for (std::string line; lines.size() < kBlockLines && reader.next(line);) lines.push_back(line);
-  return lines;
-}
 
 std::string format(const transmute::Hypothesis& hypothesis, bool per_token) {
   std::string text = fmt::format("{:.6f}", hypothesis.log_probability);
@@ -64,34 +61,52 @@ struct Totals {
   }
 };
 
-Totals score_translations(const Arguments& arguments, transmute::Output& output) {
+// The lines of a text, counted.
+class CountedLines {
+ public:
+  CountedLines(const std::string& path, const Arguments& arguments)
+      : name_(transmute::input_name(path)),
+        source_(transmute::open_input(path, transmute::invalid_utf8_from(arguments.invalid_utf8))) {}
+
+  std::vector<std::string> next_block() {
+    std::vector<std::string> lines = transmute::next_full_block(source_, kBlockLines);
+    lines_ += static_cast<int64_t>(lines.size());
+    return lines;
+  }
+  /// Reads on to the end.
+  std::string described() {
+    while (!next_block().empty()) continue;
+    return fmt::format("{} has {}", name_, transmute::counted(lines_, "line"));
+  }
+
+ private:
+  std::string name_;
+  transmute::BlockSource source_;
+  int64_t lines_ = 0;
+};
+
+void score_translations(const Arguments& arguments, transmute::Output& output, Totals& totals) {
   const transmute::Translator translator = arguments.translator.open();
-  transmute::LineReader source(arguments.source), target(arguments.target);
-  Totals totals;
+  CountedLines source(arguments.source, arguments), target(arguments.target, arguments);
   while (true) {
-    const std::vector<std::string> sources = next_block(source), targets = next_block(target);
-    if (sources.size() != targets.size()) {
-      for (std::string line; source.next(line);) continue;  // to their ends, for the count
-      for (std::string line; target.next(line);) continue;
-      throw std::runtime_error(
-          fmt::format("{} has {} lines but {} has {}; line n of the one must translate line n of the other",
-                      arguments.source, source.line_number(), arguments.target, target.line_number()));
-    }
-    if (sources.empty()) return totals;
+    const std::vector<std::string> sources = source.next_block(), targets = target.next_block();
+    if (sources.size() != targets.size())
+      throw std::runtime_error(fmt::format("{} but {}; line n of the one must translate line n of the other",
+                                           source.described(), target.described()));
+    if (sources.empty()) return;
     output.write(totals.add(translator.score_batch(sources, targets, arguments.translation), arguments));
   }
 }
 
-Totals score_text(const Arguments& arguments, transmute::Output& output) {
+void score_text(const Arguments& arguments, transmute::Output& output, Totals& totals) {
   const transmute::LanguageModel model = arguments.translator.open_language_model();
   transmute::GenerationOptions options;
   options.batch_size = arguments.translation.batch_size;
   options.batch_tokens = arguments.translation.batch_tokens;
-  transmute::LineReader reader(arguments.text);
-  Totals totals;
+  CountedLines lines(arguments.text, arguments);
   while (true) {
-    const std::vector<std::string> texts = next_block(reader);
-    if (texts.empty()) return totals;
+    const std::vector<std::string> texts = lines.next_block();
+    if (texts.empty()) return;
     output.write(totals.add(model.score_batch(texts, options), arguments));
   }
 }
@@ -100,12 +115,17 @@ int score(const Arguments& arguments) {
   if (arguments.text.empty() && arguments.source.empty())
     throw std::invalid_argument(
         "--source and --target are needed for a translation model, --text for a language model");
-  transmute::Output output;
-  const Totals totals = arguments.text.empty() ? score_translations(arguments, output) : score_text(arguments, output);
+  transmute::Output output(arguments.output);
+  Totals totals;
+  transmute::keep_output_before_bad_line(output, [&] {
+    arguments.text.empty() ? score_translations(arguments, output, totals) : score_text(arguments, output, totals);
+  });
+  output.finish();
   if (totals.tokens > 0)
-    std::cerr << fmt::format("score: {} lines, {} tokens with the ends, log-probability {:.4f}, perplexity {:.4f}\n",
-                             totals.lines, totals.tokens, totals.log_probability,
-                             std::exp(-totals.log_probability / static_cast<double>(totals.tokens)));
+    transmute::note(fmt::format("{}, {} with the ends, log-probability {:.4f}, perplexity {:.4f}",
+                                transmute::counted(totals.lines, "line"), transmute::counted(totals.tokens, "token"),
+                                totals.log_probability,
+                                std::exp(-totals.log_probability / static_cast<double>(totals.tokens))));
   return 0;
 }
 
@@ -117,19 +137,28 @@ int main(int argc, char** argv) {
       "Prints for each line of a translation its natural log-probability given the source, or for each line of plain "
       "text that by a language model, the end included; at the end, on standard error, the perplexity of the whole.",
       "score");
+  app.footer("{} -m runs/demo/model --source test.en --target test.de");
   Arguments arguments;
   arguments.translator.add_to(app);
-  const auto source = app.add_option("--source", arguments.source, "UTF-8 text, plain or gzipped");
-  const auto target = app.add_option("--target", arguments.target, "its translation, line for line")->needs(source);
+  const auto source = app.add_option("--source", arguments.source, "UTF-8 text, plain or gzipped; -: standard input")
+                          ->type_name("FILE");
+  const auto target = app.add_option("--target", arguments.target, "its translation, line for line; -: standard input")
+                          ->type_name("FILE")
+                          ->needs(source);
   source->needs(target);
   app.add_option("--text", arguments.text, "with a language model: the text, plain or gzipped, instead of these two")
+      ->type_name("FILE")
       ->excludes(source)
       ->excludes(target);
+  transmute::add_output_flag(app, arguments.output);
+  transmute::add_invalid_utf8_flag(app, arguments.invalid_utf8);
   app.add_flag("--per-token", arguments.per_token, "add each token with its log-probability, tabs between");
   app.add_option("--batch-size", arguments.translation.batch_size, "sentences that a worker scores together")
+      ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--batch-tokens", arguments.translation.batch_tokens,
                  "and their padded tokens at most, of translations the source's")
+      ->check(transmute::at_least(1))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return score(arguments); });
 }

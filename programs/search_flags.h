@@ -4,9 +4,26 @@
 #include <transmute/programs/program.h>
 #include <transmute/translation/search_options.h>
 
+#include <string>
 #include <vector>
 
 namespace transmute {
+
+/// The flags of a search, in the group "Search": --beam-size, --length-alpha, --length-penalty and more.
+/// Lives as long as the CLI::App that it added them to.
+class SearchFlags {
+ public:
+  void add_to(CLI::App& app);
+  /// What they say, with `num_best` hypotheses (0: one). A beam that was not asked for grows with them.
+  /// @throws std::invalid_argument naming the flags that contradict each other.
+  SearchOptions options(int64_t num_best) const;
+
+ private:
+  SearchOptions search_;
+  std::string length_penalty_ = "paper";
+  CLI::Option* beam_size_ = nullptr;
+  CLI::Option* length_alpha_ = nullptr;
+};
 
 /// The flags of drawing from a model's distribution: --temperature, --top-k, --top-p, --seed, in the group "Sampling".
 /// @returns them, so that a program can say with which others they go.

@@ -6,9 +6,15 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
+#include <transmute/common/progress.h>
 #include <transmute/model/threading.h>
+#include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
+#include <transmute/programs/translator_flags.h>
+#include <transmute/training/automatic_config.h>
+#include <transmute/training/checkpoint.h>
 #include <transmute/training/distributed/launcher.h>
+#include <transmute/training/step_timing.h>
 #include <transmute/training/trainer.h>
 
 #include <filesystem>
@@ -18,6 +24,8 @@ namespace {
 
 struct Arguments {
   std::string config;
+  transmute::AutomaticText text;  // instead of a config
+  double minutes = 0;             // 0: as long as the text is worth
   std::vector<std::string> assignments;
   transmute::TrainerOptions trainer;
   bool describe_config = false;
@@ -71,38 +79,96 @@ std::vector<std::string> command_of_rank(int argc, char** argv) {
   }
 }
 
-int train(const Arguments& arguments, const std::vector<std::string>& command_of_rank) {
+// What is trained: the typed config, and the schema that is bound to it.
+struct Experiment {
   transmute::TrainingConfig config;
   transmute::ConfigSchema schema;
-  config.declare(schema);
-  if (arguments.describe_config) {
-    std::cout << schema.to_markdown();
-    return 0;
-  }
-  if (arguments.config.empty()) throw std::invalid_argument("--config FILE is needed, for example configs/demo.yaml");
-  schema.read_file(arguments.config);
-  for (const auto& assignment : arguments.assignments) schema.set(assignment);
-  config.check();
-  transmute::catch_stop_signals();
-  if (arguments.local_ranks > 1) {
-    start_logging_of("");
-    return transmute::run_local_ranks(arguments.local_ranks, command_of_rank, arguments.rank_timeout,
-                                      transmute::stop_signal);
-  }
+  transmute::TextSize size;  // of a text without a config
 
-  transmute::TrainerOptions options = arguments.trainer;
-  if (options.run_folder.empty())
-    options.run_folder = (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
-  options.ranks = arguments.local_ranks == 1 ? transmute::RankOptions() : transmute::ranks_from_environment();
-  options.ranks.timeout_seconds = arguments.rank_timeout;
-  if (options.ranks.rank == 0) {
-    start_logging(options.run_folder);
-    spdlog::info(fmt::format("training {} in {}", arguments.config, options.run_folder));
+  Experiment() { config.declare(schema); }
+};
+
+bool has_begun(const std::string& run_folder) {
+  return !transmute::CheckpointStore(transmute::path_in(run_folder, "checkpoints")).list().empty();
+}
+
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// Splits the text where nothing is given for validation, and chooses everything else.
+void choose_config(const Arguments& arguments, Experiment& experiment) {
+  const std::string& run_folder = arguments.trainer.run_folder;
+  transmute::AutomaticText text{{absolute(arguments.text.train.source), absolute(arguments.text.train.target)},
+                                {absolute(arguments.text.valid.source), absolute(arguments.text.valid.target)}};
+  if (text.valid.source.empty())
+    text = transmute::hold_out(text.train, absolute(transmute::path_in(run_folder, "text")));
+  experiment.size = transmute::measure_text(text.train);
+  experiment.config = transmute::config_for(experiment.size);
+  transmute::DataOptions& data = experiment.config.data;
+  data.train_source = {text.train.source};
+  data.train_target = {text.train.target};
+  data.valid_source = {text.valid.source};
+  data.valid_target = {text.valid.target};
+}
+
+void read_config(const Arguments& arguments, Experiment& experiment) {
+  const bool automatic = !arguments.text.train.source.empty();
+  if (!automatic && arguments.config.empty())
+    throw std::invalid_argument(
+        "--config FILE is needed, for example configs/demo.yaml, or a text: --source FILE --target FILE");
+  if (!automatic) {
+    experiment.schema.read_file(arguments.config);
+  } else if (has_begun(arguments.trainer.run_folder)) {
+    experiment.schema.read_file(transmute::path_in(arguments.trainer.run_folder, transmute::kConfigFile));
+    if (arguments.minutes > 0) experiment.config.training.max_minutes = arguments.minutes;
   } else {
-    start_logging_of(fmt::format("rank {}: ", options.ranks.rank));
+    choose_config(arguments, experiment);
   }
+  for (const auto& assignment : arguments.assignments) experiment.schema.set(assignment);
+  experiment.config.check();
+}
+
+// Steps that fit into the time, by this machine's speed.
+void fit_into_minutes(const Arguments& arguments, Experiment& experiment) {
+  const double seconds = transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer);
+  spdlog::info(fmt::format("a step takes about {:.3g} s here", seconds));
+  transmute::limit_time(experiment.config, arguments.minutes, seconds);
+  for (const auto& assignment : arguments.assignments) experiment.schema.set(assignment);  // they come first
+}
+
+void log_choices(const Experiment& experiment, const std::string& run_folder) {
+  const transmute::TransformerOptions& model = experiment.config.model.model;
+  const transmute::TrainingOptions& training = experiment.config.training;
+  spdlog::info(fmt::format(
+      "chosen for {}: {} pieces, {}+{} layers of width {}, dropout {}, {} of {} tokens, warm-up {}",
+      transmute::counted(experiment.size.pairs, "sentence pair"),
+      transmute::format_count(experiment.config.model.tokenizer.vocab_size), model.num_encoder_layers,
+      model.num_decoder_layers, model.d_model, model.dropout, transmute::counted(training.max_steps, "step"),
+      transmute::format_count(training.batch_tokens), transmute::format_count(training.warmup_steps)));
+  spdlog::info(fmt::format("every value is in {}; change what you like and run: transmute train --config FILE",
+                           transmute::path_in(run_folder, transmute::kConfigFile)));
+}
+
+// A vocabulary that was chosen here may be smaller; one that was asked for may not.
+transmute::Trainer make_trainer(Experiment& experiment, const transmute::TrainerOptions& options) {
   try {
-    transmute::Trainer trainer(config, schema.to_yaml(), options);
+    return transmute::Trainer(experiment.config, experiment.schema.to_yaml(), options);
+  } catch (const transmute::VocabularyTooLarge& error) {
+    if (experiment.size.pairs == 0) throw;
+    spdlog::info(fmt::format("the text has only {} to learn", transmute::counted(error.most(), "piece")));
+    experiment.config.model.tokenizer.vocab_size = error.most();
+  }
+  return transmute::Trainer(experiment.config, experiment.schema.to_yaml(), options);
+}
+
+int run_training(const Arguments& arguments, Experiment& experiment, const transmute::TrainerOptions& options) {
+  try {
+    if (experiment.size.pairs > 0) {
+      if (arguments.minutes > 0) fit_into_minutes(arguments, experiment);
+      log_choices(experiment, options.run_folder);
+    }
+    transmute::Trainer trainer = make_trainer(experiment, options);
     const int signal = trainer.run(transmute::stop_signal);
     constexpr int kSignalExit = 128;
     return signal == 0 ? 0 : kSignalExit + signal;
@@ -114,36 +180,96 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
   }
 }
 
+int train(const Arguments& arguments, const std::vector<std::string>& command_of_rank) {
+  Experiment experiment;
+  if (arguments.describe_config) {
+    std::cout << experiment.schema.to_markdown();
+    return 0;
+  }
+  transmute::TrainerOptions options = arguments.trainer;
+  options.ranks = arguments.local_ranks == 1 ? transmute::RankOptions() : transmute::ranks_from_environment();
+  const bool has_text = !arguments.text.train.source.empty();
+  if (has_text && (arguments.local_ranks > 1 || options.ranks.size > 1))
+    throw std::invalid_argument(
+        "--source and --target set up a training of one process; for several, run it once, then take the config.yaml "
+        "of its run folder with --config");
+  read_config(arguments, experiment);
+  transmute::catch_stop_signals();
+  if (arguments.local_ranks > 1) {
+    start_logging_of("");
+    return transmute::run_local_ranks(arguments.local_ranks, command_of_rank, arguments.rank_timeout,
+                                      transmute::stop_signal);
+  }
+  if (options.run_folder.empty())
+    options.run_folder = (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
+  options.ranks.timeout_seconds = arguments.rank_timeout;
+  if (options.ranks.rank == 0) {
+    start_logging(options.run_folder);
+    spdlog::info(fmt::format("training {} in {}", has_text ? arguments.text.train.source : arguments.config,
+                             options.run_folder));
+  } else {
+    start_logging_of(fmt::format("rank {}: ", options.ranks.rank));
+  }
+  return run_training(arguments, experiment, options);
+}
+
+void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config, CLI::Option* run_folder) {
+  const auto add = [&app](const char* name, std::string& value, const char* text) {
+    return app.add_option(name, value, text)->type_name("FILE")->group("Without a config");
+  };
+  CLI::Option* const source =
+      add("--source", arguments.text.train.source, "text to learn from; all else is chosen, see docs/training.md");
+  CLI::Option* const target = add("--target", arguments.text.train.target, "its translation, line for line");
+  source->needs(target)->needs(run_folder)->excludes(config);
+  target->needs(source);
+  CLI::Option* const valid_source =
+      add("--valid-source", arguments.text.valid.source, "text for validation; default: lines held out of --source");
+  CLI::Option* const valid_target = add("--valid-target", arguments.text.valid.target, "its translation");
+  valid_source->needs(valid_target)->needs(source);
+  valid_target->needs(valid_source);
+  app.add_option("--minutes", arguments.minutes, "time for training; default: as long as the text is worth")
+      ->check(transmute::positive())
+      ->needs(source)
+      ->group("Without a config");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
       "Learns a Transformer from aligned text files, or a language model from plain text. Run again with the same run "
-      "folder, it goes on from the "
-      "newest checkpoint.",
+      "folder, it goes on from the newest checkpoint.",
       "train");
+  app.footer(
+      "{} --source train.en --target train.de --run-folder runs/mine --minutes 60\n"
+      "{} --config configs/demo.yaml --set training.max_minutes=10");
   Arguments arguments;
-  app.add_option("--config", arguments.config, "the experiment's YAML file");
+  CLI::Option* const config =
+      app.add_option("-c,--config", arguments.config, "the experiment's YAML file")->type_name("FILE");
   app.add_option("--set", arguments.assignments, "override a key of it, for example training.warmup_steps=8000")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--run-folder", arguments.trainer.run_folder,
-                 "gets checkpoints, metrics and the model; default: runs/ and the config's name");
-  app.add_option("--device", arguments.trainer.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
-  app.add_option("--threads", arguments.trainer.threads, "workers on the CPU; 0: one per core")->capture_default_str();
+  CLI::Option* const run_folder =
+      app.add_option("--run-folder", arguments.trainer.run_folder,
+                     "gets checkpoints, metrics and the model; default: runs/ and the config's name")
+          ->type_name("FOLDER");
+  transmute::add_device_flag(app, arguments.trainer.device);
+  transmute::add_threads_flag(app, arguments.trainer.threads);
   app.add_option("--local-ranks", arguments.local_ranks,
                  "train with so many processes on this machine; more machines: torchrun, srun or mpirun, whose RANK, "
                  "WORLD_SIZE, MASTER_ADDR … are understood; 1: alone, whatever they say")
-      ->check(CLI::Range(1, 1024));
+      ->check(transmute::between(1, 1024));
   app.add_option("--rank-timeout", arguments.rank_timeout,
                  "seconds without a sign of life after which a process is lost, and all others end")
-      ->check(CLI::PositiveNumber)
+      ->check(transmute::positive())
       ->capture_default_str();
   app.add_option("--profile", arguments.trainer.profile,
                  "write a trace of this run's steps 5 to 24 (data, forward, backward and optimizer of each worker, and "
-                 "LibTorch's operations), which chrome://tracing and ui.perfetto.dev open");
+                 "LibTorch's operations), which chrome://tracing and ui.perfetto.dev open")
+      ->type_name("FILE");
+  add_text_flags(app, arguments, config, run_folder);
   app.add_flag("--describe-config", arguments.describe_config, "print every key with default and meaning");
   return transmute::run_program(app, argc, argv, [&] { return train(arguments, command_of_rank(argc, argv)); });
 }

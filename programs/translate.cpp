@@ -5,10 +5,10 @@
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/output.h>
+#include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/search_flags.h>
+#include <transmute/programs/stream_flags.h>
 #include <transmute/programs/translator_flags.h>
 #include <transmute/translation/text/format.h>
 #include <transmute/translation/text/glossary.h>
@@ -17,7 +17,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 
 namespace {
@@ -25,13 +24,15 @@ namespace {
 enum class Format { text, n_best, json };
 
 struct Arguments {
-  std::string input;
-  std::string output;
+  transmute::StreamFlags streams;
   std::string prefixes;
   std::string glossary;
   transmute::TranslatorFlags translator;
+  transmute::SearchFlags search;
   transmute::TranslationOptions translation;
-  std::string length_penalty = "paper";
+  std::string alignment = "none";
+  int64_t alignment_layer = 0;
+  int64_t alignment_head = 0;
   std::string long_lines = "split";
   std::string format = "text";
   bool sample = false;
@@ -44,10 +45,10 @@ struct Arguments {
 // A line on standard error that says how far it is; where results go to the terminal too, nothing.
 class Progress {
  public:
-  explicit Progress(const Arguments& arguments) : shown_(!arguments.output.empty() || isatty(STDOUT_FILENO) == 0) {
-    shown_ = shown_ && line_.visible();
-    if (!shown_ || !std::filesystem::is_regular_file(arguments.input)) return;  // a pipe can be read once only
-    transmute::LineReader reader(arguments.input);
+  explicit Progress(const transmute::StreamFlags& streams)
+      : shown_(line_.visible() && (!transmute::is_standard_stream(streams.output) || isatty(STDOUT_FILENO) == 0)) {
+    if (!shown_ || !std::filesystem::is_regular_file(streams.input)) return;  // a pipe can be read once only
+    transmute::LineReader reader(streams.input, transmute::InvalidUtf8::replace);
     for (std::string line; reader.next(line);) ++lines_;
   }
   void show(int64_t done) {
@@ -56,8 +57,9 @@ class Progress {
     drawn_ = now;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double rate = static_cast<double>(done) / seconds;
-    std::string text = fmt::format("{} lines | {:.0f} lines/s | {}", transmute::format_count(done), rate,
-                                   transmute::format_duration(seconds));
+    std::string text =
+        fmt::format("{} | {} lines/s | {}", transmute::counted(done, "line"),
+                    transmute::format_count(static_cast<int64_t>(rate)), transmute::format_duration(seconds));
     if (lines_ > 0 && done > 0)
       text += " | " + transmute::format_duration(static_cast<double>(lines_ - done) / rate) + " left";
     line_.show(lines_ > 0 ? static_cast<double>(done) / static_cast<double>(lines_) : -1, text);
@@ -82,14 +84,14 @@ class Prefixes {
     std::vector<std::string> prefixes(reader_ ? lines : 0);
     for (std::string& prefix : prefixes)
       if (!reader_->next(prefix))
-        throw std::runtime_error(
-            fmt::format("{} has {} lines, the input more; line n is the beginning of translation n", path_,
-                        reader_->line_number()));
+        throw std::runtime_error(fmt::format("{} has {}, the input more; line n is the beginning of translation n",
+                                             path_, transmute::counted(reader_->line_number(), "line")));
     return prefixes;
   }
   void finish(int64_t lines) {
     if (std::string more; reader_ && reader_->next(more))
-      throw std::runtime_error(fmt::format("{} has more than the input's {} lines", path_, lines));
+      throw std::runtime_error(
+          fmt::format("{} has more lines than the input, which has {}", path_, transmute::format_count(lines)));
   }
 
  private:
@@ -97,18 +99,46 @@ class Prefixes {
   std::unique_ptr<transmute::LineReader> reader_;
 };
 
+// What is said at the end.
+struct Totals {
+  int64_t lines = 0, split_lines = 0, looping_lines = 0;
+
+  void add(const transmute::Translation& translation) {
+    ++lines;
+    if (translation.parts > 1) ++split_lines;
+    if (transmute::has_loop(translation.hypotheses.front().tokens) && !transmute::has_loop(translation.source_tokens))
+      ++looping_lines;
+  }
+  void report(const transmute::TranslationOptions& options) const {
+    const std::string all = transmute::counted(lines, "line");
+    if (split_lines > 0)
+      transmute::note(fmt::format(
+          "{} of {} {} translated in parts", transmute::format_count(split_lines), all,
+          options.split_sentences
+              ? "had several sentences and were"
+              : fmt::format("had over {} and were", transmute::counted(options.max_source_tokens, "token"))));
+    if (looping_lines > 0)
+      transmute::note(fmt::format(
+          "{} of {}: the translation repeats the same words over and over; --no-repeat-ngram 4 prevents that",
+          transmute::format_count(looping_lines), all));
+  }
+};
+
 transmute::TranslationOptions options_from(const Arguments& arguments) {
   transmute::TranslationOptions options = arguments.translation;
+  options.search = arguments.search.options(arguments.sample ? 0 : arguments.num_best);
   if (arguments.num_best > 0) options.search.num_hypotheses = arguments.num_best;
   if (arguments.alternatives > 0) {
     options.search.alternatives = true;
     options.search.num_hypotheses = arguments.alternatives;
   }
-  if (arguments.length_penalty == "power") options.search.length_penalty = transmute::LengthPenalty::power;
+  options.search.alignments = arguments.alignment != "none";
+  options.word_alignments = options.search.alignments && arguments.alignment != "tokens";  // of the flag alone too
+  options.search.alignment_layer = arguments.alignment_layer;
+  options.search.alignment_head = arguments.alignment_head;
   if (arguments.long_lines == "fail") options.long_texts = transmute::LongTexts::refused;
   if (arguments.sample) options.search.sampling = arguments.sampling;
   if (!arguments.glossary.empty()) options.glossary = transmute::read_glossary(arguments.glossary);
-  if (arguments.buffer_lines < 1) throw std::invalid_argument("--buffer-lines must be at least 1");
   return options;
 }
 
@@ -124,43 +154,137 @@ std::string format(const transmute::Translation& translation, int64_t line, Form
   return best.text + (alignment ? " ||| " + transmute::format_alignment(best) : "") + "\n";
 }
 
+// The translations of a block, or of what stands before its first over-long line, and what to say of that line.
+struct BlockResult {
+  std::vector<transmute::Translation> translations;
+  std::string refusal;
+};
+
+BlockResult translate_block(const transmute::Translator& translator, std::vector<std::string> block,
+                            transmute::TranslationOptions options, const transmute::TranslationHooks& hooks) {
+  BlockResult result;
+  while (true) {
+    try {
+      if (!block.empty()) result.translations = translator.translate_batch(block, options, hooks);
+      return result;
+    } catch (const transmute::TextTooLong& error) {
+      result.refusal = error.what();
+      block.resize(error.text());
+      if (!options.target_prefixes.empty()) options.target_prefixes.resize(error.text());
+    }
+  }
+}
+
 int translate(const Arguments& arguments) {
   transmute::TranslationOptions options = options_from(arguments);
   const Format as = format_of(arguments);
-  const transmute::BlockSource next_block = transmute::open_input(arguments.input);
+  const transmute::BlockSource next_block = arguments.streams.open();
   Prefixes prefixes(arguments.prefixes);
   const transmute::Translator translator = arguments.translator.open();
-  transmute::warn_if_slow("translate", translator.slow_reason());
-  transmute::Output output(arguments.output);
-  Progress progress(arguments);
-  int64_t lines = 0, split_lines = 0, looping_lines = 0;
+  translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
+  transmute::warn_if_slow(translator.slow_reason());
+  transmute::Output output(arguments.streams.output);
+  Progress progress(arguments.streams);
+  Totals totals;
   transmute::TranslationHooks hooks;
-  hooks.on_progress = [&](size_t done, size_t) { progress.show(lines + static_cast<int64_t>(done)); };
-  while (true) {
-    const std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
-    if (block.empty()) break;
-    options.target_prefixes = prefixes.next(block.size());
-    std::string text;
-    for (const auto& translation : translator.translate_batch(block, options, hooks)) {
-      text += format(translation, lines++, as, options.search.alignments);
-      if (translation.parts > 1) ++split_lines;
-      if (transmute::has_loop(translation.hypotheses.front().tokens) && !transmute::has_loop(translation.source_tokens))
-        ++looping_lines;
+  hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines + static_cast<int64_t>(done)); };
+  transmute::keep_output_before_bad_line(output, [&] {
+    while (true) {
+      const std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
+      if (block.empty()) break;
+      options.target_prefixes = prefixes.next(block.size());
+      const BlockResult result = translate_block(translator, block, options, hooks);
+      std::string text;
+      for (const auto& translation : result.translations) {
+        text += format(translation, totals.lines, as, options.search.alignments);
+        totals.add(translation);
+      }
+      progress.clear();
+      output.write(text);
+      if (!result.refusal.empty())
+        throw transmute::BadLine(
+            fmt::format("{}:{}: {} (--max-source-tokens); --long-lines split translates it in parts",
+                        transmute::input_name(arguments.streams.input), totals.lines + 1, result.refusal));
     }
-    progress.clear();
-    output.write(text);
-  }
-  prefixes.finish(lines);
+  });
+  prefixes.finish(totals.lines);
   output.finish();
-  if (split_lines > 0)
-    std::cerr << fmt::format("translate: {} of {} lines {} and were translated in parts\n", split_lines, lines,
-                             options.split_sentences ? "had several sentences"
-                                                     : fmt::format("had over {} tokens", options.max_source_tokens));
-  if (looping_lines > 0)
-    std::cerr << fmt::format(
-        "translate: {} of {} translations repeat the same words over and over; --no-repeat-ngram 4 prevents that\n",
-        looping_lines, lines);
+  totals.report(options);
   return 0;
+}
+
+void add_result_flags(CLI::App& app, Arguments& arguments) {
+  app.add_option(
+         "--format", arguments.format,
+         "text: a line each; json: an object a line, with tokens, scores and what --n-best and --alignment ask for")
+      ->check(transmute::one_of({"text", "json"}))
+      ->capture_default_str();
+  app.add_option("--n-best", arguments.num_best, "the N best (in Moses' format, unless json) instead of the best one")
+      ->check(transmute::at_least(1));
+  app.add_option("--alternatives", arguments.alternatives,
+                 "instead of searching, the N best next tokens after the --target-prefix, each completed greedily")
+      ->check(transmute::at_least(1));
+  app.add_option("--alignment", arguments.alignment,
+                 "add \" ||| 0-0 1-2\": for each word, or token, of the translation the source's that it belongs to; "
+                 "without a value: words; in json the attention over tokens too")
+      ->expected(0, 1)
+      ->check(transmute::one_of_or_first({"words", "tokens"}));
+  app.add_option("--alignment-layer", arguments.alignment_layer, "of the decoder, from 1; 0: the last")
+      ->check(transmute::at_least(0))
+      ->capture_default_str();
+  app.add_option("--alignment-head", arguments.alignment_head, "from 1; 0: the mean of the layer's heads")
+      ->check(transmute::at_least(0))
+      ->capture_default_str();
+}
+
+void add_search_flags(CLI::App& app, Arguments& arguments) {
+  arguments.search.add_to(app);
+  app.add_option("--target-prefix", arguments.prefixes, "a file whose line n begins the translation of line n")
+      ->type_name("FILE")
+      ->group("Search");
+  app.add_option(
+         "--glossary", arguments.glossary,
+         "a file of lines \"source term<tab>target term\": a translation contains the target terms of those source "
+         "terms that its line contains")
+      ->type_name("FILE")
+      ->group("Search");
+  arguments.translator.add_shortlist_to(app);
+  const auto sample =
+      app.add_flag("--sample", arguments.sample,
+                   "draw the tokens from the model's distribution instead of searching; with --n-best N "
+                   "several times")
+          ->group("Sampling");
+  for (CLI::Option* flag : transmute::add_sampling_flags(app, arguments.sampling)) flag->needs(sample);
+}
+
+void add_line_flags(CLI::App& app, Arguments& arguments) {
+  transmute::TranslationOptions& translation = arguments.translation;
+  const auto inline_tags = app.add_flag(
+      "--inline-tags", translation.inline_tags,
+      "carry tags such as <b>, </b>, <br/> and placeholders such as {name} over to the words that they belong to");
+  app.add_flag("--split-sentences", translation.split_sentences,
+               "translate each sentence of a line by itself, by Unicode's rules for where they end")
+      ->excludes(inline_tags)
+      ->group("Long lines");
+  app.add_option("--max-source-tokens", translation.max_source_tokens, "more make a line over-long")
+      ->check(transmute::at_least(1))
+      ->capture_default_str()
+      ->group("Long lines");
+  app.add_option("--long-lines", arguments.long_lines,
+                 "split: translate over-long lines in parts, cut at sentence, clause or word ends; fail: end at the "
+                 "first, once the lines before it are written")
+      ->check(transmute::one_of({"split", "fail"}))
+      ->capture_default_str()
+      ->group("Long lines");
+  app.add_option("--batch-size", translation.batch_size, "sentences that a worker decodes together")
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
+  app.add_option("--batch-tokens", translation.batch_tokens, "and their padded source tokens at most")
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
+  app.add_option("--buffer-lines", arguments.buffer_lines, "lines that are read ahead to fill batches")
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -168,93 +292,14 @@ int translate(const Arguments& arguments) {
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app("Translates text, one line in, one line out, in order; an empty line stays empty.", "translate");
+  app.footer(
+      "echo 'Monday, March 3, 2025' | {} -m runs/demo/model\n"
+      "{} -m runs/demo/model -i test.en -o test.de.gz --precision int8");
   Arguments arguments;
-  auto& translation = arguments.translation;
   arguments.translator.add_to(app);
-  app.add_option("--input", arguments.input, "UTF-8 text, plain or gzipped; default: standard input");
-  app.add_option("--output", arguments.output, "default: standard output");
-  app.add_option(
-         "--format", arguments.format,
-         "text: a line each; json: an object each, with tokens, scores and what --n-best and --alignment ask for")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  app.add_option("--n-best", arguments.num_best, "the N best (in Moses' format, unless json) instead of the best one")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--alternatives", arguments.alternatives,
-                 "instead of searching, the N best next tokens after the --target-prefix, each completed greedily")
-      ->check(CLI::PositiveNumber);
-  app.add_flag(
-      "--alignment", translation.search.alignments,
-      "add \" ||| 0-0 1-2\": for each target token the source token that it belongs to; in json the attention itself");
-
-  app.add_option("--alignment-layer", translation.search.alignment_layer, "of the decoder, from 1; 0: the last")
-      ->capture_default_str();
-  app.add_option("--alignment-head", translation.search.alignment_head, "from 1; 0: the mean of the layer's heads")
-      ->capture_default_str();
-
-  app.add_option("--beam-size", translation.search.beam_size, "hypotheses kept; 1 is greedy search")
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--length-alpha", translation.search.length_alpha, "exponent of the length penalty of the ranking")
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--length-penalty", arguments.length_penalty,
-                 "paper: ((5 + length) / 6)^alpha; power: length^alpha, with alpha 1 the mean over the tokens")
-      ->check(CLI::IsMember({"paper", "power"}))
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--coverage-beta", translation.search.coverage_beta,
-                 "weight of the coverage penalty, which prefers translations that attended to all of the source")
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--min-length", translation.search.min_length, "tokens that a translation has at least")
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--max-extra-length", translation.search.max_extra_length,
-                 "a translation has at most so many tokens more than its source")
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--no-repeat-ngram", translation.search.no_repeat_ngram,
-                 "no N tokens in a row come twice in a translation; 0: they may")
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--target-prefix", arguments.prefixes, "a file whose line n begins the translation of line n")
-      ->group("Search");
-  app.add_option(
-         "--glossary", arguments.glossary,
-         "a file of lines \"source term<tab>target term\": a translation contains the target terms of those source "
-         "terms that its line contains")
-      ->group("Search");
-
-  arguments.translator.add_shortlist_to(app);
-
-  app.add_flag(
-      "--inline-tags", translation.inline_tags,
-      "carry tags such as <b>, </b>, <br/> and placeholders such as {name} over to the words that they belong to");
-
-  const auto sample =
-      app.add_flag("--sample", arguments.sample,
-                   "draw the tokens from the model's distribution instead of searching; with --n-best N "
-                   "several times")
-          ->group("Sampling");
-  for (CLI::Option* flag : transmute::add_sampling_flags(app, arguments.sampling)) flag->needs(sample);
-  app.add_flag("--split-sentences", translation.split_sentences,
-               "translate each sentence of a line by itself, by Unicode's rules for where they end")
-      ->group("Long lines");
-  app.add_option("--max-source-tokens", translation.max_source_tokens, "more make a line over-long")
-      ->capture_default_str()
-      ->group("Long lines");
-  app.add_option("--long-lines", arguments.long_lines,
-                 "split: translate over-long lines in parts, cut at sentence, clause or word ends; fail: refuse them")
-      ->check(CLI::IsMember({"split", "fail"}))
-      ->capture_default_str()
-      ->group("Long lines");
-
-  app.add_option("--batch-size", translation.batch_size, "sentences that a worker decodes together")
-      ->capture_default_str();
-  app.add_option("--batch-tokens", translation.batch_tokens, "and their padded source tokens at most")
-      ->capture_default_str();
-  app.add_option("--buffer-lines", arguments.buffer_lines, "lines that are read ahead to fill batches")
-      ->capture_default_str();
+  arguments.streams.add_to(app);
+  add_result_flags(app, arguments);
+  add_search_flags(app, arguments);
+  add_line_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] { return translate(arguments); });
 }

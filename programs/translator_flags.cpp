@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/threading.h>
+#include <transmute/programs/flag_values.h>
 #include <transmute/programs/translator_flags.h>
-
-#include <iostream>
 
 namespace transmute {
 
 void TranslatorFlags::add_to(CLI::App& app) {
   app.add_option(
-         "--model", models_,
+         "-m,--model", models_,
          "a model folder, as train makes it, or a file of export_torchscript; several with one tokenizer make an "
          "ensemble: their probabilities are averaged")
+      ->type_name("MODEL")
       ->required();
-  app.add_option("--device", options_.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
+  add_device_flag(app, options_.device);
   app.add_option("--precision", precision_,
                  "of matrix products: float32; bfloat16 (half the memory, fast on GPUs and with AVX512-BF16 or AMX); "
                  "on CPUs int8 (a quarter, fast with VNNI or AMX); on GPUs half; stored: what the model's matrices are "
                  "stored in (convert --precision), where the device is made for it, else float32")
+      ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))
       ->capture_default_str();
-  app.add_option("--threads", options_.threads, "workers on the CPU; 0: one per core")->capture_default_str();
+  add_threads_flag(app, options_.threads);
 }
 
 void TranslatorFlags::add_shortlist_to(CLI::App& app) {
@@ -26,13 +27,16 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
   CLI::Option* const table =
       app.add_option("--shortlist", shortlist.table,
                      "a table of make_shortlist: translations are made of what it gives for a line's tokens, of the "
-                     "line's own and of frequent ones")
+                     "line's own, of numbers and marks, and of frequent ones")
+          ->type_name("FILE")
           ->group("Shortlist");
   app.add_option("--shortlist-best", shortlist.best, "translations of each token at most")
+      ->check(at_least(0))
       ->capture_default_str()
       ->needs(table)
       ->group("Shortlist");
   app.add_option("--shortlist-frequent", shortlist.frequent, "and so many of the vocabulary's first tokens")
+      ->check(at_least(0))
       ->capture_default_str()
       ->needs(table)
       ->group("Shortlist");
@@ -53,11 +57,20 @@ LanguageModel TranslatorFlags::open_language_model() const {
   return LanguageModel(models_.front(), options());
 }
 
-void warn_if_slow(const std::string& program, const std::string& reason) {
+void add_device_flag(CLI::App& app, std::string& device) {
+  app.add_option("--device", device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE")->capture_default_str();
+}
+
+void add_threads_flag(CLI::App& app, int& threads) {
+  app.add_option("--threads", threads, "workers on the CPU; 0: one per core")
+      ->check(at_least(0))
+      ->capture_default_str();
+}
+
+void warn_if_slow(const std::string& reason) {
   if (reason.empty()) return;
-  std::cerr << program << ": this model runs several times slower on the CPU than others: " << reason << '\n';
-  if (const std::string warning = slow_blas_warning(); !warning.empty())  // of others no BLAS is asked
-    std::cerr << program << ": " << warning << '\n';
+  note("this model runs several times slower on the CPU than others: " + reason);
+  if (const std::string warning = slow_blas_warning(); !warning.empty()) note(warning);  // of others no BLAS is asked
 }
 
 }  // namespace transmute

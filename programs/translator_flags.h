@@ -32,7 +32,11 @@ class TranslatorFlags {
   std::string precision_ = kAsStored;
 };
 
+/// The flags that every program with a model has, in the same words.
+void add_device_flag(CLI::App& app, std::string& device);
+void add_threads_flag(CLI::App& app, int& threads);
+
 /// Says on standard error why a model is slow, if there is a reason (Translator::slow_reason).
-void warn_if_slow(const std::string& program, const std::string& reason);
+void warn_if_slow(const std::string& reason);
 
 }  // namespace transmute

@@ -34,6 +34,8 @@ paste "$data/test.de" "$run/test.de" | awk -F'\t' '
   $1 == $2 { right++ }
   END { printf "\nexactly right: %d of %d held-out expressions (%.1f%%)\n", right, NR, 100 * right / NR }'
 
+tests/check_readme_examples.sh "$programs" "$run/model" || true # a word on what the README says otherwise
+
 cat <<END
 
 Now your own:

@@ -12,11 +12,11 @@ packages=(
   zlib1g-dev libdeflate-dev libicu-dev libgtest-dev libgmock-dev
   libboost-dev libssl-dev libcld2-dev
 )
-# Formatting is checked by the tests; one version, because versions disagree. Later releases no longer have it: there
-# the check is skipped.
+# Formatting and lint are checked by the tests; one version, because versions disagree. Later releases no longer have
+# it: there the checks are skipped.
 test_packages=()
 case "$(. /etc/os-release 2>/dev/null; echo "${VERSION_CODENAME:-}")" in
-  bookworm | jammy | noble) test_packages+=(clang-format-14) ;;
+  bookworm | jammy | noble) test_packages+=(clang-format-14 clang-tidy-14) ;;
 esac
 
 usage="usage: scripts/setup.sh [--tests]   (with --tests: also what only the tests need)"

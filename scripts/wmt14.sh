@@ -69,7 +69,7 @@ step "Translating newstest2014"
 step "BLEU"
 "$programs/evaluate" --hypothesis "$run/newstest2014.de" --reference "$data/newstest2014.de"
 if [[ -n $tokenizer ]]; then
-  echo -n "compound-split, tokenised by Moses: "
+  echo -n "compound-split, tokenized by Moses: "
   "$root/scripts/compound_split_bleu.sh" --tokenizer "$tokenizer" --programs "$programs" "$run/newstest2014.de" \
     "$data/newstest2014.de"
 else

@@ -16,7 +16,7 @@ reference_of_programs() {
   for program in train translate generate score evaluate export_torchscript convert average_checkpoints visualize embed \
     make_shortlist make_demo_corpus; do
     printf '## %s\n\n' "$program"
-    "$programs/$program" --help | awk -f cmake/help/parse.awk | awk -f cmake/help/markdown.awk
+    "$programs/$program" --help-records | awk -f cmake/help/markdown.awk
     echo
   done
 }

@@ -15,6 +15,9 @@ find_library(SENTENCEPIECE_LIBRARY sentencepiece HINTS ${TRANSMUTE_PC_SENTENCEPI
 find_library(SENTENCEPIECE_TRAIN_LIBRARY sentencepiece_train HINTS ${TRANSMUTE_PC_SENTENCEPIECE_LIBRARY_DIRS})
 mark_as_advanced(SENTENCEPIECE_INCLUDE_DIR SENTENCEPIECE_LIBRARY SENTENCEPIECE_TRAIN_LIBRARY)
 
+option(TRANSMUTE_PLAIN_SENTENCEPIECE "Link the installed SentencePiece as it is: where it shares no symbols with LibTorch"
+  OFF)
+
 # transmute_private_copy(<library> <result>)
 # Debian's SentencePiece 0.1.97 carries Protocol Buffers 3.14 inside and shows its symbols to the whole program.
 # Debian's LibTorch loads libprotobuf 3.21. In one program each takes some of the other's functions, and it crashes
@@ -26,7 +29,7 @@ mark_as_advanced(SENTENCEPIECE_INCLUDE_DIR SENTENCEPIECE_LIBRARY SENTENCEPIECE_T
 # <result> becomes an imported target, or <library> itself where no copy is needed.
 function(transmute_private_copy library result)
   set(${result} "${library}" PARENT_SCOPE)
-  if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT library MATCHES "\\.so")
+  if(TRANSMUTE_PLAIN_SENTENCEPIECE OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT library MATCHES "\\.so")
     return()
   endif()
   file(REAL_PATH "${library}" original)

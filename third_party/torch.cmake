@@ -56,3 +56,34 @@ if(TORCH_CXX_FLAGS)
   separate_arguments(_transmute_torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
   target_compile_options(transmute::torch INTERFACE ${_transmute_torch_flags})
 endif()
+
+# Python's wheels also bring along a part of libstdc++ that they were linked with, std::filesystem::remove_all among it,
+# which calls address 0 outside of them. The system's libstdc++ must be asked first.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CXX_FLAGS MATCHES "-stdlib=libc\\+\\+")
+  target_link_options(transmute::torch INTERFACE "LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state")
+endif()
+
+# And the headers of an fmt of their own, which come before the system's; what spdlog is linked with must come first. -I
+# comes before every -isystem.
+foreach(_transmute_folder IN LISTS TORCH_INCLUDE_DIRS)
+  if(NOT _transmute_folder MATCHES "^/usr/include(/|$)" AND EXISTS "${_transmute_folder}/fmt/core.h")
+    find_package(fmt CONFIG QUIET)
+    if(TARGET fmt::fmt)
+      get_target_property(_transmute_fmt fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+      file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/fmt_of_spdlog")
+      file(CREATE_LINK "${_transmute_fmt}/fmt" "${CMAKE_BINARY_DIR}/fmt_of_spdlog/fmt" SYMBOLIC)
+      target_compile_options(transmute::torch INTERFACE "-I${CMAKE_BINARY_DIR}/fmt_of_spdlog")
+    endif()
+  endif()
+endforeach()
+
+# What a check of check_cxx_source_compiles needs to use LibTorch: its files. Its targets do not do: those of a CUDA build
+# name an alias (protobuf::libprotobuf), which CMake does not carry over into the project of a check.
+set(TRANSMUTE_TORCH_CHECK_INCLUDES ${TORCH_INCLUDE_DIRS} ${CUDA_INCLUDE_DIRS} ${CUDAToolkit_INCLUDE_DIRS})
+set(TRANSMUTE_TORCH_CHECK_LIBRARIES "")
+foreach(_transmute_library IN ITEMS torch torch_cpu torch_cuda c10 c10_cuda)
+  if(TARGET ${_transmute_library})
+    get_target_property(_transmute_file ${_transmute_library} LOCATION)
+    list(APPEND TRANSMUTE_TORCH_CHECK_LIBRARIES "${_transmute_file}")
+  endif()
+endforeach()

@@ -294,10 +294,11 @@ bool SubwordSampler::draw_path(const std::string& text, double alpha, Draws& dra
   const size_t first = sampled.size();
   for (size_t end = text.size(); end > 0;) {
     double rest = draws.next();
-    const Edge* chosen = nullptr;
-    for (int32_t e = last_edge[end]; e >= 0 && rest >= 0; e = chosen->next) {
-      chosen = &edges[static_cast<size_t>(e)];
+    const Edge* chosen = &edges[static_cast<size_t>(last_edge[end])];
+    while (true) {
       rest -= std::exp(sums[chosen->begin] + chosen->score - sums[end]);
+      if (rest < 0 || chosen->next < 0) break;
+      chosen = &edges[static_cast<size_t>(chosen->next)];
     }
     sampled.push_back(chosen->piece);
     end = chosen->begin;

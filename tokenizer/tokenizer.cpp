@@ -91,12 +91,14 @@ std::string digits_after(const std::string& message, const std::string& phrase) 
   return message.substr(begin, message.find_first_not_of("0123456789", begin) - begin);
 }
 
+VocabularyTooLarge too_large(const TokenizerOptions& options, int64_t most) {
+  return {fmt::format("tokenizer.vocab_size {} is more than the training text supports; set it to at most {}",
+                      options.vocab_size, most),
+          most};
+}
+
 // SentencePiece's message without its place in its sources, with the remedy in this project's terms.
 std::invalid_argument explain(const std::string& message, const TokenizerOptions& options) {
-  if (const std::string most = digits_after(message, "set it to a value <= "); !most.empty())
-    return std::invalid_argument(
-        fmt::format("tokenizer.vocab_size {} is more than the training text supports; set it to at most {}",
-                    options.vocab_size, most));
   if (message.find("smaller than required_chars") != std::string::npos)
     return std::invalid_argument(
         fmt::format("tokenizer.vocab_size {} is less than the {} pieces that the text's single characters and the "
@@ -111,13 +113,15 @@ std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options,
   std::string serialized;
   const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &lines, &serialized);
   if (lines.lines() == 0) throw std::invalid_argument("the tokenizer cannot be trained: the training text is empty");
-  if (!status.ok()) throw explain(status.message(), options);
+  if (!status.ok()) {
+    const std::string message = status.message();
+    if (const std::string most = digits_after(message, "set it to a value <= "); !most.empty())
+      throw too_large(options, std::stoll(most));
+    throw explain(message, options);
+  }
   auto model = std::make_shared<SubwordModel>(std::move(serialized), "the trained tokenizer");
   // BPE ends early, without an error, where no pair is left to merge.
-  if (model->size() < options.vocab_size)
-    throw std::invalid_argument(
-        fmt::format("tokenizer.vocab_size {} is more than the training text supports; set it to at most {}",
-                    options.vocab_size, model->size()));
+  if (model->size() < options.vocab_size) throw too_large(options, model->size());
   return model;
 }
 

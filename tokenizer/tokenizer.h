@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/tokenizer/options.h>
 #include <transmute/tokenizer/special_ids.h>
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +17,7 @@ namespace transmute {
 inline namespace v0 {
 
 /// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.
-class SubwordModel {
+class TRANSMUTE_API SubwordModel {
  public:
   /// @param serialized the bytes of a `.model` file
   /// @param name what messages call it, for example its path
@@ -53,7 +55,7 @@ class SubwordModel {
 /// Source and target side of a language pair: two SubwordModels, or one that serves both.
 ///
 /// On disk: `tokenizer.model`, or `tokenizer.source.model` and `tokenizer.target.model`.
-class Tokenizer {
+class TRANSMUTE_API Tokenizer {
  public:
   /// The same pointer twice makes a shared vocabulary.
   Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr<const SubwordModel> target);
@@ -80,9 +82,22 @@ class Tokenizer {
 /// Hands out one line of text a call; false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
+/// Thrown where a text has fewer pieces to learn than TokenizerOptions::vocab_size asks for.
+class TRANSMUTE_API VocabularyTooLarge : public std::invalid_argument {
+ public:
+  VocabularyTooLarge(const std::string& message, int64_t most) : std::invalid_argument(message), most_(most) {}
+  /// The largest vocab_size that the text supports.
+  int64_t most() const { return most_; }
+
+ private:
+  int64_t most_;
+};
+
 /// Learns a Tokenizer from parallel text; a shared one sees both sides.
-/// @throws std::invalid_argument with the value to choose, where the text cannot support the options.
-Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target);
+/// @throws VocabularyTooLarge; std::invalid_argument with the value to choose, where the text cannot support the
+/// options otherwise.
+TRANSMUTE_API Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source,
+                                        const LineSource& target);
 
 }  // namespace v0
 }  // namespace transmute

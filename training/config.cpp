@@ -38,8 +38,9 @@ void check_pairs(const std::vector<std::string>& source, const std::vector<std::
 void check_weights(const DataOptions& data, size_t corpora, const char* what) {
   if (data.train_weights.empty()) return;
   if (data.train_weights.size() != corpora)
-    throw std::invalid_argument(fmt::format("data.train_weights has {} numbers for {} {}; give one for each",
-                                            data.train_weights.size(), corpora, what));
+    throw std::invalid_argument(
+        fmt::format("data.train_weights needs one number for each {}, of which there {} {}; it has {}", what,
+                    corpora == 1 ? "is" : "are", corpora, data.train_weights.size()));
   constexpr double kMost = 1000;
   double sum = 0;
   for (const double weight : data.train_weights) {
@@ -54,11 +55,12 @@ void check_weights(const DataOptions& data, size_t corpora, const char* what) {
 void check_guidance(const TrainingConfig& config) {
   const DataOptions& data = config.data;
   if (config.training.guided_alignment == 0) return;
-  if (data.train_alignments.size() != data.train_source.size())
+  const size_t corpora = data.train_source.size() + data.train_pairs.size();
+  if (data.train_alignments.size() != corpora)
     throw std::invalid_argument(
-        fmt::format("training.guided_alignment needs data.train_alignments, which has {} files for {} pairs of files; "
-                    "give one for each, \"\" for a pair without",
-                    data.train_alignments.size(), data.train_source.size()));
+        fmt::format("training.guided_alignment needs data.train_alignments with one file for each pair of files, of "
+                    "which there {} {}, \"\" for a pair without; it has {}",
+                    corpora == 1 ? "is" : "are", corpora, data.train_alignments.size()));
   if (std::all_of(data.train_alignments.begin(), data.train_alignments.end(), [](auto& path) { return path.empty(); }))
     throw std::invalid_argument("training.guided_alignment needs data.train_alignments, which names no file");
   if (data.source_sampling > 0 || data.target_sampling > 0)
@@ -90,9 +92,9 @@ void check_parallel_text(const TrainingConfig& config) {
                       key));
   check_pairs(data.train_source, data.train_target, "train");
   check_pairs(data.valid_source, data.valid_target, "valid");
-  if (data.train_source.empty())
-    refuse_empty("data.train_source", "--set data.train_source=FILE --set data.train_target=FILE");
-  check_weights(data, data.train_source.size(), "pairs of files");
+  const size_t corpora = data.train_source.size() + data.train_pairs.size();
+  if (corpora == 0) refuse_empty("data.train_source", "--set data.train_source=FILE --set data.train_target=FILE");
+  check_weights(data, corpora, "pair of files");
   check_guidance(config);
 }
 
@@ -102,6 +104,9 @@ void check_plain_text(const TrainingConfig& config) {
                                                  {"data.train_target", !data.train_target.empty()},
                                                  {"data.valid_source", !data.valid_source.empty()},
                                                  {"data.valid_target", !data.valid_target.empty()},
+                                                 {"data.train_pairs", !data.train_pairs.empty()},
+                                                 {"data.valid_pairs", !data.valid_pairs.empty()},
+                                                 {"data.max_length_ratio", data.max_length_ratio > 0},
                                                  {"data.train_alignments", !data.train_alignments.empty()},
                                                  {"data.source_sampling", data.source_sampling > 0},
                                                  {"training.guided_alignment", config.training.guided_alignment > 0}};
@@ -112,7 +117,7 @@ void check_plain_text(const TrainingConfig& config) {
                       "text is given as data.train_text and data.valid_text, its sampling as data.target_sampling",
                       key));
   if (data.train_text.empty()) refuse_empty("data.train_text", "--set data.train_text=FILE");
-  check_weights(data, data.train_text.size(), "files of data.train_text");
+  check_weights(data, data.train_text.size(), "file of data.train_text");
   if (config.model.tokenizer.vocabulary != VocabularySharing::shared)
     throw std::invalid_argument(
         "tokenizer.vocabulary: separate is for two languages; with model.architecture: decoder_only leave it at "
@@ -163,21 +168,29 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("folder", &data.folder, "where the files are, relative to the current folder");
   schema.add("train_source", &data.train_source, "source files to learn from");
   schema.add("train_target", &data.train_target, "their translations, file by file and line by line");
+  schema.add("train_pairs", &data.train_pairs,
+             "files of lines source<tab>target, beside these two or instead; further columns are ignored");
   schema.add("train_text", &data.train_text,
              "what a decoder_only model learns from instead; each line is a text of its own");
   schema.add("train_weights", &data.train_weights,
-             "of each pair of files, or file of train_text: how many times an epoch goes through it, fractions by "
+             "of each pair of files, then of each of train_pairs, or file of train_text: how many times an epoch goes "
+             "through it, fractions by "
              "chance; empty: once");
   schema.add("train_alignments", &data.train_alignments,
              "word alignments of each pair of files (lines such as 0-0 1-2), for training.guided_alignment; \"\" for a "
              "pair without one");
   schema.add("valid_source", &data.valid_source, "source files for validation; empty: none");
   schema.add("valid_target", &data.valid_target, "their translations");
+  schema.add("valid_pairs", &data.valid_pairs, "files of lines source<tab>target, for validation");
   schema.add("valid_text", &data.valid_text, "files for the validation of a decoder_only model; empty: none");
   schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out, and counted",
              kAtLeastOne);
   schema.add("max_target_tokens", &data.max_target_tokens,
              "pairs with a longer target, and longer lines of train_text, are left out, and counted", kAtLeastOne);
+  schema.add("max_length_ratio", &data.max_length_ratio,
+             "pairs whose longer side has more than so many times the tokens of the shorter are left out, and counted; "
+             "0: none",
+             kNotNegative);
   schema.add("source_sampling", &data.source_sampling,
              "other segmentations of the source in each epoch: BPE-dropout's probability, or unigram sampling's alpha; "
              "0: none",
@@ -185,17 +198,20 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("target_sampling", &data.target_sampling, "likewise of the target, or of train_text",
              Bounds<double>{0.0, 1.0});
   schema.add("cache_folder", &data.cache_folder,
-             "gets the tokenised text, may be shared by runs; empty: cache in the run folder");
+             "gets the tokenized text, may be shared by runs; empty: cache in the run folder");
   schema.add("prefetch_threads", &data.prefetch_threads,
              "threads that prepare batches ahead; the batches are the same for any number", kPrefetchThreads);
 
-  schema.section("training", "the optimisation, section 5 of the paper");
-  schema.add("seed", &training.seed, "of initialisation, order and dropout", kAtLeastZero);
+  schema.section("training", "the optimization, section 5 of the paper");
+  schema.add("seed", &training.seed, "of initialization, order and dropout", kAtLeastZero);
   schema.add("batch_tokens", &training.batch_tokens, "padded tokens of a batch at most, on each side", kAtLeastOne);
   schema.add("accumulate_batches", &training.accumulate_batches,
              "batches of each process whose gradients make one step", kAtLeastOne);
-  schema.add("piece_tokens", &training.piece_tokens,
-             "a batch is computed in pieces of so many padded tokens, which bounds the memory", kAtLeastOne);
+  schema.add(
+      "piece_tokens", &training.piece_tokens,
+      "a batch is computed in pieces of so many padded tokens, which bounds the memory; 0: 2,048 on a CPU, 8,192 on "
+      "a GPU",
+      kAtLeastZero);
   schema.add("recompute", &training.recompute,
              "compute each layer once more in the backward pass instead of keeping its activations: less memory, more "
              "time");

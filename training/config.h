@@ -2,8 +2,9 @@
 #pragma once
 
 #include <transmute/common/config_schema.h>
-#include <transmute/training/data/batch_stream.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/common/export.h>
+#include <transmute/training/adam_options.h>
+#include <transmute/training/data/batch_options.h>
 #include <transmute/training/schedule.h>
 #include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/precision.h>
@@ -23,22 +24,28 @@ struct DataOptions {
   std::string folder;                     ///< relative to the current folder; empty: the current folder
   std::vector<std::string> train_source;  ///< source files
   std::vector<std::string> train_target;  ///< their translations, file by file
-  std::vector<std::string> train_text;    ///< what a decoder-only model learns from
-  /// Of each pair of files, or of each text: how often an epoch goes through it; empty: once.
+  /// Files of lines "source<tab>target", beside train_source and train_target or instead; further columns are ignored.
+  std::vector<std::string> train_pairs;
+  std::vector<std::string> train_text;  ///< what a decoder-only model learns from
+  /// Of each pair of files, then of each of train_pairs, or of each text: how often an epoch goes through it; empty:
+  /// once.
   std::vector<double> train_weights;
   /// Word alignments of each pair of files, in Pharaoh's notation; "" for a pair without one. Read where
   /// TrainingOptions::guided_alignment asks for it.
   std::vector<std::string> train_alignments;
   std::vector<std::string> valid_source;  ///< source files for validation
   std::vector<std::string> valid_target;  ///< their translations
+  std::vector<std::string> valid_pairs;   ///< as train_pairs
   std::vector<std::string> valid_text;    ///< of a decoder-only model
   int64_t max_source_tokens = 256;        ///< training pairs with a longer source are left out, and counted
   int64_t max_target_tokens = 256;        ///< and those with a longer target, and longer lines of plain text
+  /// And those whose longer side has more than so many times the tokens of the shorter; 0: no limit.
+  double max_length_ratio = 0;
   /// Segmentations drawn afresh in each epoch, see SubwordSampler: BPE-dropout's probability, or the exponent for
   /// unigram models. 0: none.
   double source_sampling = 0;
   double target_sampling = 0;  ///< the same for target files, or for plain text
-  std::string cache_folder;    ///< of the tokenised text; empty: `cache` in the run folder
+  std::string cache_folder;    ///< of the tokenized text; empty: `cache` in the run folder
   int64_t prefetch_threads = BatchStreamOptions().prefetch_threads;  ///< that prepare batches ahead
 };
 
@@ -48,8 +55,8 @@ struct TrainingOptions {
   /// Padded target tokens, and padded source tokens, of one batch at most.
   int64_t batch_tokens = BatchStreamOptions().batch_tokens;
   int64_t accumulate_batches = 1;  ///< batches of each process whose gradients make one step
-  /// A batch is computed in parts of so many padded tokens, which bounds memory.
-  int64_t piece_tokens = BatchStreamOptions().piece_tokens;
+  /// A batch is computed in parts of so many padded tokens, which bounds memory; 0: default_piece_tokens.
+  int64_t piece_tokens = 0;
   int64_t max_steps = ScheduleOptions().last_step;  ///< updates of the weights
   int64_t max_epochs = 0;                           ///< passes over the text; 0: no limit
   bool recompute = false;  ///< the layers' activations in the backward pass, instead of keeping them
@@ -95,7 +102,7 @@ struct TrainingOptions {
 enum class ValidationMetric { automatic, bleu, chrf, chrf_plus_plus, loss };
 
 /// Its name in the config.
-std::string name_of(ValidationMetric metric);
+TRANSMUTE_API std::string name_of(ValidationMetric metric);
 
 /// What is measured on the validation text, and when.
 struct ValidationOptions {
@@ -109,7 +116,7 @@ struct ValidationOptions {
 };
 
 /// One experiment: everything that its YAML file says.
-struct TrainingConfig {
+struct TRANSMUTE_API TrainingConfig {
   ModelConfig model;             ///< sections `tokenizer` and `model`
   DataOptions data;              ///< section `data`
   TrainingOptions training;      ///< section `training`
@@ -121,7 +128,9 @@ struct TrainingConfig {
   /// Whether it trains a decoder-only model, on plain text.
   bool is_language_model() const { return model.model.architecture == Architecture::decoder_only; }
   /// Whether the config names text for validation.
-  bool has_validation_text() const { return !(is_language_model() ? data.valid_text : data.valid_source).empty(); }
+  bool has_validation_text() const {
+    return is_language_model() ? !data.valid_text.empty() : !data.valid_source.empty() || !data.valid_pairs.empty();
+  }
 
   /// Checks what no single key shows, for example equally many source and target files.
   /// @throws std::invalid_argument with the key and the remedy.
@@ -138,7 +147,7 @@ struct ConfigChange {
 
 /// What differs between the config that a run folder keeps and the one to go on with.
 /// @throws std::runtime_error, std::invalid_argument where the kept file cannot be read.
-std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now);
+TRANSMUTE_API std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now);
 
 }  // namespace v0
 }  // namespace transmute

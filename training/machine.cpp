@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <torch/cuda.h>
 #include <transmute/common/threads.h>
-#include <transmute/model/kernels/simd.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/machine.h>
 #include <transmute/translation/files/device.h>
@@ -41,27 +40,12 @@ Machine machine_of(const TrainerOptions& options, const TrainingOptions& trainin
   const torch::Device device = device_of(options);
   const bool is_alone = options.ranks.size == 1;
   const Machine machine{device, resolve(training.precision, device), workers_of(options, device),
+                        training.piece_tokens > 0 ? training.piece_tokens : default_piece_tokens(device.is_cuda()),
                         options.overlaps_steps.value_or(!device.is_cpu() && is_alone)};
   if (machine.overlaps_steps && (machine.workers > 1 || !is_alone))
     throw std::invalid_argument(
         "overlaps_steps is for one process with one worker: set threads to 1, or leave it unset");
   return machine;
-}
-
-std::string active_cpu_kernels() {
-  switch (kernels::active_simd()) {
-    case kernels::Simd::avx2:
-      return "AVX2";
-    case kernels::Simd::avx512:
-    case kernels::Simd::avx512_vnni:
-      return "AVX-512";
-    case kernels::Simd::avx512_bf16:
-      return "AVX-512 with bfloat16";
-    case kernels::Simd::amx:
-      return "AVX-512 with bfloat16 tiles (AMX)";
-    default:
-      return "baseline";
-  }
 }
 
 }  // namespace v0

@@ -5,8 +5,6 @@
 #include <transmute/training/config.h>
 #include <transmute/training/trainer_options.h>
 
-#include <string>
-
 namespace transmute {
 inline namespace v0 {
 
@@ -15,7 +13,8 @@ struct Machine {
   torch::Device device;
   Precision precision;  ///< of the matrix products
   int workers;
-  bool overlaps_steps;  ///< whether a step begins before the last one's loss is known
+  int64_t piece_tokens;  ///< padded tokens that are computed together at most
+  bool overlaps_steps;   ///< whether a step begins before the last one's loss is known
 };
 
 /// @throws std::invalid_argument where the options do not fit each other.
@@ -23,9 +22,6 @@ Machine machine_of(const TrainerOptions& options, const TrainingOptions& trainin
 
 /// The device of this process: "cuda" and "auto" name the GPU with this rank's local number.
 torch::Device device_of(const TrainerOptions& options);
-
-/// The instruction set that the CPU's kernels use, as logs and reports name it.
-std::string active_cpu_kernels();
 
 }  // namespace v0
 }  // namespace transmute

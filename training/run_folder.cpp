@@ -4,6 +4,9 @@
 #include <transmute/common/files.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
+#include <transmute/tokenizer/tokenizer_files.h>
+#include <transmute/training/checkpoint.h>
+#include <transmute/training/fingerprints.h>
 #include <transmute/training/run_folder.h>
 #include <transmute/training/run_text.h>
 #include <transmute/translation/files/model_folder.h>
@@ -24,15 +27,16 @@ void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& 
   std::vector<std::string> refused;
   for (const ConfigChange& change : changes_since(kept_path, now)) {
     if (change.refused) {
-      refused.push_back(fmt::format("{}: {}, which cannot become {}", change.key, change.before, change.now));
+      refused.push_back(fmt::format("{} (it was {}; the config now says {})", change.key, change.before, change.now));
     } else {
       spdlog::info(fmt::format("config: {} changes from {} to {}", change.key, change.before, change.now));
     }
   }
   if (!refused.empty())
     throw std::invalid_argument(
-        fmt::format("{}: this run was begun with {} on the way; take another --run-folder, or the old value{}",
-                    kept_path, fmt::join(refused, "; "), refused.size() > 1 ? "s" : ""));
+        fmt::format("{}: what cannot change after training has started: {}. Take another --run-folder, or the old "
+                    "value{}",
+                    kept_path, fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
 }
 
 }  // namespace
@@ -46,10 +50,21 @@ std::string RunFolder::name() const {
   return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
 }
 
-void RunFolder::keep_config(const TrainingConfig& config, const std::string& yaml) const {
+std::unique_ptr<ProcessLock> RunFolder::lock() const {
   ensure_writable_folder(path_);
+  auto lock = std::make_unique<ProcessLock>(file("lock"), "a training in " + path_);
+  if (!lock->is_held())
+    spdlog::warn(fmt::format("{} is on a file system without locks: nothing keeps a second training out", path_));
+  return lock;
+}
+
+bool RunFolder::has_begun() const {
+  return !CheckpointStore(checkpoints()).list().empty();
+}
+
+void RunFolder::keep_config(const TrainingConfig& config, const std::string& yaml) const {
   const std::string kept = file(kConfigFile);
-  if (fs::exists(kept)) {
+  if (fs::exists(kept) && has_begun()) {
     TrainingConfig declared = config;
     ConfigSchema schema;
     declared.declare(schema);
@@ -59,14 +74,36 @@ void RunFolder::keep_config(const TrainingConfig& config, const std::string& yam
 }
 
 Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
-  if (Tokenizer::exists(path_)) return Tokenizer::load(path_);
-  spdlog::info(fmt::format("learning a vocabulary of {} pieces from the training text",
-                           format_count(config.model.tokenizer.vocab_size)));
+  const bool exists = Tokenizer::exists(path_);
+  if (exists && has_begun()) return Tokenizer::load(path_);
+  Fingerprints kept = Fingerprints::read(path_);
   const TextFiles files = train_files(config);
+  const uint64_t fingerprint = vocabulary_fingerprint(config.model.tokenizer, files);
+  if (exists && kept.vocabulary == 0)
+    spdlog::info(fmt::format("taking the vocabulary that {} has; it was not learned there", path_));
+  if (exists && (kept.vocabulary == 0 || kept.vocabulary == fingerprint)) return Tokenizer::load(path_);
+  if (exists) spdlog::info("the text or the tokenizer's options are not those of an earlier start");
+  spdlog::info(fmt::format("learning a vocabulary of {} from the training text",
+                           counted(config.model.tokenizer.vocab_size, "piece")));
   Tokenizer tokenizer = train_tokenizer(config.model.tokenizer, lines_of(files.source), lines_of(files.target));
+  for (const char* old : {kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile}) fs::remove(file(old));
+  kept.vocabulary = fingerprint;
+  kept.write(path_);  // first: a crash in between leaves no tokenizer, rather than one that nothing is known of
   tokenizer.save(path_);
   return_freed_memory();  // learning takes far more than what follows
   return tokenizer;
+}
+
+void RunFolder::keep_text(uint64_t fingerprint) const {
+  Fingerprints kept = Fingerprints::read(path_);
+  if (kept.text == fingerprint) return;
+  if (kept.text != 0 && has_begun())
+    throw std::runtime_error(
+        fmt::format("the training text is not the one that the run in {} was trained on so far. Take another "
+                    "--run-folder for it; there training.initialize_from begins with this run's weights",
+                    path_));
+  kept.text = fingerprint;
+  kept.write(path_);
 }
 
 }  // namespace v0

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/process_lock.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/config.h>
 
+#include <memory>
 #include <string>
 
 namespace transmute {
@@ -25,14 +27,27 @@ class RunFolder {
   /// The folder's own name, without what leads to it.
   std::string name() const;
 
+  /// Makes the folder, and keeps other trainings out of it for as long as the result lives.
+  /// @throws std::runtime_error naming the process that trains in it, or where it cannot be written.
+  std::unique_ptr<ProcessLock> lock() const;
+
+  /// Whether a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
+  bool has_begun() const;
+
   /// Keeps the resolved config of a run that starts, or that goes on with some values changed, which are logged.
   /// @param yaml the text of `config`
-  /// @throws std::invalid_argument naming every key that cannot change in a run; std::runtime_error where the folder
-  /// cannot be written.
+  /// @throws std::invalid_argument naming every key that cannot change in a run that has begun; std::runtime_error
+  /// where the folder cannot be written.
   void keep_config(const TrainingConfig& config, const std::string& yaml) const;
 
-  /// The run's tokenizer; learned from the training text where the folder has none yet.
+  /// The run's tokenizer; learned from the training text where the folder has none yet, or one that an earlier start
+  /// made of another text or with other options.
   Tokenizer tokenizer(const TrainingConfig& config) const;
+
+  /// Notes which text the run is trained on.
+  /// @param fingerprint TrainingText::fingerprint
+  /// @throws std::runtime_error where the run has begun on another one.
+  void keep_text(uint64_t fingerprint) const;
 
  private:
   std::string file(const char* name) const;

@@ -2,9 +2,10 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <torch/version.h>
+#include <transmute/common/build_info.h>
 #include <transmute/common/progress.h>
+#include <transmute/model/kernels/simd.h>
 #include <transmute/model/threading.h>
-#include <transmute/training/build_info.h>
 #include <transmute/training/run_report.h>
 
 #include <cmath>
@@ -26,12 +27,13 @@ void warn_of_slowness(const Machine& machine) {
 
 void log_start(const RunFacts& facts, const TrainState& state) {
   const Machine& machine = facts.machine;
-  spdlog::info(fmt::format("transmute {}, LibTorch {}, device {}, {} threads, {} kernels, {} products, {} parameters",
-                           build_version(), TORCH_VERSION, machine.device.str(), machine.workers, active_cpu_kernels(),
-                           precision_name(machine.precision), format_count(facts.parameters)));
+  spdlog::info(fmt::format("transmute {}, LibTorch {}, device {}, {}, {} kernels, {} products, {} parameters",
+                           build_version(), TORCH_VERSION, machine.device.str(), counted(machine.workers, "thread"),
+                           kernels::simd_name(kernels::active_simd()), precision_name(machine.precision),
+                           format_count(facts.parameters)));
   if (facts.ranks.size > 1)
-    spdlog::info(fmt::format("{} ranks ({}); a step has {} batches", facts.ranks.size, facts.ranks.origin,
-                             facts.batches_per_step));
+    spdlog::info(fmt::format("{} ({}); a step has {}", counted(facts.ranks.size, "rank"), facts.ranks.origin,
+                             counted(facts.batches_per_step, "batch", "batches")));
   warn_of_slowness(machine);
   if (state.step > 0)
     spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state.step), state.epoch + 1));
@@ -41,8 +43,8 @@ void log_start(const RunFacts& facts, const TrainState& state) {
                     "--alignment-layer {0} --alignment-head {1}",
                     facts.guidance.layer + 1, facts.guidance.head + 1));
   if (state.batches_per_step > 0 && state.batches_per_step != facts.batches_per_step)
-    spdlog::warn(fmt::format("a step had {} batches and now has {}: ranks times training.accumulate_batches",
-                             state.batches_per_step, facts.batches_per_step));
+    spdlog::warn(fmt::format("a step had {} and now has {}: ranks times training.accumulate_batches",
+                             counted(state.batches_per_step, "batch", "batches"), facts.batches_per_step));
 }
 
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
@@ -58,7 +60,7 @@ std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& fa
       {"processes", std::to_string(facts.ranks.size)},
       {"device of each", facts.machine.device.str()},
       {"threads of each", std::to_string(facts.machine.workers)},
-      {"CPU kernels", active_cpu_kernels()},
+      {"CPU kernels", kernels::simd_name(kernels::active_simd())},
       {"transmute", build_version()},
       {"LibTorch", TORCH_VERSION}};
   if (state.best_score)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/training/run_text.h>
+#include <transmute/training/text_checks.h>
 
 #include <utility>
 #include <vector>
@@ -13,35 +15,37 @@ inline namespace v0 {
 
 namespace {
 
-std::vector<std::string> paths_in(const std::string& folder, const std::vector<std::string>& files) {
-  std::vector<std::string> paths;
-  for (const auto& file : files) paths.push_back(path_in(folder, file));
+std::vector<TextFile> paths_in(const std::string& folder, const std::vector<std::string>& files) {
+  std::vector<TextFile> paths;
+  for (const auto& file : files) paths.emplace_back(path_in(folder, file));
   return paths;
 }
 
 LengthLimits length_limits(const DataOptions& data) {
-  return {data.max_source_tokens, data.max_target_tokens};
+  return {data.max_source_tokens, data.max_target_tokens, data.max_length_ratio};
 }
 
-void log_plain_text(const char* name, const DataOptions& data, size_t lines, const TextCounts& counts) {
-  const LeftOut& out = counts.left_out;
-  spdlog::info(fmt::format("{} text: {} lines, {} tokens", name, format_count(static_cast<int64_t>(lines)),
-                           format_count(counts.target_tokens)));
-  if (out.total() > 0)
-    spdlog::warn(fmt::format("{} text: {} lines left out: {} empty, {} of over {} tokens (data.max_target_tokens)",
-                             name, format_count(out.total()), out.empty, out.long_target, data.max_target_tokens));
+// The two columns of each file.
+void add_pairs(const DataOptions& data, const std::vector<std::string>& files, TextFiles& all) {
+  for (const std::string& file : files) {
+    all.source.emplace_back(path_in(data.folder, file), 0);
+    all.target.emplace_back(path_in(data.folder, file), 1);
+  }
 }
 
-void log_parallel_text(const char* name, const DataOptions& data, size_t pairs, const TextCounts& counts) {
-  const LeftOut& out = counts.left_out;
-  spdlog::info(fmt::format("{} text: {} sentence pairs, {} source and {} target tokens", name,
-                           format_count(static_cast<int64_t>(pairs)), format_count(counts.source_tokens),
-                           format_count(counts.target_tokens)));
-  if (out.total() > 0)
-    spdlog::warn(
-        fmt::format("{} text: {} pairs left out: {} empty, {} with a source over {} tokens, {} with a target over {}",
-                    name, format_count(out.total()), out.empty, out.long_source, data.max_source_tokens,
-                    out.long_target, data.max_target_tokens));
+// Why lines were left out, and how many.
+std::vector<std::string> reasons_of(const LeftOut& out, const DataOptions& data, bool plain) {
+  std::vector<std::string> reasons;
+  const auto add = [&](int64_t count, const std::string& reason) {
+    if (count > 0) reasons.push_back(format_count(count) + " " + reason);
+  };
+  add(out.empty, "empty");
+  add(out.long_source, fmt::format("with a source over {} tokens (data.max_source_tokens)", data.max_source_tokens));
+  add(out.long_target, fmt::format("{} over {} tokens (data.max_target_tokens)", plain ? "of" : "with a target",
+                                   data.max_target_tokens));
+  add(out.unequal, fmt::format("with over {} tokens of one side for one of the other (data.max_length_ratio)",
+                               data.max_length_ratio));
+  return reasons;
 }
 
 }  // namespace
@@ -49,13 +53,26 @@ void log_parallel_text(const char* name, const DataOptions& data, size_t pairs, 
 TextFiles train_files(const TrainingConfig& config) {
   const DataOptions& data = config.data;
   if (config.is_language_model()) return {{}, paths_in(data.folder, data.train_text)};
-  return {paths_in(data.folder, data.train_source), paths_in(data.folder, data.train_target)};
+  TextFiles files{paths_in(data.folder, data.train_source), paths_in(data.folder, data.train_target)};
+  add_pairs(data, data.train_pairs, files);
+  return files;
 }
 
 TextFiles valid_files(const TrainingConfig& config) {
   const DataOptions& data = config.data;
   if (config.is_language_model()) return {{}, paths_in(data.folder, data.valid_text)};
-  return {paths_in(data.folder, data.valid_source), paths_in(data.folder, data.valid_target)};
+  TextFiles files{paths_in(data.folder, data.valid_source), paths_in(data.folder, data.valid_target)};
+  add_pairs(data, data.valid_pairs, files);
+  return files;
+}
+
+void check_files(const TrainingConfig& config) {
+  const DataOptions& data = config.data;
+  check_text_files(train_files(config), data.folder);
+  if (config.has_validation_text()) check_text_files(valid_files(config), data.folder);
+  if (config.training.guided_alignment == 0) return;
+  for (const std::string& path : data.train_alignments)
+    if (!path.empty()) check_file(path_in(data.folder, path), data.folder);
 }
 
 TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& tokenizer, CorpusCache& cache,
@@ -66,7 +83,7 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
   const bool guided = config.training.guided_alignment > 0;
   std::vector<Corpus> corpora;
   for (size_t i = 0; i < files.target.size(); ++i) {
-    AlignedFiles aligned{files.source.empty() ? "" : files.source[i], files.target[i], {}};
+    AlignedFiles aligned{files.source.empty() ? TextFile() : files.source[i], files.target[i], {}};
     if (guided && !data.train_alignments[i].empty()) aligned.alignment = path_in(data.folder, data.train_alignments[i]);
     corpora.push_back(
         {cache.open(aligned, tokenizer, limits, workers), data.train_weights.empty() ? 1.0 : data.train_weights[i]});
@@ -82,11 +99,21 @@ LoadedText load_validation_text(const TrainingConfig& config, const Tokenizer& t
 }
 
 void log_text(const char* name, const TrainingConfig& config, size_t pairs, const TextCounts& counts) {
-  if (config.is_language_model()) {
-    log_plain_text(name, config.data, pairs, counts);
+  const bool plain = config.is_language_model();
+  const auto size = static_cast<int64_t>(pairs);
+  if (plain) {
+    spdlog::info(fmt::format("{} text: {}, {}", name, counted(size, "line"), counted(counts.target_tokens, "token")));
   } else {
-    log_parallel_text(name, config.data, pairs, counts);
+    spdlog::info(fmt::format("{} text: {}, {} source and {} target tokens", name, counted(size, "sentence pair"),
+                             format_count(counts.source_tokens), format_count(counts.target_tokens)));
   }
+  if (counts.left_out.total() > 0)
+    spdlog::warn(fmt::format("{} text: {} left out: {}", name,
+                             counted(counts.left_out.total(), plain ? "line" : "pair"),
+                             fmt::join(reasons_of(counts.left_out, config.data, plain), ", ")));
+  const UnknownTokens source{counts.source_tokens, counts.unknown_source};
+  if (!plain) warn_of_unknown_tokens(fmt::format("{} text, source", name), source);
+  warn_of_unknown_tokens(fmt::format("{} text, target", name), {counts.target_tokens, counts.unknown_target});
 }
 
 }  // namespace v0

@@ -12,6 +12,10 @@ inline namespace v0 {
 TextFiles train_files(const TrainingConfig& config);
 TextFiles valid_files(const TrainingConfig& config);
 
+/// Checks all files that the config names, before anything is learned from them.
+/// @throws as check_text_files.
+void check_files(const TrainingConfig& config);
+
 /// The training text, tokenized in the cache, with the config's weights, alignments and subword sampling.
 /// @throws std::runtime_error where a file cannot be read or no pair is left to train on.
 TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& tokenizer, CorpusCache& cache,
@@ -20,7 +24,8 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
 /// The validation text, in memory.
 LoadedText load_validation_text(const TrainingConfig& config, const Tokenizer& tokenizer, WorkerCrew& workers);
 
-/// Logs the size of the text called `name`, and how many pairs were left out of it and why.
+/// Logs the size of the text called `name`, how many pairs were left out of it and why, and a warning where the
+/// vocabulary does not fit it.
 void log_text(const char* name, const TrainingConfig& config, size_t pairs, const TextCounts& counts);
 
 }  // namespace v0

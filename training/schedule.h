@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/model/options.h>
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct ScheduleOptions {
 
 /// The learning rate of a step; the first step is 1. Noam: scale · d_model^-0.5 · min(step^-0.5, step ·
 /// warmup_steps^-1.5), Eq. 3.
-double learning_rate(int64_t step, const ScheduleOptions& options);
+TRANSMUTE_API double learning_rate(int64_t step, const ScheduleOptions& options);
 
 }  // namespace v0
 }  // namespace transmute

@@ -28,8 +28,8 @@ void StepReport::show_progress() {
   const LossSum& loss = parts_.steps.totals().loss;
   const double rate = static_cast<double>(loss.tokens) / std::max(watch_.seconds(), 1e-9);
   parts_.log.show_progress(
-      done, fmt::format("step {} | epoch {} | loss {:.3f} | {} tok/s | ETA {}", state.step, state.epoch + 1,
-                        loss.sum / static_cast<double>(std::max<int64_t>(loss.tokens, 1)),
+      done, fmt::format("step {} | epoch {} | loss {:.3f} | {} tok/s | ETA {}", format_count(state.step),
+                        state.epoch + 1, loss.sum / static_cast<double>(std::max<int64_t>(loss.tokens, 1)),
                         format_count(static_cast<int64_t>(rate)),
                         format_duration(seconds * (1 - done) / std::max(done, 1e-9))));
 }
@@ -43,7 +43,7 @@ void StepReport::measure_source_signal() {
   const bool is_warm = parts_.state.step >= parts_.config.training.warmup_steps;
   if (warned_of_collapse_ || !is_warm || !signal_->is_collapsed() || !attends_by_score) return;
   warned_of_collapse_ = true;
-  parts_.log.warn(fmt::format("step {}: {}", parts_.state.step, collapse_warning(*signal_, options)));
+  parts_.log.warn(fmt::format("step {}: {}", format_count(parts_.state.step), collapse_warning(*signal_, options)));
 }
 
 Json StepReport::metrics(double seconds) {
@@ -78,7 +78,7 @@ void StepReport::write_metrics() {
   if (!parts_.log.shows_progress())
     parts_.log.info(
         fmt::format("step {} | epoch {} | loss {:.4f} | learning rate {:.3g} | gradient norm {:.3f} | {} tok/s",
-                    parts_.state.step, parts_.state.epoch + 1, line["loss"].get<double>(),
+                    format_count(parts_.state.step), parts_.state.epoch + 1, line["loss"].get<double>(),
                     line["learning_rate"].get<double>(), line["gradient_norm"].get<double>(),
                     format_count(static_cast<int64_t>(line["target_tokens_per_second"].get<double>()))));
   restart();

@@ -20,6 +20,7 @@
 #include <transmute/training/step.h>
 #include <transmute/training/step_report.h>
 #include <transmute/training/stopwatch.h>
+#include <transmute/training/text_checks.h>
 #include <transmute/training/trainer.h>
 #include <transmute/training/validation.h>
 
@@ -73,6 +74,8 @@ class Trainer::Session {
   TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
   void finish();
   std::string set_final_weights();
+  void name_the_better_model(const ValidationScore& last);
+  void say_how_to_use(const std::string& model);
   void save_model(const std::string& folder);
   RunFacts facts() const;
   void write_report() const;
@@ -85,6 +88,7 @@ class Trainer::Session {
   ProcessGroup& group_;
   const Machine machine_;
   WorkerCrew workers_;
+  std::unique_ptr<ProcessLock> lock_;  // rank 0's, of the folder
 
   const Tokenizer tokenizer_;
   TrainingText train_text_;
@@ -102,6 +106,7 @@ class Trainer::Session {
   std::optional<Steps> steps_;
   std::optional<StepReport> report_;
   int64_t saved_step_ = -1;
+  std::string final_score_;  // of the finished model
 };
 
 Trainer::Session::Session(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options,
@@ -138,7 +143,9 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
 Tokenizer Trainer::Session::prepare_tokenizer() {
   std::optional<Tokenizer> own;
   if (group_.is_first()) {
+    lock_ = folder_.lock();
     folder_.keep_config(config_, config_yaml_);
+    check_files(config_);
     own = folder_.tokenizer(config_);
   }
   return broadcast_tokenizer(group_, own);
@@ -149,7 +156,13 @@ TrainingText Trainer::Session::prepare_training_text() {
   CorpusCache cache(own_cache ? folder_.cache() : config_.data.cache_folder);
   TrainingText text = open_training_text(config_, tokenizer_, cache, workers_);
   if (own_cache && options_.ranks.local_rank == 0) cache.remove_others();
-  if (group_.is_first()) log_text("training", config_, text.size(), text.counts());
+  if (!group_.is_first()) return text;
+  const TextCounts counts = text.counts();
+  log_text("training", config_, text.size(), counts);
+  warn_of_short_training(config_,
+                         std::max(counts.source_tokens, counts.target_tokens) + static_cast<int64_t>(text.size()),
+                         config_.training.accumulate_batches * group_.size());
+  folder_.keep_text(text.fingerprint());
   return text;
 }
 
@@ -162,9 +175,10 @@ Transformer Trainer::Session::make_transformer() {
 
 void Trainer::Session::prepare_validation() {
   LoadedText loaded = load_validation_text(config_, tokenizer_, workers_);
-  log_text("validation", config_, loaded.text.size(),
-           {static_cast<int64_t>(loaded.text.source.total_tokens()),
-            static_cast<int64_t>(loaded.text.target.total_tokens()), loaded.left_out});
+  const ParallelText& text = loaded.text;
+  log_text("validation", config_, text.size(),
+           {static_cast<int64_t>(text.source.total_tokens()), static_cast<int64_t>(text.target.total_tokens()),
+            loaded.left_out, text.source.count(special_ids::kUnknown), text.target.count(special_ids::kUnknown)});
   validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, machine_.device},
                      std::move(loaded.text));
 }
@@ -186,7 +200,7 @@ void Trainer::Session::start_batches() {
   state_.window = std::max<int64_t>(state_.window, 0);
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
-  options.piece_tokens = config_.training.piece_tokens;
+  options.piece_tokens = machine_.piece_tokens;
   options.workers = workers_.size();
   options.seed = static_cast<uint64_t>(config_.training.seed);
   options.prefetch_threads = config_.data.prefetch_threads;
@@ -271,8 +285,8 @@ void Trainer::Session::score_and_keep_best() {
   write_report();
   log_.info(measured.text);
   if (out_of_patience())
-    log_.info(fmt::format("no better {} in {} validations: training ends", name_of(measured.metric),
-                          config_.validation.patience));
+    log_.info(fmt::format("no better {} in {}: training ends", name_of(measured.metric),
+                          counted(config_.validation.patience, "validation")));
 }
 
 void Trainer::Session::save_model(const std::string& folder) {
@@ -311,6 +325,7 @@ void Trainer::Session::write_report() const {
   ReportContent content;
   content.title = "Training of " + folder_.name();
   content.facts = report_facts(facts(), state_, clock_.seconds());
+  if (!final_score_.empty()) content.facts.insert(content.facts.begin() + 4, {"finished model", final_score_});
   content.records = log_.records();
   content.config = config_yaml_;
   write_file_atomically(folder_.report(), report_html(content));
@@ -324,17 +339,34 @@ void Trainer::Session::finish() {
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   const std::string weights = set_final_weights();
   save_model(folder_.model());
-  std::string text = fmt::format("finished after step {} ({} target tokens, {} of training)", format_count(state_.step),
-                                 format_count(state_.target_tokens), format_duration(clock_.seconds()));
-  if (validator_ && validator_->translates()) {
-    text += fmt::format("; {}: validation BLEU {:.2f}", weights, validator_->translate().bleu());
-  } else if (validator_) {
-    text += fmt::format("; {}: validation perplexity {:.3f}", weights, std::exp(validator_->loss()));
+  const std::string text =
+      fmt::format("finished after step {} ({} target tokens, {} of training)", format_count(state_.step),
+                  format_count(state_.target_tokens), format_duration(clock_.seconds()));
+  if (!validator_) {
+    log_.info(text);
+    say_how_to_use(folder_.model());
+    return;
   }
-  log_.info(text);
-  log_.info(fmt::format(config_.is_language_model() ? "the model is in {0}; continue text with: generate --model {0}"
-                                                    : "the model is in {0}; translate with: translate --model {0}",
-                        folder_.model()));
+  const ValidationScore last = validator_->measure(state_.step);
+  final_score_ = last.summary;
+  write_report();
+  log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
+  name_the_better_model(last);
+}
+
+// The last weights need not be the best ones.
+void Trainer::Session::name_the_better_model(const ValidationScore& last) {
+  const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
+  if (!comparable || *state_.best_score <= last.score) return say_how_to_use(folder_.model());
+  log_.info(fmt::format("{} is better on the validation text: {} {:.4g} against {:.4g} of {}", folder_.best(),
+                        state_.metric, std::abs(*state_.best_score), std::abs(last.score), folder_.model()));
+  say_how_to_use(folder_.best());
+}
+
+void Trainer::Session::say_how_to_use(const std::string& model) {
+  log_.info(fmt::format(
+      "the model is in {0}; {1} --model {0}", model,
+      config_.is_language_model() ? "continue text with: transmute generate" : "translate with: transmute translate"));
 }
 
 // Says which weights these are.
@@ -344,7 +376,7 @@ std::string Trainer::Session::set_final_weights() {
   const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
   if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
   average_parameters(newest, replicas_.transformer());
-  return fmt::format("mean of the last {} checkpoints", newest.size());
+  return newest.size() == 1 ? "the last checkpoint" : fmt::format("mean of the last {} checkpoints", newest.size());
 }
 
 Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options) {

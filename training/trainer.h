@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/training/config.h>
 #include <transmute/training/trainer_options.h>
 
@@ -27,7 +28,7 @@ class ProcessGroup;
 /// Several processes (TrainerOptions::ranks) each take every size-th batch of a step, which has size times
 /// `training.accumulate_batches` of them: the same training as one process with so many, but for rounding in the sums.
 /// Rank 0 alone validates and writes.
-class Trainer {
+class TRANSMUTE_API Trainer {
  public:
   /// @param config_yaml the whole resolved config, which is kept with the run and with every model
   /// @throws std::invalid_argument, std::runtime_error with what is wrong and the remedy; nothing is trained then.

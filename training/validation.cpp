@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/text_file.h>
+#include <transmute/common/progress.h>
 #include <transmute/metrics/bleu.h>
 #include <transmute/metrics/chrf.h>
 #include <transmute/model/libtorch.h>
@@ -17,9 +17,9 @@ inline namespace v0 {
 
 namespace {
 
-std::vector<std::string> first_lines(const std::vector<std::string>& paths, int64_t count) {
+std::vector<std::string> first_lines(const std::vector<TextFile>& files, int64_t count) {
   std::vector<std::string> lines;
-  const LineSource source = lines_of(paths);
+  const LineSource source = lines_of(files);
   for (std::string line; static_cast<int64_t>(lines.size()) < count && source(line);) lines.push_back(line);
   return lines;
 }
@@ -49,7 +49,7 @@ Json TranslatedText::samples() const {
 }
 
 double Validator::loss() const {
-  const LossSum loss = parts_.replicas.evaluate(text_, parts_.config.training.piece_tokens);
+  const LossSum loss = parts_.replicas.evaluate(text_, parts_.machine.piece_tokens);
   return loss.sum / static_cast<double>(loss.tokens);
 }
 
@@ -61,7 +61,7 @@ TranslatedText Validator::translate() const {
   const ValidationOptions& validation = parts_.config.validation;
   Transformer& transformer = parts_.replicas.transformer();
   transformer->eval();
-  const TranslationEngine engine(transformer, parts_.tokenizer, parts_.device, Precision::float32,
+  const TranslationEngine engine(transformer, parts_.tokenizer, parts_.machine.device, Precision::float32,
                                  [this](size_t count, const std::function<void(size_t)>& task) {
                                    parts_.workers.for_each_piece(count, 1, [&](size_t i, size_t, int) { task(i); });
                                  });
@@ -82,8 +82,9 @@ ValidationScore Validator::measure(int64_t step) const {
   ValidationScore measured;
   measured.score = -per_token;
   measured.record = {{"type", "validation"}, {"step", step}, {"loss", per_token}, {"perplexity", std::exp(per_token)}};
-  measured.text =
-      fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", step, per_token, std::exp(per_token));
+  measured.text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", format_count(step), per_token,
+                              std::exp(per_token));
+  measured.summary = fmt::format("perplexity {:.3f}", std::exp(per_token));
   if (!translates()) return measured;
   measured.metric = parts_.config.validation.metric;
   if (measured.metric == ValidationMetric::automatic) measured.metric = ValidationMetric::bleu;
@@ -93,6 +94,7 @@ ValidationScore Validator::measure(int64_t step) const {
   measured.record["chrf"] = chrf;
   measured.record["chrf++"] = chrf_plus_plus;
   measured.record["samples"] = translated.samples();
+  measured.summary = fmt::format("BLEU {:.2f}", bleu);
   measured.text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
   if (measured.metric == ValidationMetric::bleu) measured.score = bleu;
   if (measured.metric == ValidationMetric::chrf) measured.score = chrf;

@@ -3,8 +3,10 @@
 
 #include <transmute/common/json.h>
 #include <transmute/training/checkpoint.h>
+#include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@ struct ValidationScore {
   double score = 0;                                  ///< by it; the higher the better
   Json record;                                       ///< for the metrics
   std::string text;                                  ///< for the log
+  std::string summary;                               ///< BLEU, or perplexity where nothing is translated
 };
 
 /// Measures the present weights on the validation text.
@@ -40,7 +43,7 @@ class Validator {
     const Tokenizer& tokenizer;
     Replicas& replicas;
     WorkerCrew& workers;
-    torch::Device device;
+    const Machine& machine;
   };
 
   Validator(const Parts& parts, ParallelText text) : parts_(parts), text_(std::move(text)) {}

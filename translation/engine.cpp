@@ -10,7 +10,9 @@
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/join_parts.h>
 #include <transmute/translation/text/source_parts.h>
+#include <transmute/translation/text/word_alignment.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -45,10 +47,28 @@ TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformer
   slow_reason_ = std::move(ready.slow_reason);
 }
 
+void TranslationEngine::check_for_model(const TranslationOptions& options) const {
+  SearchOptions search = options.search;
+  search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
+  beam_search(*model_, {{special_ids::kUnknown}}, search, {}, {});
+}
+
+void TranslationEngine::align_words(const std::vector<std::string>& texts, const TranslationOptions& options,
+                                    std::vector<Translation>& translations) const {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::vector<size_t> source = source_words(tokenizer_.source(), texts[i], options.split_sentences);
+    for (Hypothesis& hypothesis : translations[i].hypotheses)
+      hypothesis.word_alignment = word_links(hypothesis, source, target_words(tokenizer_.target(), hypothesis));
+  }
+}
+
 std::vector<Translation> TranslationEngine::translate(const std::vector<std::string>& texts,
-                                                      const TranslationOptions& options,
+                                                      const TranslationOptions& given,
                                                       const TranslationHooks& hooks) const {
-  check(options);
+  check(given);
+  if (texts.empty()) check_for_model(given);
+  TranslationOptions options = given;
+  options.search.alignments |= options.word_alignments;
   if (options.inline_tags) return translate_tagged(texts, options, hooks);
   if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
     throw std::invalid_argument(
@@ -63,6 +83,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     append_translation(translations[sources.parts[part].text], std::move(of_parts[part]));
   for (auto& translation : translations)
     if (translation.hypotheses.empty()) translation.hypotheses.emplace_back();
+  if (options.word_alignments) align_words(texts, options, translations);
   return translations;
 }
 

@@ -37,7 +37,8 @@ class TranslationEngine {
   /// From now on translations are made of what a source's shortlist has.
   void use(Shortlist shortlist) { shortlist_ = std::make_unique<const Shortlist>(std::move(shortlist)); }
 
-  /// One result per text, in order. As many calls at once as `parallel_for` allows.
+  /// One result per text, in order. As many calls at once as `parallel_for` allows. A call without texts checks the
+  /// options, those too that depend on the model.
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
                                      const TranslationHooks& hooks = {}) const;
 
@@ -54,6 +55,10 @@ class TranslationEngine {
   // One translation for each part.
   std::vector<Translation> translate_parts(const SourceParts& sources, const TranslationOptions& options,
                                            const TranslationHooks& hooks) const;
+  // As if there were a text to translate.
+  void check_for_model(const TranslationOptions& options) const;
+  void align_words(const std::vector<std::string>& texts, const TranslationOptions& options,
+                   std::vector<Translation>& translations) const;
   // Puts the translations of a batch of parts into their places.
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,

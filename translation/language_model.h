@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/translation/search_options.h>
 #include <transmute/translation/translator.h>
 
@@ -25,7 +26,7 @@ struct GenerationOptions {
 
 /// A trained language model (model.architecture: decoder_only), ready to continue text and to say how probable text is.
 /// For applications: needs no LibTorch header. Threads, memory and errors are as Translator's.
-class LanguageModel {
+class TRANSMUTE_API LanguageModel {
  public:
   /// Opens a model folder, or a file that export_torchscript made.
   /// @throws std::runtime_error where it is missing or damaged; std::invalid_argument for a translation model, or

@@ -6,7 +6,9 @@
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/inference/step_models.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -24,6 +26,22 @@ Precision own_precision(const LoadedModel& model, torch::Device device) {
   return fits ? model.stored : Precision::float32;
 }
 
+// What all of them have, else float32, which is exact for each.
+Precision common_precision(const std::vector<LoadedModel>& models, torch::Device device) {
+  const Precision first = own_precision(models.front(), device);
+  const bool is_common = std::all_of(models.begin(), models.end(),
+                                     [&](const LoadedModel& model) { return own_precision(model, device) == first; });
+  return is_common ? first : Precision::float32;
+}
+
+void check_same_tokenizer(const LoadedModel& a, const std::string& a_path, const LoadedModel& b,
+                          const std::string& b_path) {
+  if (!same(a.tokenizer.source(), b.tokenizer.source()) || !same(a.tokenizer.target(), b.tokenizer.target()))
+    throw std::invalid_argument(
+        fmt::format("{} has another tokenizer than {}; models of an ensemble are trained with one (tokenizer.model)",
+                    b_path, a_path));
+}
+
 }  // namespace
 
 LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
@@ -32,21 +50,19 @@ LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::st
   const auto load = [&](const std::string& path, bool keeps_int8) {
     return load_model(path, device, architecture, keeps_int8 ? Int8Weights::kept : Int8Weights::expanded, parallel_for);
   };
-  LoadedModel loaded = load(first, precision ? precision == Precision::int8 : device.is_cpu());
-  if (!precision) {
-    precision = own_precision(loaded, device);
-    if (loaded.stored == Precision::int8 && precision != Precision::int8) loaded = load(first, false);
+  std::vector<std::string> paths{first};
+  paths.insert(paths.end(), others.begin(), others.end());
+  std::vector<LoadedModel> models;
+  for (const std::string& path : paths) {
+    models.push_back(load(path, precision ? precision == Precision::int8 : device.is_cpu()));
+    check_same_tokenizer(models.front(), first, models.back(), path);
   }
-  LoadedEnsemble ensemble{{std::move(loaded.transformer)}, std::move(loaded.tokenizer), *precision};
-  for (const std::string& path : others) {
-    LoadedModel other = load(path, precision == Precision::int8);
-    if (!same(ensemble.tokenizer.source(), other.tokenizer.source()) ||
-        !same(ensemble.tokenizer.target(), other.tokenizer.target()))
-      throw std::invalid_argument(
-          fmt::format("{} has another tokenizer than {}; models of an ensemble are trained with one (tokenizer.model)",
-                      path, first));
-    ensemble.transformers.push_back(std::move(other.transformer));
-  }
+  const Precision agreed = precision ? *precision : common_precision(models, device);
+  for (size_t m = 0; m < models.size(); ++m)
+    if (!precision && models[m].stored == Precision::int8 && agreed != Precision::int8)
+      models[m] = load(paths[m], false);
+  LoadedEnsemble ensemble{{}, std::move(models.front().tokenizer), agreed};
+  for (LoadedModel& model : models) ensemble.transformers.push_back(std::move(model.transformer));
   return ensemble;
 }
 

@@ -17,7 +17,8 @@ struct LoadedEnsemble {
   Precision precision;  ///< to run them in
 };
 
-/// `precision`: see TranslatorOptions. Weights that are int8 already, and are wanted so, stay as they are.
+/// `precision`: see TranslatorOptions; without it, the type that all models are stored in, or float32. Weights that are
+/// int8 already, and are wanted so, stay as they are.
 /// @throws as load_model, and std::invalid_argument naming a model with another tokenizer than the first.
 LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
                              Architecture architecture, std::optional<Precision> precision,

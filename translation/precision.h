@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
+
 #include <string>
 
 namespace transmute {
@@ -16,10 +18,10 @@ enum class Precision {
 };
 
 /// "float32", "bfloat16", "int8" or "half".
-std::string precision_name(Precision precision);
+TRANSMUTE_API std::string precision_name(Precision precision);
 
 /// @throws std::invalid_argument naming the ones there are.
-Precision precision_from_name(const std::string& name);
+TRANSMUTE_API Precision precision_from_name(const std::string& name);
 
 }  // namespace v0
 }  // namespace transmute

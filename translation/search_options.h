@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
+
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -43,7 +45,7 @@ struct SearchOptions {
 };
 
 /// Thrown where a caller's hook asked for the work to stop.
-class Cancelled : public std::runtime_error {
+class TRANSMUTE_API Cancelled : public std::runtime_error {
  public:
   Cancelled() : std::runtime_error("cancelled") {}
 };

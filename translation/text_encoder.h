@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/common/threads.h>
 #include <transmute/translation/files/model_folder.h>
 
@@ -26,7 +27,7 @@ struct TextEncoderOptions {
 };
 
 /// Text to vectors with the encoder alone (section 3.1, Encoder): the memory that the decoder would attend to.
-class TextEncoder {
+class TRANSMUTE_API TextEncoder {
  public:
   /// The transformer must be in eval mode and on `device`.
   TextEncoder(LoadedModel model, torch::Device device, ParallelFor parallel_for);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/translation/precision.h>
 
 #include <string>
@@ -46,7 +47,8 @@ struct TorchScriptOptions {
 /// `model`: anything that load_model opens.
 /// @throws std::runtime_error where the model cannot be read or the file not be written; std::invalid_argument for
 /// int8.
-void export_torchscript(const std::string& model, const std::string& output, const TorchScriptOptions& options = {});
+TRANSMUTE_API void export_torchscript(const std::string& model, const std::string& output,
+                                      const TorchScriptOptions& options = {});
 
 }  // namespace v0
 }  // namespace transmute

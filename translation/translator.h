@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/translation/types.h>
 
 #include <memory>
@@ -17,7 +18,7 @@ inline namespace v0 {
 /// Safe to use from many threads at once: calls share the translator's own threads, which take batches from the waiting
 /// calls in turn. The settings of the application's threads, OpenMP's and LibTorch's among them, are left alone. Memory
 /// beyond the texts themselves is bounded by the batch of each thread.
-class Translator {
+class TRANSMUTE_API Translator {
  public:
   /// Opens a model folder, or a file that export_torchscript made.
   /// @throws std::runtime_error where it is missing or damaged; std::invalid_argument for options that cannot

@@ -20,6 +20,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <transmute/common/export.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -91,10 +92,10 @@ typedef struct transmute_translation_options {
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */
-void transmute_translator_options_init(transmute_translator_options* options, size_t struct_size);
+TRANSMUTE_API void transmute_translator_options_init(transmute_translator_options* options, size_t struct_size);
 
 /* Fills the first struct_size bytes of `options` with the defaults for translating. */
-void transmute_translation_options_init(transmute_translation_options* options, size_t struct_size);
+TRANSMUTE_API void transmute_translation_options_init(transmute_translation_options* options, size_t struct_size);
 
 /* The defaults for opening a model. */
 static inline transmute_translator_options transmute_translator_options_default(void) {
@@ -111,38 +112,41 @@ static inline transmute_translation_options transmute_translation_options_defaul
 }
 
 /* "0.1.0". The string lives as long as the program. */
-const char* transmute_version(void);
+TRANSMUTE_API const char* transmute_version(void);
 
 /* Opens a model. `options` may be NULL for the defaults. */
-transmute_translator* transmute_open(const char* model, const transmute_translator_options* options, char** error);
+TRANSMUTE_API transmute_translator* transmute_open(const char* model, const transmute_translator_options* options,
+                                                   char** error);
 
 /* Closes a translator. No call may be under way. */
-void transmute_close(transmute_translator* translator);
+TRANSMUTE_API void transmute_close(transmute_translator* translator);
 
 /* Translates `count` texts. `options` may be NULL for the defaults. */
-transmute_result* transmute_translate(const transmute_translator* translator, const char* const* texts, size_t count,
-                                      const transmute_translation_options* options, char** error);
+TRANSMUTE_API transmute_result* transmute_translate(const transmute_translator* translator, const char* const* texts,
+                                                    size_t count, const transmute_translation_options* options,
+                                                    char** error);
 
 /* How probable each target is, given the source of the same number: one hypothesis each, with its tokens and, where the
  * options ask for it, alignment. */
-transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,
-                                  const char* const* targets, size_t count,
-                                  const transmute_translation_options* options, char** error);
+TRANSMUTE_API transmute_result* transmute_score(const transmute_translator* translator, const char* const* sources,
+                                                const char* const* targets, size_t count,
+                                                const transmute_translation_options* options, char** error);
 
 /* Frees a result and everything that belongs to it. */
-void transmute_result_free(transmute_result* result);
+TRANSMUTE_API void transmute_result_free(transmute_result* result);
 
 /* Opens a language model, trained with model.architecture: decoder_only. `options` may be NULL for the defaults. */
-transmute_language_model* transmute_open_language_model(const char* model, const transmute_translator_options* options,
-                                                        char** error);
+TRANSMUTE_API transmute_language_model* transmute_open_language_model(const char* model,
+                                                                      const transmute_translator_options* options,
+                                                                      char** error);
 
 /* Closes a language model. No call may be under way. */
-void transmute_close_language_model(transmute_language_model* model);
+TRANSMUTE_API void transmute_close_language_model(transmute_language_model* model);
 
 /* Fills the first struct_size bytes of `options` with the defaults for continuing texts: one continuation is drawn.
  * max_extra_length is how many tokens are added at most. What takes a source, target_prefixes, glossary, inline_tags
  * and split_sentences are not for it. */
-void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
+TRANSMUTE_API void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
 
 /* The defaults for continuing texts. */
 static inline transmute_translation_options transmute_generation_options_default(void) {
@@ -152,52 +156,56 @@ static inline transmute_translation_options transmute_generation_options_default
 }
 
 /* Continues `count` texts; results begin with them. `options` may be NULL for the defaults. */
-transmute_result* transmute_generate(const transmute_language_model* model, const char* const* prompts, size_t count,
-                                     const transmute_translation_options* options, char** error);
+TRANSMUTE_API transmute_result* transmute_generate(const transmute_language_model* model, const char* const* prompts,
+                                                   size_t count, const transmute_translation_options* options,
+                                                   char** error);
 
 /* How probable each text is: one hypothesis each, with its tokens. */
-transmute_result* transmute_score_texts(const transmute_language_model* model, const char* const* texts, size_t count,
-                                        const transmute_translation_options* options, char** error);
+TRANSMUTE_API transmute_result* transmute_score_texts(const transmute_language_model* model, const char* const* texts,
+                                                      size_t count, const transmute_translation_options* options,
+                                                      char** error);
 
 /* Number of texts given.
  *
  * In this function and those below, `text` counts the texts given, `hypothesis` its translations from the best, which
  * is 0, and `position` tokens. Numbers out of range get 0 or NULL. Strings and arrays belong to the result. */
-size_t transmute_result_count(const transmute_result* result);
+TRANSMUTE_API size_t transmute_result_count(const transmute_result* result);
 
 /* Number of hypotheses of a text. */
-size_t transmute_result_hypotheses(const transmute_result* result, size_t text);
+TRANSMUTE_API size_t transmute_result_hypotheses(const transmute_result* result, size_t text);
 
 /* A hypothesis, detokenized. */
-const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis);
+TRANSMUTE_API const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis);
 
 /* What ranks the hypotheses: log P / length penalty. */
-double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis);
+TRANSMUTE_API double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis);
 
 /* Natural logarithm of the probability of a hypothesis, the end included. */
-double transmute_result_log_probability(const transmute_result* result, size_t text, size_t hypothesis);
+TRANSMUTE_API double transmute_result_log_probability(const transmute_result* result, size_t text, size_t hypothesis);
 
 /* Number of tokens of a source text. */
-size_t transmute_result_source_length(const transmute_result* result, size_t text);
+TRANSMUTE_API size_t transmute_result_source_length(const transmute_result* result, size_t text);
 
 /* A token of a source text. */
-const char* transmute_result_source_token(const transmute_result* result, size_t text, size_t position);
+TRANSMUTE_API const char* transmute_result_source_token(const transmute_result* result, size_t text, size_t position);
 
 /* Number of tokens of a hypothesis. */
-size_t transmute_result_length(const transmute_result* result, size_t text, size_t hypothesis);
+TRANSMUTE_API size_t transmute_result_length(const transmute_result* result, size_t text, size_t hypothesis);
 
 /* A token of a hypothesis. */
-const char* transmute_result_token(const transmute_result* result, size_t text, size_t hypothesis, size_t position);
+TRANSMUTE_API const char* transmute_result_token(const transmute_result* result, size_t text, size_t hypothesis,
+                                                 size_t position);
 
 /* Natural log-probability of a token of a hypothesis. */
-double transmute_result_token_score(const transmute_result* result, size_t text, size_t hypothesis, size_t position);
+TRANSMUTE_API double transmute_result_token_score(const transmute_result* result, size_t text, size_t hypothesis,
+                                                  size_t position);
 
 /* The attention of a token of the translation to each of the source_length tokens of the source, where asked for. */
-const float* transmute_result_alignment(const transmute_result* result, size_t text, size_t hypothesis,
-                                        size_t position);
+TRANSMUTE_API const float* transmute_result_alignment(const transmute_result* result, size_t text, size_t hypothesis,
+                                                      size_t position);
 
 /* Frees an error message. */
-void transmute_string_free(char* string);
+TRANSMUTE_API void transmute_string_free(char* string);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -26,7 +28,7 @@ struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< on the CPU, each with a batch of its own; 0 means one per core
   /// Of the matrix products. On the CPU, a text's translation is in each the same bytes whatever is translated beside
-  /// it. Without a value: the one that the (first) model is stored in, where the device is made for it, else float32.
+  /// it. Without a value: the one that all models are stored in, where the device is made for it, else float32.
   std::optional<Precision> precision{};
   /// Further models with the same tokenizer: the probabilities of all are averaged.
   std::vector<std::string> ensemble{};
@@ -37,7 +39,18 @@ struct TranslatorOptions {
 /// What becomes of a text of more than TranslationOptions::max_source_tokens.
 enum class LongTexts {
   split,    ///< translated in parts, cut at sentence, clause or word ends, and rejoined
-  refused,  ///< std::invalid_argument
+  refused,  ///< TextTooLong
+};
+
+/// Thrown for a text of more than TranslationOptions::max_source_tokens, where LongTexts::refused forbids it.
+class TextTooLong : public std::invalid_argument {
+ public:
+  TextTooLong(size_t text, const std::string& message) : std::invalid_argument(message), text_(text) {}
+  /// Its place among the texts of the call. There may be others.
+  size_t text() const { return text_; }
+
+ private:
+  size_t text_;
 };
 
 /// How a term of the source language has to be translated.
@@ -61,6 +74,8 @@ struct TranslationOptions {
   /// Takes tags such as <b>, </b>, <br/> and {name} out of the text, and puts them back where the attention says that
   /// they belong. Not together with split_sentences, nor with TranslationHooks::on_text.
   bool inline_tags = false;
+  /// Also Hypothesis::word_alignment, and for it SearchOptions::alignments.
+  bool word_alignments = false;
 };
 
 /// One translation of a text.
@@ -73,6 +88,10 @@ struct Hypothesis {
   /// Where asked for (SearchOptions::alignments): for each token the attention to each source token, the last layer's
   /// cross-attention averaged over its heads. What a row lacks to 1 went to the end of the source.
   std::vector<std::vector<float>> alignment;
+  /// Where asked for (TranslationOptions::word_alignments): links (source word, target word), both from 0, in the order
+  /// of the target. Words are what stands between blanks in the text to translate and in `text`; tags that
+  /// TranslationOptions::inline_tags takes out are none.
+  std::optional<std::vector<std::pair<size_t, size_t>>> word_alignment{};
 };
 
 /// The hypotheses of one input line, best first. An input without content has one, empty, with probability 1.

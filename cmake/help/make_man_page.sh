@@ -1,27 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make_man_page.sh HELP2MAN VERSION PROGRAM OUTPUT: a manual page from a program's --help.
+# make_man_page.sh HELP2MAN VERSION PROGRAM NAME OUTPUT: a manual page from a program's --help.
 set -eu
-help2man=$1 version=$2 program=$3 output=$4
+help2man=$1 version=$2 program=$3 name=$4 output=$5
 here=$(cd "$(dirname "$0")" && pwd)
-name=$(basename "$program")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$program" --help >"$work/help"
-awk -f "$here/parse.awk" "$work/help" >"$work/records"
-awk -v program="$name" -f "$here/gnu_help.awk" "$work/records" >"$work/gnu_help"
 # The first words of the description, up to a comma or a stop, in lower case at the beginning.
-summary=$(awk -F'\t' '$1 == "about" {
-  text = $2; sub(/[,.:;(].*$/, "", text); gsub(/ +$/, "", text); print tolower(substr(text, 1, 1)) substr(text, 2) }' \
-  "$work/records")
+summary=$("$program" --help-records | awk -F'\t' '$1 == "about" {
+  text = $2; sub(/[,.:;(].*$/, "", text); gsub(/ +$/, "", text); print tolower(substr(text, 1, 1)) substr(text, 2) }')
 
-# help2man runs a program of this name.
+# help2man runs a program of the installed name.
 cat >"$work/$name" <<END
 #!/bin/sh
-cat "$work/gnu_help"
+exec "$work/target/$name" --help
 END
 chmod +x "$work/$name"
-"$help2man" --no-info --no-discard-stderr --section=1 --name="$summary" --source="transmute $version" \
+mkdir "$work/target"
+ln -s "$(cd "$(dirname "$program")" && pwd)/$(basename "$program")" "$work/target/$name"
+COLUMNS=80 "$help2man" --no-info --no-discard-stderr --section=1 --name="$summary" --source="transmute $version" \
   --version-string="$name (transmute) $version" --manual="transmute" --include="$here/man_sections.txt" \
   --output="$output" "$work/$name"

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Markdown tables from the records of parse.awk, one table for each group of options.
+# Markdown from the records of --help-records: what the program does, a table for each group of options, examples.
 BEGIN { FS = "\t" }
 function cell(text) { gsub(/\|/, "\\|", text); gsub(/</, "\\&lt;", text); return text }
 $1 == "about" { print cell($2) }
-$1 == "option" && $3 != "--help" {
+$1 == "example" { examples = examples $2 "\n" }
+$1 == "option" && $3 != "--help" && $3 != "--version" {
   if ($2 != group) {
     group = $2
-    printf "\n%s\n\n| %s | default | meaning |\n|---|---|---|\n", group, group == "Positionals" ? "argument" : "flag"
+    printf "\n%s\n\n| %s | default | meaning |\n|---|---|---|\n", group, group == "Arguments" ? "argument" : "flag"
   }
-  value = $6 != "" ? gensub_comma($6) : $5
-  printf "| `%s%s` | %s | %s |\n", $3, value == "" ? "" : " " value, $7 == "" ? $8 : "`" $7 "`", cell($9)
+  value = $6 != "" ? $6 : $5
+  gsub(/,/, "|", value)
+  name = $4 == "" ? $3 : $4 ", " $3
+  gsub(/\|/, "\\|", value)
+  printf "| `%s%s` | %s | %s |\n", name, value == "" ? "" : " " value, $7 == "" ? $8 : "`" $7 "`", cell($9)
 }
-function gensub_comma(choices) { gsub(/,/, "\\|", choices); return choices }
+END { if (examples != "") printf "\nExamples\n\n```sh\n%s```\n", examples }

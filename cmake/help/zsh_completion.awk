@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A completion for zsh from the records of parse.awk. Set `program` to the program's name.
+# A completion for zsh from the records of --help-records. Set `program` to the name without transmute-.
 BEGIN { FS = "\t"; quote = "'" }
 function plain(text) { # within '--flag[text]'
   gsub(/\\/, "\\\\", text); gsub(/\[/, "\\[", text); gsub(/\]/, "\\]", text); gsub(/:/, "\\:", text)
@@ -16,7 +16,7 @@ $1 != "option" { next }
     value = ":value:(" words ")"
   } else if ($3 == "--device") {
     value = ":device:(cpu cuda auto)"
-  } else if ($5 ~ /^(TEXT|FOLDER)/) {
+  } else if ($5 ~ /^(FILE|FOLDER|MODEL)/) {
     value = ":file:_files"
   } else if ($5 != "") {
     value = ":" tolower($5) ":"
@@ -24,13 +24,13 @@ $1 != "option" { next }
   several = $5 ~ /\.\.\.$/ ? "*" : ""
   if ($3 ~ /^-/) {
     lines = lines " \\\n  " quote several $3 "[" plain($9) "]" value quote
-    if ($4 != "") lines = lines " \\\n  " quote $4 "[" plain($9) "]" quote
+    if ($4 != "") lines = lines " \\\n  " quote several $4 "[" plain($9) "]" value quote
   } else {
     lines = lines " \\\n  " quote "*:" $3 ":_files" quote
   }
 }
 END {
-  printf "#compdef %s transmute-%s\n", program, program
-  printf "# zsh completion for %s of transmute; made from its --help.\n", program
+  printf "#compdef transmute-%s\n", program
+  printf "# zsh completion for transmute-%s; made from its --help-records.\n", program
   printf "_arguments%s\n", lines
 }

@@ -10,9 +10,9 @@ namespace kernels {
 /// One update of Adam (Kingma and Ba, 2015, Algorithm 1), the same numbers for every element.
 struct AdamStep {
   double learning_rate = 0;
-  double beta1 = 0.9;
-  double beta2 = 0.98;
-  double epsilon = 1e-9;
+  double beta1 = 0;           ///< decay of the gradient's mean
+  double beta2 = 0;           ///< decay of the squared gradient's mean
+  double epsilon = 0;         ///< added to the root of the squared gradient's mean
   int64_t step = 1;           ///< counts from 1, for the bias corrections
   double gradient_scale = 1;  ///< the gradient is multiplied by this first (clipping)
   double weight_decay = 0;    ///< decoupled (Loshchilov and Hutter, 2019): learning_rate · weight_decay of it goes

@@ -62,6 +62,22 @@ Simd active_simd() {
   return level().load(std::memory_order_relaxed);
 }
 
+const char* simd_name(Simd simd) {
+  switch (simd) {
+    case Simd::avx2:
+      return "AVX2";
+    case Simd::avx512:
+    case Simd::avx512_vnni:
+      return "AVX-512";
+    case Simd::avx512_bf16:
+      return "AVX-512 with bfloat16";
+    case Simd::amx:
+      return "AVX-512 with bfloat16 tiles (AMX)";
+    default:
+      return "baseline";
+  }
+}
+
 SimdLimit::SimdLimit(Simd wanted) : outer_(active_simd()) {
   level() = std::min(wanted, best_simd());
 }

@@ -22,6 +22,9 @@ Simd best_simd();
 /// What the kernels use: best_simd(), unless a test has the process do with less.
 Simd active_simd();
 
+/// As logs and --version write it, for example "AVX-512 with bfloat16".
+const char* simd_name(Simd simd);
+
 /// For tests: has every kernel use `level`, where the CPU has it, for as long as the object lives.
 class SimdLimit {
  public:

@@ -231,7 +231,7 @@ TEST_F(ConfigSchemaTest, NamesTheLineOfInvalidYaml) {
   EXPECT_THAT(refusal_of("model:\n  num_heads: 4\n  files: [a, b\n"), HasSubstr("not valid YAML"));
   EXPECT_THAT(refusal_of("model:\n  num_heads: 4\n tied: true\n"),
               AllOf(StartsWith(":3:"), HasSubstr("not valid YAML")));
-  EXPECT_THAT(refusal_of("model:\n\tnum_heads: 4\n"), AllOf(StartsWith(":2:"), HasSubstr("not valid YAML")));
+  EXPECT_THAT(refusal_of("model:\n\tnum_heads: 4\n"), StartsWith(":2:1: tabs are not allowed"));
 }
 
 TEST_F(ConfigSchemaTest, RefusesASectionWithoutKeys) {

@@ -19,21 +19,24 @@ prefix=$work/prefix
 libraries=$(dirname "$(find "$prefix" -name libtransmute.so)")
 
 # A small model, by the installed programs.
-"$prefix/bin/make_demo_corpus" --output "$work/data" --max-number 99 >/dev/null
+"$prefix/bin/transmute" make_demo_corpus --output "$work/data" --max-number 99 >/dev/null
 cat >"$work/tiny.yaml" <<END
 data: {folder: "$work/data", train_source: train.en, train_target: train.de}
 tokenizer: {vocab_size: 200}
 model: {num_encoder_layers: 1, num_decoder_layers: 1, d_model: 32, num_heads: 2, d_ff: 64}
 training: {max_steps: 30, batch_tokens: 1000, warmup_steps: 10}
 END
-"$prefix/bin/train" --config "$work/tiny.yaml" --run-folder "$work/run" >"$work/train.log" 2>&1 ||
+"$prefix/bin/transmute-train" --config "$work/tiny.yaml" --run-folder "$work/run" >"$work/train.log" 2>&1 ||
   fail "$(tail "$work/train.log")"
 model=$work/run/model
 head -n 40 "$work/data/test.en" >"$work/lines.en"
-"$prefix/bin/translate" --model "$model" <"$work/lines.en" >"$work/lines.de"
+"$prefix/bin/transmute-translate" --model "$model" <"$work/lines.en" >"$work/lines.de"
 
-# CMake.
+# CMake. What is installed compiles with what is installed, and none of it is internal.
 cp -r "$here" "$work/project"
+(cd "$prefix/include" && find . -name '*.h' -printf '#include <%P>\n' | sort) >"$work/project/all_headers.cpp"
+grep -q '<transmute/translation/translator.h>' "$work/project/all_headers.cpp" || fail "no headers"
+if grep -E 'kernels|inference|reporting' "$work/project/all_headers.cpp"; then fail "internal headers are installed"; fi
 cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
   >"$work/configure.log" 2>&1 || fail "$(cat "$work/configure.log")"
 cmake --build "$work/build" >"$work/build.log" 2>&1 || fail "$(cat "$work/build.log")"
@@ -53,6 +56,33 @@ if command -v pkg-config >/dev/null; then
   LD_LIBRARY_PATH="$libraries" "$work/translate_c" "$model" "$(head -n 1 "$work/lines.en")" 2>/dev/null |
     head -n 1 | cut -f 1 | cmp - <(head -n 1 "$work/lines.de") || fail "translate_c: another translation"
 fi
+
+# The program in the docs, by the command in the docs.
+if command -v pkg-config >/dev/null; then
+  page=$here/../../docs/embedding_in_applications.md
+  in_section_c() { awk -v fence="\`\`\`$1" '/^## /{ c = $2 == "C" } c && $0 == "```" { inside = 0 } inside; c && $0 == fence { inside = 1 }' "$page"; }
+  mkdir -p "$work/docs/runs/demo"
+  ln -s "$model" "$work/docs/runs/demo/model"
+  in_section_c c >"$work/docs/translate.c"
+  [ -s "$work/docs/translate.c" ] || fail "the docs have no program in C"
+  in_section_c sh | sed "s|\$HOME/transmute/lib|$libraries|g" >"$work/docs/commands.sh"
+  (cd "$work/docs" && bash -eu commands.sh) >"$work/docs/output" 2>"$work/docs/errors" || fail "the docs' C: $(cat "$work/docs/errors")"
+  echo '9 hours, 30 minutes' | "$prefix/bin/transmute" translate --model "$model" | cmp - "$work/docs/output" ||
+    fail "the docs' C program: another translation"
+fi
+
+# What is installed has names that others do not have, a manual each, and completions.
+for program in "$prefix"/bin/*; do
+  name=$(basename "$program")
+  case $name in transmute | transmute-*) ;; *) fail "installed as $name" ;; esac
+  if [ -d "$prefix/share/man/man1" ]; then
+    [ -f "$prefix/share/man/man1/$name.1" ] || fail "no manual for $name"
+  fi
+  bash -n "$prefix/share/bash-completion/completions/$name" || fail "completion of $name"
+done
+completed=$(bash -c "source '$prefix/share/bash-completion/completions/transmute'
+  COMP_WORDS=(transmute translate --beam-s) COMP_CWORD=2; _transmute; echo \${COMPREPLY[*]}")
+[ "$completed" = --beam-size ] || fail "completion of transmute translate: $completed"
 if "$work/build/translate_c" "$work/missing" text 2>"$work/error"; then fail "translate_c found a missing model"; fi
 grep -q missing "$work/error" || fail "no word about the missing model: $(cat "$work/error")"
 echo "consumer: all ran"

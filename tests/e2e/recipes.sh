@@ -76,7 +76,7 @@ expect "compound-split BLEU" "$said" "92.9/84.6/75.0/63.6"
 said=$("$root/scripts/wmt14.sh" --rehearse --data text --run-folder run --programs "$programs" --device cpu \
   --tokenizer tokenizer.pl 2>&1) || fail "wmt14.sh: $said"
 expect "rehearsal" "$said" "tok:13a"
-expect "rehearsal" "$said" "compound-split, tokenised by Moses: "
+expect "rehearsal" "$said" "compound-split, tokenized by Moses: "
 [[ $(wc -l <run/newstest2014.de) -eq 60 ]] || fail "newstest2014.de has $(wc -l <run/newstest2014.de) lines"
 grep -q 'average_checkpoints: 5' run/config.yaml || fail "the average of the base model is over 5 checkpoints"
 

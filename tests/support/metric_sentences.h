@@ -14,7 +14,7 @@ constexpr double kMetricTolerance = 1e-9;
 constexpr std::size_t kMetricSentences = 9;
 
 // Sentences made for these tests so that each visits a corner: numbers with commas and points, hyphens beside digits
-// and letters, entities, a final sigma, spaces outside ASCII, an empty line, text tokenised already; and, the last one,
+// and letters, entities, a final sigma, spaces outside ASCII, an empty line, text tokenized already; and, the last one,
 // Chinese. The first `count` of them.
 inline std::vector<std::string> metric_hypotheses(std::size_t count = kMetricSentences) {
   std::vector<std::string> hypotheses{

@@ -9,6 +9,7 @@
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/training/checkpoint.h>
 
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
@@ -267,7 +268,7 @@ TEST_F(Checkpoints, IgnoreWhatACrashLeftBehind) {
 }
 
 TEST_F(Checkpoints, AverageToTheMeanOfTheirWeights) {
-  std::vector<Training> trainings;
+  std::deque<Training> trainings;
   std::vector<std::string> folders;
   for (uint64_t i = 0; i < 3; ++i) {
     trainings.emplace_back(tokenizer, 10 + i);

@@ -71,7 +71,8 @@ TEST(TrainingConfig, OfALanguageModelNeedsPlainTextAndNothingOfASource) {
                 AllOf(HasSubstr("data." + std::string(key) + " has no meaning"), HasSubstr("data.train_text")));
   EXPECT_THAT(refusal([](auto& c) { c.data.source_sampling = 0.1; }), HasSubstr("data.target_sampling"));
   EXPECT_THAT(refusal([](auto& c) { c.training.guided_alignment = 1; }), HasSubstr("training.guided_alignment"));
-  EXPECT_THAT(refusal([](auto& c) { c.data.train_weights = {1}; }), HasSubstr("1 numbers for 2 files of data.train"));
+  EXPECT_THAT(refusal([](auto& c) { c.data.train_weights = {1}; }),
+              HasSubstr("one number for each file of data.train_text, of which there are 2; it has 1"));
   EXPECT_THAT(refusal([](auto& c) { c.validation.metric = ValidationMetric::chrf; }), HasSubstr("metric: chrf"));
   EXPECT_THAT(refusal([](auto& c) { c.training.keep_best = 1; }), HasSubstr("data.valid_text"));
   EXPECT_THAT(refusal([](auto& c) { c.model.model.architecture = Architecture::encoder_decoder; }),

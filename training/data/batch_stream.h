@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/training/data/batch_options.h>
 #include <transmute/training/data/batcher.h>
 #include <transmute/training/data/training_text.h>
 
@@ -22,17 +23,6 @@ struct BatchCursor {
   int64_t epoch = 0;
   int64_t window = 0;  ///< of that epoch, see Epoch
   int64_t batch = 0;   ///< the next one of that window
-};
-
-struct BatchStreamOptions {
-  int64_t batch_tokens = 25000;
-  int64_t piece_tokens = 2048;
-  int64_t workers = 1;  ///< that share a batch's pieces, see cut_into_pieces
-  uint64_t seed = 1;
-  int64_t prefetch_threads = 1;  ///< that prepare batches ahead; 0: each is prepared when it is asked for
-  /// Of the batches that come, counted from the start, this reader takes number `rank`, `rank + ranks` …
-  int64_t rank = 0;
-  int64_t ranks = 1;
 };
 
 /// A batch, ready to be trained on.

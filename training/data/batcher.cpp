@@ -12,7 +12,7 @@ inline namespace v0 {
 
 namespace {
 
-// Pairs are sorted by length within pools of so many batches: little padding, and in each epoch other neighbours.
+// Pairs are sorted by length within pools of so many batches: little padding, and in each epoch other neighbors.
 // (Sorted as a whole, a small text falls into nearly the same batches every time.)
 constexpr int64_t kPoolBatches = 32;
 

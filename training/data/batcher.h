@@ -41,7 +41,7 @@ std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t
                                                int64_t epoch);
 
 /// Deals a batch's pairs out to pieces of at most `piece_tokens` padded tokens, a multiple of `workers`
-/// pieces where there are pairs enough: neighbours in length go to different pieces, so that all take about
+/// pieces where there are pairs enough: neighbors in length go to different pieces, so that all take about
 /// the same time.
 std::vector<std::vector<size_t>> cut_into_pieces(const ParallelText& text, const std::vector<size_t>& pairs,
                                                  int64_t piece_tokens, int64_t workers);

@@ -29,7 +29,7 @@ namespace {
 
 constexpr const char* kLockFile = "lock";
 constexpr const char* kContentsFile = "contents.json";
-// Part of each corpus' key: another one where the same text would be tokenised or stored otherwise.
+// Part of each corpus' key: another one where the same text would be tokenized or stored otherwise.
 constexpr uint64_t kCorpusVersion = 1;
 
 // Keeps other processes out while it lives. A process that dies leaves no lock behind.
@@ -81,12 +81,13 @@ uint64_t key_of(uint64_t source, uint64_t target, const Tokenizer& tokenizer, co
   const auto hash = [](const SubwordModel& model) {
     return hash_bytes(model.serialized().data(), model.serialized().size());
   };
-  return combine_keys(kCorpusVersion, source, target, hash(tokenizer.source()), hash(tokenizer.target()),
-                      limits.source_tokens, limits.target_tokens);
+  const uint64_t key = combine_keys(kCorpusVersion, source, target, hash(tokenizer.source()), hash(tokenizer.target()),
+                                    limits.source_tokens, limits.target_tokens);
+  return limits.ratio == 0 ? key : combine_keys(key, hash_bytes(&limits.ratio, sizeof(limits.ratio)));
 }
 
 const std::string& first_file_of(const AlignedFiles& files) {
-  return files.source.empty() ? files.target : files.source;
+  return (files.source.empty() ? files.target : files.source).path;
 }
 
 int token_bytes_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
@@ -114,8 +115,12 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
                                                      const LengthLimits& limits, WorkerCrew& workers) {
   ensure_writable_folder(folder_);
   const FolderLock lock(folder_);
-  const uint64_t source = files.source.empty() ? 0 : content_of(files.source);
-  uint64_t key = key_of(source, content_of(files.target), tokenizer, limits);
+  const auto content = [&](const TextFile& file) {
+    const uint64_t whole = content_of(file.path);
+    return file.column ? combine_keys(whole, *file.column) : whole;
+  };
+  const uint64_t source = files.source.empty() ? 0 : content(files.source);
+  uint64_t key = key_of(source, content(files.target), tokenizer, limits);
   if (!files.alignment.empty()) key = combine_keys(key, content_of(files.alignment));
   const std::string corpus =
       path_in(folder_, fmt::format("{}-{:016x}", fs::path(first_file_of(files)).filename().string(), key));
@@ -124,7 +129,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
     try {
       return std::make_shared<TokenShards>(corpus, key);
     } catch (const DamagedShards& error) {
-      spdlog::warn(fmt::format("{}: the text is tokenised again", error.what()));
+      spdlog::warn(fmt::format("{}: the text is tokenized again", error.what()));
     }
   }
   make(corpus, files, tokenizer, limits, workers, key);
@@ -138,7 +143,9 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
   const bool plain = files.source.empty();
   const char* unit = plain ? "lines" : "pairs";
   remove_unfinished(folder);
-  spdlog::info("tokenising " + (plain ? files.target : files.source + " and " + files.target));
+  spdlog::info("tokenizing " + (plain || files.source.path == files.target.path
+                                    ? files.target.path
+                                    : files.source.path + " and " + files.target.path));
   write_folder_atomically(folder, [&](const std::string& partial) {
     ShardOptions options;
     options.key = key;
@@ -149,12 +156,12 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
     const LeftOut left_out = tokenize_files(files, tokenizer, limits, workers, [&](const TokenizedPair& pair) {
       writer.add(pair);
       if (writer.pairs() % options.pairs_per_shard == 0)
-        spdlog::info(fmt::format("{} {} are tokenised", format_count(static_cast<int64_t>(writer.pairs())), unit));
+        spdlog::info(fmt::format("{} {} are tokenized", format_count(static_cast<int64_t>(writer.pairs())), unit));
     });
     writer.finish(left_out);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const auto lines = static_cast<double>(writer.pairs()) + static_cast<double>(left_out.total());
-    spdlog::info(fmt::format("tokenised {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)),
+    spdlog::info(fmt::format("tokenized {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)),
                              unit, seconds, format_count(static_cast<int64_t>(lines / seconds))));
   });
 }

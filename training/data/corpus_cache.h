@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A folder of tokenised corpora. Each is made once, under a name that tells the content of its files, the
+/// A folder of tokenized corpora. Each is made once, under a name that tells the content of its files, the
 /// tokenizer and the limits of length: where one of them changes, it is made anew. Several processes may share the
 /// folder: one makes a corpus, the others wait for it.
 ///
@@ -21,7 +21,7 @@ class CorpusCache {
  public:
   explicit CorpusCache(std::string folder);
 
-  /// Aligned files, or plain text, tokenised with all workers where that was not done before. A damaged corpus is made
+  /// Aligned files, or plain text, tokenized with all workers where that was not done before. A damaged corpus is made
   /// again, with a warning. Memory stays small however large the files.
   /// @throws as tokenize_files, and std::runtime_error where the folder cannot be written to, a full disk among the
   /// causes: what was there before remains.

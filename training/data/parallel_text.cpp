@@ -5,6 +5,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/training/data/word_links.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -27,14 +28,14 @@ struct Pair {
 class PairReader {
  public:
   explicit PairReader(const AlignedFiles& files) : files_(files), target_(files.target) {
-    if (!files.source.empty()) source_ = std::make_unique<LineReader>(files.source);
-    if (!files.alignment.empty()) alignment_ = std::make_unique<LineReader>(files.alignment);
+    if (!files.source.empty()) source_ = std::make_unique<TextFileReader>(files.source);
+    if (!files.alignment.empty()) alignment_ = std::make_unique<TextFileReader>(TextFile(files.alignment));
   }
 
   bool next(Pair& pair) {
     const bool has_source = source_ && source_->next(pair.source_text);
     const bool has_target = target_.next(pair.target_text);
-    if (source_ && has_source != has_target) report_unequal(files_.target, target_, "translate line");
+    if (source_ && has_source != has_target) report_unequal(files_.target.path, target_, "translate line");
     if (alignment_ && alignment_->next(pair.alignment_text) != has_target)
       report_unequal(files_.alignment, *alignment_, "align the words of line");
     pair.line = target_.line_number();
@@ -43,17 +44,18 @@ class PairReader {
 
  private:
   // `does`: what line n of the other file has to do with line n of the source.
-  [[noreturn]] void report_unequal(const std::string& other_path, LineReader& other, const char* does) {
-    for (LineReader* reader : {source_.get(), &other}) {  // to their ends, for the count
+  [[noreturn]] void report_unequal(const std::string& other_path, TextFileReader& other, const char* does) {
+    for (TextFileReader* reader : {source_.get(), &other}) {  // to their ends, for the count
       for (std::string line; reader->next(line);) continue;
     }
     throw std::runtime_error(fmt::format("{} has {} lines, but {} has {}; line n of one must {} n of the other",
-                                         files_.source, source_->line_number(), other_path, other.line_number(), does));
+                                         files_.source.path, source_->line_number(), other_path, other.line_number(),
+                                         does));
   }
 
   const AlignedFiles& files_;
-  LineReader target_;
-  std::unique_ptr<LineReader> source_, alignment_;  // null where there is none
+  TextFileReader target_;
+  std::unique_ptr<TextFileReader> source_, alignment_;  // null where there is none
 };
 
 void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer) {
@@ -75,6 +77,10 @@ int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, co
   if (lacks_source || pair.target.empty()) return &left_out.empty;
   if (static_cast<int64_t>(pair.source.size()) > limits.source_tokens) return &left_out.long_source;
   if (static_cast<int64_t>(pair.target.size()) > limits.target_tokens) return &left_out.long_target;
+  const auto [shorter, longer] = std::minmax(pair.source.size(), pair.target.size());
+  if (limits.ratio > 0 && !files.source.empty() &&
+      static_cast<double>(longer) > limits.ratio * static_cast<double>(shorter))
+    return &left_out.unequal;
   return nullptr;
 }
 
@@ -111,6 +117,22 @@ void LeftOut::add(const LeftOut& other) {
   empty += other.empty;
   long_source += other.long_source;
   long_target += other.long_target;
+  unequal += other.unequal;
+}
+
+bool TextFileReader::next(std::string& line) {
+  if (!reader_.next(line)) return false;
+  if (!file_.column) return true;
+  size_t begin = 0;
+  for (size_t column = 0; column < *file_.column; ++column) {
+    begin = line.find('\t', begin);
+    if (begin == std::string::npos)
+      throw std::runtime_error(fmt::format("{}:{}: a line must be source<tab>target; this one has {}", file_.path,
+                                           reader_.line_number(), column == 0 ? "no tab" : "too few tabs"));
+    ++begin;
+  }
+  line = line.substr(begin, line.find('\t', begin) - begin);
+  return true;
 }
 
 LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits,
@@ -165,8 +187,8 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
                                             files.source.size(), files.target.size()));
   LoadedText loaded;
   for (size_t file = 0; file < files.target.size(); ++file)
-    loaded.left_out.add(tokenize_files({plain ? "" : files.source[file], files.target[file], {}}, tokenizer, limits,
-                                       workers, [&](const TokenizedPair& pair) {
+    loaded.left_out.add(tokenize_files({plain ? TextFile() : files.source[file], files.target[file], {}}, tokenizer,
+                                       limits, workers, [&](const TokenizedPair& pair) {
                                          loaded.text.source.add(pair.source);
                                          loaded.text.target.add(pair.target);
                                        }));
@@ -176,28 +198,29 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
 
 void refuse_empty_text(const TextFiles& files, const LeftOut& left_out, const LengthLimits& limits) {
   if (files.source.empty())
-    throw std::runtime_error(fmt::format("{}: no usable line ({} empty, {} of over {} tokens)", files.target.front(),
-                                         left_out.empty, left_out.long_target, limits.target_tokens));
+    throw std::runtime_error(fmt::format("{}: no usable line ({} empty, {} of over {} tokens)",
+                                         files.target.front().path, left_out.empty, left_out.long_target,
+                                         limits.target_tokens));
   throw std::runtime_error(
       fmt::format("{} and {}: no usable sentence pair ({} empty, {} with a source over {} tokens, {} with "
-                  "a target over {})",
-                  files.source.front(), files.target.front(), left_out.empty, left_out.long_source,
-                  limits.source_tokens, left_out.long_target, limits.target_tokens));
+                  "a target over {}, {} with too unequal sides)",
+                  files.source.front().path, files.target.front().path, left_out.empty, left_out.long_source,
+                  limits.source_tokens, left_out.long_target, limits.target_tokens, left_out.unequal));
 }
 
-LineSource lines_of(const std::vector<std::string>& paths) {
+LineSource lines_of(const std::vector<TextFile>& files) {
   struct State {
-    std::vector<std::string> paths;
+    std::vector<TextFile> files;
     size_t next = 0;
-    std::unique_ptr<LineReader> reader;
+    std::unique_ptr<TextFileReader> reader;
   };
   auto state = std::make_shared<State>();
-  state->paths = paths;
+  state->files = files;
   return [state](std::string& line) {
     while (true) {
       if (state->reader && state->reader->next(line)) return true;
-      if (state->next == state->paths.size()) return false;
-      state->reader = std::make_unique<LineReader>(state->paths[state->next++]);
+      if (state->next == state->files.size()) return false;
+      state->reader = std::make_unique<TextFileReader>(state->files[state->next++]);
     }
   };
 }

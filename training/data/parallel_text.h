@@ -4,15 +4,19 @@
 #include <transmute/common/threads.h>
 #include <transmute/tokenizer/tokenizer.h>
 
+#include <transmute/common/text_file.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
 
-/// Tokenised sentences, packed: 4 bytes a token.
+/// Tokenized sentences, packed: 4 bytes a token.
 class TokenLists {
  public:
   void add(const Ids& ids) { add(ids.data(), ids.size()); }
@@ -25,6 +29,8 @@ class TokenLists {
   size_t length(size_t i) const { return ends_[i] - begin(i); }
   const int32_t* data(size_t i) const { return tokens_.data() + begin(i); }
   size_t total_tokens() const { return tokens_.size(); }
+  /// How often `token` occurs.
+  int64_t count(int64_t token) const { return std::count(tokens_.begin(), tokens_.end(), token); }
 
  private:
   size_t begin(size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
@@ -32,7 +38,7 @@ class TokenLists {
   std::vector<size_t> ends_;
 };
 
-/// Aligned, tokenised text, without reserved ids at the ends. Of plain text the lines are targets, whose sources are
+/// Aligned, tokenized text, without reserved ids at the ends. Of plain text the lines are targets, whose sources are
 /// empty.
 struct ParallelText {
   TokenLists source;
@@ -49,13 +55,15 @@ struct LeftOut {
   int64_t empty = 0;  ///< source or target has no content; of plain text, the line
   int64_t long_source = 0;
   int64_t long_target = 0;
-  int64_t total() const { return empty + long_source + long_target; }
+  int64_t unequal = 0;  ///< one side is LengthLimits::ratio times as long as the other, or more
+  int64_t total() const { return empty + long_source + long_target + unequal; }
   void add(const LeftOut& other);
 };
 
 struct LengthLimits {
   int64_t source_tokens = 256;
   int64_t target_tokens = 256;
+  double ratio = 0;  ///< tokens of the longer side for each of the shorter, at most; 0: no limit
 };
 
 struct LoadedText {
@@ -63,10 +71,35 @@ struct LoadedText {
   LeftOut left_out;
 };
 
+/// Lines of a file, plain or gzipped, or one column of a file whose columns have tabs between.
+struct TextFile {
+  TextFile() = default;
+  TextFile(std::string path) : path(std::move(path)) {}  // NOLINT: a path is a file
+  TextFile(const char* path) : path(path) {}             // NOLINT
+  TextFile(std::string path, size_t column) : path(std::move(path)), column(column) {}
+  bool empty() const { return path.empty(); }
+
+  std::string path;
+  std::optional<size_t> column{};  ///< from 0; without one: whole lines
+};
+
+/// Goes through a TextFile.
+class TextFileReader {
+ public:
+  explicit TextFileReader(const TextFile& file) : file_(file), reader_(file.path) {}
+  /// @throws as LineReader::next, and std::runtime_error naming a line without that column.
+  bool next(std::string& line);
+  int64_t line_number() const { return reader_.line_number(); }
+
+ private:
+  TextFile file_;
+  LineReader reader_;
+};
+
 /// Files with equally many lines.
 struct AlignedFiles {
-  std::string source;  ///< empty: `target` is plain text
-  std::string target;
+  TextFile source;  ///< empty: `target` is plain text
+  TextFile target;
   std::string alignment;  ///< of the words, see parse_word_links; empty where there is none
 };
 
@@ -78,8 +111,8 @@ struct TokenizedPair {
 
 /// Aligned lists of files; source[i] and target[i] have equally many lines. Without sources: plain text.
 struct TextFiles {
-  std::vector<std::string> source;
-  std::vector<std::string> target;
+  std::vector<TextFile> source;
+  std::vector<TextFile> target;
 };
 
 /// Reads and tokenises aligned files with all workers, a few thousand lines at a time in memory, and hands over
@@ -99,7 +132,7 @@ LoadedText load_parallel_text(const TextFiles& files, const Tokenizer& tokenizer
 [[noreturn]] void refuse_empty_text(const TextFiles& files, const LeftOut& left_out, const LengthLimits& limits);
 
 /// Lines of several files, one after the other.
-LineSource lines_of(const std::vector<std::string>& paths);
+LineSource lines_of(const std::vector<TextFile>& files);
 
 }  // namespace v0
 }  // namespace transmute

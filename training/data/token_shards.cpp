@@ -130,6 +130,8 @@ void ShardWriter::add(const TokenizedPair& pair) {
   }
   counts_.source_tokens += static_cast<int64_t>(pair.source.size());
   counts_.target_tokens += static_cast<int64_t>(pair.target.size());
+  counts_.unknown_source += std::count(pair.source.begin(), pair.source.end(), special_ids::kUnknown);
+  counts_.unknown_target += std::count(pair.target.begin(), pair.target.end(), special_ids::kUnknown);
   ++pairs_;
   if (pairs_ % kBlockPairs == 0) end_block();
   if (pairs_ % options_.pairs_per_shard == 0) end_shard();
@@ -155,17 +157,21 @@ void ShardWriter::end_shard() {
 
 void ShardWriter::finish(const LeftOut& left_out) {
   end_shard();
-  const Json index{
-      {"version", kFormatVersion},
-      {"key", fmt::format("{:016x}", options_.key)},
-      {"pairs", pairs_},
-      {"pairs_per_shard", options_.pairs_per_shard},
-      {"token_bytes", options_.token_bytes},
-      {"has_links", options_.has_links},
-      {"source_tokens", counts_.source_tokens},
-      {"target_tokens", counts_.target_tokens},
-      {"left_out",
-       {{"empty", left_out.empty}, {"long_source", left_out.long_source}, {"long_target", left_out.long_target}}}};
+  const Json index{{"version", kFormatVersion},
+                   {"key", fmt::format("{:016x}", options_.key)},
+                   {"pairs", pairs_},
+                   {"pairs_per_shard", options_.pairs_per_shard},
+                   {"token_bytes", options_.token_bytes},
+                   {"has_links", options_.has_links},
+                   {"source_tokens", counts_.source_tokens},
+                   {"target_tokens", counts_.target_tokens},
+                   {"unknown_source", counts_.unknown_source},
+                   {"unknown_target", counts_.unknown_target},
+                   {"left_out",
+                    {{"empty", left_out.empty},
+                     {"long_source", left_out.long_source},
+                     {"long_target", left_out.long_target},
+                     {"unequal", left_out.unequal}}}};
   write_file_atomically(path_in(folder_, kIndexFile), json_text(index, 2) + "\n");
 }
 
@@ -183,8 +189,11 @@ TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(fold
     has_links_ = index.value("has_links", false);  // of 0.1, which had none
     counts_.source_tokens = index.at("source_tokens");
     counts_.target_tokens = index.at("target_tokens");
+    counts_.unknown_source = index.value("unknown_source", int64_t{0});  // of 0.1 not known
+    counts_.unknown_target = index.value("unknown_target", int64_t{0});
     const Json& left_out = index.at("left_out");
-    counts_.left_out = {left_out.at("empty"), left_out.at("long_source"), left_out.at("long_target")};
+    counts_.left_out = {left_out.at("empty"), left_out.at("long_source"), left_out.at("long_target"),
+                        left_out.value("unequal", int64_t{0})};  // of 0.1 none
   } catch (const Json::exception& error) {
     throw damaged(path, error.what());
   }

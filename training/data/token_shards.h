@@ -13,7 +13,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Tokenised parallel text in a folder, read through memory maps: it need not fit into memory.
+/// Tokenized parallel text in a folder, read through memory maps: it need not fit into memory.
 ///
 ///     index.json           counts, and how the shards are divided
 ///     00000.tokens …       shards of equally many pairs, the last one excepted
@@ -31,7 +31,9 @@ struct DamagedShards : std::runtime_error {
 struct TextCounts {
   int64_t source_tokens = 0;  ///< without ends
   int64_t target_tokens = 0;
-  LeftOut left_out;
+  LeftOut left_out{};
+  int64_t unknown_source = 0;  ///< tokens that stand for what the vocabulary does not know
+  int64_t unknown_target = 0;
 };
 
 struct ShardOptions {

@@ -38,6 +38,8 @@ TextCounts TrainingText::counts() const {
     const TextCounts& counts = corpus.shards->counts();
     sum.source_tokens += counts.source_tokens;
     sum.target_tokens += counts.target_tokens;
+    sum.unknown_source += counts.unknown_source;
+    sum.unknown_target += counts.unknown_target;
     sum.left_out.add(counts.left_out);
   }
   return sum;

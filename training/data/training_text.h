@@ -59,7 +59,7 @@ struct TextWindow {
 
 /// The order of one pass over the text: a function of the text, `batch_tokens`, the seed and the epoch's number.
 ///
-/// The text is cut into blocks of kBlockPairs neighbouring pairs. Up to kWindowBlocks of them, an epoch is one window,
+/// The text is cut into blocks of kBlockPairs neighboring pairs. Up to kWindowBlocks of them, an epoch is one window,
 /// in which all pairs are shuffled; a larger text is dealt out to windows, block by block in shuffled order, and pairs
 /// are shuffled within their window. So an epoch needs memory for 4 bytes a block and for the pairs of a window.
 class Epoch {

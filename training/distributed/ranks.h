@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
+
 #include <string>
 
 namespace transmute {
@@ -25,7 +27,7 @@ struct RankOptions {
 /// put into the environment, the first of these that is there; MASTER_ADDR and MASTER_PORT for all of them. One process
 /// where there is none.
 /// @throws std::invalid_argument naming a variable that is missing or makes no sense.
-RankOptions ranks_from_environment();
+TRANSMUTE_API RankOptions ranks_from_environment();
 
 }  // namespace v0
 }  // namespace transmute

@@ -41,7 +41,7 @@ Series series_of(const std::vector<Json>& records, const std::string& name, cons
   return series;
 }
 
-// Means of neighbours, so that a long run's page stays small.
+// Means of neighbors, so that a long run's page stays small.
 std::vector<Point> thinned(const std::vector<Point>& points) {
   constexpr size_t kMostPoints = 300;
   const size_t stride = (points.size() + kMostPoints - 1) / kMostPoints;

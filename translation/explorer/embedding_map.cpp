@@ -8,9 +8,9 @@
 namespace transmute {
 inline namespace v0 {
 
-std::vector<std::vector<Neighbour>> nearest_neighbours(const torch::Tensor& table, const Ids& ids, int64_t count) {
+std::vector<std::vector<Neighbor>> nearest_neighbors(const torch::Tensor& table, const Ids& ids, int64_t count) {
   const torch::NoGradGuard no_grad;
-  std::vector<std::vector<Neighbour>> nearest(ids.size());
+  std::vector<std::vector<Neighbor>> nearest(ids.size());
   const int64_t others = table.size(0) - special_ids::kCount - 1;
   if (ids.empty() || others < 1 || count < 1) return nearest;
   const torch::Tensor rows = table.to(torch::kCPU, torch::kFloat);
@@ -34,13 +34,13 @@ PrincipalPlane principal_plane(const torch::Tensor& given) {
   const torch::Tensor rows = given.to(torch::kCPU, torch::kDouble);
   plane.points.resize(static_cast<size_t>(rows.size(0)), {0.0, 0.0});
   if (rows.size(0) < 2) return plane;
-  const torch::Tensor centred = rows - rows.mean(0, true);
-  const auto [variances, axes] = torch::linalg_eigh(centred.t().matmul(centred));  // ascending; columns are the axes
+  const torch::Tensor centered = rows - rows.mean(0, true);
+  const auto [variances, axes] = torch::linalg_eigh(centered.t().matmul(centered));  // ascending; columns are the axes
   const double total = variances.clamp_min(0).sum().item<double>();
   for (int64_t c = 0; c < std::min<int64_t>(2, rows.size(1)) && total > 0; ++c) {
     torch::Tensor axis = axes.select(1, axes.size(1) - 1 - c);
     if (axis[axis.abs().argmax()].item<double>() < 0) axis = -axis;
-    const torch::Tensor along = centred.mv(axis).contiguous();
+    const torch::Tensor along = centered.mv(axis).contiguous();
     for (size_t i = 0; i < plane.points.size(); ++i)
       plane.points[i][static_cast<size_t>(c)] = along.data_ptr<double>()[i];
     plane.explained[static_cast<size_t>(c)] =

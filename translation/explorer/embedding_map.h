@@ -10,14 +10,14 @@
 namespace transmute {
 inline namespace v0 {
 
-struct Neighbour {
+struct Neighbor {
   int64_t id = 0;
   double cosine = 0;  ///< of the angle between the two embeddings
 };
 
 /// For each of `ids` the `count` tokens whose embeddings point most nearly where its own does, the nearest first.
 /// Neither the token itself nor the reserved ids, which are hardly trained, are among them. table: [V,D].
-std::vector<std::vector<Neighbour>> nearest_neighbours(const torch::Tensor& table, const Ids& ids, int64_t count);
+std::vector<std::vector<Neighbor>> nearest_neighbors(const torch::Tensor& table, const Ids& ids, int64_t count);
 
 /// Rows in the plane in which they vary most.
 struct PrincipalPlane {

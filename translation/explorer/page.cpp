@@ -45,7 +45,7 @@ std::string base64(const std::vector<uint8_t>& bytes) {
 }
 
 // Numbers from 0 to 1 as multiples of 1/65535, two bytes each, the lower first.
-void append_quantised(std::vector<uint8_t>& bytes, const torch::Tensor& values) {
+void append_quantized(std::vector<uint8_t>& bytes, const torch::Tensor& values) {
   const torch::Tensor flat = values.to(torch::kFloat).contiguous();
   const float* value = flat.data_ptr<float>();
   for (int64_t i = 0; i < flat.numel(); ++i) {
@@ -57,7 +57,7 @@ void append_quantised(std::vector<uint8_t>& bytes, const torch::Tensor& values) 
 
 std::string packed_weights(const std::vector<torch::Tensor>& layers) {
   std::vector<uint8_t> bytes;
-  for (const auto& weights : layers) append_quantised(bytes, weights);
+  for (const auto& weights : layers) append_quantized(bytes, weights);
   return base64(bytes);
 }
 
@@ -201,7 +201,7 @@ Json positions_data(const LoadedModel& model, int64_t longest) {
     const torch::Tensor vectors = module->as<PositionalEncodingImpl>()->forward(0, rows).to(torch::kCPU, torch::kFloat);
     const double scale = std::max(1e-12, vectors.abs().max().item<double>());
     std::vector<uint8_t> bytes;
-    append_quantised(bytes, (vectors / scale + 1) / 2);
+    append_quantized(bytes, (vectors / scale + 1) / 2);
     all.push_back({{"name", learned ? side : "source and target"},
                    {"kind", learned ? "learned" : "sinusoidal"},
                    {"rows", rows},
@@ -239,13 +239,13 @@ Ids tokens_for_map(const std::vector<Ids>& used, const SubwordModel& vocabulary,
 Json embedding_data(const char* name, const torch::Tensor& table, const std::vector<Ids>& used,
                     const SubwordModel& vocabulary, const ExplorerOptions& options) {
   const Ids ids = tokens_for_map(used, vocabulary, options.map_tokens);
-  const auto neighbours = nearest_neighbours(table, ids, options.num_neighbours);
+  const auto neighbors = nearest_neighbors(table, ids, options.num_neighbors);
   const PrincipalPlane plane = principal_plane(table.to(torch::kCPU).index_select(0, torch::tensor(ids, torch::kLong)));
   Json tokens = Json::array();
   for (size_t i = 0; i < ids.size(); ++i) {
     Json near = Json::array();
-    for (const auto& neighbour : neighbours[i])
-      near.push_back({vocabulary.piece(neighbour.id), neighbour.cosine, neighbour.id});
+    for (const auto& neighbor : neighbors[i])
+      near.push_back({vocabulary.piece(neighbor.id), neighbor.cosine, neighbor.id});
     tokens.push_back({{"id", ids[i]},
                       {"piece", vocabulary.piece(ids[i])},
                       {"x", plane.points[i][0]},

@@ -23,13 +23,13 @@ struct ExplorerOptions {
   int64_t max_sentences = 32;       ///< more are an error: each adds to the page
   /// Likewise of a sentence or a given translation; the page grows with the square. The model's own end there.
   int64_t max_tokens = 128;
-  int64_t map_tokens = 400;  ///< on the map of the embeddings: the sentences' own, then the vocabulary's frequent ones
-  int64_t num_neighbours = 8;  ///< listed for each of them
+  int64_t map_tokens = 400;   ///< on the map of the embeddings: the sentences' own, then the vocabulary's frequent ones
+  int64_t num_neighbors = 8;  ///< listed for each of them
 };
 
 /// One HTML page, without anything outside it, that shows what a model attends to: every layer and head of encoder
 /// self-attention, masked decoder self-attention and encoder-decoder attention for each sentence, with statistics of
-/// the heads; the positional encodings; and the embeddings with their neighbours. Weights are stored as multiples of
+/// the heads; the positional encodings; and the embeddings with their neighbors. Weights are stored as multiples of
 /// 1/65535. See web/.
 /// @throws std::invalid_argument for a text that is empty, too long or not UTF-8, naming its number; for too many.
 std::string explorer_page(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
+#include <transmute/common/progress.h>
 #include <transmute/common/threads.h>
 
 #include <optional>
@@ -35,13 +36,14 @@ torch::Device parse_device(const std::string& name) {
     throw std::invalid_argument(
         fmt::format("device '{}' is unknown; use cpu, cuda, cuda:N (N = 0, 1, …) or auto", name));
   if (!torch::cuda::is_available())
-    throw std::invalid_argument(
+    throw std::runtime_error(
         fmt::format("device {}: this build's LibTorch {} sees no CUDA device; use --device cpu, or build against a "
                     "CUDA LibTorch (-DCMAKE_PREFIX_PATH=…) on a machine with an NVIDIA driver",
                     name, TORCH_VERSION));
   const auto count = static_cast<int>(torch::cuda::device_count());
   if (*index >= count)
-    throw std::invalid_argument(fmt::format("device {}: there are only {} CUDA devices, numbered from 0", name, count));
+    throw std::runtime_error(fmt::format("device {}: there {} only {}, numbered from 0", name,
+                                         count == 1 ? "is" : "are", counted(count, "CUDA device")));
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(*index));
 }
 

@@ -6,6 +6,7 @@
 #include <transmute/common/files.h>
 #include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/weights_view.h>
 #include <transmute/translation/files/dtype.h>
 #include <transmute/translation/files/int8_weights.h>
 
@@ -13,6 +14,7 @@
 #include <future>
 #include <stdexcept>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace transmute {
 inline namespace v0 {
@@ -188,10 +190,9 @@ class StoredValues {
   const std::string& path_;
 };
 
-// Matrices of products, as InferenceModel packs them; embeddings and positions are looked up as they are.
-bool is_of_products(const std::string& name, const torch::Tensor& parameter) {
-  return parameter.dim() == 2 && name.find("embedding") == std::string::npos &&
-         name.find("positions") == std::string::npos;
+std::unordered_set<std::string> product_matrices(const Transformer& transformer) {
+  const std::vector<std::string> names = WeightNames(transformer->options).product_matrices();
+  return {names.begin(), names.end()};
 }
 
 Precision precision_of(torch::Dtype stored) {
@@ -207,11 +208,12 @@ Precision precision_of(torch::Dtype stored) {
   }
 }
 
-NamedTensors stored_in(Precision precision, const NamedTensors& parameters) {
+// Embeddings, positions and vectors stay as they are: they are looked up and added, not multiplied.
+NamedTensors stored_in(Precision precision, const Transformer& transformer) {
+  const std::unordered_set<std::string> products = product_matrices(transformer);
   NamedTensors stored;
-  for (const auto& [name, parameter] : parameters) {
-    const bool is_stored_as_is = precision == Precision::float32 || !is_of_products(name, parameter);
-    if (is_stored_as_is) {
+  for (const auto& [name, parameter] : parameters_of(transformer)) {
+    if (precision == Precision::float32 || products.count(name) == 0) {
       stored.emplace_back(name, parameter);
     } else if (precision == Precision::int8) {
       const Int8Matrix matrix = to_int8(parameter);
@@ -244,10 +246,11 @@ Precision give_weights(Transformer& transformer, const NamedTensors& weights, co
                        torch::Device device, Int8Weights int8) {
   const torch::NoGradGuard no_grad;
   StoredValues values(weights, weights_name);
+  const std::unordered_set<std::string> products = product_matrices(transformer);
   Precision stored = Precision::float32;
   for (auto& [name, parameter] : parameters_of(transformer)) {
     const StoredValue value = values.take_for(name, parameter);
-    if (is_of_products(name, parameter)) stored = precision_of(value.numbers.scalar_type());
+    if (products.count(name) > 0) stored = precision_of(value.numbers.scalar_type());
     if (value.scales.defined() && int8 == Int8Weights::kept) {
       keep_int8(transformer, name, {value.numbers, value.scales});
     } else {
@@ -274,7 +277,7 @@ LoadedModel load_model_folder(const std::string& folder, torch::Device device, I
 }
 
 void write_weights(const std::string& path, const Transformer& transformer, Precision stored) {
-  write_tensor_file(path, stored_in(stored, parameters_of(transformer)));
+  write_tensor_file(path, stored_in(stored, transformer));
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/common/config_schema.h>
+#include <transmute/common/export.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/files/tensor_file.h>
@@ -18,7 +19,7 @@ constexpr const char* kNeutralWeightsFile = "model.safetensors";  ///< what othe
 
 /// The YAML keys of a model folder's config, bound to the options: `format_version` at the top level, and the
 /// sections `tokenizer` and `model`. The vocabulary sizes are not among them: the tokenizer has them.
-struct ModelConfig {
+struct TRANSMUTE_API ModelConfig {
   int64_t format_version = kFormatVersion;  ///< version of the model folder that was read
   TokenizerOptions tokenizer;               ///< section `tokenizer`
   TransformerOptions model;                 ///< section `model`
@@ -47,42 +48,44 @@ struct LoadedModel {
 /// Reads a model folder: `config.yaml`, the tokenizer and the weights, `weights.safetensors`. Where they are called
 /// `model.safetensors`, as other programs do, they are taken too. `parallel_for` runs the reading of the weights.
 /// @throws std::runtime_error where a file is missing or damaged, or parts do not fit together.
-LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8 = Int8Weights::expanded,
-                              const ParallelFor& parallel_for = one_by_one);
+TRANSMUTE_API LoadedModel load_model_folder(const std::string& folder, torch::Device device,
+                                            Int8Weights int8 = Int8Weights::expanded,
+                                            const ParallelFor& parallel_for = one_by_one);
 
 /// Writes one, file by file; see write_folder_atomically. `config` is the whole resolved YAML. `stored`: the type of
 /// the matrices that states are multiplied by; vectors, embeddings and position vectors are float32. For each int8
 /// matrix `….weight` [outputs,inputs] there is `….weight_scale` [outputs], float32.
-void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
-                       const Transformer& transformer, const char* weights_file = kWeightsFile,
-                       Precision stored = Precision::float32);
+TRANSMUTE_API void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
+                                     const Transformer& transformer, const char* weights_file = kWeightsFile,
+                                     Precision stored = Precision::float32);
 
 /// A model that still needs its weights. `config_name`: what messages call the YAML.
 /// @throws std::runtime_error where its content is no model's.
-LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name);
+TRANSMUTE_API LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name);
 
 /// Weights for a network, which is in eval mode and on the device afterwards. Those that are contiguous float32 become
 /// its parameters and are not copied. Returns how the matrices were stored. `weights_name`: what messages call them.
 /// @throws std::runtime_error where they do not fit it.
-Precision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,
-                       torch::Device device, Int8Weights int8 = Int8Weights::expanded);
+TRANSMUTE_API Precision give_weights(Transformer& transformer, const NamedTensors& weights,
+                                     const std::string& weights_name, torch::Device device,
+                                     Int8Weights int8 = Int8Weights::expanded);
 
 /// The file of weights in a model folder.
-void write_weights(const std::string& path, const Transformer& transformer, Precision stored);
+TRANSMUTE_API void write_weights(const std::string& path, const Transformer& transformer, Precision stored);
 
 /// Parameters in the order and under the names of the file format.
-NamedTensors parameters_of(const Transformer& transformer);
+TRANSMUTE_API NamedTensors parameters_of(const Transformer& transformer);
 
 /// Copies the values, of whichever type they were stored in, into the module's parameters.
 /// @throws std::runtime_error naming `path` and the first name or shape that does not fit.
-void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path);
+TRANSMUTE_API void assign_parameters(Transformer& transformer, const NamedTensors& values, const std::string& path);
 
 /// `options` with the vocabulary sizes and the padding id of `tokenizer`.
-TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer);
+TRANSMUTE_API TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer);
 
 /// Another network on the same numbers, which share their memory where `numbers` names neither another device nor
 /// another type. What is no parameter stays float32.
-Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers);
+TRANSMUTE_API Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers);
 
 }  // namespace v0
 }  // namespace transmute

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/common/export.h>
 #include <transmute/common/threads.h>
 
 #include <string>
@@ -17,13 +18,13 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 /// Writes tensors in the safetensors format (a JSON header of names, types, shapes and offsets, then the raw
 /// little-endian data), atomically. The header's metadata hold a CRC-32 of the data.
 /// @throws std::runtime_error naming the file, where it cannot be written.
-void write_tensor_file(const std::string& path, const NamedTensors& tensors);
+TRANSMUTE_API void write_tensor_file(const std::string& path, const NamedTensors& tensors);
 
 /// Reads a safetensors file to CPU tensors. The header is checked against the file's size before anything is
 /// allocated, the data against the CRC-32 where the file has one. `parallel_for` runs the reading of its pieces.
 /// @throws std::runtime_error naming the file and what is wrong with it: missing, cut short, damaged, unknown
 /// type.
-NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for = one_by_one);
+TRANSMUTE_API NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for = one_by_one);
 
 }  // namespace v0
 }  // namespace transmute

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/inference/batch.h>
+#include <transmute/translation/inference/encoder.h>
 #include <transmute/translation/inference/row_kernels.h>
 
 #include <algorithm>
@@ -15,9 +15,6 @@ namespace inference {
 
 namespace {
 
-// Source tokens that are encoded together: enough for the products, few enough that their states stay in the cache.
-constexpr int64_t kEncoderRows = 256;
-
 template <class Number>
 class Batch : public DecodingBatch {
  public:
@@ -28,7 +25,9 @@ class Batch : public DecodingBatch {
         cache_(std::get<CacheMemory<Number>>(workspace_->caches)),
         attention_(attention) {
     workspace_->clock.start();
-    encode(sources);
+    sentences_.resize(sources.size());
+    hypotheses_ = static_cast<int64_t>(sources.size());
+    if (network_->has_encoder()) encode(sources);
     workspace_->clock.end(Phase::encoder);
     if (shortlists.empty()) return;
     take(shortlists);
@@ -77,18 +76,11 @@ class Batch : public DecodingBatch {
  private:
   // A sentence being decoded: where its source stands, and its part of the cache.
   struct Sentence {
-    int64_t first_source_row = 0;
-    int64_t source_length = 0;  // the end included
-    int64_t first_key = 0;      // of its keys, transposed, in each layer
+    SourceSpan source{};
     std::vector<Number*> blocks{};
     int64_t slots = 0;               // taken
     std::vector<int32_t> columns{};  // of its shortlist's tokens in the shortlisted output
   };
-
-  const float* embedding(const torch::Tensor& table, int64_t id) const {
-    TORCH_CHECK_INDEX(id >= 0 && id < table.size(0), "id ", id, " is not in the vocabulary of ", table.size(0));
-    return table.data_ptr<float>() + id * table.size(1);
-  }
 
   void release(Sentence& sentence) {
     for (Number* block : sentence.blocks) cache_.free_blocks.push_back(block);
@@ -111,7 +103,7 @@ class Batch : public DecodingBatch {
     float* x = w.states.at_least(rows_ * o.d_model);
     for (int64_t row = 0; row < rows_; ++row)
       n.target_positions.add(length_ + row % positions_,
-                             embedding(n.target_embedding, contiguous.data_ptr<int64_t>()[row]), n.embedding_scale,
+                             embedding_row(n.target_embedding, contiguous.data_ptr<int64_t>()[row]), n.embedding_scale,
                              x + row * o.d_model);
     take_slots();
     NextToken next;
@@ -131,6 +123,14 @@ class Batch : public DecodingBatch {
     if (shortlisted_) next.logits = own_columns(logits);
     w.clock.end(Phase::output_product);
     return next;
+  }
+
+  void encode(const std::vector<Ids>& sources) {
+    const std::vector<SourceSpan> spans = encode_sources(*network_, *workspace_, cache_, sources);
+    for (size_t b = 0; b < spans.size(); ++b) {
+      sentences_[b].source = spans[b];
+      longest_source_ = std::max(longest_source_, spans[b].length);
+    }
   }
 
   // Makes the output of what is on any list.
@@ -169,110 +169,6 @@ class Batch : public DecodingBatch {
         std::fill(next, to + columns, -std::numeric_limits<float>::infinity());
       }
     return torch::from_blob(own, {static_cast<int64_t>(sentences_.size()), rows_per_sentence_, columns}, torch::kFloat);
-  }
-
-  void encode(const std::vector<Ids>& sources) {
-    const Network& n = *network_;
-    hypotheses_ = static_cast<int64_t>(sources.size());
-    if (!n.has_encoder()) {
-      sentences_.resize(sources.size());
-      return;
-    }
-    int64_t rows = 0;
-    int64_t keys = 0;
-    for (const auto& source : sources) {
-      const auto length = static_cast<int64_t>(source.size()) + 1;
-      n.source_positions.check(length - 1);
-      sentences_.push_back({rows, length, keys});
-      rows += length;
-      keys += padded_keys(length) * n.keys_width();
-      longest_source_ = std::max(longest_source_, length);
-    }
-    cache_.cross_keys.resize(n.decoder.size());
-    cache_.cross_values.resize(n.decoder.size());
-    for (size_t i = 0; i < n.decoder.size(); ++i) {
-      cache_.cross_keys[i].at_least(keys);
-      cache_.cross_values[i].at_least(rows * n.values_width());
-    }
-    for (size_t begin = 0; begin < sources.size();) {
-      size_t end = begin;
-      for (int64_t count = 0; end < sources.size() && count < kEncoderRows; ++end)
-        count += sentences_[end].source_length;
-      encode(sources, begin, end);
-      begin = end;
-    }
-  }
-
-  // Sentences begin … end-1, up to their keys and values for the decoder.
-  void encode(const std::vector<Ids>& sources, size_t begin, size_t end) {
-    Workspace& w = *workspace_;
-    const Network& n = *network_;
-    const TransformerOptions& o = n.options;
-    const int64_t first_row = sentences_[begin].first_source_row;
-    const int64_t rows = sentences_[end - 1].first_source_row + sentences_[end - 1].source_length - first_row;
-    float* x = w.states.at_least(rows * o.d_model);
-    float* to = x;
-    for (size_t b = begin; b < end; ++b)
-      for (int64_t i = 0; i < sentences_[b].source_length; ++i, to += o.d_model) {
-        const bool is_end = i + 1 == sentences_[b].source_length;
-        const int64_t id = is_end ? special_ids::kEnd : sources[b][static_cast<size_t>(i)];
-        n.source_positions.add(i, embedding(n.source_embedding, id), n.embedding_scale, to);
-      }
-    for (const auto& layer : n.encoder) encode_layer(layer, begin, end, x, rows);
-    if (n.norm_first()) n.normalize(n.encoder_norm, x, rows, x);
-    for (size_t i = 0; i < n.decoder.size(); ++i) {
-      float* projected = w.projected.at_least(rows * n.projected_width());
-      n.decoder[i].cross.key.apply(x, rows, projected, {}, w.scratch);
-      for (size_t b = begin; b < end; ++b) {
-        const Sentence& sentence = sentences_[b];
-        const int64_t padded = padded_keys(sentence.source_length);
-        for (int64_t head = 0; head < o.num_heads; ++head)
-          inference::transpose_keys(projected + (sentence.first_source_row - first_row) * n.keys_width() + head * o.d_k,
-                                    n.keys_width(), sentence.source_length, o.d_k,
-                                    cache_.cross_keys[i].data() + sentence.first_key + head * o.d_k * padded);
-      }
-      n.decoder[i].cross.value.apply(x, rows, projected, {}, w.scratch);
-      inference::convert(projected, rows * n.values_width(),
-                         cache_.cross_values[i].data() + first_row * n.values_width(), n.simd);
-    }
-  }
-
-  // x: [rows,D] of these sentences, in place.
-  void encode_layer(const EncoderLayerWeights& layer, size_t begin, size_t end, float* x, int64_t rows) {
-    Workspace& w = *workspace_;
-    const Network& n = *network_;
-    const TransformerOptions& o = n.options;
-    const int64_t width = n.projected_width();
-    float* projected = w.projected.at_least(rows * width);
-    layer.query_key_value.apply(n.sublayer_input(layer.attention_norm, x, rows, w), rows, projected, {}, w.scratch);
-    float* context = w.context.at_least(rows * n.values_width());
-    const int64_t padded = padded_keys(longest_source_);
-    float* keys = w.weights.at_least(padded * (o.d_k + longest_source_));
-    float* weights = keys + o.d_k * padded;
-    for (size_t b = begin; b < end; ++b)
-      for (int64_t head = 0; head < o.num_heads; ++head) {
-        const Sentence& sentence = sentences_[b];
-        const int64_t row = sentence.first_source_row - sentences_[begin].first_source_row;
-        const float* first = projected + row * width;
-        inference::transpose_keys(first + n.keys_width() + head * o.d_k, width, sentence.source_length, o.d_k, keys);
-        AttendArguments<float> a;
-        a.queries = first + head * o.d_k;
-        a.query_stride = width;
-        a.rows = sentence.source_length;
-        a.transposed_keys = keys;
-        a.values = first + 2 * n.keys_width() + head * o.d_v;
-        a.value_stride = width;
-        a.count = sentence.source_length;
-        a.outputs = context + row * n.values_width() + head * o.d_v;
-        a.output_stride = n.values_width();
-        inference::attend(n.shape, a, weights, n.simd);
-      }
-    n.scale_residual(layer.attention_norm, x, rows);
-    layer.output.apply(context, rows, x, {x, false}, w.scratch);
-    n.end_sublayer(layer.attention_norm, x, rows);
-    const Norm& norm = layer.feed_forward.norm;
-    n.feed_forward(layer.feed_forward, n.sublayer_input(norm, x, rows, w), x, rows, w);
-    n.end_sublayer(norm, x, rows);
   }
 
   // A place in the cache for the token of each row.
@@ -370,25 +266,25 @@ class Batch : public DecodingBatch {
     const Number* values = cache_.cross_values[static_cast<size_t>(layer)].data();
     float* weights = w.weights.at_least(rows_per_sentence_ * padded_keys(longest_source_));
     for (size_t b = 0; b < sentences_.size(); ++b) {
-      const Sentence& sentence = sentences_[b];
+      const SourceSpan& source = sentences_[b].source;
       const int64_t row = static_cast<int64_t>(b) * rows_per_sentence_;
-      const int64_t padded = padded_keys(sentence.source_length);
+      const int64_t padded = padded_keys(source.length);
       for (int64_t head = 0; head < o.num_heads; ++head) {
         AttendArguments<Number> a;
         a.queries = queries + row * n.keys_width() + head * o.d_k;
         a.query_stride = n.keys_width();
         a.rows = rows_per_sentence_;
-        a.transposed_keys = keys + sentence.first_key + head * o.d_k * padded;
-        a.values = values + sentence.first_source_row * n.values_width() + head * o.d_v;
+        a.transposed_keys = keys + source.first_key + head * o.d_k * padded;
+        a.values = values + source.first_row * n.values_width() + head * o.d_v;
         a.value_stride = n.values_width();
-        a.count = sentence.source_length;
+        a.count = source.length;
         a.outputs = context + row * n.values_width() + head * o.d_v;
         a.output_stride = n.values_width();
         inference::attend(n.shape, a, weights, n.simd);
         if (attention == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
         const float share = attention_.head > 0 ? 1.0F : 1.0F / static_cast<float>(o.num_heads);
         for (int64_t r = 0; r < rows_per_sentence_; ++r)
-          for (int64_t s = 0; s < sentence.source_length; ++s)
+          for (int64_t s = 0; s < source.length; ++s)
             attention[(row + r) * longest_source_ + s] += weights[r * padded + s] * share;
       }
     }

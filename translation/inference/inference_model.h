@@ -25,7 +25,7 @@ class Workspaces;
 ///
 /// Next to bfloat16 and int8 products, keys and values are kept in bfloat16; everything else is float32.
 ///
-/// A sentence's logits depend on nothing but the sentence, bit for bit: not on its neighbours, their number or their
+/// A sentence's logits depend on nothing but the sentence, bit for bit: not on its neighbors, their number or their
 /// order. Shortlists shorten the last product: to what is on any list of the batch.
 class InferenceModel : public StepModel {
  public:

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/weights_view.h>
 #include <transmute/translation/files/int8_weights.h>
 #include <transmute/translation/inference/row_kernels.h>
 
@@ -40,27 +41,30 @@ class Packer {
   torch::Tensor own(const std::string& name) const {
     return use_ == WeightUse::taken ? tensor(name) : tensor(name).clone();
   }
-  Norm norm(const std::string& module, double residual_scale = 1) const {
-    return {own(module + ".weight"), own(module + ".bias"), residual_scale};
+  Norm norm(const NormNames& names, double residual_scale = 1) const {
+    return {own(names.weight), own(names.bias), residual_scale};
   }
 
-  /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of a bias where one is
-  /// named. It must stay in its place.
-  void linear(PackedLinear& to, std::vector<std::string> matrices, std::string bias = "") {
+  /// In pack_all(), makes `to` of the named matrices' rows, one matrix behind the other, and of the bias, which only a
+  /// single matrix may have. It must stay in its place.
+  void linear(PackedLinear& to, const std::vector<LinearNames>& names) {
+    std::vector<std::string> matrices;
     int64_t outputs = 0;
-    for (const std::string& name : matrices) outputs += parameters_[name].size(0);
+    for (const LinearNames& linear : names) {
+      matrices.push_back(linear.weight);
+      outputs += parameters_[linear.weight].size(0);
+    }
     to = PackedLinear(outputs, parameters_[matrices.front()].size(1), precision_, simd_);
-    jobs_.push_back([this, &to, matrices = std::move(matrices), bias = std::move(bias)] {
+    jobs_.push_back([this, &to, matrices = std::move(matrices), bias = names.front().bias] {
       pack(to, matrices, bias.empty() ? torch::Tensor() : tensor(bias));
       if (use_ == WeightUse::taken)
         for (const std::string& name : matrices) release(name);
     });
   }
-  void feed_forward(FeedForwardLayer& to, const std::string& layer, double residual_scale) {
-    const std::string module = layer + ".feed_forward";
-    linear(to.inner, {module + ".inner.weight"}, module + ".inner.bias");
-    linear(to.outer, {module + ".outer.weight"}, module + ".outer.bias");
-    to.norm = norm(layer + ".feed_forward_norm", residual_scale);
+  void feed_forward(FeedForwardLayer& to, const FeedForwardNames& names, double residual_scale) {
+    linear(to.inner, {names.inner});
+    linear(to.outer, {names.outer});
+    to.norm = norm(names.norm, residual_scale);
   }
   void pack_all(const ParallelFor& parallel_for) {
     parallel_for(jobs_.size(), [&](size_t j) {
@@ -112,8 +116,8 @@ class Packer {
   std::vector<std::function<void()>> jobs_;
 };
 
-std::vector<std::string> projections_of(const std::string& attention) {
-  return {attention + ".query.weight", attention + ".key.weight", attention + ".value.weight"};
+std::vector<LinearNames> projections_of(const AttentionNames& attention) {
+  return {attention.query, attention.key, attention.value};
 }
 
 }  // namespace
@@ -153,44 +157,39 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
       source_positions(transformer, "source_positions"),
       target_positions(transformer, "target_positions") {
   Packer packer(transformer, precision, simd, use);
-  const bool one_table = options.embedding_tying == EmbeddingTying::all || !has_encoder();
-  const std::string target_table = one_table ? "embedding.weight" : "target_embedding.weight";
-  target_embedding = packer.own(target_table);
-  source_embedding = one_table ? target_embedding : packer.own("source_embedding.weight");
-  const bool output_tied = options.embedding_tying != EmbeddingTying::none;
-  packer.linear(output, {output_tied ? target_table : "output.weight"});
+  const WeightNames names(options);
+  target_embedding = packer.own(names.target_embedding);
+  const bool one_table = names.source_embedding == names.target_embedding;
+  source_embedding = one_table ? target_embedding : packer.own(names.source_embedding);
+  packer.linear(output, {names.output});
   const double encoder_scale = residual_scale(options, Stack::encoder);
-  encoder.resize(static_cast<size_t>(options.num_encoder_layers));
+  encoder.resize(names.encoder.layers.size());
   for (size_t i = 0; i < encoder.size(); ++i) {
-    EncoderLayerWeights& to = encoder[i];
-    const std::string layer = fmt::format("encoder.layers.{}", i);
-    const std::string attention = layer + ".self_attention";
-    packer.linear(to.query_key_value, projections_of(attention));
-    packer.linear(to.output, {attention + ".output.weight"});
-    to.attention_norm = packer.norm(attention + "_norm", encoder_scale);
-    packer.feed_forward(to.feed_forward, layer, encoder_scale);
+    const LayerNames& from = names.encoder.layers[i];
+    packer.linear(encoder[i].query_key_value, projections_of(from.self_attention));
+    packer.linear(encoder[i].output, {from.self_attention.output});
+    encoder[i].attention_norm = packer.norm(from.self_attention.norm, encoder_scale);
+    packer.feed_forward(encoder[i].feed_forward, from.feed_forward, encoder_scale);
   }
   const double decoder_scale = residual_scale(options, Stack::decoder);
-  decoder.resize(static_cast<size_t>(options.num_decoder_layers));
+  decoder.resize(names.decoder.layers.size());
   for (size_t i = 0; i < decoder.size(); ++i) {
-    DecoderLayerWeights& to = decoder[i];
-    const std::string layer = fmt::format("decoder.layers.{}", i);
-    const std::string self = layer + ".self_attention";
-    packer.linear(to.query_key_value, projections_of(self));
-    packer.linear(to.self_output, {self + ".output.weight"});
-    to.self_norm = packer.norm(self + "_norm", decoder_scale);
-    packer.feed_forward(to.feed_forward, layer, decoder_scale);
+    const LayerNames& from = names.decoder.layers[i];
+    packer.linear(decoder[i].query_key_value, projections_of(from.self_attention));
+    packer.linear(decoder[i].self_output, {from.self_attention.output});
+    decoder[i].self_norm = packer.norm(from.self_attention.norm, decoder_scale);
+    packer.feed_forward(decoder[i].feed_forward, from.feed_forward, decoder_scale);
     if (!has_encoder()) continue;
-    const std::string cross = layer + ".cross_attention";
-    packer.linear(to.cross.query, {cross + ".query.weight"});
-    packer.linear(to.cross.key, {cross + ".key.weight"});
-    packer.linear(to.cross.value, {cross + ".value.weight"});
-    packer.linear(to.cross.output, {cross + ".output.weight"});
-    to.cross.norm = packer.norm(cross + "_norm", decoder_scale);
+    CrossAttentionWeights& cross = decoder[i].cross;
+    packer.linear(cross.query, {from.cross_attention.query});
+    packer.linear(cross.key, {from.cross_attention.key});
+    packer.linear(cross.value, {from.cross_attention.value});
+    packer.linear(cross.output, {from.cross_attention.output});
+    cross.norm = packer.norm(from.cross_attention.norm, decoder_scale);
   }
   packer.pack_all(parallel_for);
-  if (norm_first()) decoder_norm = packer.norm("decoder.norm");
-  if (norm_first() && has_encoder()) encoder_norm = packer.norm("encoder.norm");
+  if (norm_first()) decoder_norm = packer.norm(names.decoder.norm);
+  if (norm_first() && has_encoder()) encoder_norm = packer.norm(names.encoder.norm);
 }
 
 void Network::normalize(const Norm& norm, const float* x, int64_t rows, float* y) const {

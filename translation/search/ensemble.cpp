@@ -52,7 +52,7 @@ class EnsembleBatch : public DecodingBatch {
     return {torch::logsumexp(torch::stack(log_probs), {0}) - std::log(count), attention};
   }
 
-  // Over each sentence's own columns: the order of a sum must not depend on how many its neighbours have.
+  // Over each sentence's own columns: the order of a sum must not depend on how many its neighbors have.
   torch::Tensor log_softmax(const torch::Tensor& logits) const {
     if (columns_.empty()) return torch::log_softmax(logits, -1);
     torch::Tensor log_probs = torch::full_like(logits, -std::numeric_limits<float>::infinity());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/search_options.h>
 
@@ -23,7 +24,7 @@ struct IdHypothesis {
 };
 
 /// See LengthPenalty; length counts the end.
-double length_penalty(int64_t length, double alpha, LengthPenalty penalty = LengthPenalty::paper);
+TRANSMUTE_API double length_penalty(int64_t length, double alpha, LengthPenalty penalty = LengthPenalty::paper);
 
 namespace search {
 
@@ -36,14 +37,15 @@ struct TokenNode {
 };
 
 /// The tokens up to `last`; none where it is null.
-Ids ids_of(const TokenNode* last);
+TRANSMUTE_API Ids ids_of(const TokenNode* last);
 
 /// Wu et al. (2016), Eq. 14: the logarithms of how much attention each source token has had, where that is less than 1.
 /// `last` is the end, whose attention counts too; the source's end does not.
-double coverage_penalty(const TokenNode* last);
+TRANSMUTE_API double coverage_penalty(const TokenNode* last);
 
 /// The hypothesis whose end is `last`.
-IdHypothesis hypothesis_of(const TokenNode* last, double log_probability, double score, bool with_alignment);
+TRANSMUTE_API IdHypothesis hypothesis_of(const TokenNode* last, double log_probability, double score,
+                                         bool with_alignment);
 
 }  // namespace search
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/translation/search/hypothesis.h>
 #include <transmute/translation/search/step_model.h>
 #include <transmute/translation/search/target_demands.h>
@@ -34,9 +35,11 @@ struct SearchHooks {
 /// Where terms are demanded, the beam is wider by their tokens, is shared out evenly among hypotheses that have as many
 /// of those tokens (Post and Vilar, 2018), and only what has all of them may end.
 /// @throws std::invalid_argument where an option is out of range; Cancelled.
-std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
-                                                   const SearchOptions& options, const SearchHooks& hooks = {},
-                                                   const TargetDemands& demands = {});
+TRANSMUTE_API std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model,
+                                                                 const std::vector<Ids>& sources,
+                                                                 const SearchOptions& options,
+                                                                 const SearchHooks& hooks = {},
+                                                                 const TargetDemands& demands = {});
 
 }  // namespace v0
 }  // namespace transmute

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/common/export.h>
 #include <transmute/model/options.h>
 #include <transmute/tokenizer/special_ids.h>
 
@@ -19,21 +20,21 @@ struct AttentionChoice {
 };
 
 /// @throws std::invalid_argument where a model of these options has no such layer or head.
-void check(const AttentionChoice& choice, const TransformerOptions& options);
+TRANSMUTE_API void check(const AttentionChoice& choice, const TransformerOptions& options);
 
 /// @throws std::invalid_argument where it holds what is no token of a vocabulary of that size.
-void check_shortlist(const Ids& shortlist, int64_t vocabulary);
+TRANSMUTE_API void check_shortlist(const Ids& shortlist, int64_t vocabulary);
 
 /// What a model says of the next token of every hypothesis.
 struct NextToken {
-  /// Unnormalised log-probabilities [B,N,V], on the CPU best float32; read before the next step, not written. With
+  /// Unnormalized log-probabilities [B,N,V], on the CPU best float32; read before the next step, not written. With
   /// shortlists [B,N,L]: column c of sentence b is that of its list's token c, and -inf beyond the end of the list.
   torch::Tensor logits;
   torch::Tensor attention;  ///< float32 [B,N,S] on the CPU, where asked for: over each source and its end
 };
 
 /// A batch of sentences in the middle of being decoded, with the same number N of hypotheses for each.
-class DecodingBatch {
+class TRANSMUTE_API DecodingBatch {
  public:
   virtual ~DecodingBatch() = default;
 
@@ -50,7 +51,7 @@ class DecodingBatch {
 };
 
 /// What search needs of a model; a hand-made table of probabilities serves as well as a Transformer.
-class StepModel {
+class TRANSMUTE_API StepModel {
  public:
   virtual ~StepModel() = default;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/tokenizer/special_ids.h>
 
 #include <algorithm>
@@ -24,14 +25,14 @@ namespace search {
 
 /// @throws std::invalid_argument where a list has not one entry for each sentence, or a term cannot be met.
 /// `is_search`: neither sampling nor alternatives.
-void check(const TargetDemands& demands, size_t sentences, bool is_search);
+TRANSMUTE_API void check(const TargetDemands& demands, size_t sentences, bool is_search);
 
 /// For each sentence that has a shortlist, what the columns of its logits are to be: the reserved tokens, so that they
 /// stand where they stand in the vocabulary, the shortlist and what is demanded, in ascending order.
-std::vector<Ids> completed_shortlists(const TargetDemands& demands);
+TRANSMUTE_API std::vector<Ids> completed_shortlists(const TargetDemands& demands);
 
 /// How far a hypothesis is with the terms that it must contain.
-class TermsSoFar {
+class TRANSMUTE_API TermsSoFar {
  public:
   TermsSoFar() = default;  ///< no terms are demanded
   /// A hypothesis without tokens. `terms` must outlive the object.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/model/transformer.h>
 #include <transmute/translation/search/search.h>
 
@@ -8,11 +9,11 @@ namespace transmute {
 inline namespace v0 {
 
 /// Each source followed by the end, filled up to the longest: [B,S].
-torch::Tensor padded_sources(const std::vector<Ids>& sources);
+TRANSMUTE_API torch::Tensor padded_sources(const std::vector<Ids>& sources);
 
 /// A Transformer as search sees it: encodes once, then decodes on cached keys and values. The module must be
 /// in eval mode; it is only read. Of the sources of a decoder-only network the number counts.
-class TransformerStepModel : public StepModel {
+class TRANSMUTE_API TransformerStepModel : public StepModel {
  public:
   /// The transformer must be in eval mode and on `device`.
   TransformerStepModel(Transformer transformer, torch::Device device);

@@ -28,7 +28,8 @@ std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothes
 
 std::string format_alignment(const Hypothesis& hypothesis) {
   std::string text;
-  for (const auto& [source, target] : hard_alignment(hypothesis))
+  for (const auto& [source, target] :
+       hypothesis.word_alignment ? *hypothesis.word_alignment : hard_alignment(hypothesis))
     text += fmt::format("{}{}-{}", text.empty() ? "" : " ", source, target);
   return text;
 }
@@ -70,6 +71,7 @@ std::string format_json(const Translation& translation, int64_t line) {
     entry["tokens"] = hypothesis.tokens;
     entry["token_scores"] = hypothesis.token_scores;
     if (!hypothesis.alignment.empty()) entry["alignment"] = hypothesis.alignment;
+    if (hypothesis.word_alignment) entry["word_alignment"] = *hypothesis.word_alignment;
     object["hypotheses"].push_back(std::move(entry));
   }
   return json_text(object) + '\n';

@@ -16,7 +16,7 @@ inline namespace v0 {
 /// Needs a hypothesis with its alignment.
 std::vector<std::pair<size_t, size_t>> hard_alignment(const Hypothesis& hypothesis);
 
-/// "0-0 1-2": the links in Pharaoh's format.
+/// "0-0 1-2" in Pharaoh's format: Hypothesis::word_alignment, or, without it, the links of hard_alignment().
 std::string format_alignment(const Hypothesis& hypothesis);
 
 /// Whether one to eight tokens come at least four times in a row, eight tokens or more in all: a search that went

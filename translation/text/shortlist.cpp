@@ -3,6 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,6 +28,46 @@ IdsByPiece ids_by_piece(const SubwordModel& tokenizer) {
 // One byte of a character that has no piece of its own.
 bool is_byte(const std::string& piece) {
   return piece.size() == 6 && piece.compare(0, 3, "<0x") == 0 && piece.back() == '>';
+}
+
+constexpr const char* kWordBegin = "\u2581";
+
+bool begins_word(const std::string& piece) {
+  return piece.rfind(kWordBegin, 0) == 0;
+}
+
+// Within a word and at the beginning of one.
+std::string in_the_other_place(const std::string& piece) {
+  return begins_word(piece) ? piece.substr(std::string_view(kWordBegin).size()) : kWordBegin + piece;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool has_digit(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), is_digit);
+}
+
+// Nothing but digits, punctuation and symbols, which translations take over as they are.
+bool is_copyable(const std::string& piece) {
+  const std::string text = begins_word(piece) ? in_the_other_place(piece) : piece;
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t next = 0; next < size;) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), next, size, c);
+    if (c < 0 || (U_GET_GC_MASK(c) & (U_GC_ND_MASK | U_GC_P_MASK | U_GC_S_MASK)) == 0) return false;
+  }
+  return size > 0;
+}
+
+// The digits in a row that begin at or behind `from`.
+std::string_view next_number(std::string_view text, size_t from) {
+  const size_t begin = static_cast<size_t>(
+      std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), is_digit) - text.begin());
+  const size_t end = static_cast<size_t>(
+      std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), is_digit) - text.begin());
+  return text.substr(begin, end - begin);
 }
 
 struct TableLine {
@@ -100,8 +142,9 @@ Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer
     found.resize(std::min(found.size(), static_cast<size_t>(options.best)));
     Ids& tokens = translations_[source];
     for (const WeightedToken& weighted : found) tokens.push_back(weighted.token);
-    if (const auto same = targets.find(tokenizer.source().piece(static_cast<int64_t>(source))); same != targets.end())
-      tokens.push_back(same->second);
+    const std::string piece = tokenizer.source().piece(static_cast<int64_t>(source));
+    for (const std::string& copy : {piece, in_the_other_place(piece)})
+      if (const auto same = targets.find(copy); same != targets.end()) tokens.push_back(same->second);
   }
   always_ = translations_[special_ids::kEnd];
   // SentencePiece orders its vocabulary by how much a piece is worth, behind the reserved ones and the bytes.
@@ -109,6 +152,35 @@ Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer
     if (is_byte(tokenizer.target().piece(id))) continue;
     always_.push_back(id);
     ++count;
+  }
+  keep_copyable_tokens(tokenizer);
+}
+
+void Shortlist::keep_copyable_tokens(const Tokenizer& tokenizer) {
+  for (int64_t id = special_ids::kCount; id < tokenizer.target().size(); ++id) {
+    const std::string piece = tokenizer.target().piece(id);
+    if (!is_copyable(piece)) continue;
+    const std::string number(next_number(piece, 0));
+    if (number.size() <= 1) always_.push_back(id);
+    if (number.size() > 1) of_numbers_[number].push_back(id);
+    longest_number_ = std::max(longest_number_, number.size());
+  }
+  for (int64_t id = 0; id < tokenizer.source().size(); ++id) {
+    const std::string piece = tokenizer.source().piece(id);
+    digits_.push_back(has_digit(piece) && !is_byte(piece) ? piece : " ");
+  }
+}
+
+// Those with digits that stand in a row in the source.
+void Shortlist::add_numbers(const Ids& source, Ids& tokens) const {
+  std::string text;
+  for (const int64_t id : source) text += digits_[static_cast<size_t>(id)];
+  for (std::string_view number = next_number(text, 0); !number.empty();) {
+    for (size_t begin = 0; begin < number.size(); ++begin)
+      for (size_t length = 2; length <= std::min(longest_number_, number.size() - begin); ++length)
+        if (const auto found = of_numbers_.find(std::string(number.substr(begin, length))); found != of_numbers_.end())
+          tokens.insert(tokens.end(), found->second.begin(), found->second.end());
+    number = next_number(text, static_cast<size_t>(number.data() - text.data()) + number.size());
   }
 }
 
@@ -118,6 +190,7 @@ Ids Shortlist::tokens_for(const Ids& source) const {
     const Ids& own = translations_.at(static_cast<size_t>(id));
     tokens.insert(tokens.end(), own.begin(), own.end());
   }
+  add_numbers(source, tokens);
   std::sort(tokens.begin(), tokens.end());
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
   return tokens;

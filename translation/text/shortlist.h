@@ -5,14 +5,17 @@
 #include <transmute/translation/types.h>
 
 #include <cstdint>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
 
 /// The few target tokens that a source's translation is likely to be made of, so that the decoder's last product need
-/// not know the whole vocabulary: the source's own tokens where the target has them (names, numbers), what a table
-/// gives as their translations, and what is frequent.
+/// not know the whole vocabulary: the source's own tokens where the target has them (names), what a table gives as
+/// their translations, what is frequent, and what is copied in other pieces than the source's: single digits and marks
+/// always, longer numbers where the source has their digits in a row.
 class Shortlist {
  public:
   /// Reads the table, plain or gzipped.
@@ -24,8 +27,14 @@ class Shortlist {
   Ids tokens_for(const Ids& source) const;
 
  private:
+  void keep_copyable_tokens(const Tokenizer& tokenizer);
+  void add_numbers(const Ids& source, Ids& tokens) const;
+
   std::vector<Ids> translations_;  // by source token; those of the end are for every source
   Ids always_;
+  std::vector<std::string> digits_;                  // by source token: its text where that has digits, else a blank
+  std::unordered_map<std::string, Ids> of_numbers_;  // target tokens by the digits in them
+  size_t longest_number_ = 0;
 };
 
 }  // namespace v0

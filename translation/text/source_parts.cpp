@@ -19,15 +19,15 @@ namespace {
 constexpr const char* kText = "text to translate";
 
 // Token ids, split into parts of at most max_source_tokens.
-std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options) {
+std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
+                        const TranslationOptions& options) {
   Ids ids = tokenizer.encode(text);
   if (ids.empty()) return {};
   const int64_t limit = options.max_source_tokens;
   if (static_cast<int64_t>(ids.size()) <= limit) return {std::move(ids)};
   if (options.long_texts == LongTexts::refused)
-    throw std::invalid_argument(
-        fmt::format("a text has {} tokens, more than {}: \"{}…\"", ids.size(), limit,
-                    tokenizer.decode({ids.begin(), ids.begin() + std::min<int64_t>(limit, 8)})));
+    throw TextTooLong(number, fmt::format("{} tokens, more than {}: \"{}…\"", ids.size(), limit,
+                                          tokenizer.decode({ids.begin(), ids.begin() + std::min<int64_t>(limit, 8)})));
   return split_ids(ids, tokenizer.encode_as_pieces(text), limit);
 }
 
@@ -41,12 +41,13 @@ Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const 
   return ids;
 }
 
-std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options) {
+std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
+                        const TranslationOptions& options) {
   check_utf8(text, kText);
-  if (!options.split_sentences) return cut_up(tokenizer, text, options);
+  if (!options.split_sentences) return cut_up(tokenizer, text, number, options);
   std::vector<Ids> parts;
   for (const std::string& sentence : split_sentences(text))
-    for (Ids& ids : cut_up(tokenizer, sentence, options)) parts.push_back(std::move(ids));
+    for (Ids& ids : cut_up(tokenizer, sentence, number, options)) parts.push_back(std::move(ids));
   return parts;
 }
 
@@ -64,7 +65,7 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
   constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
   const auto encode_some = [&](size_t some) {
     const size_t end = std::min(texts.size(), (some + 1) * kTextsAtOnce);
-    for (size_t i = some * kTextsAtOnce; i < end; ++i) encoded[i] = encode(tokenizer, texts[i], options);
+    for (size_t i = some * kTextsAtOnce; i < end; ++i) encoded[i] = encode(tokenizer, texts[i], i, options);
   };
   if (texts.size() <= kFewTexts) {
     encode_some(0);

@@ -30,8 +30,7 @@ struct SourceParts {
 };
 
 /// Tokenizes texts, and splits them as the options say.
-/// @throws std::invalid_argument where a text is not UTF-8, or is too long and TranslationOptions::long_texts refuses
-/// it.
+/// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                          const TranslationOptions& options, const ParallelFor& parallel_for);
 

@@ -50,6 +50,14 @@ TEST(SumOfSquares, AddsInDouble) {
   EXPECT_EQ(sum_of_squares(uneven.data(), 2), 16777216.0 + 1.0 / 16777216);
 }
 
+AdamStep step_of_the_paper() {
+  AdamStep step;
+  step.beta1 = 0.9;
+  step.beta2 = 0.98;
+  step.epsilon = 1e-9;
+  return step;
+}
+
 TEST(AdamUpdate, FollowsAlgorithmOneForEverySize) {
   std::vector<int64_t> sizes(std::begin(kArraySizes), std::end(kArraySizes));
   sizes.insert(sizes.end(), {2047, 2048, 5001});  // it goes through its arrays in blocks of 2,048
@@ -67,7 +75,7 @@ TEST(AdamUpdate, FollowsAlgorithmOneForEverySize) {
         // Gradients down to epsilon's size: there its place in the formula shows.
         const double magnitude = t % 3 == 0 ? 1e-9 : t % 3 == 1 ? 1e-3 : 1;
         const std::vector<float> gradient = random_floats(size + kGuards, 100 + t, magnitude);
-        AdamStep step;
+        AdamStep step = step_of_the_paper();
         step.learning_rate = 0.01 * static_cast<double>(t);
         step.step = t;
         step.gradient_scale = t % 2 == 0 ? 0.25 : 1;
@@ -102,7 +110,7 @@ TEST(AdamUpdate, FollowsAlgorithmOneForEverySize) {
 TEST(AdamUpdate, IsTheSameWithAndWithoutWhatIsKeptBeside) {
   const int64_t size = 5001;
   const std::vector<float> start = random_floats(size, 1), gradient = random_floats(size, 2);
-  AdamStep step;
+  AdamStep step = step_of_the_paper();
   step.learning_rate = 0.01;
   step.average_share = 0.3;
   const auto updated = [&](bool averages, bool rounds) {
@@ -126,7 +134,7 @@ TEST(AdamUpdate, AddsEpsilonAfterTheBiasCorrection) {
   // rate · g / (g + epsilon), 2/3 of the rate where epsilon is half of g.
   float parameter = 0, mean = 0, variance = 0;
   const float gradient = 2e-9f;
-  AdamStep step;
+  AdamStep step = step_of_the_paper();
   step.learning_rate = 0.3;
   adam_update({&parameter, &mean, &variance, &gradient}, 1, step);
   EXPECT_NEAR(parameter, -0.2, 1e-6);

@@ -125,7 +125,7 @@ TEST(Dropout, DrawsUncorrelatedMasks) {
     for (const int64_t lag : {1L, 2L, 3L, 4L, 8L, 16L, 512L, 2048L, 32768L, kBlock, 2 * kBlock})
       EXPECT_LT(correlation_in_standard_errors(mask.slice(0, 0, n - lag), mask.slice(0, lag, n)), kStandardErrors)
           << "lag " << lag;
-    // Keys of neighbouring steps, and keys that differ in their upper half alone.
+    // Keys of neighboring steps, and keys that differ in their upper half alone.
     for (const uint64_t other : {1001UL, 1002UL, 1000UL + (1UL << 32), 1000UL + (1UL << 63), 0UL})
       EXPECT_LT(correlation_in_standard_errors(mask, mask_of(n, probability, other)), kStandardErrors)
           << "key " << other;

@@ -175,7 +175,7 @@ TEST(PackedLinear, HasTheSameBitsWhereSomeOutputsAreSelected) {
   }
 }
 
-// What makes a translation independent of its neighbours.
+// What makes a translation independent of its neighbors.
 TEST(PackedLinear, GivesARowTheSameBitsAmongAnyOthers) {
   ProductScratch scratch;
   constexpr int64_t kOutputs = 70, kInputs = 200, kRows = 2700;  // more than a second-level cache has

@@ -31,7 +31,7 @@ function sized(canvas, width, height) {
   return context;
 }
 
-function headColour(head, opacity = 1) {
+function headColor(head, opacity = 1) {
   const apart = [212, 22, 145, 345, 275, 185, 48, 315];
   const hue = data.model.heads <= apart.length ? apart[head] : Math.round(head * 360 / data.model.heads);
   return `hsl(${hue} ${css('--head-saturation')} ${css('--head-lightness')} / ${opacity})`;
@@ -107,7 +107,7 @@ function drawLines() {
   const middle = index => (index + 0.5) * lines.step;
   for (const head of state.heads) {
     const {rows, columns, values} = headWeights(state.sentence, state.kind, state.layer, head);
-    context.strokeStyle = headColour(head);
+    context.strokeStyle = headColor(head);
     // Heads lie beside each other, so that lines between the same tokens stay apart.
     const shift = (state.heads.indexOf(head) - (state.heads.length - 1) / 2) * Math.min(2, 12 / state.heads.length);
     for (let query = 0; query < rows; ++query) {
@@ -151,8 +151,8 @@ function shadeTokens(focus) {
   for (let index = 0; index < count; ++index) {
     const stripes = heads.map(([head, {columns, values}], place) => {
       const weight = otherSide === 'key' ? values[focus.index * columns + index] : values[index * columns + focus.index];
-      const colour = headColour(head, (Math.sqrt(weight) * 0.8).toFixed(3));
-      return `${colour} ${place * 100 / heads.length}% ${(place + 1) * 100 / heads.length}%`;
+      const color = headColor(head, (Math.sqrt(weight) * 0.8).toFixed(3));
+      return `${color} ${place * 100 / heads.length}% ${(place + 1) * 100 / heads.length}%`;
     });
     if (stripes.length)
       tokenButton({side: otherSide, index}).style.backgroundImage = `linear-gradient(${lines.across ? -90 : 90}deg, ${stripes.join(', ')})`;
@@ -161,7 +161,7 @@ function shadeTokens(focus) {
 
 function headChip(head) {
   const chip = make('span', {class: 'chip'}, `head ${head + 1}`);
-  chip.style.setProperty('--head', headColour(head));
+  chip.style.setProperty('--head', headColor(head));
   return chip;
 }
 

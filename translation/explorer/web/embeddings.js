@@ -1,4 +1,4 @@
-// The view of embeddings: neighbours of a token, and a map of the first two principal components.
+// The view of embeddings: neighbors of a token, and a map of the first two principal components.
 
 const map = {scale: 1, x: 0, y: 0, width: 0, height: 0, drag: null};
 
@@ -44,10 +44,10 @@ function onCanvas(token) {
 function drawMap() {
   const context = sized(element('map'), map.width, map.height);
   const chosen = chosenToken();
-  const near = new Set(chosen ? chosen.near.map(neighbour => neighbour[2]) : []);
+  const near = new Set(chosen ? chosen.near.map(neighbor => neighbor[2]) : []);
   const own = idsInSentence();
   const rank = token => token === chosen ? 0 : near.has(token.id) ? 1 : own.has(token.id) ? 2 : 3;
-  const colours = [css('--accent'), css('--accent'), css('--ink'), css('--quiet')];
+  const colors = [css('--accent'), css('--accent'), css('--ink'), css('--quiet')];
   const order = [...vocabulary().tokens].sort((a, b) => rank(a) - rank(b));
   const taken = [];  // rectangles of the labels so far: the most important ones are written first
   for (const token of order) {
@@ -55,7 +55,7 @@ function drawMap() {
     if (x < 0 || y < 0 || x > map.width || y > map.height) continue;
     const level = rank(token);
     context.font = `${level === 0 ? 'bold 15px' : level < 3 ? '13px' : '11px'} system-ui, "DejaVu Sans", sans-serif`;
-    context.fillStyle = colours[level];
+    context.fillStyle = colors[level];
     context.globalAlpha = level === 3 ? 0.75 : 1;
     context.beginPath();
     context.arc(x, y, level < 2 ? 4 : level === 2 ? 3 : 1.8, 0, 2 * Math.PI);
@@ -72,10 +72,10 @@ function drawMap() {
   context.globalAlpha = 1;
 }
 
-function writeNeighbours() {
+function writeNeighbors() {
   const chosen = chosenToken();
-  element('neighbours-of').textContent = chosen ? `Nearest to ${chosen.piece}, by cosine` : '';
-  element('neighbours').replaceChildren(...(chosen ? chosen.near : []).map(([piece, cosine, id]) => {
+  element('neighbors-of').textContent = chosen ? `Nearest to ${chosen.piece}, by cosine` : '';
+  element('neighbors').replaceChildren(...(chosen ? chosen.near : []).map(([piece, cosine, id]) => {
     const bar = make('span', {class: 'bar'});
     bar.style.width = (Math.max(0, cosine) * 100).toFixed(1) + '%';
     const name = tokenOnMap(id) ? make('button', {'data-piece': id}, ...pieceNodes(piece))
@@ -94,7 +94,7 @@ function showEmbeddings() {
   element('map-caption').textContent =
     `${tokens.length} of the ${total.toLocaleString('en')} embeddings (${name}) in the plane of their first two principal components, which ` +
     `hold ${percent(explained[0])} and ${percent(explained[1])} of their variance. The sentence's tokens stand ` +
-    `out, the chosen one and its neighbours are coloured. Neighbours are found among all ` +
+    `out, the chosen one and its neighbors are colored. Neighbors are found among all ` +
     `${total.toLocaleString('en')}.`;
   if (element('pieces').dataset.name !== name) {
     element('pieces').dataset.name = name;
@@ -109,7 +109,7 @@ function showEmbeddings() {
   }
   mapShown = shows;
   drawMap();
-  writeNeighbours();
+  writeNeighbors();
 }
 
 function zoom(factor) {
@@ -130,10 +130,10 @@ function wireEmbeddings() {
     const tokens = vocabulary().tokens;
     const found = tokens.find(token => token.piece === typed) || tokens.find(token => token.piece === '\u2581' + typed);
     if (found) return update({piece: found.id});
-    element('neighbours-of').textContent = `"${typed}" is not among the ${tokens.length} tokens of this map`;
-    element('neighbours').replaceChildren();
+    element('neighbors-of').textContent = `"${typed}" is not among the ${tokens.length} tokens of this map`;
+    element('neighbors').replaceChildren();
   });
-  element('neighbours').addEventListener('click', event => {
+  element('neighbors').addEventListener('click', event => {
     const button = event.target.closest('button');
     if (button) update({piece: Number(button.dataset.piece)});
   });

@@ -47,7 +47,7 @@ function showHeads() {
     heads.replaceChildren(...allHeads().map(head => make('button', {'data-head': head}, `${head + 1}`)));
   for (const button of heads.children) {
     const head = Number(button.dataset.head);
-    button.style.setProperty('--head', headColour(head));
+    button.style.setProperty('--head', headColor(head));
     button.setAttribute('aria-pressed', state.heads.includes(head));
     button.title = `Show or hide head ${head + 1}` + (head < 9 ? ` (${head + 1})` : '');
   }

@@ -23,11 +23,11 @@ function signedPicture(values, rows, columns, scale, cell, name, titles) {
   const canvas = make('canvas', {role: 'img', 'aria-label': name, tabindex: 0});
   const said = make('span', {'aria-live': 'polite'});
   const context = sized(canvas, columns * cell.width, rows * cell.height);
-  const colours = {positive: css('--positive'), negative: css('--negative')};
+  const colors = {positive: css('--positive'), negative: css('--negative')};
   for (let row = 0; row < rows; ++row)
     for (let column = 0; column < columns; ++column) {
       const value = values[row * columns + column];
-      context.fillStyle = `rgba(${value < 0 ? colours.negative : colours.positive}, ${Math.abs(value) / scale})`;
+      context.fillStyle = `rgba(${value < 0 ? colors.negative : colors.positive}, ${Math.abs(value) / scale})`;
       context.fillRect(column * cell.width, row * cell.height, cell.width, cell.height);
     }
   const at = {row: 0, column: 0};

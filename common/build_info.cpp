@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/training/build_info.h>
+#include <transmute/common/build_info.h>
 #include <transmute_revision.h>
 
 namespace transmute {

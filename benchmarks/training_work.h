@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What benchmark_train trains, and how many operations that takes.
+
+#include <transmute/model/options.h>
+#include <transmute/training/data/batcher.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute::benchmarks {
+
+struct Shape {
+  const char* name;
+  int64_t layers, d_model, d_ff, num_heads, vocab_size;
+  double dropout;
+};
+
+/// tiny: configs/multi30k_en_de.yaml; base and big: Table 3 with a vocabulary of 8,000.
+constexpr Shape kShapes[] = {{"tiny", 4, 128, 256, 4, 10000, 0.3},
+                             {"small", 4, 256, 1024, 4, 8000, 0.1},
+                             {"base", 6, 512, 2048, 8, 8000, 0.1},
+                             {"big", 6, 1024, 4096, 16, 8000, 0.3}};
+
+TransformerOptions options_of(const Shape& shape);
+
+/// Pairs with the lengths of Multi30k's captions (13.6 ± 4 tokens on either side, related), tokens drawn by Zipf's law;
+/// or, where `length` is positive, all of that length.
+ParallelText synthetic_text(int64_t pairs, int64_t vocab_size, int64_t length);
+
+/// x [rows,in] · Wᵀ [out,in].
+struct Product {
+  int64_t rows, in, out;
+};
+
+/// The products with weights that one piece takes, padding included. Those of attention itself are left out.
+std::vector<Product> products_of(const Shape& shape, int64_t source_rows, int64_t target_rows);
+
+/// Floating-point operations of products with both of their gradients, two for each multiply-add.
+double operations_of(const std::vector<Product>& products);
+
+/// The same of attention's own products, queries by keys and weights by values, for a piece of S source and T target
+/// positions in each of its sentences.
+double attention_operations_of(const Shape& shape, const Batch& piece);
+
+}  // namespace transmute::benchmarks

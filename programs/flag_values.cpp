@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/programs/flag_values.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+#include <transmute/common/config_schema.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <limits>
+#include <utility>
+
+namespace transmute {
+
+namespace {
+
+template <class T>
+bool reads_as(const std::string& text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// What a number must be, in words, and whether it is.
+CLI::Validator number_that(const std::string& wanted, const std::function<bool(double)>& holds) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        double value = 0;
+        if (reads_as(text, value) && holds(value)) return "";
+        return fmt::format("must be {}, not '{}'", wanted, text);
+      },
+      "");
+}
+
+CLI::Validator choice(const std::vector<std::string>& words, const std::string& without_value) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        if (!without_value.empty() && (text.empty() || text == "true"))
+          text = without_value;  // CLI11's word for a flag by itself
+        if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+        const std::string nearest = nearest_name(text, words);
+        return fmt::format("must be one of {}, not '{}'{}", fmt::join(words, ", "), text,
+                           nearest.empty() ? "" : "; did you mean " + nearest + "?");
+      },
+      fmt::format("{{{}}}", fmt::join(words, ",")));
+}
+
+}  // namespace
+
+CLI::Validator at_least(int64_t low) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        int64_t value = 0;
+        if (!reads_as(text, value)) return fmt::format("needs a whole number, not '{}'", text);
+        return value >= low ? "" : fmt::format("must be at least {}, not {}", low, text);
+      },
+      "");
+}
+
+CLI::Validator between(double low, double high) {
+  return number_that(fmt::format("a number from {} to {}", low, high),
+                     [=](double value) { return value >= low && value <= high; });
+}
+
+CLI::Validator not_negative() {
+  return number_that("a number of at least 0", [](double value) { return value >= 0; });
+}
+
+CLI::Validator positive() {
+  return number_that("a number above 0",
+                     [](double value) { return value > 0 && value < std::numeric_limits<double>::infinity(); });
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  return choice(words, "");
+}
+
+CLI::Validator one_of_or_first(std::vector<std::string> words) {
+  return choice(words, words.front());
+}
+
+}  // namespace transmute

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+
+// What the value of a flag may be. A refusal names the flag as it was typed and what it needs.
+
+/// A whole number that is not less than `low`.
+CLI::Validator at_least(int64_t low);
+
+/// A number from `low` to `high`.
+CLI::Validator between(double low, double high);
+
+/// A number that is not negative.
+CLI::Validator not_negative();
+
+/// A number above 0.
+CLI::Validator positive();
+
+/// One of these words, which --help lists.
+CLI::Validator one_of(std::vector<std::string> words);
+
+/// The same for a flag that may stand without a value and then means the first word.
+CLI::Validator one_of_or_first(std::vector<std::string> words);
+
+}  // namespace transmute

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/programs/model_flags.h>
+
+#include <transmute/model/libtorch.h>
+#include <transmute/model/threading.h>
+#include <transmute/programs/flag_values.h>
+#include <transmute/programs/translator_flags.h>
+#include <transmute/translation/files/device.h>
+#include <transmute/translation/files/dtype.h>
+#include <transmute/translation/files/model_folder.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+
+void ModelFlags::add_to(CLI::App& app) {
+  app.add_option("-m,--model", path_, "a model folder, as train makes it, or a file of export_torchscript")
+      ->type_name("MODEL")
+      ->required();
+  add_device_flag(app, device_);
+  app.add_option("--precision", precision_, "of weights and products; half is for GPUs")
+      ->check(one_of({"float32", "bfloat16", "half"}))
+      ->capture_default_str();
+  add_threads_flag(app, threads_);
+}
+
+OpenModel ModelFlags::open() const {
+  const torch::Device device = parse_device(device_);
+  const Precision precision = precision_from_name(precision_);
+  if (device.is_cpu() && precision == Precision::half)
+    throw std::invalid_argument("--precision half is for GPUs; on a CPU take bfloat16 or float32");
+  LoadedModel model = load_model(path_, device, Architecture::encoder_decoder);
+  if (precision != Precision::float32) {
+    model.transformer = twin_of(model.transformer, torch::TensorOptions(device).dtype(dtype_of(precision)));
+    model.transformer->eval();
+  }
+  return {std::move(model), device,
+          std::make_unique<ThreadPool>(worker_count(threads_, device), run_operations_on_this_thread_only)};
+}
+
+}  // namespace transmute

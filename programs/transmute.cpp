@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// transmute: lists the other programs and runs them. See --help.
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/config_schema.h>
+#include <transmute/programs/program.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Command {
+  std::string name;
+  std::string summary;
+};
+
+// In the order in which they are met.
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all{{"train", "learn a Transformer from text"},
+                                        {"translate", "translate text"},
+                                        {"evaluate", "score translations with BLEU, chrF and TER"},
+                                        {"score", "print how probable translations or texts are"},
+                                        {"generate", "continue text with a language model"},
+                                        {"embed", "write vectors of text"},
+                                        {"visualize", "show what a model attends to"},
+                                        {"average_checkpoints", "make one model of several checkpoints"},
+                                        {"convert", "write a model in another form or precision"},
+                                        {"export_torchscript", "write a model as one file for LibTorch and PyTorch"},
+                                        {"make_shortlist", "learn which tokens translate which"},
+                                        {"make_demo_corpus", "write parallel text to try things with"}};
+  return all;
+}
+
+std::string help() {
+  std::string text =
+      "Usage: transmute COMMAND [OPTION]...\n\n"
+      "Trains and runs Transformer models for translation and language modeling.\n\nCommands:\n";
+  for (const Command& command : commands()) text += fmt::format("  {:<22}{}\n", command.name, command.summary);
+  return text +
+         "\nOptions:\n"
+         "  -h, --help            print this help; after a command, its own\n"
+         "  --version             print the version, with the revision, LibTorch and the instruction set\n"
+         "\nExamples:\n"
+         "  transmute train --source train.en --target train.de --run-folder runs/mine\n"
+         "  transmute translate --model runs/mine/model --input test.en\n";
+}
+
+std::string records() {
+  std::string text = "about\tTrains and runs Transformer models for translation and language modeling.\n";
+  for (const Command& command : commands()) text += "command\t" + command.name + '\t' + command.summary + '\n';
+  return text;
+}
+
+int refuse(const std::string& message) {
+  std::cerr << "transmute: error: " << message << '\n';
+  return 2;
+}
+
+// Becomes the program of this name, which stands beside this one; its messages call it "transmute <name>".
+int run(const std::string& name, std::vector<char*> words) {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::string path = (folder / ("transmute-" + name)).string();
+  std::string called = "transmute " + name;
+  words.insert(words.begin(), called.data());
+  words.push_back(nullptr);
+  execv(path.c_str(), words.data());
+  std::cerr << "transmute: error: " << path << " cannot be run: " << std::strerror(errno) << '\n';
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<char*> words(argv + std::min(argc, 1), argv + argc);
+  std::string help_flag = "--help";
+  if (words.size() > 1 && std::string(words[0]) == "help") words = {words[1], help_flag.data()};
+  const std::string first = words.empty() ? help_flag : words[0];
+  if (first == "-h" || first == "--help" || first == "help") {
+    std::cout << help();
+  } else if (first == "--version") {
+    std::cout << transmute::version_text("transmute") << '\n';
+  } else if (first == "--help-records") {
+    std::cout << records();
+  } else {
+    std::string name = first;
+    std::replace(name.begin(), name.end(), '-', '_');
+    std::vector<std::string> names;
+    for (const Command& command : commands()) names.push_back(command.name);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return run(name, {words.begin() + 1, words.end()});
+    const std::string nearest = transmute::nearest_name(name, names);
+    return refuse(fmt::format("there is no command '{}'{}\nRun 'transmute --help' for the list.", first,
+                              nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+  }
+  return 0;
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# In a folder that scripts/gpu_pack.sh filled, on a machine with a GPU: runs the tests for GPUs, measures training and
+# translation beside PyTorch's own, trains Multi30k to its BLEU, and compares the GPU's translations with the CPU's. Takes
+# less than nine minutes, and goes on after a stage that fails.
+set -uo pipefail
+export LC_ALL=C
+
+usage="usage: gpu_check.sh [--device cuda] [--output results] [--minutes 8.5] [--python python3]
+
+--device: cuda, cuda:N, or cpu to rehearse with smaller sizes. --output: gets a log for each stage, table.txt and
+table.json. --minutes: for all of it; training gets what the rest leaves. --python: one that has the torch which the
+programs were built against.
+Exit status: 0 where every stage ran and its tests passed, else 1; 2 for bad usage."
+fail() { echo "gpu_check: error: $1" >&2; exit "${2:-1}"; }
+device=cuda
+output=results
+minutes=8.5
+python=python3
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --device) device=${2:?$usage}; shift 2 ;;
+    --output) output=${2:?$usage}; shift 2 ;;
+    --minutes) minutes=${2:?$usage}; shift 2 ;;
+    --python) python=${2:?$usage}; shift 2 ;;
+    --help) echo "$usage"; exit 0 ;;
+    *) fail "unknown argument $1"$'\n'"$usage" 2 ;;
+  esac
+done
+here="$(cd "$(dirname "$0")" && pwd)"
+[[ -x $here/bin/train ]] || fail "$here/bin/train: no such program; fill a folder with gpu_pack.sh and run the copy there"
+mkdir -p "$output" && output=$(cd "$output" && pwd) || fail "$output cannot be written"
+
+# The programs find LibTorch, and CUDA's libraries, where Python's torch has them.
+torch=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))') || fail "$python has no torch"
+libraries=$here/lib:$torch/lib
+for folder in "$torch"/../nvidia/*/lib; do [[ -d $folder ]] && libraries+=:$folder; done
+export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+on_gpu=true
+[[ $device != cpu ]] || on_gpu=false
+chip="no GPU"
+peak=0 # dense bfloat16 TFLOP/s, as NVIDIA's data sheets state it
+if $on_gpu; then
+  chip=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1) || fail "nvidia-smi finds no GPU"
+  case "$chip" in
+    *B200*) peak=2250 ;;
+    *H200* | *H100*HBM3*) peak=989 ;;
+    *H100*PCIe*) peak=756 ;;
+    *A100*) peak=312 ;;
+    *L40S*) peak=362 ;;
+    *L4*) peak=121 ;;
+  esac
+fi
+
+rows=$output/rows.tsv # measurement, value, unit
+: >"$rows"
+failures=0
+row() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$rows"; }
+SECONDS=0
+left() { awk -v all="$minutes" -v gone="$SECONDS" 'BEGIN { printf "%d\n", 60 * all - gone }'; }
+
+# stage <name> <seconds> <command>...: its output goes to a log. What runs longer than that, or than the time left, is
+# stopped.
+stage() {
+  local name=$1 limit=$2
+  shift 2
+  ((limit <= $(left))) || limit=$(left)
+  ((limit > 0)) || { row "$name" "left out: no time" ""; failures=$((failures + 1)); return 1; }
+  echo "gpu_check: $name (at most $limit s)"
+  timeout "$limit" "$@" >"$output/$name.log" 2>&1 && return
+  row "$name" "FAILED: see $name.log" ""
+  failures=$((failures + 1))
+  return 1
+}
+
+row machine "$chip" ""
+row "transmute" "$(<"$here/commit")" ""
+row "LibTorch" "$("$python" -c 'import torch; print(torch.__version__)')" ""
+
+if stage gpu_tests 60 "$here/bin/gpu_tests"; then
+  row "gpu tests passed" "$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?.*/\1/p' "$output/gpu_tests.log")" tests
+  skipped=$(sed -nE 's/^\[  SKIPPED \] ([0-9]+) tests?, listed.*/\1/p' "$output/gpu_tests.log")
+  row "gpu tests skipped" "${skipped:-0}" tests
+fi
+
+shapes=(small base big)
+seconds=8
+batch=25000
+$on_gpu || { shapes=(tiny); seconds=1; batch=2048; }
+for shape in "${shapes[@]}"; do
+  if stage "train_$shape" 60 "$here/bin/benchmark_train" --device "$device" --shape "$shape" --seconds "$seconds" \
+    --batch-tokens "$batch" --precision bfloat16 float32 --peak-tflops "$peak"; then
+    while read -r name precision _ target step flops _ of_roof of_peak; do
+      row "train $name $precision" "$target" "target tokens/s"
+      row "train $name $precision, step" "$step" ms
+      row "train $name $precision, model" "$flops" "TFLOP/s"
+      row "train $name $precision, of one large product's rate" "$of_roof" ""
+      [[ $precision != bfloat16 || $peak == 0 ]] || row "train $name $precision, of the chip's peak" "$of_peak" ""
+    done < <(grep -E "^$shape +(bfloat16|float32) " "$output/train_$shape.log")
+  fi
+done
+
+torch_shape=(--name base --layers 6 --d-model 512 --d-ff 2048 --heads 8)
+$on_gpu || torch_shape=(--name tiny --layers 4 --d-model 128 --d-ff 256 --heads 4 --vocabulary 10000)
+if stage train_torch 60 "$python" "$here/train_torch.py" "${torch_shape[@]}" --device "$device" --seconds "$seconds" \
+  --batch-tokens "$batch"; then
+  while read -r line; do
+    precision=float32
+    [[ $line != *bfloat16* ]] || precision=bfloat16
+    row "train ${torch_shape[1]} $precision, torch.nn.Transformer" "$(sed -E 's/.*: ([0-9]+) target.*/\1/' <<<"$line")" \
+      "target tokens/s"
+  done < <(grep 'target tokens/s' "$output/train_torch.log")
+fi
+
+shape=base
+sizes=(--batch-size 256 --sentences 2048 --single-sentences 20 --precisions half,bfloat16)
+torch_dtype=float16
+$on_gpu || { shape=small; sizes=(--batch-size 8 --sentences 8 --precisions float32); torch_dtype=float32; }
+if stage translate 90 "$here/bin/benchmark_translate" --device "$device" --shapes "$shape" --modes beam,greedy,single \
+  "${sizes[@]}"; then
+  while read -r precision search rest; do
+    [[ $search != beam ]] || search="beam 4"
+    if [[ $rest == *sentences/s* ]]; then
+      row "translate $shape $precision $search" "$(sed -E 's|.*: ([0-9.]+) sentences/s.*|\1|' <<<"$rest")" "sentences/s"
+    else
+      row "translate $shape $precision $search, one sentence" "$(sed -E 's|.*p50 ([0-9.]+) ms, p90.*|\1|' <<<"$rest")" ms
+    fi
+  done < <(grep -E '^  [a-z0-9]+ +(beam 4|greedy) +batch' "$output/translate.log")
+fi
+if stage translate_torch 60 "$python" "$here/translate_torch.py" --shape "$shape" --device "$device" \
+  --dtype "$torch_dtype" "${sizes[@]:0:4}"; then
+  row "translate $shape $torch_dtype beam 4, torch.nn.Transformer" \
+    "$(sed -nE 's|.*: ([0-9.]+) sentences/s.*|\1|p' "$output/translate_torch.log")" "sentences/s"
+fi
+
+# Multi30k: training gets what is left but the time for the translations after it.
+after=75
+$on_gpu || after=30
+reserve=$(($(left) - after))
+training=(--set "training.max_minutes=$(awk -v s="$reserve" 'BEGIN { printf "%.2f", (s - 20) / 60 }')")
+lines=1000
+$on_gpu || { training=(--set training.max_steps=20 --set training.warmup_steps=10 --set validation.every=20
+  --set training.checkpoint_every=20 --set tokenizer.vocab_size=2000); lines=20; }
+if ((reserve > 40)) && stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_en_de.yaml" \
+  --run-folder "$output/multi30k" --device "$device" --set "data.folder=$here/text" "${training[@]}"; then
+  row "Multi30k, steps" "$(sed -nE 's/.*finished after step ([0-9,]+) .*/\1/p' "$output/multi30k.log")" steps
+  model=$output/multi30k/model
+  for text in val test_2016_flickr; do
+    stage "translate_$text" 30 "$here/bin/translate" --model "$model" --device "$device" --precision float32 \
+      --input "$here/text/$text.en.gz" --output "$output/$text.de" || continue
+    row "Multi30k, BLEU on $text" "$("$here/bin/evaluate" --hypothesis "$output/$text.de" \
+      --reference "$here/text/$text.de.gz" --score-only)" BLEU
+  done
+  gzip -dc "$here/text/val.en.gz" | head -n "$lines" >"$output/parity.en"
+  for where in "$device" cpu; do
+    stage "parity_$where" 60 "$here/bin/translate" --model "$model" --device "$where" --precision float32 \
+      --input "$output/parity.en" --output "$output/parity.$where.de"
+  done
+  row "lines translated the same on $device and cpu" \
+    "$(paste -d $'\001' "$output/parity.$device.de" "$output/parity.cpu.de" |
+      awk -F $'\001' '$1 == $2 { same++ } END { print same + 0 " of " NR }')" lines
+fi
+row "time" "$SECONDS" s
+
+awk -F '\t' '{ printf "%-58s %16s  %s\n", $1, $2, $3 }' "$rows" | tee "$output/table.txt"
+awk -F '\t' 'function text(x) { gsub(/["\\]/, "\\\\&", x); return "\"" x "\"" }
+  BEGIN { print "[" }
+  { printf "%s  {\"measurement\": %s, \"value\": %s, \"unit\": %s}", (NR > 1 ? ",\n" : ""), text($1), text($2), text($3) }
+  END { print "\n]" }' "$rows" >"$output/table.json"
+((failures == 0)) || { echo "gpu_check: $failures stages failed or were left out; their logs are in $output" >&2; exit 1; }

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all programs have in common on the command line, with an untrained model that translates badly and fast.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/common/json.h>
+#include <transmute/common/text_file.h>
+#include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::vector<std::string> kPrograms{"average_checkpoints", "convert",   "embed",     "evaluate",
+                                         "export_torchscript",  "generate",  "score",     "make_demo_corpus",
+                                         "make_shortlist",      "translate", "visualize", "train"};
+
+size_t width_of(const std::string& line) {
+  return static_cast<size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::vector<std::string> output_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class CommandLine : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    std::filesystem::create_directory(model());
+    const Tokenizer tokenizer = tiny_tokenizer();
+    save_model_folder(model(), tiny_config(), tokenizer, tiny_transformer(tokenizer, 5));
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  static std::string model() { return *folder_ / "model"; }
+  static Outcome run(const std::string& name, std::vector<std::string> words, const std::string& input = "") {
+    words.insert(words.begin(), program(name));
+    return run_program_with(words, input);
+  }
+  static Outcome translate(const std::string& input, std::vector<std::string> flags = {}) {
+    flags.insert(flags.begin(), {"-m", model(), "--max-extra-length", "2"});
+    return run("translate", flags, input);
+  }
+  static std::string refusal(const std::string& name, const std::vector<std::string>& words, int exit_code = 2,
+                             const std::string& input = "") {
+    const Outcome outcome = run(name, words, input);
+    EXPECT_EQ(outcome.exit_code, exit_code) << outcome.errors;
+    return outcome.errors;
+  }
+
+  static std::unique_ptr<TemporaryFolder> folder_;
+};
+std::unique_ptr<TemporaryFolder> CommandLine::folder_;
+
+TEST_F(CommandLine, EveryProgramSaysItsVersionAndHelpThatFitsTheTerminalWithAnExample) {
+  for (const std::string& name : kPrograms) {
+    const Outcome version = run(name, {"--version"});
+    EXPECT_EQ(version.exit_code, 0);
+    EXPECT_THAT(version.output,
+                AllOf(StartsWith(name + " (transmute) "), HasSubstr("\nLibTorch "), HasSubstr("\nCPU kernels: ")));
+    for (const int columns : {60, 100}) {
+      const Outcome help = run_program_with({"env", "COLUMNS=" + std::to_string(columns), program(name), "--help"});
+      EXPECT_EQ(help.exit_code, 0);
+      EXPECT_THAT(help.output, AllOf(StartsWith("Usage: " + name), HasSubstr("\nExamples:\n  ")));
+      size_t widest = 0;
+      for (const std::string& line : output_lines(help.output.substr(0, help.output.find("\nExamples:"))))
+        widest = std::max(widest, width_of(line));
+      EXPECT_LE(widest, static_cast<size_t>(columns)) << name;
+      EXPECT_GE(widest, static_cast<size_t>(columns) - 12) << name;
+    }
+  }
+}
+
+TEST_F(CommandLine, ProgramsThatRunAModelHaveDeviceThreadsAndPrecision) {
+  for (const char* name : {"translate", "generate", "score", "embed", "visualize"}) {
+    const std::string help = run(name, {"--help"}).output;
+    for (const char* flag : {"-m, --model ", "--device ", "--threads ", "--precision "})
+      EXPECT_THAT(help, HasSubstr(flag)) << name;
+  }
+}
+
+TEST_F(CommandLine, TransmuteListsAndRunsThePrograms) {
+  const Outcome list = run("transmute", {});
+  EXPECT_EQ(list.exit_code, 0);
+  for (const std::string& name : kPrograms) EXPECT_THAT(list.output, HasSubstr("\n  " + name + " "));
+  EXPECT_EQ(run("transmute", {"help", "convert"}).output,
+            run_program_with({"bash", "-c", "exec -a 'transmute convert' " + program("convert") + " --help"}).output);
+  const std::string text = "the red house is near.\n";
+  EXPECT_EQ(run("transmute", {"translate", "-m", model()}, text).output,
+            run("translate", {"-m", model()}, text).output);
+  EXPECT_EQ(run("transmute", {"export-torchscript", "--version"}).output,
+            run("export_torchscript", {"--version"}).output);
+  EXPECT_THAT(refusal("transmute", {"tranlsate"}), HasSubstr("no command 'tranlsate'; did you mean translate?"));
+  EXPECT_THAT(refusal("transmute", {"convert", "--nonsense"}), StartsWith("transmute convert: error: "));
+}
+
+TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
+  EXPECT_THAT(refusal("translate", {"--model", "m", "--beem-size", "3"}),
+              HasSubstr("unknown flag --beem-size; did you mean --beam-size?"));
+  EXPECT_THAT(refusal("translate", {"--modle", "m"}), HasSubstr("unknown flag --modle; did you mean --model?"));
+  EXPECT_THAT(refusal("translate", {}), HasSubstr("--model is required"));
+  EXPECT_THAT(refusal("translate", {"stray", "--model", "m"}), HasSubstr("unexpected argument 'stray'"));
+  EXPECT_THAT(refusal("translate", {"--model"}), HasSubstr("--model needs a value"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "-b", "0"}), HasSubstr("--beam-size: must be at least 1, not 0"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "-b", "1.5"}),
+              HasSubstr("--beam-size: needs a whole number, not '1.5'"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--sample", "--top-p", "2"}),
+              HasSubstr("--top-p: must be a number from 0 to 1, not '2'"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--format", "jason"}),
+              HasSubstr("--format: must be one of text, json, not 'jason'; did you mean json?"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--length-penalty", "cubic"}),
+              HasSubstr("--length-penalty: must be paper, power, or a number"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--seed", "x", "--sample"}),
+              HasSubstr("--seed: needs a number, not 'x'"));
+  EXPECT_THAT(refusal("evaluate", {"-r", "x", "--tokenize", "ja-mecab"}), HasSubstr("MeCab's dictionary"));
+}
+
+TEST_F(CommandLine, BadValuesAreRefusedBeforeTheFirstLineIsRead) {
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--alignment-layer", "9"}), HasSubstr("no decoder layer 9"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--alignment-head", "9"}), HasSubstr("no attention head 9"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "-b", "4", "--n-best", "10"}),
+              HasSubstr("--n-best 10 needs a --beam-size of at least 10, not 4"));
+  EXPECT_THAT(refusal("generate", {"-m", model(), "-b", "4", "--n-best", "10"}),
+              HasSubstr("--n-best 10 needs a --beam-size of at least 10, not 4"));
+}
+
+TEST_F(CommandLine, NBestRaisesABeamThatNobodyChose) {
+  const Outcome outcome = translate("the red house is near.\n", {"--n-best", "9"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(output_lines(outcome.output).size(), 9U);
+  EXPECT_EQ(outcome.output, translate("the red house is near.\n", {"--n-best", "9", "-b", "9"}).output);
+}
+
+TEST_F(CommandLine, ALengthPenaltyMayBeTheExponentAsOtherProgramsTakeIt) {
+  const std::string text = "the red house is near.\n";
+  const auto list = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--n-best", "4"});
+    return translate(text, flags).output;
+  };
+  EXPECT_EQ(list({"--length-penalty", "0.3"}), list({"--length-penalty", "power", "--length-alpha", "0.3"}));
+  EXPECT_NE(list({"--length-penalty", "0.3"}), list({"--length-alpha", "0.3"}));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--length-penalty", "1", "--length-alpha", "1"}),
+              HasSubstr("leave --length-alpha out"));
+}
+
+TEST_F(CommandLine, AHyphenIsAStandardStreamAndGzMeansCompressed) {
+  const std::string text = "the red house is near.\nthe old train is gone.\n";
+  const std::string expected = translate(text).output;
+  EXPECT_EQ(translate(text, {"-i", "-", "-o", "-"}).output, expected);
+  const std::string packed = *folder_ / "out.txt.gz";
+  ASSERT_EQ(translate(text, {"--output", packed}).exit_code, 0);
+  EXPECT_EQ(read_text(packed).substr(0, 2), "\x1f\x8b");
+  std::string unpacked;
+  for (const std::string& line : read_lines(packed)) unpacked += line + '\n';
+  EXPECT_EQ(unpacked, expected);
+  EXPECT_EQ(run_program_with({"gzip", "-dc", packed}).output, expected);
+  EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
+TEST_F(CommandLine, EvaluateReadsAPipe) {
+  write_text(*folder_ / "reference", "a b c d e\nf g h i j\n");
+  const std::string translated = "a b c d e\nf g h i k\n";
+  write_text(*folder_ / "translated", translated);
+  const Outcome of_file = run("evaluate", {"-i", *folder_ / "translated", "-r", *folder_ / "reference"});
+  ASSERT_EQ(of_file.exit_code, 0) << of_file.errors;
+  EXPECT_THAT(of_file.output, HasSubstr("BLEU|"));
+  EXPECT_EQ(run("evaluate", {"-r", *folder_ / "reference"}, translated).output, of_file.output);
+  EXPECT_EQ(run("evaluate", {"-i", "-", "-r", *folder_ / "reference"}, translated).output, of_file.output);
+  EXPECT_THAT(refusal("evaluate", {"-r", *folder_ / "reference"}, 1, "one\n"), HasSubstr("standard input has 1;"));
+  EXPECT_THAT(run("evaluate", {"-r", *folder_ / "reference", "--metric", "ter"}, translated).output,
+              MatchesRegex("TER\\|nrefs:1.* = 10\\.00\n"));
+}
+
+TEST_F(CommandLine, ALineThatIsNoUtf8EndsTheJobAfterTheLinesBeforeItOrIsRepaired) {
+  const std::string good = "the red house is near.\nthe old train is gone.\n";
+  const std::string bad = good + "the \xff river\nthe bridge is far.\n";
+  const Outcome failed = translate(bad);
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_EQ(failed.output, translate(good).output);
+  EXPECT_THAT(failed.errors,
+              AllOf(HasSubstr("standard input:3: not valid UTF-8"), HasSubstr("lines before it are written")));
+  write_text(*folder_ / "bad.txt", bad);
+  const std::string out = *folder_ / "bad.out";
+  EXPECT_EQ(translate("", {"-i", *folder_ / "bad.txt", "-o", out}).exit_code, 1);
+  EXPECT_EQ(read_text(out), failed.output) << "a file keeps them too";
+  for (const char* buffer : {"1", "2", "100"})
+    EXPECT_EQ(translate(bad, {"--buffer-lines", buffer}).output, failed.output) << buffer;
+
+  const Outcome repaired = translate(bad, {"--invalid-utf8", "replace"});
+  EXPECT_EQ(repaired.exit_code, 0) << repaired.errors;
+  EXPECT_EQ(output_lines(repaired.output).size(), 4U);
+  EXPECT_EQ(repaired.output, translate(good + "the \xEF\xBF\xBD river\nthe bridge is far.\n").output);
+  EXPECT_EQ(translate("", {"-i", *folder_ / "bad.txt", "--invalid-utf8", "replace"}).output, repaired.output);
+
+  write_text(*folder_ / "target.txt", good + "x\ny\n");
+  const Outcome scored =
+      run("score", {"-m", model(), "--source", *folder_ / "bad.txt", "--target", *folder_ / "target.txt"});
+  EXPECT_EQ(scored.exit_code, 1);
+  EXPECT_THAT(scored.errors, HasSubstr("bad.txt:3: "));
+  EXPECT_EQ(run("score", {"-m", model(), "--invalid-utf8", "replace", "--source", *folder_ / "bad.txt", "--target",
+                          *folder_ / "target.txt"})
+                .exit_code,
+            0);
+}
+
+TEST_F(CommandLine, AnOverLongLineNamesItsPlaceAndIsNoUsageError) {
+  const std::string shorter = "the\nthe\n";
+  for (const char* buffer : {"1", "100"}) {
+    const Outcome outcome = translate(shorter + "the red house is near.\nthe\nthe old old old train.\n",
+                                      {"--long-lines", "fail", "--max-source-tokens", "3", "--buffer-lines", buffer});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.errors,
+                AllOf(HasSubstr("standard input:3: "), HasSubstr("--max-source-tokens"), HasSubstr("more than 3")));
+    EXPECT_EQ(outcome.output, translate(shorter).output);
+  }
+}
+
+TEST_F(CommandLine, AMissingGpuIsNoUsageError) {
+  if (run("translate", {"-m", model(), "--device", "cuda"}).exit_code == 0) GTEST_SKIP() << "there is a GPU";
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--device", "cuda"}, 1), HasSubstr("sees no CUDA device"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--device", "gpu"}, 2), HasSubstr("'gpu' is unknown"));
+}
+
+TEST_F(CommandLine, AlignmentsAreOverWordsUnlessTokensAreAskedFor) {
+  const std::string text = "the red house is near.\n";
+  const auto links_of = [&](const std::vector<std::string>& flags) {
+    const std::string line = output_lines(translate(text, flags).output).at(0);
+    const std::string translated = line.substr(0, line.find(" ||| "));
+    std::vector<std::pair<int, int>> links;
+    std::istringstream stream(line.substr(line.find(" ||| ") + 5));
+    for (std::string link; stream >> link;)
+      links.emplace_back(std::stoi(link), std::stoi(link.substr(link.find('-') + 1)));
+    const auto words = static_cast<int>(1 + std::count(translated.begin(), translated.end(), ' '));
+    return std::make_pair(links, words);
+  };
+  const auto [words, target_words] = links_of({"--alignment"});
+  for (const auto& [source, target] : words) {
+    EXPECT_LT(source, 5);
+    EXPECT_LT(target, target_words);
+  }
+  EXPECT_EQ(links_of({"--alignment", "words"}).first, words);
+  const auto [tokens, ignored] = links_of({"--alignment", "tokens"});
+  EXPECT_GT(tokens.size(), words.size()) << "several tokens are a word";
+  const auto object = parse_json(translate(text, {"--format", "json", "--alignment"}).output);
+  const auto& best = object["hypotheses"][0];
+  EXPECT_EQ((best["word_alignment"].get<std::vector<std::pair<int, int>>>()), words);
+  EXPECT_EQ(best["alignment"].size(), best["tokens"].size());
+}
+
+TEST_F(CommandLine, CountsAgreeWithTheirNouns) {
+  const Outcome one = translate("the red house is near.\n", {"--max-source-tokens", "3"});
+  EXPECT_THAT(one.errors, HasSubstr("1 of 1 line had over 3 tokens"));
+  write_text(*folder_ / "one", "the\n");
+  EXPECT_THAT(run("score", {"-m", model(), "--source", *folder_ / "one", "--target", *folder_ / "one"}).errors,
+              HasSubstr("score: 1 line, 2 tokens with the ends"));
+}
+
+TEST_F(CommandLine, TheDemoCorpusReplacesNoOtherText) {
+  const std::string data = *folder_ / "data";
+  const std::vector<std::string> small{"-o",      data, "--max-number", "99", "--train", "50",
+                                       "--valid", "5",  "--test",       "5"};
+  ASSERT_EQ(run("make_demo_corpus", small).exit_code, 0);
+  const std::string first = read_text(data + "/train.en");
+  EXPECT_EQ(run("make_demo_corpus", small).exit_code, 0) << "the same text again";
+  std::vector<std::string> other = small;
+  other.insert(other.end(), {"--seed", "5"});
+  EXPECT_THAT(refusal("make_demo_corpus", other, 1), AllOf(HasSubstr("is another text"), HasSubstr("--force")));
+  EXPECT_EQ(read_text(data + "/train.en"), first);
+  other.emplace_back("--force");
+  EXPECT_EQ(run("make_demo_corpus", other).exit_code, 0);
+  EXPECT_NE(read_text(data + "/train.en"), first);
+}
+
+}  // namespace
+}  // namespace transmute::testing

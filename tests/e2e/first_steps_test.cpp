@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people meet who start a training for the first time: starts that fail, files that do not fit, no config at all.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <transmute/tests/e2e/programs.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class FirstSteps : public ::testing::Test {
+ protected:
+  FirstSteps() {
+    make_corpus(folder_ / "data", 300);
+    config_ = write_config(folder_);
+  }
+  Outcome train(const std::string& run, const std::vector<std::string>& assignments = {}) const {
+    return run_program_with(train_command(config_, folder_ / run, assignments));
+  }
+  std::string in_run(const std::string& run, const std::string& file) const {
+    return read_text(folder_ / run + "/" + file);
+  }
+  void write_other_text(const std::string& name) const {
+    std::string text;
+    for (int i = 0; i < 300; ++i)
+      text += "Ж" + std::to_string(i * 37 % 1000) + " яблоко и груша " + std::to_string(i) + "\n";
+    write_text(folder_ / "data" + "/" + name, text);
+  }
+
+  TemporaryFolder folder_;
+  std::string config_;
+};
+
+TEST_F(FirstSteps, AStartThatFailedDoesNotBindTheNext) {
+  const Outcome failed = train("run", {"tokenizer.vocab_size=8000"});
+  EXPECT_EQ(failed.exit_code, 2);
+  EXPECT_THAT(failed.errors, HasSubstr("set it to at most"));
+  EXPECT_EQ(train("run", {"data.train_source=nowhere.en"}).exit_code, 1);
+  const Outcome second = train("run");
+  EXPECT_EQ(second.exit_code, 0) << second.errors;
+  EXPECT_THAT(second.errors, Not(HasSubstr("cannot change")));
+  ASSERT_EQ(train("fresh").exit_code, 0);
+  EXPECT_EQ(in_run("run", "model/weights.safetensors"), in_run("fresh", "model/weights.safetensors"));
+  const Outcome third = train("run", {"tokenizer.vocab_size=150"});
+  EXPECT_EQ(third.exit_code, 2);
+  EXPECT_THAT(third.errors, HasSubstr("tokenizer.vocab_size (it was 200; the config now says 150)"));
+}
+
+TEST_F(FirstSteps, AVocabularyThatAFailedStartLeftIsNotUsedForAnotherText) {
+  write_other_text("other.ru");
+  const std::vector<std::string> other = {"data.train_source=other.ru", "data.train_target=other.ru",
+                                          "tokenizer.character_coverage=1"};
+  std::vector<std::string> failing = other;
+  failing.emplace_back("data.max_target_tokens=1");
+  EXPECT_THAT(train("run", failing).errors, HasSubstr("no usable sentence pair"));
+  ASSERT_TRUE(std::filesystem::exists(folder_ / "run/tokenizer.model"));
+  const Outcome outcome = train("run");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, Not(HasSubstr("does not know")));
+  ASSERT_EQ(train("fresh").exit_code, 0);
+  EXPECT_EQ(in_run("run", "tokenizer.model"), in_run("fresh", "tokenizer.model"));
+  // The same text and options: what a failed start has learned is used.
+  EXPECT_THAT(train("again", {"data.max_length_ratio=0.01"}).errors, HasSubstr("no usable sentence pair"));
+  EXPECT_THAT(train("again").errors, Not(HasSubstr("learning a vocabulary")));
+}
+
+TEST_F(FirstSteps, AVocabularyThatKnowsLittleOfTheTextIsReported) {
+  ASSERT_EQ(train("english", {"training.max_steps=1"}).exit_code, 0);
+  write_other_text("other.ru");
+  std::filesystem::create_directory(folder_ / "run");
+  std::filesystem::copy_file(folder_ / "english/tokenizer.model", folder_ / "run/tokenizer.model");
+  const Outcome outcome = train("run", {"data.train_source=other.ru", "training.max_steps=1"});
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("taking the vocabulary that"),
+                                    HasSubstr("training text, source: the vocabulary does not know"),
+                                    Not(HasSubstr("training text, target: the vocabulary"))));
+}
+
+TEST_F(FirstSteps, ASecondTrainingInTheSameFolderIsKeptOut) {
+  std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.max_steps=100000"});
+  const pid_t child = fork();
+  if (child == 0) {
+    const int null = open("/dev/null", O_RDWR);
+    for (const int fd : {0, 1, 2}) dup2(null, fd);
+    std::vector<char*> arguments;
+    for (auto& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  for (int i = 0; i < 600 && !std::filesystem::exists(folder_ / "run/metrics.jsonl"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Outcome second = train("run");
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_THAT(second.errors, AllOf(HasSubstr("a training in " + (folder_ / "run") + " is already under way: process " +
+                                             std::to_string(child) + " on "),
+                                   HasSubstr(", since 20")));
+  EXPECT_EQ(train("run", {"training.max_steps=1"}).exit_code, 0) << "who was killed holds no lock";
+}
+
+TEST_F(FirstSteps, FilesAreCheckedBeforeAnythingIsLearned) {
+  const auto refusal = [&](const std::vector<std::string>& assignments) {
+    const Outcome outcome = train("run", assignments);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.errors, Not(HasSubstr("learning a vocabulary")));
+    return outcome.errors;
+  };
+  EXPECT_THAT(refusal({"data.valid_target=nowhere.de"}), HasSubstr("nowhere.de: cannot be opened: No such file"));
+  EXPECT_THAT(refusal({"data.folder=.", "data.train_source=sub/nowhere.en"}),
+              HasSubstr("looked for in " + (std::filesystem::current_path() / "sub").string()));
+  EXPECT_THAT(refusal({"data.folder=relative"}),
+              HasSubstr("looked for in " + (std::filesystem::current_path() / "relative").string() +
+                        ", with data.folder: relative"));
+  EXPECT_THAT(refusal({"data.train_source=valid.en"}), HasSubstr("has 60 lines, but "));
+  std::filesystem::create_directory(folder_ / "data/folder");
+  EXPECT_THAT(refusal({"data.valid_source=folder"}), HasSubstr("is a folder; a text file is needed"));
+  write_text(folder_ / "tab.yaml", "data:\n\tfolder: x\n");
+  const Outcome tab = run_program_with({program("train"), "--config", folder_ / "tab.yaml"});
+  EXPECT_EQ(tab.exit_code, 2);
+  EXPECT_THAT(tab.errors, HasSubstr("tab.yaml:2:1: tabs are not allowed"));
+}
+
+TEST_F(FirstSteps, ATrainingThatEndsInsideTheWarmUpOrBeforeItsFirstValidationSaysSoAtTheStart) {
+  const Outcome warned = train("run");  // 30 steps, warm-up 50, validation every 1,000
+  EXPECT_THAT(warned.errors,
+              AllOf(HasSubstr("ends after about 30 steps, inside the warm-up"),
+                    HasSubstr("Set training.warmup_steps (now 50) to 6 or less"),
+                    HasSubstr("before the first validation. Set validation.every (now 1,000) to 3 or less")));
+  EXPECT_LT(warned.errors.find("inside the warm-up"), warned.errors.find("step 10 "));
+  const Outcome silent = train("other", {"training.warmup_steps=6", "validation.every=10"});
+  EXPECT_THAT(silent.errors, AllOf(Not(HasSubstr("warm-up")), Not(HasSubstr("first validation"))));
+  EXPECT_THAT(train("epochs", {"training.max_epochs=1", "training.max_steps=100000"}).errors,
+              HasSubstr("inside the warm-up"));
+}
+
+TEST_F(FirstSteps, TheEndNamesTheBetterModelAndTheReportHasTheFinalScore) {
+  // The mean of checkpoints from all over the training is worse than the last weights.
+  const Outcome outcome =
+      train("run", {"training.max_steps=240", "training.checkpoint_every=48", "training.warmup_steps=60",
+                    "training.learning_rate_scale=2", "validation.every=60", "validation.metric=loss"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("run/best is better on the validation text: loss "),
+                    HasSubstr("the model is in " + (folder_ / "run/best") +
+                              "; translate with: transmute translate --model " + (folder_ / "run/best"))));
+  EXPECT_THAT(in_run("run", "report.html"), HasSubstr("finished model"));
+  const Outcome last =
+      train("last", {"training.average_checkpoints=1", "validation.every=30", "validation.metric=loss"});
+  EXPECT_THAT(last.errors,
+              AllOf(Not(HasSubstr("is better on")), HasSubstr("the model is in " + (folder_ / "last/model"))));
+}
+
+TEST_F(FirstSteps, ATableOfPairsTrainsTheSameModelAsTwoFiles) {
+  std::istringstream source(read_text(folder_ / "data/train.en")), target(read_text(folder_ / "data/train.de"));
+  std::string table;
+  for (std::string a, b; std::getline(source, a) && std::getline(target, b);) table += a + "\t" + b + "\tmore\n";
+  write_text(folder_ / "data/train.tsv", table);
+  ASSERT_EQ(train("files").exit_code, 0);
+  const Outcome outcome =
+      train("table", {"data.train_source=[]", "data.train_target=[]", "data.train_pairs=train.tsv"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_EQ(in_run("table", "model/weights.safetensors"), in_run("files", "model/weights.safetensors"));
+  write_text(folder_ / "data/bad.tsv", table + "no tab\n");
+  const Outcome bad = train("bad", {"data.train_source=[]", "data.train_target=[]", "data.train_pairs=bad.tsv"});
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.errors, HasSubstr("bad.tsv:301: a line must be source<tab>target; this one has no tab"));
+}
+
+TEST_F(FirstSteps, PairsOfUnequalLengthAreLeftOutAndCounted) {
+  write_text(folder_ / "data/more.en", "one\nseven\n");
+  std::string far_longer = "eins";
+  for (int i = 0; i < 40; ++i) far_longer += " eins";
+  write_text(folder_ / "data/more.de", far_longer + "\nsieben\n");
+  const std::vector<std::string> files = {"data.train_source=[train.en, more.en]",
+                                          "data.train_target=[train.de, more.de]"};
+  std::vector<std::string> limited = files;
+  limited.emplace_back("data.max_length_ratio=6");
+  EXPECT_THAT(train("limited", limited).errors,
+              AllOf(HasSubstr("301 sentence pairs"),
+                    HasSubstr("1 pair left out: 1 with over 6 tokens of one side for one of the other")));
+  EXPECT_THAT(train("all", files).errors, AllOf(HasSubstr("302 sentence pairs"), Not(HasSubstr("left out"))));
+}
+
+TEST_F(FirstSteps, SourceAndTargetInOneFileIsReported) {
+  EXPECT_THAT(train("run", {"data.train_target=train.en"}).errors, HasSubstr("train.en is both source and target"));
+}
+
+TEST_F(FirstSteps, AnotherTextUnderTheSameRunIsRefusedWithTheRemedy) {
+  ASSERT_EQ(train("run", {"training.max_steps=10"}).exit_code, 0);
+  write_text(folder_ / "data/train.en", read_text(folder_ / "data/train.en") + "seven\n");
+  write_text(folder_ / "data/train.de", read_text(folder_ / "data/train.de") + "sieben\n");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("the training text is not the one that the run in"),
+                                    HasSubstr("training.initialize_from")));
+}
+
+TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
+  const std::vector<std::string> command{program("train"),
+                                         "--source",
+                                         folder_ / "data/train.en",
+                                         "--target",
+                                         folder_ / "data/train.de",
+                                         "--run-folder",
+                                         folder_ / "run",
+                                         "--minutes",
+                                         "0.1"};
+  const Outcome outcome = run_program_with(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("chosen for 2"), HasSubstr("every value is in "),
+                                    Not(HasSubstr("inside the warm-up")), HasSubstr("transmute translate --model")));
+  const std::string config = in_run("run", "config.yaml");
+  EXPECT_THAT(config, AllOf(HasSubstr("max_minutes: 0.1"),
+                            HasSubstr("valid_source: [\"" + (folder_ / "run/text/valid.source"))));
+  const size_t lines = [&] {
+    const std::string held_out = in_run("run", "text/valid.source"), kept = in_run("run", "text/train.source");
+    EXPECT_GT(held_out.size(), 0U);
+    return static_cast<size_t>(std::count(held_out.begin(), held_out.end(), '\n') +
+                               std::count(kept.begin(), kept.end(), '\n'));
+  }();
+  EXPECT_EQ(lines, 300U) << "each line is on one side";
+  // The file that was written says it all.
+  const Outcome rerun =
+      run_program_with({program("train"), "--config", folder_ / "run/config.yaml", "--run-folder", folder_ / "rerun"});
+  ASSERT_EQ(rerun.exit_code, 0) << rerun.errors;
+  EXPECT_EQ(in_run("rerun", "config.yaml"), config);
+  // The same command again goes on, or finds that all is done.
+  const Outcome again = run_program_with(command);
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_THAT(again.errors, AllOf(HasSubstr("resuming after step"), Not(HasSubstr("chosen for"))));
+  EXPECT_EQ(in_run("run", "config.yaml"), config);
+}
+
+TEST_F(FirstSteps, TextWithoutAConfigNeedsItsPartnerAndARunFolder) {
+  const auto refusal = [](const std::vector<std::string>& flags) {
+    std::vector<std::string> words{program("train")};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = run_program_with(words);
+    EXPECT_EQ(outcome.exit_code, 2);
+    return outcome.errors;
+  };
+  EXPECT_THAT(refusal({"--source", "a", "--run-folder", "x"}), HasSubstr("--target"));
+  EXPECT_THAT(refusal({"--source", "a", "--target", "b"}), HasSubstr("--run-folder"));
+  EXPECT_THAT(refusal({"--source", "a", "--target", "b", "--run-folder", "x", "--config", "c"}), HasSubstr("--config"));
+  EXPECT_THAT(refusal({"--minutes", "3", "--config", "c"}), HasSubstr("--source"));
+  EXPECT_THAT(refusal({}), HasSubstr("--source FILE --target FILE"));
+}
+
+}  // namespace
+}  // namespace transmute::testing

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/common/text_file.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/training/automatic_config.h>
+
+#include <set>
+
+namespace transmute {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+constexpr int64_t kWordsPerPair = 12;
+
+TextSize size_of(int64_t pairs) {
+  return {pairs, kWordsPerPair * pairs};
+}
+
+TEST(AutomaticConfig, IsValidAndGrowsWithTheTextFromHundredsOfPairsToMillions) {
+  int64_t vocabulary = 0, width = 0, steps = 0;
+  for (const int64_t pairs : {100, 500, 3'000, 29'000, 200'000, 1'000'000, 10'000'000}) {
+    SCOPED_TRACE(pairs);
+    TrainingConfig config = config_for(size_of(pairs));
+    config.data.train_source = config.data.train_target = config.data.valid_source = config.data.valid_target = {"x"};
+    EXPECT_NO_THROW(config.check());
+    EXPECT_GE(config.model.tokenizer.vocab_size, vocabulary);
+    EXPECT_GE(config.model.model.d_model, width);
+    EXPECT_GE(config.training.max_steps, steps);
+    EXPECT_LT(config.training.warmup_steps * 4, config.training.max_steps) << "never ends inside the warm-up";
+    EXPECT_LE(config.validation.every * 4, config.training.max_steps);
+    vocabulary = config.model.tokenizer.vocab_size;
+    width = config.model.model.d_model;
+    steps = config.training.max_steps;
+  }
+}
+
+TEST(AutomaticConfig, IsTheFlagshipsShapeForTheFlagshipsText) {
+  const TrainingConfig config = config_for(size_of(29'000));  // configs/multi30k_en_de.yaml
+  EXPECT_EQ(config.model.model.num_encoder_layers, 4);
+  EXPECT_EQ(config.model.model.d_model, 128);
+  EXPECT_EQ(config.model.model.d_ff, 256);
+  EXPECT_EQ(config.model.model.dropout, 0.3);
+  EXPECT_EQ(config.training.batch_tokens, 4096);
+  EXPECT_EQ(config.model.tokenizer.vocab_size, 7'700);
+  EXPECT_NEAR(static_cast<double>(config.training.max_steps), 10'000, 5'000);
+}
+
+TEST(AutomaticConfig, FitsTheStepsIntoTheTimeAndTheWarmUpIntoTheSteps) {
+  for (const double minutes : {0.05, 1.0, 10.0, 60.0, 10'000.0})
+    for (const double seconds_per_step : {0.01, 0.3, 5.0}) {
+      TrainingConfig config = config_for(size_of(29'000));
+      const int64_t worth = config.training.max_steps;
+      limit_time(config, minutes, seconds_per_step);
+      EXPECT_EQ(config.training.max_minutes, minutes);
+      EXPECT_LE(config.training.max_steps, worth);
+      if (config.training.max_steps < worth) {
+        EXPECT_NEAR(static_cast<double>(config.training.max_steps), 0.85 * 60 * minutes / seconds_per_step,
+                    0.06 * 60 * minutes / seconds_per_step + 1);
+      }
+      EXPECT_LE(config.training.warmup_steps, std::max<int64_t>(1, config.training.max_steps / 5));
+    }
+}
+
+std::vector<std::string> lines_in(const std::string& path) {
+  return read_lines(path);
+}
+
+TEST(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {
+  const TemporaryFolder folder;
+  std::string source, target;
+  for (int i = 0; i < 4000; ++i) {
+    source += "source " + std::to_string(i % 3000) + "\n";  // some twice
+    target += "target " + std::to_string(i) + "\n";
+  }
+  write_text(folder / "a", source);
+  write_text(folder / "b", target);
+  const AutomaticText text = hold_out({folder / "a", folder / "b"}, folder / "text");
+  const auto train = lines_in(text.train.source), valid = lines_in(text.valid.source);
+  EXPECT_EQ(train.size() + valid.size(), 4000U);
+  EXPECT_EQ(lines_in(text.valid.target).size(), valid.size());
+  EXPECT_NEAR(static_cast<double>(valid.size()), 200, 60);
+  const std::set<std::string> trained(train.begin(), train.end());
+  for (const std::string& line : valid) EXPECT_EQ(trained.count(line), 0U);
+  EXPECT_EQ(measure_text(text.train).words, 2 * static_cast<int64_t>(train.size()));
+  const std::string first = testing::read_text(text.valid.target);
+  hold_out({folder / "a", folder / "b"}, folder / "text");
+  EXPECT_EQ(testing::read_text(text.valid.target), first);
+}
+
+TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {
+  const TemporaryFolder folder;
+  write_text(folder / "three", "a\nb\nc\n");
+  write_text(folder / "two", "a\nb\n");
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                measure_text({folder / "three", folder / "two"});
+              }),
+              HasSubstr("three has 3 lines, but"));
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                hold_out({folder / "three", folder / "three"}, folder / "x");
+              }),
+              HasSubstr("has 3 lines; give at least 20"));
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/training/run_folder.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::read_text;
+using testing::TemporaryFolder;
+
+class KeptConfig : public ::testing::Test {
+ protected:
+  // Returns what is wrong, or nothing.
+  std::string keep(const std::vector<std::string>& assignments) {
+    TrainingConfig config;
+    ConfigSchema schema;
+    config.declare(schema);
+    for (const auto& assignment : assignments) schema.set(assignment);
+    try {
+      run_.keep_config(config, schema.to_yaml());
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  TemporaryFolder folder_;
+  RunFolder run_{folder_ / "run"};
+};
+
+TEST_F(KeptConfig, IsWrittenAndMayChangeWhereTheTrainingStaysTheSame) {
+  EXPECT_EQ(keep({"training.max_steps=100"}), "");
+  EXPECT_EQ(keep({"training.max_steps=200"}), "");
+  EXPECT_THAT(read_text(folder_ / "run/config.yaml"), HasSubstr("max_steps: 200"));
+}
+
+TEST_F(KeptConfig, NamesEveryValueThatCannotChangeAndStaysAsItIs) {
+  EXPECT_EQ(keep({"model.d_model=64", "training.seed=1"}), "");
+  EXPECT_THAT(keep({"model.d_model=128", "training.seed=2"}),
+              AllOf(HasSubstr("run/config.yaml"), HasSubstr("model.d_model: 64, which cannot become 128"),
+                    HasSubstr("training.seed: 1, which cannot become 2")));
+  EXPECT_THAT(read_text(folder_ / "run/config.yaml"), HasSubstr("d_model: 64"));
+}
+
+TEST(RunFolder, HasTheNameOfItsLastPart) {
+  EXPECT_EQ(RunFolder("/data/runs/english").name(), "english");
+  EXPECT_EQ(RunFolder("/data/runs/english/").name(), "english");
+  EXPECT_EQ(RunFolder("/data/runs/../runs/./english").name(), "english");
+}
+
+}  // namespace
+}  // namespace transmute

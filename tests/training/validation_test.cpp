@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <transmute/common/json.h>
+#include <transmute/training/validation.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace transmute {
+namespace {
+
+TEST(ValidationScores, TheBestOneIsKeptAndWorseOnesAreCounted) {
+  TrainState state;
+  EXPECT_TRUE(note_score(state, ValidationMetric::bleu, 10));
+  EXPECT_FALSE(note_score(state, ValidationMetric::bleu, 9));
+  EXPECT_FALSE(note_score(state, ValidationMetric::bleu, 10)) << "equal is not better";
+  EXPECT_EQ(state.best_score, 10);
+  EXPECT_EQ(state.score, 10);
+  EXPECT_EQ(state.validations_since_best, 2);
+  EXPECT_TRUE(note_score(state, ValidationMetric::bleu, 11));
+  EXPECT_EQ(state.validations_since_best, 0);
+}
+
+TEST(ValidationScores, AnotherMetricStartsAnew) {
+  TrainState state;
+  note_score(state, ValidationMetric::bleu, 30);
+  EXPECT_TRUE(note_score(state, ValidationMetric::loss, -2));
+  EXPECT_EQ(state.best_score, -2);
+  EXPECT_EQ(state.metric, name_of(ValidationMetric::loss));
+}
+
+TEST(ValidationScores, OneThatIsNotFiniteIsNeverTheBest) {
+  TrainState state;
+  EXPECT_FALSE(note_score(state, ValidationMetric::loss, -std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(note_score(state, ValidationMetric::loss, std::numeric_limits<double>::infinity()));
+  EXPECT_FALSE(state.best_score.has_value());
+  EXPECT_FALSE(state.score.has_value());
+  EXPECT_EQ(state.validations_since_best, 2);
+}
+
+TEST(TranslatedText, ShowsFiveSentencesFromAllOverTheText) {
+  TranslatedText text;
+  text.references.emplace_back();
+  for (int line = 0; line < 20; ++line) {
+    text.sources.push_back("s" + std::to_string(line));
+    text.hypotheses.push_back("h" + std::to_string(line));
+    text.references.front().push_back("r" + std::to_string(line));
+  }
+  const Json samples = text.samples();
+  ASSERT_EQ(samples.size(), 5U);
+  for (size_t i = 0; i < 5; ++i) {
+    const std::string number = std::to_string(4 * i);
+    EXPECT_EQ(samples[i]["source"], "s" + number);
+    EXPECT_EQ(samples[i]["reference"], "r" + number);
+    EXPECT_EQ(samples[i]["translation"], "h" + number);
+  }
+}
+
+}  // namespace
+}  // namespace transmute

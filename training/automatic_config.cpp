@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/automatic_config.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/hash.h>
+#include <transmute/common/progress.h>
+#include <transmute/common/text_file.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// Goes through both files, which must end together.
+class PairLines {
+ public:
+  explicit PairLines(const PairOfFiles& files) : files_(files), source_(files.source), target_(files.target) {}
+
+  bool next(std::string& source, std::string& target) {
+    const bool has_source = source_.next(source), has_target = target_.next(target);
+    if (has_source == has_target) return has_source;
+    while (source_.next(source)) continue;
+    while (target_.next(target)) continue;
+    throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must translate line n of the other",
+                                         files_.source, counted(source_.line_number(), "line"), files_.target,
+                                         format_count(target_.line_number())));
+  }
+
+ private:
+  PairOfFiles files_;
+  LineReader source_, target_;
+};
+
+int64_t words_in(const std::string& line) {
+  int64_t words = 0;
+  bool in_word = false;
+  for (const char c : line) {
+    const bool is_blank = c == ' ' || c == '\t';
+    if (!is_blank && !in_word) ++words;
+    in_word = !is_blank;
+  }
+  return words;
+}
+
+// To two digits: a rule claims no more.
+int64_t rounded(double value) {
+  const double unit = std::pow(10.0, std::floor(std::log10(std::max(value, 1.0))) - 1);
+  return std::max<int64_t>(1, std::llround(std::round(value / std::max(unit, 1.0)) * std::max(unit, 1.0)));
+}
+
+struct Shape {
+  int64_t from_pairs, layers, d_model, heads, d_ff;
+  double dropout;
+  int64_t batch_tokens;
+};
+
+// By the number of pairs; each row up to the next.
+constexpr Shape kShapes[] = {{0, 2, 128, 4, 256, 0.3, 1024},        {2'000, 3, 128, 4, 256, 0.3, 2048},
+                             {15'000, 4, 128, 4, 256, 0.3, 4096},   {100'000, 4, 256, 4, 1024, 0.2, 4096},
+                             {500'000, 4, 256, 4, 1024, 0.1, 8192}, {3'000'000, 6, 512, 8, 2048, 0.1, 16384}};
+
+const Shape& shape_for(int64_t pairs) {
+  const Shape* found = kShapes;
+  for (const Shape& shape : kShapes)
+    if (pairs >= shape.from_pairs) found = &shape;
+  return *found;
+}
+
+// All that follows from the number of steps.
+void set_steps(TrainingConfig& config, int64_t steps) {
+  TrainingOptions& training = config.training;
+  training.max_steps = steps;
+  training.warmup_steps = std::clamp<int64_t>(steps / 5, 1, 4000);
+  training.checkpoint_every = std::max<int64_t>(1, steps / 50);
+  training.log_every = std::clamp<int64_t>(steps / 100, 1, 100);
+  config.validation.every = std::max<int64_t>(1, steps / 20);
+}
+
+}  // namespace
+
+TextSize measure_text(const PairOfFiles& files) {
+  PairLines lines(files);
+  TextSize size;
+  int64_t source_words = 0, target_words = 0;
+  for (std::string source, target; lines.next(source, target); ++size.pairs) {
+    source_words += words_in(source);
+    target_words += words_in(target);
+  }
+  size.words = std::max(source_words, target_words);
+  return size;
+}
+
+AutomaticText hold_out(const PairOfFiles& files, const std::string& folder) {
+  constexpr int64_t kLeastPairs = 20, kMostHeldOut = 1000;
+  const int64_t pairs = measure_text(files).pairs;
+  if (pairs < kLeastPairs)
+    throw std::runtime_error(fmt::format("{} has {}; give at least {}, better thousands", files.source,
+                                         counted(pairs, "line"), kLeastPairs));
+  const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, pairs / kMostHeldOut));
+  ensure_writable_folder(folder);
+  const AutomaticText text{{path_in(folder, "train.source"), path_in(folder, "train.target")},
+                           {path_in(folder, "valid.source"), path_in(folder, "valid.target")}};
+  AtomicFile train_source(text.train.source), train_target(text.train.target);
+  AtomicFile valid_source(text.valid.source), valid_target(text.valid.target);
+  PairLines lines(files);
+  int64_t held_out = 0, number = 0;
+  for (std::string source, target; lines.next(source, target); ++number) {
+    const bool is_last_chance = number + 1 == pairs && held_out == 0;
+    const bool out = hash_bytes(source.data(), source.size()) % one_in == 0 || is_last_chance;
+    held_out += out ? 1 : 0;
+    source += '\n';
+    target += '\n';
+    (out ? valid_source : train_source).write(source.data(), source.size());
+    (out ? valid_target : train_target).write(target.data(), target.size());
+  }
+  for (AtomicFile* file : {&train_source, &train_target, &valid_source, &valid_target}) file->commit();
+  return text;
+}
+
+TrainingConfig config_for(const TextSize& size) {
+  TrainingConfig config;
+  const Shape& shape = shape_for(size.pairs);
+  const double pairs = static_cast<double>(std::max<int64_t>(size.pairs, 1));
+  config.model.tokenizer.vocab_size = std::clamp<int64_t>(rounded(45 * std::sqrt(pairs)), 300, 32'000);
+  TransformerOptions& model = config.model.model;
+  model.num_encoder_layers = model.num_decoder_layers = shape.layers;
+  model.d_model = shape.d_model;
+  model.num_heads = shape.heads;
+  model.d_ff = shape.d_ff;
+  model.dropout = shape.dropout;
+  config.data.max_length_ratio = 9;
+  TrainingOptions& training = config.training;
+  training.batch_tokens = shape.batch_tokens;
+  training.piece_tokens = std::min<int64_t>(shape.batch_tokens, 1024);
+  training.schedule = Schedule::cosine;
+  training.learning_rate = 0.36 / static_cast<double>(shape.d_model);
+  training.precision = std::nullopt;
+  config.validation.max_sentences = 500;
+
+  // Subwords are some 1.4 times as many as words, and batches are filled to nine tenths.
+  const double tokens = 1.4 * static_cast<double>(size.words) + pairs;
+  const double steps_per_epoch = std::max(1.0, tokens / (0.9 * static_cast<double>(shape.batch_tokens)));
+  const double epochs = std::clamp(100 * std::sqrt(30'000 / pairs), 10.0, 200.0);
+  set_steps(config, rounded(epochs * steps_per_epoch));
+  return config;
+}
+
+void limit_time(TrainingConfig& config, double minutes, double seconds_per_step) {
+  constexpr double kForTraining = 0.85;  // the rest goes to validations, checkpoints and what else the machine does
+  const double steps = kForTraining * minutes * 60 / seconds_per_step;
+  config.training.max_minutes = minutes;
+  if (steps < static_cast<double>(config.training.max_steps)) set_steps(config, rounded(steps));
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/config.h>
+
+#include <cstdint>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A pair of files, line n of one translating line n of the other.
+struct PairOfFiles {
+  std::string source;
+  std::string target;
+};
+
+/// Text that a training is set up from.
+struct AutomaticText {
+  PairOfFiles train;
+  PairOfFiles valid;  ///< empty: lines held out of `train`, see hold_out
+};
+
+/// What is known of a text before anything is learned from it.
+struct TextSize {
+  int64_t pairs = 0;
+  int64_t words = 0;  ///< between blanks, of the longer side
+};
+
+/// Counts lines and words.
+/// @throws std::runtime_error where a file cannot be read or the sides differ in their number of lines.
+TextSize measure_text(const PairOfFiles& files);
+
+/// Divides a text into one to train on and one for validation, in `folder`: train.source, train.target, valid.source
+/// and valid.target. A pair is held out by a hash of its source line, so that no source stands on both sides and the
+/// same text is divided the same way again: of up to 20,000 pairs one in twenty, of larger texts about 1,000.
+/// @throws std::runtime_error naming the file that cannot be read or written, or a text of under 20 pairs.
+AutomaticText hold_out(const PairOfFiles& files, const std::string& folder);
+
+/// Shape, vocabulary, dropout, batch and schedule for a text of this size, by the rules that docs/training.md gives
+/// with their reasons. Says nothing of the files. Lasts as long as the text is worth: see limit_time.
+TrainingConfig config_for(const TextSize& size);
+
+/// Fits the training to `minutes`, of which one step takes `seconds_per_step`: steps, warm-up, checkpoints and
+/// validations. A text that is worth fewer steps keeps those.
+void limit_time(TrainingConfig& config, double minutes, double seconds_per_step);
+
+}  // namespace v0
+}  // namespace transmute

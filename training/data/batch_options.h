@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The piece_tokens that suit a device: a CPU's caches hold a small part's activations, a GPU takes many rows at once.
+constexpr int64_t default_piece_tokens(bool on_gpu) {
+  return on_gpu ? 8192 : 2048;
+}
+
+/// How a BatchStream makes batches of its text.
+struct BatchStreamOptions {
+  int64_t batch_tokens = 25000;
+  int64_t piece_tokens = default_piece_tokens(/*on_gpu=*/false);
+  int64_t workers = 1;  ///< that share a batch's pieces, see cut_into_pieces
+  uint64_t seed = 1;
+  int64_t prefetch_threads = 1;  ///< that prepare batches ahead; 0: each is prepared when it is asked for
+  /// Of the batches that come, counted from the start, this reader takes number `rank`, `rank + ranks` …
+  int64_t rank = 0;
+  int64_t ranks = 1;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/fingerprints.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/hash.h>
+#include <transmute/common/json.h>
+#include <transmute/common/random.h>
+#include <transmute/translation/files/model_folder.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+std::string path_of(const std::string& run_folder) {
+  return path_in(run_folder, "fingerprints.json");
+}
+
+uint64_t number_in(const Json& json, const char* key) {
+  if (!json.is_object() || !json.contains(key) || !json[key].is_string()) return 0;
+  return std::strtoull(json[key].get<std::string>().c_str(), nullptr, 16);
+}
+
+}  // namespace
+
+Fingerprints Fingerprints::read(const std::string& run_folder) {
+  if (!std::filesystem::exists(path_of(run_folder))) return {};
+  const std::optional<Json> json = parse_json_if_valid(read_file(path_of(run_folder)));
+  if (!json) return {};
+  return {number_in(*json, "vocabulary"), number_in(*json, "text")};
+}
+
+void Fingerprints::write(const std::string& run_folder) const {
+  const Json json{{"vocabulary", fmt::format("{:016x}", vocabulary)}, {"text", fmt::format("{:016x}", text)}};
+  write_file_atomically(path_of(run_folder), json_text(json, 2) + "\n");
+}
+
+uint64_t vocabulary_fingerprint(const TokenizerOptions& options, const TextFiles& files) {
+  ModelConfig config;
+  config.tokenizer = options;
+  ConfigSchema schema;
+  config.declare(schema);
+  uint64_t hash = 0;
+  for (const auto& [key, value] : schema.values())
+    if (key.rfind("tokenizer.", 0) == 0) hash = hash_bytes(value.data(), value.size(), hash);
+  for (const auto* side : {&files.source, &files.target})
+    for (const TextFile& file : *side)
+      hash = combine_keys(hash, hash_file(file.path), file.column ? *file.column + 1 : size_t{0});
+  return hash == 0 ? 1 : hash;
+}
+
+}  // namespace v0
+}  // namespace transmute

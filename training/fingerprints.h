@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/config.h>
+#include <transmute/training/data/parallel_text.h>
+
+#include <cstdint>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What a run's vocabulary and tokenized text were made from, as `fingerprints.json` in the run folder keeps it; 0
+/// where nothing is known.
+struct Fingerprints {
+  uint64_t vocabulary = 0;  ///< see vocabulary_fingerprint
+  uint64_t text = 0;        ///< see TrainingText::fingerprint
+
+  /// Those of a run folder; without the file, or where it is damaged, nothing is known.
+  static Fingerprints read(const std::string& run_folder);
+  void write(const std::string& run_folder) const;
+};
+
+/// Of the content of the files that a vocabulary is learned from, and of the options. Reads the files.
+uint64_t vocabulary_fingerprint(const TokenizerOptions& options, const TextFiles& files);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/step_timing.h>
+
+#include <transmute/common/random.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/model/threading.h>
+#include <transmute/training/data/batcher.h>
+#include <transmute/training/machine.h>
+#include <transmute/training/optimizer.h>
+#include <transmute/training/replicas.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// Enough pairs of random tokens for one batch.
+ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
+  const double tokens_per_pair = 1.4 * static_cast<double>(size.words) / static_cast<double>(size.pairs);
+  const auto mean = std::clamp<int64_t>(static_cast<int64_t>(tokens_per_pair), 2, config.data.max_source_tokens);
+  const int64_t known = config.model.tokenizer.vocab_size - special_ids::kCount;
+  ParallelText text;
+  uint64_t key = 1;
+  const auto sentence = [&] {
+    const auto length = mean / 2 + 1 + static_cast<int64_t>(uniform(mix_bits(++key)) * static_cast<double>(mean));
+    Ids ids(static_cast<size_t>(length));
+    for (int64_t& id : ids)
+      id = special_ids::kCount + static_cast<int64_t>(uniform(mix_bits(++key)) * static_cast<double>(known));
+    return ids;
+  };
+  for (int64_t tokens = 0; tokens < config.training.batch_tokens * 9 / 10; tokens += mean + 1) {
+    text.source.add(sentence());
+    text.target.add(sentence());
+  }
+  return text;
+}
+
+}  // namespace
+
+double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kWarmUp = 2, kTimed = 4;
+  const Machine machine = machine_of(options, config.training);
+  WorkerCrew workers(machine.workers, run_operations_on_this_thread_only);
+  TransformerOptions model = config.model.model;
+  model.source_vocab_size = model.target_vocab_size = config.model.tokenizer.vocab_size;
+  model.padding_id = special_ids::kPad;
+  Transformer transformer(model);
+  transformer->to(machine.device);
+  Replicas replicas(transformer, machine.device, workers, machine.precision);
+  Adam optimizer(parameters_of(replicas.transformer()), {});
+  optimizer.keep_rounded(replicas.rounded_parameters(), workers);
+  const ParallelText text = made_up_batch(config, size);
+  std::vector<size_t> pairs(text.size());
+  std::iota(pairs.begin(), pairs.end(), size_t{0});
+
+  Clock::time_point start;
+  for (int step = 0; step < kWarmUp + kTimed; ++step) {
+    if (step == kWarmUp) start = Clock::now();
+    StepInput input;
+    for (const auto& piece : cut_into_pieces(text, pairs, config.training.piece_tokens, workers.size()))
+      input.pieces.push_back(make_batch(text, piece));
+    input.step_target_tokens = count_target_tokens(text, pairs);
+    input.dropout_key = static_cast<uint64_t>(step);
+    replicas.accumulate_gradients(input, config.training.label_smoothing).read();
+    optimizer.update(replicas.gradients(), 1e-6, workers);
+    replicas.clear_gradients();
+  }
+  return std::chrono::duration<double>(Clock::now() - start).count() / kTimed;
+}
+
+}  // namespace v0
+}  // namespace transmute

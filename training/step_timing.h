@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/automatic_config.h>
+#include <transmute/training/trainer_options.h>
+
+namespace transmute {
+inline namespace v0 {
+
+/// How long a step of this config takes on the device, from a few steps with made-up text whose sentences are as long
+/// as those of a text of this size. Takes some seconds.
+double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options);
+
+}  // namespace v0
+}  // namespace transmute

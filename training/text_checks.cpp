@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/text_checks.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <transmute/common/progress.h>
+#include <transmute/common/text_file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uintmax_t kCheapBytes = uintmax_t{32} << 20U;  // a tenth of a second
+
+int64_t count_lines(const std::string& path) {
+  LineReader reader(path);
+  for (std::string line; reader.next(line);) continue;
+  return reader.line_number();
+}
+
+void check_equal_lines(const TextFile& source, const TextFile& target) {
+  if (source.path == target.path || fs::file_size(source.path) > kCheapBytes ||
+      fs::file_size(target.path) > kCheapBytes)
+    return;
+  const int64_t of_source = count_lines(source.path), of_target = count_lines(target.path);
+  if (of_source != of_target)
+    throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must translate line n of the other",
+                                         source.path, counted(of_source, "line"), target.path,
+                                         format_count(of_target)));
+}
+
+bool is_one_file(const TextFile& source, const TextFile& target) {
+  std::error_code ignored;
+  return source.column == target.column && fs::equivalent(source.path, target.path, ignored);
+}
+
+// Steps that the config allows; empty where time alone ends the training.
+std::optional<int64_t> expected_steps(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step) {
+  const TrainingOptions& training = config.training;
+  int64_t steps = training.max_steps;
+  if (training.max_epochs > 0) {
+    const int64_t batches = std::max<int64_t>(1, epoch_tokens / training.batch_tokens);
+    steps = std::min(steps, std::max<int64_t>(1, training.max_epochs * batches / batches_per_step));
+  } else if (training.max_minutes > 0) {
+    return std::nullopt;
+  }
+  return steps;
+}
+
+}  // namespace
+
+void check_file(const std::string& path, const std::string& data_folder) {
+  if (fs::is_directory(path)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
+  if (::access(path.c_str(), R_OK) == 0) return;
+  const std::string error = std::strerror(errno);
+  std::string where;
+  if (fs::path(path).is_relative())
+    where = fmt::format("; looked for in {}{}", fs::absolute(path).lexically_normal().parent_path().string(),
+                        data_folder.empty() ? "" : ", with data.folder: " + data_folder);
+  throw std::runtime_error(fmt::format("{}: cannot be opened: {}{}", path, error, where));
+}
+
+void check_text_files(const TextFiles& files, const std::string& data_folder) {
+  for (const auto* side : {&files.source, &files.target})
+    for (const TextFile& file : *side) check_file(file.path, data_folder);
+  for (size_t i = 0; i < std::min(files.source.size(), files.target.size()); ++i) {
+    if (is_one_file(files.source[i], files.target[i]))
+      spdlog::warn(fmt::format("{} is both source and target: the model will learn to copy", files.source[i].path));
+    check_equal_lines(files.source[i], files.target[i]);
+  }
+}
+
+void warn_of_unknown_tokens(const std::string& text, const UnknownTokens& tokens) {
+  constexpr int64_t kPercent = 100;
+  if (kPercent * tokens.unknown <= tokens.tokens) return;
+  spdlog::warn(fmt::format(
+      "{}: the vocabulary does not know {:.1f}% of the tokens; was it learned from another text? Take another "
+      "--run-folder, or set tokenizer.character_coverage: 1 or tokenizer.byte_fallback: true",
+      text, 100.0 * static_cast<double>(tokens.unknown) / static_cast<double>(tokens.tokens)));
+}
+
+void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step) {
+  const std::optional<int64_t> steps = expected_steps(config, epoch_tokens, batches_per_step);
+  if (!steps) return;
+  const std::string ends = fmt::format("the training ends after about {}", counted(*steps, "step"));
+  if (config.training.schedule != Schedule::constant && *steps <= config.training.warmup_steps)
+    spdlog::warn(
+        fmt::format("{}, inside the warm-up: the learning rate is still rising. Set training.warmup_steps "
+                    "(now {}) to {} or less, or train longer",
+                    ends, format_count(config.training.warmup_steps), format_count(std::max<int64_t>(1, *steps / 5))));
+  if (config.has_validation_text() && *steps < config.validation.every)
+    spdlog::warn(fmt::format("{}, before the first validation. Set validation.every (now {}) to {} or less", ends,
+                             format_count(config.validation.every), format_count(std::max<int64_t>(1, *steps / 10))));
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/config.h>
+#include <transmute/training/data/training_text.h>
+
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Checks the files of a text before anything is learned from them: that each can be read and, of files up to some
+/// megabytes, that line n of one has its line n in the other. Logs a warning where source and target are one file.
+/// @param data_folder what the paths were resolved against (DataOptions::folder), for the message
+/// @throws std::runtime_error naming the file, and the folder that a relative path was looked for in.
+void check_text_files(const TextFiles& files, const std::string& data_folder);
+
+/// The same for files that stand for themselves, such as alignments.
+void check_file(const std::string& path, const std::string& data_folder);
+
+/// Tokens of a text, and how many of them the vocabulary does not know.
+struct UnknownTokens {
+  int64_t tokens = 0;
+  int64_t unknown = 0;
+};
+
+/// Logs a warning where more than 1% of a text's tokens are unknown to the vocabulary: it was learned from another one.
+/// @param text what the message calls it, for example "training text, source"
+void warn_of_unknown_tokens(const std::string& text, const UnknownTokens& counted);
+
+/// Logs a warning where the training ends inside the warm-up, or before the first validation.
+/// @param epoch_tokens of one pass over the text, on its longer side, ends included
+/// @param batches_per_step of all processes
+void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step);
+
+}  // namespace v0
+}  // namespace transmute

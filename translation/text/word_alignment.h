@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/types.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// For each token of the text the word that it belongs to, from 0. Words are what stands between blanks.
+/// @param by_sentence whether the sentences of the text are tokenized by themselves
+std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text, bool by_sentence);
+
+/// The same for a translation's tokens and its text.
+std::vector<size_t> target_words(const SubwordModel& tokenizer, const Hypothesis& hypothesis);
+
+/// hard_alignment() between words: links (source word, target word) in the order of the target, each once. Needs a
+/// hypothesis with its alignment.
+std::vector<std::pair<size_t, size_t>> word_links(const Hypothesis& hypothesis, const std::vector<size_t>& source_words,
+                                                  const std::vector<size_t>& target_words);
+
+}  // namespace v0
+}  // namespace transmute
