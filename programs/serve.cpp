@@ -4,12 +4,12 @@
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
 #include <transmute/common/json.h>
-#include <transmute/common/threads.h>
 #include <transmute/model/threading.h>
-#include <transmute/programs/program.h>
+#include <transmute/programs/flag_values.h>
+#include <transmute/programs/translator_flags.h>
 #include <transmute/serving/api.h>
 #include <transmute/serving/http_server.h>
-#include <transmute/translation/precision.h>
+#include <transmute/translation/files/device.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +27,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> models;
   transmute::TranslatorOptions translator;
-  std::string precision = "stored", pivot;
+  std::string precision, pivot;
   std::string address = "127.0.0.1";
   int port = 5000;
   transmute::HttpLimits http;
@@ -66,16 +66,17 @@ void allow_descriptors(size_t connections) {
 
 transmute::Models open_models(const Arguments& arguments) {
   transmute::TranslatorOptions options = arguments.translator;
-  if (arguments.precision != "stored") options.precision = transmute::precision_from_name(arguments.precision);
+  options.precision = transmute::precision_of_flag(arguments.precision);
   std::vector<transmute::ModelSource> sources;
   for (const std::string& model : arguments.models) sources.push_back(transmute::parse_model_source(model));
   return {sources, options, arguments.pivot};
 }
 
-// Opens the models again beside the present ones.
+// Opens the models again beside the present ones, and reads the keys.
 class Reloader {
  public:
-  Reloader(transmute::Models& models, transmute::Metrics& metrics) : models_(models), metrics_(metrics) {}
+  Reloader(transmute::Models& models, transmute::CurrentApiKeys& keys, transmute::Metrics& metrics)
+      : models_(models), keys_(keys), metrics_(metrics) {}
   ~Reloader() {
     if (thread_.joinable()) thread_.join();
   }
@@ -84,12 +85,13 @@ class Reloader {
     if (thread_.joinable()) thread_.join();
     thread_ = std::thread([this] {
       try {
+        keys_.reload();
         models_.reload();
         metrics_.count_reload(true);
         log({{"event", "reload"}, {"result", "done"}});
       } catch (const std::exception& error) {
         metrics_.count_reload(false);
-        log({{"event", "reload"}, {"result", "failed; the present models stay"}, {"error", error.what()}});
+        log({{"event", "reload"}, {"result", "failed; what was read before stays"}, {"error", error.what()}});
       }
       busy_ = false;
     });
@@ -97,6 +99,7 @@ class Reloader {
 
  private:
   transmute::Models& models_;
+  transmute::CurrentApiKeys& keys_;
   transmute::Metrics& metrics_;
   std::atomic<bool> busy_{false};
   std::thread thread_;
@@ -104,20 +107,20 @@ class Reloader {
 
 int serve(Arguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
-  if (!arguments.api_keys.empty()) arguments.api.keys = transmute::ApiKeys(arguments.api_keys);
   if (!arguments.quiet) arguments.api.log = log;
   arguments.batcher.workers =
-      arguments.translator.threads > 0 ? arguments.translator.threads : transmute::available_cores();
+      transmute::worker_count(arguments.translator.threads, transmute::parse_device(arguments.translator.device));
   allow_descriptors(arguments.http.connections);
   transmute::Models models = open_models(arguments);
+  transmute::CurrentApiKeys keys(arguments.api_keys);
   transmute::Metrics metrics;
-  Reloader reloader(models, metrics);
+  Reloader reloader(models, keys, metrics);
   std::unique_ptr<transmute::Api> api;
   transmute::HttpServer server(arguments.address, arguments.port, arguments.http,
                                [&](auto exchange) { api->handle(std::move(exchange)); });
   // Before the server goes, the batcher ends what it works on.
   transmute::Batcher batcher(arguments.batcher, [&](size_t segments) { metrics.count_batch(segments); });
-  api = std::make_unique<transmute::Api>(models, batcher, metrics, std::move(arguments.api));
+  api = std::make_unique<transmute::Api>(models, keys, batcher, metrics, std::move(arguments.api));
   api->set_statistics([&] { return server.statistics(); });
   server.catch_signals({SIGTERM, SIGINT, SIGHUP}, [&](int signal) {
     if (signal == SIGHUP) return reloader.reload();
@@ -133,65 +136,76 @@ int serve(Arguments& arguments) {
 
 void add_limits(CLI::App& app, Arguments& arguments) {
   const auto add = [&app](const std::string& name, auto& value, const std::string& description) {
-    app.add_option(name, value, description)->capture_default_str()->check(CLI::PositiveNumber)->group("Limits");
+    app.add_option(name, value, description)->capture_default_str()->check(transmute::positive())->group("Limits");
   };
-  add("--max-body-bytes", arguments.http.body_bytes, "of a request's body; more is answered with 413");
-  add("--max-characters", arguments.api.limits.characters, "of all texts of a request; more is answered with 400");
-  add("--max-texts", arguments.api.limits.texts, "in a request; more are answered with 400");
+  add("--max-body-bytes", arguments.http.body_bytes, "size of a request's body; a larger one is answered with 413");
+  add("--max-characters", arguments.api.limits.characters,
+      "length of all texts of a request; more is answered with 400");
+  add("--max-texts", arguments.api.limits.texts, "texts of a request; more are answered with 400");
   add("--max-beam-size", arguments.api.limits.beam_size, "hypotheses and alternatives that a request may ask for");
   add("--max-queue", arguments.batcher.max_segments,
       "sentences that wait to be translated; a request that exceeds it is answered with 503");
-  add("--max-queue-bytes", arguments.batcher.max_bytes, "of the texts that wait, likewise");
+  add("--max-queue-bytes", arguments.batcher.max_bytes, "size of the texts that wait, with the same answer");
   add("--max-requests-per-client", arguments.api.requests_per_client,
-      "under way at once, by API key, else by address; more are answered with 429");
-  add("--max-connections", arguments.http.connections, "open at once; more are closed");
+      "requests of one API key, or else one address, at the same time; more are answered with 429");
+  add("--max-connections", arguments.http.connections, "open connections; more are closed");
   add("--request-seconds", arguments.api.request_seconds,
-      "from a complete request to its answer; one that takes longer is answered with 503");
-  add("--header-seconds", arguments.http.header_seconds, "for the headers of a request to arrive");
-  add("--body-seconds", arguments.http.body_seconds, "for its body to arrive");
-  add("--write-seconds", arguments.http.write_seconds, "for a client to take its answer");
-  add("--idle-seconds", arguments.http.idle_seconds, "that a connection stays open without a request");
-  add("--drain-seconds", arguments.drain_seconds,
-      "that requests may take to end after SIGTERM or SIGINT; then the server stops");
+      "time from a complete request to its answer; a slower one is answered with 503");
+  add("--header-seconds", arguments.http.header_seconds, "time for the headers of a request to arrive, else 408");
+  add("--body-seconds", arguments.http.body_seconds, "time for the body of a request to arrive, else 408");
+  add("--write-seconds", arguments.http.write_seconds, "time for a client to take its answer");
+  add("--idle-seconds", arguments.http.idle_seconds, "time that a connection stays open without a request");
+  add("--drain-seconds", arguments.drain_seconds, "time for requests to end after SIGTERM or SIGINT");
+}
+
+void add_flags(CLI::App& app, Arguments& arguments) {
+  app.add_option("-m,--model", arguments.models,
+                 "a model folder, as train makes it, or a file of export_torchscript, after its languages: "
+                 "en-de=FOLDER; a folder alone has the languages by which its training files are called (train.en, "
+                 "train.de); several for several languages")
+      ->type_name("MODEL")
+      ->required();
+  app.add_option("--pivot", arguments.pivot,
+                 "a language through which pairs without a model of their own are translated")
+      ->type_name("LANGUAGE");
+  app.add_option(
+         "--address", arguments.address,
+         "IP address to listen on; 0.0.0.0 or :: listens on all of the machine's addresses, best behind a proxy "
+         "with TLS")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  app.add_option("--port", arguments.port, "port to listen on; 0: any that is free")
+      ->check(transmute::between(0, 65535))
+      ->capture_default_str();
+  transmute::add_device_flag(app, arguments.translator.device);
+  transmute::add_precision_flag(app, arguments.precision);
+  transmute::add_threads_flag(app, arguments.translator.threads);
+  app.add_option("--batch-size", arguments.batcher.batch_size,
+                 "sentences, of all requests, that a worker decodes together")
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
+  app.add_option("--api-keys", arguments.api_keys,
+                 "a file with a line for each client: the SHA-256 of its key, and a name; without it everybody may "
+                 "translate")
+      ->type_name("FILE");
+  app.add_flag("--behind-proxy", arguments.api.behind_proxy,
+               "take a client's address from the end of X-Forwarded-For; only where a proxy sets that header");
+  app.add_flag("--log-texts", arguments.api.log_texts, "write texts and translations to the log, too");
+  app.add_flag("--quiet", arguments.quiet, "log no requests");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
-  CLI::App app("Translates for everybody who speaks HTTP: LibreTranslate's interface, /v1/translate, and a page.",
-               "serve");
+  CLI::App app(
+      "Translates for everybody who speaks HTTP: LibreTranslate's interface, /v1/translate with all that the models "
+      "can "
+      "do, and a page to type into.",
+      "serve");
+  app.footer("{} -m runs/demo/model\n{} -m en-de=models/en-de -m de-fr=models/de-fr --pivot de --port 8080");
   Arguments arguments;
-  app.add_option("--model", arguments.models,
-                 "a model folder, as train makes it, or a file of export_torchscript, with its languages before it: "
-                 "en-de=FOLDER; without them they are those by which the files it was trained on are called; several "
-                 "for several languages")
-      ->required();
-  app.add_option("--pivot", arguments.pivot,
-                 "a language's code: pairs without a model are translated to this language and from there");
-  app.add_option("--address", arguments.address,
-                 "IP address to listen on; 0.0.0.0 or :: for all of the machine's, best behind a proxy with TLS")
-      ->capture_default_str();
-  app.add_option("--port", arguments.port, "0: any that is free")->check(CLI::Range(0, 65535))->capture_default_str();
-  app.add_option("--device", arguments.translator.device, "cpu, cuda, cuda:N or auto")->capture_default_str();
-  app.add_option(
-         "--precision", arguments.precision,
-         "of matrix products: float32, bfloat16, half, int8, or stored: what the model's matrices are stored in, "
-         "where the device is made for it, else float32")
-      ->capture_default_str();
-  app.add_option("--threads", arguments.translator.threads, "workers on the CPU; 0: one per core")
-      ->capture_default_str();
-  app.add_option("--batch-size", arguments.batcher.batch_size,
-                 "sentences, of all requests, that a worker decodes together")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--api-keys", arguments.api_keys,
-                 "a file with a line for each client: the SHA-256 of its key, and a name; without it everybody may "
-                 "translate");
-  app.add_flag("--behind-proxy", arguments.api.behind_proxy,
-               "a client's address is the last one in X-Forwarded-For; only where a proxy sets that header");
-  app.add_flag("--log-texts", arguments.api.log_texts, "write texts and translations into the log, too");
-  app.add_flag("--quiet", arguments.quiet, "no log of requests");
+  add_flags(app, arguments);
   add_limits(app, arguments);
   return transmute::run_program(app, argc, argv, [&] { return serve(arguments); });
 }

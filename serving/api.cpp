@@ -104,8 +104,9 @@ void fail_in_stream(Call& call, const std::exception_ptr& error) {
 
 }  // namespace
 
-Api::Api(Models& models, Batcher& batcher, Metrics& metrics, ApiOptions options)
+Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& metrics, ApiOptions options)
     : models_(models),
+      keys_(keys),
       batcher_(batcher),
       metrics_(metrics),
       options_(std::move(options)),
@@ -148,12 +149,13 @@ void Api::route(const CallPointer& call) {
 
 // Of the key that the request brings, in its body or as "Authorization: Bearer KEY".
 std::string Api::check_key(const std::string& given, const HttpRequest& request) const {
-  if (!options_.keys.are_needed()) return "";
+  const auto keys = keys_.current();
+  if (!keys->are_needed()) return "";
   std::string key = given;
   const std::string authorization = request.header("authorization");
   if (key.empty() && authorization.compare(0, 7, "Bearer ") == 0) key = authorization.substr(7);
   if (key.empty()) throw ApiError(403, "Please contact the server operator to get an API key");
-  const auto name = options_.keys.name_of(key);
+  const auto name = keys->name_of(key);
   if (!name) throw ApiError(403, "Invalid API key");
   return *name;
 }
@@ -186,6 +188,20 @@ void Api::translate(const CallPointer& call, bool is_v1) {
   begin(call, request, is_v1);
 }
 
+// A request that could never be let in must not be told to try again.
+void Api::check_room_for(const std::vector<Document>& documents) const {
+  size_t segments = 0, bytes = 0;
+  for (const Document& document : documents) {
+    segments += document.segments().size();
+    for (const std::string& segment : document.segments()) bytes += segment.size();
+  }
+  const BatcherOptions& limits = batcher_.options();
+  if (segments > limits.max_segments)
+    throw ApiError(413, fmt::format("the texts have {} sentences; a request may have {}", segments, limits.max_segments));
+  if (bytes > limits.max_bytes)
+    throw ApiError(413, fmt::format("the texts have {} bytes; a request may have {}", bytes, limits.max_bytes));
+}
+
 void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, bool is_v1) {
   const auto models = models_.current();
   const auto result = std::make_shared<ApiResult>();
@@ -207,6 +223,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   for (const std::string& text : request->texts)
     result->documents.push_back(request->prefixes.empty() ? Document(text, request->format, request->split_sentences)
                                                           : Document(text));
+  check_room_for(result->documents);
   task.documents = result->documents;
   task.prefixes = request->prefixes;
   task.options = std::make_shared<const SegmentOptions>(SegmentOptions{request->options, request->key});
@@ -217,10 +234,12 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   task.is_unwanted = [call, seconds = options_.request_seconds] {
     return call->is_abandoned() || call->age() > seconds;
   };
-  if (request->stream)
+  if (request->stream) {
+    task.wants_text = [call] { return call->wants_events(); };
     task.on_text = [call](size_t document, const std::string& so_far) {
       call->send_event("text", {{"index", document}, {"text", so_far}});
     };
+  }
   task.on_done = [this, call, request, result, is_v1](std::vector<std::vector<Translation>> translations) {
     result->translations = std::move(translations);
     size_t source = 0, target = 0;
@@ -252,7 +271,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
 
 void Api::detect(const CallPointer& call) {
   const std::string text = parameter(call->request(), "q");
-  check_key(options_.keys.are_needed() ? parameter(call->request(), "api_key") : "", call->request());
+  check_key(keys_.current()->are_needed() ? parameter(call->request(), "api_key") : "", call->request());
   if (text.empty()) throw ApiError(400, "Invalid request: missing q parameter");
   if (find_invalid_utf8(text) != std::string::npos) throw ApiError(400, "Invalid request: the text is not UTF-8");
   Json answer = Json::array();
@@ -274,8 +293,9 @@ void Api::settings(const CallPointer& call) {
   const auto& targets = models->targets().begin()->second;
   const std::string target = *std::find_if(targets.begin(), targets.end(), [&](const auto& code) { return code != source; });
   const auto language = [](const std::string& code) { return Json{{"code", code}, {"name", language_name(code)}}; };
-  call->answer({{"apiKeys", options_.keys.are_needed()},
-                {"keyRequired", options_.keys.are_needed()},
+  const bool needs_key = keys_.current()->are_needed();
+  call->answer({{"apiKeys", needs_key},
+                {"keyRequired", needs_key},
                 {"charLimit", options_.limits.characters},
                 {"frontendTimeout", 500},
                 {"filesTranslation", false},

@@ -25,7 +25,6 @@ struct ApiOptions {
   size_t requests_per_client = 64;  ///< under way at once, by API key, else by address
   bool behind_proxy = false;        ///< the client's address is the last of X-Forwarded-For
   bool log_texts = false;           ///< texts and translations go into the log
-  ApiKeys keys{};
   std::function<void(const Json& entry)> log{};  ///< of requests
 };
 
@@ -34,7 +33,7 @@ struct ApiOptions {
 class Api {
  public:
   /// What it is given outlives it, and it outlives the batcher's work.
-  Api(Models& models, Batcher& batcher, Metrics& metrics, ApiOptions options);
+  Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& metrics, ApiOptions options);
 
   /// For HttpServer.
   void handle(std::shared_ptr<HttpExchange> exchange);
@@ -50,6 +49,7 @@ class Api {
   void route(const CallPointer& call);
   void translate(const CallPointer& call, bool is_v1);
   void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, bool is_v1);
+  void check_room_for(const std::vector<Document>& documents) const;
   void detect(const CallPointer& call);
   void languages(const CallPointer& call);
   void settings(const CallPointer& call);
@@ -60,6 +60,7 @@ class Api {
   std::vector<std::string> source_languages(const ModelSet& models) const;
 
   Models& models_;
+  const CurrentApiKeys& keys_;
   Batcher& batcher_;
   Metrics& metrics_;
   const ApiOptions options_;

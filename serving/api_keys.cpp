@@ -58,5 +58,21 @@ std::optional<std::string> ApiKeys::name_of(const std::string& key) const {
   return name;
 }
 
+CurrentApiKeys::CurrentApiKeys(std::string path)
+    : path_(std::move(path)),
+      current_(path_.empty() ? std::make_shared<const ApiKeys>() : std::make_shared<const ApiKeys>(path_)) {}
+
+std::shared_ptr<const ApiKeys> CurrentApiKeys::current() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return current_;
+}
+
+void CurrentApiKeys::reload() {
+  if (path_.empty()) return;
+  auto fresh = std::make_shared<const ApiKeys>(path_);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  current_.swap(fresh);
+}
+
 }  // namespace v0
 }  // namespace transmute

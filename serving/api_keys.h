@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +28,24 @@ class ApiKeys {
  private:
   bool are_needed_ = false;
   std::vector<std::pair<std::string, std::string>> hashes_;  // of 32 bytes, and names
+};
+
+/// The keys that a server has now, which reload() reads again.
+class CurrentApiKeys {
+ public:
+  /// Without a file, everybody may use it.
+  /// @throws as ApiKeys' constructor.
+  explicit CurrentApiKeys(std::string path);
+
+  std::shared_ptr<const ApiKeys> current() const;
+  /// Where that fails, the present keys stay.
+  /// @throws as ApiKeys' constructor.
+  void reload();
+
+ private:
+  const std::string path_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const ApiKeys> current_;
 };
 
 }  // namespace v0

@@ -71,7 +71,9 @@ Json read_json(const std::string& body) {
     if (!json.is_object()) refuse("the body must be a JSON object");
     return json;
   } catch (const Json::exception& error) {
-    refuse(std::string("the body is not valid JSON: ") + error.what());
+    const std::string message = error.what();  // "[json.exception.parse_error.101] parse error at line 1, …"
+    const size_t bracket = message.find("] ");
+    refuse("the body is not valid JSON: " + message.substr(bracket == std::string::npos ? 0 : bracket + 2));
   }
 }
 
@@ -271,7 +273,8 @@ ApiRequest parse_libretranslate(const HttpRequest& http, const ApiLimits& limits
   request.format = read_format(members.text("format", "text"), false);
   request.api_key = members.text("api_key");
   request.alternatives = whole_number(members.find("alternatives"), limits.beam_size - 1);
-  if (q == nullptr) refuse("missing q parameter");
+  const bool has_text = q != nullptr && (request.is_list ? !request.texts.empty() : !request.texts.front().empty());
+  if (!has_text) refuse("missing q parameter");
   if (request.source.empty()) refuse("missing source parameter");
   if (request.target.empty()) refuse("missing target parameter");
   SearchOptions& search = request.options.search;

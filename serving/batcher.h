@@ -67,6 +67,7 @@ class Batcher {
   void continue_with(Segment segment);
 
   BatcherState state() const;
+  const BatcherOptions& options() const { return options_; }
 
  private:
   void work();

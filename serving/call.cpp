@@ -18,6 +18,8 @@ namespace {
 // As nginx logs it: the client closed the connection before there was an answer.
 constexpr int kClientGone = 499;
 constexpr size_t kLongestId = 64;
+// Every event has the whole text so far, so that a long text's stream would grow with the square of its length.
+constexpr double kFirstEventBytes = 65536, kEventBytesPerSecond = 1e6;
 
 // The client's own, if it is fit for a log and a header.
 std::string request_id(const HttpRequest& request) {
@@ -126,7 +128,14 @@ void Call::begin_events() {
 
 void Call::send_event(const std::string& name, const Json& data) {
   if (!has_sent_events_.exchange(true)) begin_events();
-  exchange_->write("event: " + name + "\ndata: " + json_text(data) + "\n\n");
+  std::string event = "event: " + name + "\ndata: " + json_text(data) + "\n\n";
+  event_bytes_ += event.size();
+  exchange_->write(std::move(event));
+}
+
+bool Call::wants_events() const {
+  const double allowed = kFirstEventBytes + kEventBytesPerSecond * age();
+  return !exchange_->is_writing() && static_cast<double>(event_bytes_) < allowed;
 }
 
 void Call::end_events(int status) {

@@ -68,6 +68,9 @@ class Call {
   void send_event(const std::string& name, const Json& data);
   void end_events(int status = 200);
   bool has_sent_events() const { return has_sent_events_; }
+  /// False while the client has not taken the events before, or where they already come at a megabyte per second: those
+  /// that only tell of progress can be left out.
+  bool wants_events() const;
 
  private:
   std::vector<std::pair<std::string, std::string>> common_headers() const;
@@ -82,6 +85,7 @@ class Call {
   std::mutex mutex_;
   bool finished_ = false;
   std::atomic<bool> has_sent_events_{false};
+  std::atomic<size_t> event_bytes_{0};
   std::unique_ptr<Json> notes_;
   ClientCounts* counts_ = nullptr;
   std::string client_;

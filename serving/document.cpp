@@ -146,11 +146,12 @@ std::string decoded(const std::string& text) {
   return result;
 }
 
-// Text with tags, such that a browser shows what is no tag as it is.
-std::string encoded(const std::string& text) {
+// A translation with the tags of its source. A browser shows everything else as it is: no model adds markup to a page.
+std::string encoded(const std::string& text, const std::string& source) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
-    if (const size_t end = text[at] == '<' ? markup_end(text, at) : std::string::npos; end != std::string::npos) {
+    const size_t end = text[at] == '<' ? markup_end(text, at) : std::string::npos;
+    if (end != std::string::npos && source.find(text.substr(at, end - at)) != std::string::npos) {
       result.append(text, at, end - at);
       at = end;
       continue;
@@ -272,7 +273,7 @@ void Document::add_inline_html(const std::string& html) {
 std::string Document::with(const std::vector<std::string>& translations) const {
   std::string text = between_.front();
   for (size_t i = 0; i < segments_.size(); ++i)
-    text += (is_html_ ? encoded(translations[i]) : translations[i]) + between_[i + 1];
+    text += (is_html_ ? encoded(translations[i], segments_[i]) : translations[i]) + between_[i + 1];
   return text;
 }
 

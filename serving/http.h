@@ -48,6 +48,8 @@ class HttpExchange {
   virtual void begin_stream(HttpResponse head) = 0;
   /// A client that does not take what waits for it loses the connection.
   virtual void write(std::string piece) = 0;
+  /// Pieces still wait for the client to take them.
+  virtual bool is_writing() const = 0;
   virtual void end() = 0;
   /// The client has closed the connection: nobody waits for the answer.
   virtual bool is_abandoned() const = 0;

@@ -55,12 +55,12 @@ HttpRequest request_of(beast::http::request<beast::http::string_body>&& message,
 class Exchange : public HttpExchange {
  public:
   Exchange(std::shared_ptr<Connection> connection, Shared& shared, HttpRequest request,
-           std::shared_ptr<std::atomic<bool>> abandoned)
+           std::shared_ptr<RequestState> state)
       : connection_(std::move(connection)),
         loop_(shared.loop),
         ticket_(++shared.tickets),
         request_(std::move(request)),
-        abandoned_(std::move(abandoned)) {}
+        state_(std::move(state)) {}
   ~Exchange() override {
     boost::asio::post(loop_, [connection = std::move(connection_), ticket = ticket_] { connection->forsake(ticket); });
   }
@@ -79,6 +79,7 @@ class Exchange : public HttpExchange {
     });
   }
   void write(std::string piece) override {
+    state_->writing = true;
     on_connection([piece = std::move(piece)](Connection& connection, uint64_t ticket) {
       connection.write(ticket, piece);
     });
@@ -86,7 +87,8 @@ class Exchange : public HttpExchange {
   void end() override {
     on_connection([](Connection& connection, uint64_t ticket) { connection.end(ticket); });
   }
-  bool is_abandoned() const override { return *abandoned_; }
+  bool is_writing() const override { return state_->writing; }
+  bool is_abandoned() const override { return state_->abandoned; }
   uint64_t ticket() const { return ticket_; }
 
  private:
@@ -101,7 +103,7 @@ class Exchange : public HttpExchange {
   boost::asio::io_context& loop_;
   const uint64_t ticket_;
   HttpRequest request_;
-  std::shared_ptr<std::atomic<bool>> abandoned_;
+  std::shared_ptr<RequestState> state_;
 };
 
 Connection::Connection(tcp::socket socket, Shared& shared)
@@ -125,7 +127,7 @@ void Connection::release_body() {
 void Connection::close() {
   if (phase_ == Phase::closed) return;
   phase_ = Phase::closed;
-  if (abandoned_) *abandoned_ = true;
+  if (state_) state_->abandoned = true;
   ticket_ = 0;
   timer_.cancel();
   Error ignored;
@@ -151,7 +153,7 @@ void Connection::limit_time(double seconds) {
 void Connection::await_request() {
   phase_ = Phase::idle;
   ticket_ = 0;
-  abandoned_.reset();
+  state_.reset();
   parser_.reset();
   release_body();
   limit_time(shared_.limits.idle_seconds);
@@ -190,6 +192,14 @@ void Connection::read_header() {
 void Connection::on_header(Error error) {
   if (phase_ == Phase::closed) return;
   if (error) return refuse_for(error);
+  const auto& head = parser_->get();
+  if (head.version() >= 11 && head.count(beast::http::field::host) != 1)
+    return refuse(400, "a request of HTTP/1.1 needs one Host header");
+  // Beast passes over codings that it does not know: whoever stands before this server may read another length.
+  const auto coding = head.find(beast::http::field::transfer_encoding);
+  if (coding != head.end() &&
+      (head.count(beast::http::field::transfer_encoding) != 1 || !beast::iequals(coding->value(), "chunked")))
+    return refuse(501, "chunked is the only Transfer-Encoding that is read");
   const size_t size = parser_->content_length() ? static_cast<size_t>(*parser_->content_length())
                                                 : (parser_->is_done() ? 0 : shared_.limits.body_bytes);
   if (shared_.body_bytes + size > shared_.limits.total_body_bytes)
@@ -231,10 +241,10 @@ void Connection::hand_over() {
   chunked_ = complete_ = false;
   Error ignored;
   const auto address = socket_.remote_endpoint(ignored).address();
-  abandoned_ = std::make_shared<std::atomic<bool>>(false);
+  state_ = std::make_shared<RequestState>();
   const auto exchange =
       std::make_shared<Exchange>(shared_from_this(), shared_,
-                                 request_of(std::move(message), address.to_string()), abandoned_);
+                                 request_of(std::move(message), address.to_string()), state_);
   ticket_ = exchange->ticket();
   if (buffer_.size() == 0) read();  // to notice the client leaving
   shared_.handler(exchange);
@@ -315,6 +325,7 @@ void Connection::on_sent(Error error) {
   timer_.cancel();
   if (sending_.capacity() > kReadBytes) std::string().swap(sending_);
   if (!waiting_.empty()) return send("");
+  if (state_) state_->writing = false;
   if (complete_) finish_answer();
 }
 
@@ -355,6 +366,7 @@ void Connection::refuse(int status, const std::string& message) {
   complete_ = true;
   ++shared_.statistics.answered_by_server[status];
   HttpResponse response{status, "application/json", "{\"error\":\"" + message + "\"}"};
+  response.headers = {{"Access-Control-Allow-Origin", "*"}, {"X-Content-Type-Options", "nosniff"}};
   if (status == 503) response.headers.emplace_back("Retry-After", "1");
   send(head_of(response, false) + response.body);
 }

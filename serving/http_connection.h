@@ -23,6 +23,12 @@ namespace http {
 
 class Connection;
 
+/// What the threads that work on a request may know of its connection.
+struct RequestState {
+  std::atomic<bool> abandoned{false};  // the client has gone
+  std::atomic<bool> writing{false};    // pieces of the answer wait
+};
+
 /// What the connections of a server share. Used on the server's thread only.
 struct Shared {
   const HttpLimits limits;
@@ -88,7 +94,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool reading_ = false, writing_ = false, timed_out_ = false;
   // Of the request that is handled:
   uint64_t ticket_ = 0;  // 0: none
-  std::shared_ptr<std::atomic<bool>> abandoned_{};
+  std::shared_ptr<RequestState> state_{};
   bool keep_alive_ = false, is_head_ = false, is_http_1_0_ = false;
   bool chunked_ = false, complete_ = false;
   size_t held_body_bytes_ = 0;

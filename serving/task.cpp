@@ -76,6 +76,7 @@ class Task : public std::enable_shared_from_this<Task> {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (failed_) return;
     so_far_[place.document][place.segment] = so_far;
+    if (request_.wants_text && !request_.wants_text()) return;
     request_.on_text(place.document, request_.documents[place.document].with(so_far_[place.document]));
   }
 

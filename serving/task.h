@@ -23,6 +23,8 @@ struct TaskRequest {
   std::shared_ptr<const SegmentOptions> options;   ///< of the route's last model
   std::shared_ptr<const SegmentOptions> earlier_options{};  ///< of those before it
   std::function<bool()> is_unwanted{};             ///< see Segment; may be called by many threads at once
+  /// Whether on_text is wanted right now; it is not called while this is false.
+  std::function<bool()> wants_text{};
   /// The document's translation so far, in whole; only where it is set.
   std::function<void(size_t document, const std::string& so_far)> on_text{};
   /// The translations of each document's segments. Called once, unless on_failed is.
