@@ -147,14 +147,14 @@ void Batcher::translate_together(std::vector<Segment>& batch) {
     is_watched = is_watched || segment.on_text;
   }
   if (!has_prefix) options.target_prefixes.clear();
-  hooks.is_unwanted = [&](size_t text) { return is_unwanted(batch[text]); };
+  hooks.is_unwanted = [&](size_t text) { return stop_ || is_unwanted(batch[text]); };
   if (is_watched && !options.inline_tags)
     hooks.on_text = [&](size_t text, const std::string& so_far) {
       if (batch[text].on_text) batch[text].on_text(so_far);
     };
   std::vector<Translation> translations = batch.front().model->translate_batch(texts, options, hooks);
   for (size_t i = 0; i < batch.size(); ++i) {
-    if (is_unwanted(batch[i])) {
+    if (stop_ || is_unwanted(batch[i])) {
       cancel(batch[i]);
     } else {
       batch[i].done(std::move(translations[i]));

@@ -3,6 +3,7 @@
 
 #include <transmute/translation/translator.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +57,7 @@ class Batcher {
  public:
   /// `on_batch` is told of the size of every batch, on any thread.
   explicit Batcher(const BatcherOptions& options, std::function<void(size_t segments)> on_batch = {});
-  /// Fails what still waits, as Cancelled, and waits for what runs.
+  /// Fails what waits and, within a step of the decoder, what runs, as Cancelled.
   ~Batcher();
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
@@ -82,7 +83,7 @@ class Batcher {
   std::condition_variable wake_;
   std::deque<Segment> waiting_;
   BatcherState state_;
-  bool stop_ = false;
+  std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;
 };
 

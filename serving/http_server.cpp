@@ -84,13 +84,12 @@ struct HttpServer::State {
     grace.expires_after(kDrainGrace);
     grace.async_wait([this](Error) {
       close_if([](const http::Connection& connection) { return connection.is_idle(); });
-      grace_is_over = true;
-      stop_if_done();
     });
     deadline.expires_after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
     deadline.async_wait([this](Error error) {
       if (!error) shared.loop.stop();
     });
+    stop_if_done();
   }
 
   template <class Predicate>
@@ -102,7 +101,7 @@ struct HttpServer::State {
   }
 
   void stop_if_done() {
-    if (grace_is_over && shared.connections.empty()) shared.loop.stop();
+    if (shared.connections.empty()) shared.loop.stop();
   }
 
   http::Shared shared;
@@ -110,7 +109,6 @@ struct HttpServer::State {
   boost::asio::steady_timer accept_again{shared.loop}, grace{shared.loop}, deadline{shared.loop};
   std::optional<boost::asio::signal_set> signals{};
   std::function<void(int)> on_signal{};
-  bool grace_is_over = false;
 
   void await_signal() {
     signals->async_wait([this](Error error, int signal) {

@@ -87,8 +87,9 @@ void BrowserPage::notice(const Json& event) {
   if (method == "Network.requestWillBeSent") requests_.push_back(event["params"]["request"]["url"]);
   if (method == "Network.responseReceived") content_types_.push_back(event["params"]["response"]["mimeType"]);
   if (method == "Runtime.exceptionThrown") problems_.push_back(event["params"]["exceptionDetails"].dump());
-  if (method == "Log.entryAdded" && event["params"]["entry"]["level"] == "error")
-    problems_.push_back(event["params"]["entry"].dump());
+  if (method != "Log.entryAdded") return;
+  const Json& entry = event["params"]["entry"];
+  if (entry["level"] == "error" && entry["source"] != "network") problems_.push_back(entry.dump());  // "network": a 400
 }
 
 Json BrowserPage::call(const std::string& method, const Json& parameters, bool of_page) {

@@ -52,7 +52,8 @@ class ServePage : public ::testing::Test {
         "document.querySelector('#from').dispatchEvent(new Event('change'))");
   }
   void TearDown() override {
-    if (page_) EXPECT_THAT(page_->problems(), IsEmpty());
+    if (!page_) return;
+    EXPECT_THAT(page_->problems(), IsEmpty());
   }
 
   void type_and_wait(const std::string& text = kText) {

@@ -2,7 +2,6 @@
 #include <transmute/tests/serving/schema.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -34,7 +33,7 @@ const Json& Schemas::resolved(const Json& schema) const {
   return document_.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1)));
 }
 
-std::string Schemas::fault(const Json& value, const std::string& schema) const {
+std::string Schemas::fault_by_name(const Json& value, const std::string& schema) const {
   return fault(value, document_.at("components").at("schemas").at(schema));
 }
 

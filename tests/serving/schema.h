@@ -3,6 +3,7 @@
 
 #include <transmute/common/json.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace transmute::testing {
@@ -13,7 +14,7 @@ class Schemas {
  public:
   explicit Schemas(Json document);
   /// What is wrong with `value`, "" where nothing is. `schema` is a name of components/schemas.
-  std::string fault(const Json& value, const std::string& schema) const;
+  std::string fault_by_name(const Json& value, const std::string& schema) const;
   /// The same for a schema itself.
   std::string fault(const Json& value, const Json& schema) const;
   /// The schema of a JSON body: of the request, or of the answer with this status.
