@@ -4,8 +4,8 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <torch/version.h>
+#include <transmute/benchmarks/translation_work.h>
 #include <transmute/common/files.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/random.h>
@@ -19,14 +19,11 @@
 #include <transmute/translation/files/device.h>
 #include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/inference/inference_model.h>
-#include <transmute/translation/inference/packed_linear.h>
 #include <transmute/translation/inference/step_models.h>
-#include <transmute/translation/search/search.h>
 #include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/text/shortlist.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -41,8 +38,12 @@
 
 namespace {
 
+using transmute::Clock;
+using transmute::cpu_seconds;
 using transmute::Ids;
 using transmute::Precision;
+using transmute::seconds_since;
+using transmute::ShortlistOf;
 
 struct Arguments {
   std::vector<std::string> shapes{"small", "base"};
@@ -59,18 +60,6 @@ struct Arguments {
   bool plain = false;
   std::string device = "cpu";
 };
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Of a clock of the system: CPU time does not count what other programs took.
-double cpu_seconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 double peak_megabytes() {
   rusage usage{};
@@ -98,153 +87,10 @@ transmute::TransformerOptions shape_named(const std::string& name) {
   return options;
 }
 
-// What a network multiplies: for each source token, and for each hypothesis' token, in multiply-adds.
-struct Work {
-  double per_source_token;
-  double per_target_token;
-};
-Work work_of(const transmute::TransformerOptions& given) {
-  const transmute::TransformerOptions o = transmute::validated(given);
-  const auto d = static_cast<double>(o.d_model);
-  const auto keys = static_cast<double>(o.num_heads * o.d_k);
-  const auto values = static_cast<double>(o.num_heads * o.d_v);
-  const double attention = d * (2 * keys + 2 * values);
-  const double feed_forward = 2 * d * static_cast<double>(o.d_ff);
-  const auto encoders = static_cast<double>(o.num_encoder_layers);
-  const auto decoders = static_cast<double>(o.num_decoder_layers);
-  return {encoders * (attention + feed_forward) + decoders * d * (keys + values),
-          decoders * (attention + d * (keys + values) + feed_forward) + d * static_cast<double>(o.target_vocab_size)};
-}
-
-// Products alone, at the shapes of the network: the roof. Operations (two per multiply-add) per second of CPU time, of
-// all threads.
-double measure_roof(const transmute::TransformerOptions& o, Precision precision, int threads, int64_t rows) {
-  transmute::WorkerCrew crew(threads);
-  std::vector<double> rates(static_cast<size_t>(threads));
-  std::vector<float> weight(static_cast<size_t>(o.d_ff * o.d_model));
-  std::mt19937 engine(1);
-  for (auto& value : weight) value = std::uniform_real_distribution<float>(-1, 1)(engine);
-  const transmute::inference::PackedLinear inner({{weight.data(), o.d_ff}}, nullptr, o.d_model, precision);
-  const transmute::inference::PackedLinear outer({{weight.data(), o.d_model}}, nullptr, o.d_ff, precision);
-  crew.run([&](int worker) {
-    transmute::inference::ProductScratch scratch;
-    std::vector<float> x(static_cast<size_t>(rows * o.d_model), 0.5F);
-    std::vector<float> hidden(static_cast<size_t>(rows * o.d_ff));
-    const double operations = 4.0 * static_cast<double>(rows * o.d_model * o.d_ff);
-    int64_t rounds = 0;
-    double start = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-    const auto elapsed = [&] { return cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - start; };
-    for (bool warm = false;; ++rounds) {
-      inner.apply(x.data(), rows, hidden.data(), {}, scratch);
-      outer.apply(hidden.data(), rows, x.data(), {}, scratch);
-      std::fill(x.begin(), x.end(), 0.5F);
-      if (!warm && elapsed() > 0.1) {
-        warm = true;
-        rounds = -1;
-        start = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-      } else if (warm && elapsed() > 0.5) {
-        break;
-      }
-    }
-    rates[static_cast<size_t>(worker)] = operations * static_cast<double>(rounds + 1) / elapsed();
-  });
-  double sum = 0;
-  for (const double rate : rates) sum += rate;
-  return sum;
-}
-
-// Random ids that decode to a fixed length: an untrained network would end anywhere.
-class FixedLength : public transmute::StepModel {
- public:
-  FixedLength(const transmute::StepModel& model, int64_t length) : model_(model), length_(length) {}
-  std::unique_ptr<transmute::DecodingBatch> start(const std::vector<Ids>& sources, transmute::AttentionChoice attention,
-                                                  const std::vector<transmute::Ids>& shortlists) const override {
-    return std::make_unique<Batch>(model_.start(sources, attention, shortlists), length_);
-  }
-
- private:
-  class Batch : public transmute::DecodingBatch {
-   public:
-    Batch(std::unique_ptr<transmute::DecodingBatch> batch, int64_t length)
-        : batch_(std::move(batch)), length_(length) {}
-    transmute::NextToken step(const torch::Tensor& ids) override {
-      transmute::NextToken next = batch_->step(ids);
-      // The end, and only the end, at the length wanted.
-      const double shift = steps_++ < length_ ? -1e9 : 1e9;
-      next.logits.select(2, transmute::special_ids::kEnd).fill_(shift);
-      return next;
-    }
-    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
-      batch_->select(sentences, parents);
-    }
-
-   private:
-    std::unique_ptr<transmute::DecodingBatch> batch_;
-    int64_t length_;
-    int64_t steps_ = 0;
-  };
-  const transmute::StepModel& model_;
-  int64_t length_;
-};
-
-struct Result {
-  double seconds = 0;
-  double cpu = 0;                 // seconds of CPU time, of all threads
-  int64_t tokens = 0;             // of the best hypotheses, their ends included
-  int64_t decoded_rows = 0;       // hypotheses' tokens that were decoded, about
-  std::vector<double> latencies;  // of batches, in seconds
-  std::vector<double> cpu_latencies;
-};
-
 double percentile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(std::min<double>(static_cast<double>(values.size()) - 1,
                                                      std::ceil(part * static_cast<double>(values.size())) - 1))];
-}
-
-// The tokens that a source's translation may be made of; none: all.
-using ShortlistOf = std::function<Ids(const Ids& source)>;
-
-Result run(const transmute::StepModel& model, const std::vector<Ids>& sources, const ShortlistOf& shortlist_of,
-           int64_t batch_size, int64_t beam_size, transmute::ThreadPool* pool) {
-  transmute::SearchOptions search;
-  search.beam_size = beam_size;
-  std::vector<std::vector<Ids>> batches;
-  for (const auto& source : sources) {
-    if (batches.empty() || static_cast<int64_t>(batches.back().size()) == batch_size) batches.emplace_back();
-    batches.back().push_back(source);
-  }
-  std::vector<Result> results(batches.size());
-  const auto decode = [&](size_t b) {
-    const auto start = Clock::now();
-    const double cpu = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-    transmute::TargetDemands demands;
-    if (shortlist_of)
-      for (const Ids& source : batches[b]) demands.shortlists.push_back(shortlist_of(source));
-    for (const auto& found : transmute::beam_search(model, batches[b], search, {}, demands)) {
-      const auto length = static_cast<int64_t>(found.front().ids.size()) + 1;
-      results[b].tokens += length;
-      results[b].decoded_rows += 1 + (length - 1) * beam_size;
-    }
-    results[b].seconds = seconds_since(start);
-    results[b].cpu = cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
-  };
-  const auto start = Clock::now();
-  if (pool != nullptr) {
-    pool->for_each(batches.size(), decode);
-  } else {
-    for (size_t b = 0; b < batches.size(); ++b) decode(b);
-  }
-  Result whole;
-  whole.seconds = seconds_since(start);
-  for (const auto& result : results) {
-    whole.tokens += result.tokens;
-    whole.decoded_rows += result.decoded_rows;
-    whole.cpu += result.cpu;
-    whole.latencies.push_back(result.seconds);
-    whole.cpu_latencies.push_back(result.cpu);
-  }
-  return whole;
 }
 
 std::string cpu_name() {
@@ -365,35 +211,44 @@ void report_phases(const transmute::InferenceModel::Phases& before, const transm
       share(before.output_product, after.output_product), 100 * (thread_seconds - known) / thread_seconds);
 }
 
-void measure(const Arguments& arguments, const Subject& subject, const transmute::StepModel& model,
-             const transmute::InferenceModel* inference, const std::string& precision, double roof,
-             transmute::ThreadPool& pool) {
-  const FixedLength fixed(model, subject.fixed_length);
-  const transmute::StepModel& used = subject.fixed_length > 0 ? static_cast<const transmute::StepModel&>(fixed) : model;
-  const Work work = work_of(subject.options);
+// One way of computing it.
+struct Engine {
+  std::string name;
+  const transmute::StepModel& model;
+  const transmute::InferenceModel* inference;  // null: the plain modules
+  double roof;                                 // of its matrix products, 0: not known
+};
+
+void measure(const Arguments& arguments, const Subject& subject, const Engine& engine, transmute::ThreadPool& pool) {
+  const transmute::InferenceModel* inference = engine.inference;
+  const transmute::FixedLength fixed(engine.model, subject.fixed_length);
+  const transmute::StepModel& used =
+      subject.fixed_length > 0 ? static_cast<const transmute::StepModel&>(fixed) : engine.model;
+  const transmute::Work work = transmute::work_of(subject.options);
   for (const auto& mode : arguments.modes) {
     const bool single = mode.rfind("single", 0) == 0;
     const int64_t beam = mode.find("greedy") == std::string::npos ? 4 : 1;
     std::vector<Ids> sources = subject.sources;
     if (single && static_cast<int64_t>(sources.size()) > arguments.single_sentences) {
-      std::mt19937 engine(5);
-      std::shuffle(sources.begin(), sources.end(), engine);
+      std::mt19937 random(5);
+      std::shuffle(sources.begin(), sources.end(), random);
       sources.resize(static_cast<size_t>(arguments.single_sentences));
     }
     const int64_t batch_size = single ? 1 : arguments.batch_size;
+    const transmute::SearchRun run{batch_size, beam, subject.shortlist_of, single ? nullptr : &pool};
     // One batch for each thread before the clock starts.
     std::vector<Ids> first(sources.begin(),
                            sources.begin() + std::min<int64_t>(static_cast<int64_t>(sources.size()),
                                                                single ? 2 : batch_size * arguments.threads));
-    run(used, first, subject.shortlist_of, batch_size, beam, single ? nullptr : &pool);
+    translate(used, first, run);
     const auto before = inference != nullptr ? inference->phases() : transmute::InferenceModel::Phases();
-    const Result result = run(used, sources, subject.shortlist_of, batch_size, beam, single ? nullptr : &pool);
+    const transmute::RunResult result = translate(used, sources, run);
     double source_tokens = 0;
     for (const auto& source : sources) source_tokens += static_cast<double>(source.size()) + 1;
     const double operations =
         2 * (work.per_source_token * source_tokens + work.per_target_token * static_cast<double>(result.decoded_rows));
     const auto count = static_cast<double>(sources.size());
-    std::cout << fmt::format("  {:<9} {:<7} batch {:<3} threads {}: ", precision, beam == 1 ? "greedy" : "beam 4",
+    std::cout << fmt::format("  {:<9} {:<7} batch {:<3} threads {}: ", engine.name, beam == 1 ? "greedy" : "beam 4",
                              batch_size, single ? 1 : arguments.threads);
     if (single) {
       std::cout << fmt::format("p50 {:.2f} ms, p90 {:.2f} ms, p99 {:.2f} ms; CPU time p50 {:.2f} ms\n",
@@ -404,8 +259,8 @@ void measure(const Arguments& arguments, const Subject& subject, const transmute
       std::cout << fmt::format("{:.1f} sentences/s, {:.0f} tokens/s; by CPU time {:.1f} and {:.0f}, {:.0f} GOP/s",
                                count / result.seconds, static_cast<double>(result.tokens) / result.seconds,
                                count / busy, static_cast<double>(result.tokens) / busy, operations / busy * 1e-9);
-      if (roof > 0 && !subject.shortlist_of)
-        std::cout << fmt::format(" ({:.0f}% of the roof)", 100 * operations / busy / roof);
+      if (engine.roof > 0 && !subject.shortlist_of)
+        std::cout << fmt::format(" ({:.0f}% of the roof)", 100 * operations / busy / engine.roof);
       std::cout << '\n';
     }
     if (inference != nullptr)
@@ -422,7 +277,7 @@ void measure_on_device(const Arguments& arguments, const Subject& subject, trans
     transformer->eval();
     const auto ready =
         transmute::make_step_model({transformer}, device, transmute::precision_from_name(name), pool.parallel_for());
-    measure(arguments, subject, *ready.model, nullptr, name, 0, pool);
+    measure(arguments, subject, {name, *ready.model, nullptr, 0}, pool);
   }
 }
 
@@ -444,7 +299,7 @@ void measure(const Arguments& arguments, const Subject& subject) {
   if (arguments.device != "cpu") return measure_on_device(arguments, subject, pool);
   if (arguments.plain) {
     const transmute::TransformerStepModel model(subject.load(Precision::float32, pool.parallel_for()), torch::kCPU);
-    measure(arguments, subject, model, nullptr, "plain", 0, pool);
+    measure(arguments, subject, {"plain", model, nullptr, 0}, pool);
   }
   for (const auto& name : arguments.precisions) {
     const Precision precision = transmute::precision_from_name(name);
@@ -456,10 +311,10 @@ void measure(const Arguments& arguments, const Subject& subject) {
     const double seconds = seconds_since(start);
     const double cpu_time = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     transmute::return_freed_memory();
-    const double roof = measure_roof(subject.options, precision, arguments.threads, 256);
+    const double roof = transmute::measure_roof(subject.options, precision, arguments.threads, 256);
     std::cout << fmt::format("  {:<9} loaded in {:.3f} s, {:.3f} s of CPU time; roof at 256 rows: {:.0f} GOP/s\n", name,
                              seconds, cpu_time, roof * 1e-9);
-    measure(arguments, subject, model, &model, name, roof, pool);
+    measure(arguments, subject, {name, model, &model, roof}, pool);
   }
   std::cout << fmt::format("  peak memory of the process so far: {:.0f} MB\n", peak_megabytes()) << std::flush;
 }

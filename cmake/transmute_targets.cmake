@@ -87,7 +87,7 @@ function(transmute_executable name)
   transmute_common_settings(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   # What takes time at run time is in the libraries; here it is compiling. A shared precompiled header has its level of
-  # optimisation with it: GCC 12 keeps that one, GCC 14 refuses to mix them.
+  # optimization with it: GCC 12 keeps that one, GCC 14 refuses to mix them.
   set(own_level "$<NOT:$<BOOL:$<TARGET_PROPERTY:${name},TRANSMUTE_SHARES_TORCH>>>")
   set(gcc_or_clang "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
   target_compile_options(${name} PRIVATE $<$<AND:${gcc_or_clang},$<CONFIG:Release>,${own_level}>:-O1>)

@@ -131,6 +131,7 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 constexpr int kMaxBaseDepth = 16;
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
 constexpr const char* kBaseKey = "base";
 
 }  // namespace
@@ -299,7 +300,7 @@ void ConfigSchema::read_file(const std::string& path) {
     if (chain.size() == kMaxBaseDepth)
       throw std::invalid_argument(
           fmt::format("{}: more than {} files in the chain of \"base\"; does it name itself?", path, kMaxBaseDepth));
-    chain.emplace_back(file, load_yaml(file, transmute::read_file(file)));
+    chain.emplace_back(file, load_yaml(file, transmute::read_file(file, kMaxConfigBytes)));
     const YAML::Node& root = chain.back().second;
     std::string base;
     if (root.IsMap() && root[kBaseKey]) {
@@ -313,6 +314,8 @@ void ConfigSchema::read_file(const std::string& path) {
 }
 
 void ConfigSchema::read_text(const std::string& text, const std::string& name) {
+  if (text.size() > kMaxConfigBytes)
+    throw std::invalid_argument(fmt::format("{}: has more than {} bytes; is it a config?", name, kMaxConfigBytes));
   read_section(name, "", load_yaml(name, text));
 }
 

@@ -110,7 +110,7 @@ std::string path_in(const std::string& folder, const std::string& name) {
   return (fs::path(folder) / name).string();
 }
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, uint64_t most) {
   if (fs::is_directory(path)) throw std::runtime_error(path + ": is a folder; a file is needed");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, "cannot be opened");
@@ -118,7 +118,8 @@ std::string read_file(const std::string& path) {
   std::string content;
   std::vector<char> block(1 << 16);
   while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) || stream.gcount() > 0)
-    content.append(block.data(), static_cast<size_t>(stream.gcount()));
+    if (content.append(block.data(), static_cast<size_t>(stream.gcount())).size() > most)
+      throw std::runtime_error(fmt::format("{}: has more than {} bytes; is it the right file?", path, most));
   if (stream.bad()) fail(path, "cannot be read");
   return content;
 }

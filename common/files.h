@@ -13,9 +13,12 @@ inline namespace v0 {
 /// `folder/name`; an absolute name stays as it is.
 std::string path_in(const std::string& folder, const std::string& name);
 
+/// Larger than any file that is read as a whole: a device or a wrong file does not fill the memory.
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
+
 /// The whole content of a file, byte for byte.
-/// @throws std::runtime_error naming the file that cannot be read.
-std::string read_file(const std::string& path);
+/// @throws std::runtime_error naming the file that cannot be read, or has more than `most` bytes.
+std::string read_file(const std::string& path, uint64_t most = kMaxFileBytes);
 
 /// A file of which many threads may read parts at once.
 class InputFile {

@@ -8,7 +8,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The SplitMix64 finaliser (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014):
+/// The SplitMix64 finalizer (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014):
 /// a bijection whose output bits each depend on every input bit.
 constexpr uint64_t mix_bits(uint64_t value) {
   value += 0x9e3779b97f4a7c15ULL;

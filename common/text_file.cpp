@@ -5,6 +5,7 @@
 #include <unicode/utf8.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -25,8 +26,19 @@ struct LineReader::File {
   }
 };
 
-LineReader::LineReader(const std::string& path, InvalidUtf8 invalid)
-    : path_(path), invalid_(invalid), file_(std::make_unique<File>()) {
+std::string long_line_message(const std::string& where, size_t most) {
+  return fmt::format(
+      "{}: the line has more than {} bytes; is it a text? Split it, or raise --max-line-bytes where the program has it",
+      where, most);
+}
+
+void remove_byte_order_mark(std::string& first_line) {
+  constexpr std::string_view kMark("\xef\xbb\xbf");
+  if (first_line.compare(0, kMark.size(), kMark) == 0) first_line.erase(0, kMark.size());
+}
+
+LineReader::LineReader(const std::string& path, const LineRules& rules)
+    : path_(path), rules_(rules), file_(std::make_unique<File>()) {
   if (std::filesystem::is_directory(path))
     throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   file_->handle = gzopen(path.c_str(), "rb");
@@ -59,9 +71,11 @@ bool LineReader::next(std::string& line) {
   size_t end = buffer_.find('\n', searched);
   while (end == std::string::npos) {
     searched = buffer_.size() - position_;
-    if (!fill()) break;
+    if (searched > rules_.max_bytes || !fill()) break;
     end = buffer_.find('\n', searched);
   }
+  if (std::min(end, buffer_.size()) - position_ > rules_.max_bytes)
+    throw std::runtime_error(long_line_message(fmt::format("{}:{}", path_, line_number_ + 1), rules_.max_bytes));
   if (end == std::string::npos) {
     if (position_ == buffer_.size()) return false;
     line.assign(buffer_, position_);
@@ -70,9 +84,9 @@ bool LineReader::next(std::string& line) {
     line.assign(buffer_, position_, end - position_);
     position_ = end + 1;
   }
-  ++line_number_;
+  if (++line_number_ == 1) remove_byte_order_mark(line);
   if (!line.empty() && line.back() == '\r') line.pop_back();
-  if (invalid_ == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
+  if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   const size_t bad = find_invalid_utf8(line);
   if (bad != std::string::npos)
     throw std::runtime_error(

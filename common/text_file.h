@@ -10,20 +10,36 @@
 namespace transmute {
 inline namespace v0 {
 
+/// No line of text is longer, so that a file of one endless line (a zipped one may be tiny) takes no memory without
+/// end.
+constexpr size_t kMaxLineBytes = size_t{2} << 20;
+
 /// What becomes of bytes that are not UTF-8.
 enum class InvalidUtf8 {
   fail,     ///< std::runtime_error naming the line
   replace,  ///< U+FFFD takes the place of each ill-formed sequence
 };
 
+/// What a line of text may be.
+struct LineRules {
+  InvalidUtf8 invalid = InvalidUtf8::fail;
+  size_t max_bytes = kMaxLineBytes;  ///< a longer line is an error
+};
+
+/// The message for a line that has more than `most` bytes. `where`: file and line.
+std::string long_line_message(const std::string& where, size_t most);
+
+/// Without the mark that some programs write at the beginning of a UTF-8 text.
+void remove_byte_order_mark(std::string& first_line);
+
 /// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way.
 ///
-/// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line.
-/// Every line is checked to be UTF-8, or made so.
-/// @throws std::runtime_error naming the file (and the line) that cannot be opened, read or decoded.
+/// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line. A byte order
+/// mark at the beginning is passed over. Every line is checked to be UTF-8, or made so.
+/// @throws std::runtime_error naming the file (and the line) that cannot be opened, read or decoded, or is too long.
 class LineReader {
  public:
-  explicit LineReader(const std::string& path, InvalidUtf8 invalid = InvalidUtf8::fail);
+  explicit LineReader(const std::string& path, const LineRules& rules = {});
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
@@ -39,7 +55,7 @@ class LineReader {
   bool fill();
 
   std::string path_;
-  InvalidUtf8 invalid_;
+  LineRules rules_;
   std::unique_ptr<File> file_;
   std::string buffer_;
   size_t position_ = 0;

@@ -2,13 +2,27 @@
 #include <transmute/common/threads.h>
 
 #include <sched.h>
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <system_error>
 
 namespace transmute {
 inline namespace v0 {
+
+namespace {
+
+[[noreturn]] void refuse_threads(size_t started, int size, const std::system_error& error) {
+  throw std::runtime_error(
+      fmt::format("thread {} of {} cannot be started ({}); use fewer threads, or allow more memory "
+                  "and processes (ulimit -v, ulimit -u)",
+                  started + 1, size, error.code().message()));
+}
+
+}  // namespace
 
 int available_cores() {
   cpu_set_t cores;
@@ -20,11 +34,20 @@ int available_cores() {
 WorkerCrew::WorkerCrew(int size, std::function<void()> start_worker) {
   if (size < 1) throw std::invalid_argument("a worker crew needs at least one worker");
   errors_.resize(static_cast<size_t>(size));
-  for (int worker = 1; worker < size; ++worker)
-    threads_.emplace_back([this, worker, start_worker] { serve(worker, start_worker); });
+  try {
+    for (int worker = 1; worker < size; ++worker)
+      threads_.emplace_back([this, worker, start_worker] { serve(worker, start_worker); });
+  } catch (const std::system_error& error) {
+    stop();  // those that were started wait for what is about to go
+    refuse_threads(threads_.size() + 1, size, error);
+  }
 }
 
 WorkerCrew::~WorkerCrew() {
+  stop();
+}
+
+void WorkerCrew::stop() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
@@ -84,31 +107,52 @@ void WorkerCrew::for_each_piece(size_t count, size_t grain, const std::function<
   });
 }
 
-ThreadPool::ThreadPool(int size, std::function<void()> start_thread) {
+namespace {
+thread_local const ThreadPool* served_pool = nullptr;  // by this thread
+}
+
+ThreadPool::ThreadPool(int size, std::function<void()> start_thread)
+    : state_(std::make_unique<State>()), process_(::getpid()) {
   if (size < 1) throw std::invalid_argument("a thread pool needs at least one thread");
-  for (int i = 0; i < size; ++i) threads_.emplace_back([this, start_thread] { serve(start_thread); });
+  try {
+    for (int i = 0; i < size; ++i) threads_.emplace_back([this, start_thread] { serve(start_thread); });
+  } catch (const std::system_error& error) {
+    stop();
+    refuse_threads(threads_.size(), size, error);
+  }
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
+  if (process_ == ::getpid()) {
+    stop();
+    return;
   }
-  wake_.notify_all();
+  for (auto& thread : threads_) thread.detach();
+  static_cast<void>(state_.release());
+}
+
+void ThreadPool::stop() {
+  {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->stop = true;
+  }
+  state_->wake.notify_all();
   for (auto& thread : threads_) thread.join();
 }
 
 void ThreadPool::serve(const std::function<void()>& start_thread) {
+  served_pool = this;
   if (start_thread) start_thread();
-  std::unique_lock<std::mutex> lock(mutex_);
+  auto& waiting = state_->waiting;
+  std::unique_lock<std::mutex> lock(state_->mutex);
   while (true) {
-    wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
-    if (stop_) return;
-    Call& call = *waiting_.front();
-    waiting_.pop_front();
+    state_->wake.wait(lock, [&] { return state_->stop || !waiting.empty(); });
+    if (state_->stop) return;
+    Call& call = *waiting.front();
+    waiting.pop_front();
     const size_t piece = call.next++;
     ++call.running;
-    if (call.next < call.count) waiting_.push_back(&call);
+    if (call.next < call.count) waiting.push_back(&call);
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -123,7 +167,7 @@ void ThreadPool::serve(const std::function<void()>& start_thread) {
     }
     if (error && call.next < call.count) {
       call.next = call.count;
-      waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &call));
+      waiting.erase(std::find(waiting.begin(), waiting.end(), &call));
     }
     if (--call.running == 0 && call.next == call.count) call.ended.notify_one();
   }
@@ -131,13 +175,19 @@ void ThreadPool::serve(const std::function<void()>& start_thread) {
 
 void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& task) {
   if (count == 0) return;
+  if (served_pool == this)
+    throw std::logic_error(
+        "called from a function that this call's own threads run, such as a callback; call it later");
+  if (process_ != ::getpid())
+    throw std::runtime_error(
+        "the process was forked after the threads were started; open the model in the new process");
   Call call{task, count};
-  std::unique_lock<std::mutex> lock(mutex_);
-  waiting_.push_back(&call);
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->waiting.push_back(&call);
   if (count == 1) {
-    wake_.notify_one();
+    state_->wake.notify_one();
   } else {
-    wake_.notify_all();
+    state_->wake.notify_all();
   }
   call.ended.wait(lock, [&] { return call.next == call.count && call.running == 0; });
   if (call.error) std::rethrow_exception(call.error);

@@ -8,6 +8,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -32,6 +33,7 @@ class TRANSMUTE_API WorkerCrew {
  public:
   /// @param start_worker called once on each of the crew's own threads before its first task (thread
   /// settings).
+  /// @throws std::runtime_error where the system has not so many threads.
   explicit WorkerCrew(int size, std::function<void()> start_worker = {});
   ~WorkerCrew();
   WorkerCrew(const WorkerCrew&) = delete;
@@ -48,6 +50,7 @@ class TRANSMUTE_API WorkerCrew {
 
  private:
   void serve(int worker, const std::function<void()>& start_worker);
+  void stop();
 
   std::vector<std::thread> threads_;
   std::mutex mutex_;
@@ -65,6 +68,7 @@ class TRANSMUTE_API WorkerCrew {
 class TRANSMUTE_API ThreadPool {
  public:
   /// @param start_thread called once on each thread before its first piece (thread settings).
+  /// @throws std::runtime_error where the system has not so many threads.
   explicit ThreadPool(int size, std::function<void()> start_thread = {});
   /// No call may be under way.
   ~ThreadPool();
@@ -74,8 +78,9 @@ class TRANSMUTE_API ThreadPool {
   int size() const { return static_cast<int>(threads_.size()); }
 
   /// Runs task(0) … task(count-1), begun in this order, on the pool's threads, and returns when all have ended. After a
-  /// piece has thrown no further one is begun; the exception of the lowest-numbered piece is rethrown. Not to be called
-  /// from within a task.
+  /// piece has thrown no further one is begun; the exception of the lowest-numbered piece is rethrown.
+  /// @throws std::logic_error from within a task, which would wait for itself; std::runtime_error in a forked process,
+  /// which has none of the threads.
   void for_each(size_t count, const std::function<void(size_t)>& task);
   ParallelFor parallel_for() {
     return [this](size_t count, const std::function<void(size_t)>& task) { for_each(count, task); };
@@ -91,13 +96,19 @@ class TRANSMUTE_API ThreadPool {
     std::exception_ptr error{};
     std::condition_variable ended{};
   };
+  // On the heap: a forked process, in which nobody waits any more, cannot take it down.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::deque<Call*> waiting;  // calls with pieces not begun; the front is served next
+    bool stop = false;
+  };
   void serve(const std::function<void()>& start_thread);
+  void stop();
 
   std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Call*> waiting_;  // calls with pieces not begun; the front is served next
-  bool stop_ = false;
+  std::unique_ptr<State> state_;
+  int process_;  // that has the threads
 };
 
 }  // namespace v0

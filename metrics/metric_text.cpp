@@ -27,7 +27,7 @@ bool is_python_space(UChar32 c) {
 // mteval-v13a.pl rewrites a line by a sequence of substitutions; the four below that insert spaces are its
 // "language-dependent part". All of them single out ASCII characters, and no byte of a longer UTF-8 sequence
 // is ASCII, so they work on bytes. A rule that looks at two characters consumes both, as a regular expression
-// does: in "a.,b" the comma is not examined with the full stop as its left neighbour.
+// does: in "a.,b" the comma is not examined with the full stop as its left neighbor.
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -43,7 +43,7 @@ bool is_separate_symbol(char c) {
          (c >= ':' && c <= '@') || c == '/';
 }
 
-// Rewrites each pair of neighbours that satisfies `is_pair`, from left to right without overlap.
+// Rewrites each pair of neighbors that satisfies `is_pair`, from left to right without overlap.
 template <typename String, typename IsPair, typename AppendPair>
 String rewrite_pairs(const String& line, IsPair is_pair, AppendPair append_pair) {
   String rewritten;
@@ -104,7 +104,7 @@ std::string tokenize_western(const std::string& line) {
 }
 
 std::string tokenize_13a(std::string_view segment) {
-  // Spaces around the line give the two-character rules a neighbour at both ends.
+  // Spaces around the line give the two-character rules a neighbor at both ends.
   return tokenize_western(" " + resolve_markup(std::string(segment)) + " ");
 }
 
@@ -197,7 +197,7 @@ std::string tokenize_chinese(std::string_view segment) {
   return tokenize_western(to_utf8(spaced));
 }
 
-// A tokeniser marks token borders by whitespace. A new one is a function and a row here.
+// A tokenizer marks token borders by whitespace. A new one is a function and a row here.
 struct TokenizerEntry {
   BleuTokenizer tokenizer;
   const char* name;
@@ -223,9 +223,14 @@ const TokenizerEntry& tokenizer_entry(BleuTokenizer tokenizer) {
 }  // namespace
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
+  std::size_t at = text.find(from), begin = 0;
+  if (at == std::string::npos) return;
+  std::string replaced;
+  for (; at != std::string::npos; at = text.find(from, begin)) {
+    replaced.append(text, begin, at - begin).append(to);
+    begin = at + from.size();
   }
+  text = replaced.append(text, begin);
 }
 
 std::string space_out_symbols(const std::string& line) {
@@ -245,7 +250,7 @@ std::string space_out_periods_and_hyphens(const std::string& line) {
   return space_out_hyphens_after_digits(space_out_periods_and_commas(line));
 }
 
-// str.split(): the pieces between runs of whitespace, none of them empty. They point into `text`.
+// str.split(): the words between runs of whitespace, none of them empty. They point into `text`.
 std::vector<std::string_view> split_at_space(std::string_view text) {
   std::vector<std::string_view> words;
   const auto size = static_cast<int32_t>(text.size());

@@ -43,7 +43,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 
 // Text as Python's str sees it, so that counts are sacreBLEU's.
 
-/// str.split(): the pieces between runs of whitespace, none of them empty. They point into `text`.
+/// str.split(): the words between runs of whitespace, none of them empty. They point into `text`.
 std::vector<std::string_view> split_at_space(std::string_view text);
 
 /// str.rstrip().

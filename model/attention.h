@@ -84,8 +84,8 @@ struct MultiHeadAttentionOptions {
   /// Width of a head's values, Kv.
   int64_t d_v = TransformerOptions().d_model / TransformerOptions().num_heads;
   ScoreFunction score_function = ScoreFunction::scaled_dot_product;  ///< how a query is compared with a key
-  double dropout = 0.0;                                              ///< of the attention weights
-  double gain = 1.0;  ///< of the initial value and output projections, see branch_gain()
+  double dropout = 0.0;                                              ///< probability of dropping an attention weight
+  double gain = 1.0;  ///< gain of the initial value and output projections, see branch_gain()
 };
 
 /// MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases, as the paper writes

@@ -16,7 +16,7 @@ struct FeedForwardOptions {
   int64_t d_model = TransformerOptions().d_model;  ///< width of the residual stream, D
   int64_t d_ff = TransformerOptions().d_ff;        ///< inner width, F
   double dropout = 0.0;                            ///< after the ReLU
-  double gain = 1.0;                               ///< of the initial weights, see branch_gain()
+  double gain = 1.0;                               ///< gain of the initial weights, see branch_gain()
 };
 
 /// FFN(x) = max(0, x W1 + b1) W2 + b2, Eq. 2, the same at each position. Parameters: inner.weight [F,D],

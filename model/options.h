@@ -79,8 +79,8 @@ struct TransformerOptions {
   int64_t max_positions = 1024;  ///< rows of a learned positional encoding; sinusoids have no limit
   EmbeddingTying embedding_tying = EmbeddingTying::all;  ///< which embedding matrices are one
 
-  double dropout = 0.1;             ///< of each sub-layer's output and of the embedding sums (section 5.4)
-  double attention_dropout = 0.0;   ///< of the attention weights; not in the paper
+  double dropout = 0.1;             ///< on sub-layers' outputs and embedding sums (section 5.4)
+  double attention_dropout = 0.0;   ///< on the attention weights; not in the paper
   double activation_dropout = 0.0;  ///< after the ReLU; not in the paper
   /// Added to the variance in LayerNorm. The paper is silent; 1e-6 is what its authors' code used.
   double norm_epsilon = 1e-6;

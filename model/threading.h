@@ -7,7 +7,7 @@ namespace transmute {
 inline namespace v0 {
 
 /// Makes LibTorch's operations run on the calling thread alone, without changing any other thread's setting:
-/// the workers of training and translation each take whole pieces of work. (An OpenMP region that must wait
+/// the workers of training and translation each take whole tasks. (An OpenMP region that must wait
 /// for a second thread costs more than it gains at the sizes of one sentence or one piece of a batch.)
 void run_operations_on_this_thread_only();
 

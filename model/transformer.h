@@ -23,15 +23,15 @@ struct EncodedSource {
 
 /// What training makes smaller.
 struct TrainingLoss {
-  torch::Tensor tokens;    ///< of section 5.4
+  torch::Tensor tokens;    ///< label-smoothed cross-entropy, section 5.4
   torch::Tensor guidance;  ///< DecoderOutput::guidance times the factor; undefined where nothing is guided
 };
 
 /// How the loss is computed.
 struct LossOptions {
   double label_smoothing = 0;                   ///< probability spread evenly over the vocabulary (section 5.4)
-  double factor = 1;                            ///< of the sum over the tokens, padding left out
-  Activations activations = Activations::kept;  ///< of the layers
+  double factor = 1;                            ///< multiplies the sum over the tokens without padding
+  Activations activations = Activations::kept;  ///< whether layers keep theirs
 };
 
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.

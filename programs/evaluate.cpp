@@ -95,7 +95,7 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
       ->check(transmute::one_of({"exp", "floor", "add-k", "none"}))
       ->capture_default_str();
   app.add_option("--smooth-value", options.smoothing_value, "for floor (default 0.1) and add-k (default 1)")
-      ->check(transmute::not_negative());
+      ->check(transmute::between(0, 1e9));
   app.add_flag("--effective-order", options.effective_order,
                "BLEU counts only the n-gram lengths that the translations have: for single sentences");
   app.add_flag("--score-only", options.score_only, "print only the number, one line for each metric");

@@ -5,6 +5,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -19,7 +20,7 @@ constexpr size_t kReadBytes = 1 << 16;
 // LineReader in blocks.
 class FileLines {
  public:
-  FileLines(const std::string& path, InvalidUtf8 invalid) : reader_(path, invalid) {}
+  FileLines(const std::string& path, const LineRules& rules) : reader_(path, rules) {}
 
   std::vector<std::string> next_block(size_t most) {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -40,8 +41,8 @@ class FileLines {
 
 }  // namespace
 
-LineStream::LineStream(int descriptor, std::string name, InvalidUtf8 invalid)
-    : descriptor_(descriptor), name_(std::move(name)), invalid_(invalid) {}
+LineStream::LineStream(int descriptor, std::string name, const LineRules& rules)
+    : descriptor_(descriptor), name_(std::move(name)), rules_(rules) {}
 
 bool LineStream::more_is_waiting() const {
   pollfd waiting{descriptor_, POLLIN, 0};
@@ -51,6 +52,7 @@ bool LineStream::more_is_waiting() const {
 // Waits for more bytes; false at the end.
 bool LineStream::fill() {
   buffer_.erase(0, position_);
+  searched_ -= position_;
   position_ = 0;
   const size_t kept = buffer_.size();
   buffer_.resize(kept + kReadBytes);
@@ -66,13 +68,16 @@ bool LineStream::fill() {
 
 // Moves one line from the buffer to `lines`; false where it holds no whole one.
 bool LineStream::take_line(std::vector<std::string>& lines) {
-  const size_t end = buffer_.find('\n', position_);
+  const size_t end = buffer_.find('\n', searched_);
+  searched_ = std::min(end, buffer_.size());
+  if (searched_ - position_ > rules_.max_bytes)
+    throw BadLine(long_line_message(fmt::format("{}:{}", name_, line_number_ + 1), rules_.max_bytes));
   if (end == std::string::npos && (!ended_ || position_ == buffer_.size())) return false;
   std::string line = buffer_.substr(position_, end == std::string::npos ? end : end - position_);
-  position_ = end == std::string::npos ? buffer_.size() : end + 1;
-  ++line_number_;
+  position_ = searched_ = end == std::string::npos ? buffer_.size() : end + 1;
+  if (++line_number_ == 1) remove_byte_order_mark(line);
   if (!line.empty() && line.back() == '\r') line.pop_back();
-  if (invalid_ == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
+  if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   if (const size_t bad = find_invalid_utf8(line); bad != std::string::npos)
     throw BadLine(fmt::format("{}:{}: not valid UTF-8 (byte {} of the line)", name_, line_number_, bad + 1));
   lines.push_back(std::move(line));
@@ -95,12 +100,12 @@ std::vector<std::string> LineStream::next_block(size_t most) {
   return lines;
 }
 
-BlockSource open_input(const std::string& path, InvalidUtf8 invalid) {
+BlockSource open_input(const std::string& path, const LineRules& rules) {
   if (is_standard_stream(path)) {
-    auto stream = std::make_shared<LineStream>(STDIN_FILENO, input_name(path), invalid);
+    auto stream = std::make_shared<LineStream>(STDIN_FILENO, input_name(path), rules);
     return [stream](size_t most) { return stream->next_block(most); };
   }
-  auto file = std::make_shared<FileLines>(path, invalid);
+  auto file = std::make_shared<FileLines>(path, rules);
   return [file](size_t most) { return file->next_block(most); };
 }
 

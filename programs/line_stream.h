@@ -24,11 +24,11 @@ class BadLine : public std::runtime_error {
 class LineStream {
  public:
   /// @param name what messages call it
-  LineStream(int descriptor, std::string name, InvalidUtf8 invalid = InvalidUtf8::fail);
+  LineStream(int descriptor, std::string name, const LineRules& rules = {});
 
   /// At least one line, and what else has already arrived, up to `most` lines; nothing at the end. Lines are as
   /// LineReader's. Those before a bad one are handed out first.
-  /// @throws BadLine for a line that is not UTF-8, or where reading fails.
+  /// @throws BadLine for a line that is not UTF-8 or too long, or where reading fails.
   std::vector<std::string> next_block(size_t most);
 
  private:
@@ -38,9 +38,10 @@ class LineStream {
 
   int descriptor_;
   std::string name_;
-  InvalidUtf8 invalid_;
+  LineRules rules_;
   std::string buffer_;
   size_t position_ = 0;
+  size_t searched_ = 0;  // no line end lies before
   int64_t line_number_ = 0;
   bool ended_ = false;
   std::exception_ptr failure_;  // of the next call
@@ -51,7 +52,7 @@ using BlockSource = std::function<std::vector<std::string>(size_t most)>;
 
 /// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines
 /// before a bad one are handed out first; the next call then throws BadLine.
-BlockSource open_input(const std::string& path, InvalidUtf8 invalid = InvalidUtf8::fail);
+BlockSource open_input(const std::string& path, const LineRules& rules = {});
 
 /// What messages call the input of that path.
 std::string input_name(const std::string& path);

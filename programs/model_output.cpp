@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tokenizer/tokenizer_files.h>
+#include <transmute/translation/files/model_checksums.h>
 #include <transmute/translation/files/model_folder.h>
 
 #include <filesystem>
@@ -21,7 +22,7 @@ void check_may_replace_model(const std::string& path) {
   const auto holds = [&](const char* file) { return fs::is_regular_file(fs::path(path) / file); };
   if (!holds(kConfigFile) || (!holds(kWeightsFile) && !holds(kNeutralWeightsFile)))
     throw std::invalid_argument(path + ": exists and is no model folder; name another --output");
-  const std::set<std::string> ours{kConfigFile,          kWeightsFile,         kNeutralWeightsFile,
+  const std::set<std::string> ours{kConfigFile,          kWeightsFile,         kNeutralWeightsFile, kChecksumsFile,
                                    kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile};
   for (const auto& entry : fs::directory_iterator(path))
     if (const std::string name = entry.path().filename().string(); ours.count(name) == 0)

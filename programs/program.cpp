@@ -50,6 +50,15 @@ int report(const std::exception& error, int code) {
   return code;
 }
 
+std::runtime_error unwritable() {
+  return std::runtime_error("standard output cannot be written to (is the disk full?)");
+}
+
+// The exit code of an answer that was all there was to do.
+int answered(int code) {
+  return std::cout.flush() ? code : report(unwritable(), kExitFailure);
+}
+
 // The first word that no flag takes, with the nearest flag where it looks like one.
 std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
   const std::vector<std::string> words = app.remaining();
@@ -82,6 +91,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), after which nothing is left behind
   called_as = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : app.get_name();
   const std::string own_name = app.get_name();
   app.name(called_as);
@@ -95,9 +105,9 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
     app.parse(argc, argv);
   } catch (const RecordsWanted&) {
     std::cout << help_records(app);
-    return 0;
+    return answered(0);
   } catch (const CLI::Success& answer) {
-    return app.exit(answer);
+    return answered(app.exit(answer));
   } catch (const CLI::ParseError& error) {
     note("error: " + usage_message(app, error));
     std::cerr << "Run '" << called_as << " --help' for the options.\n";
@@ -105,7 +115,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   }
   try {
     const int code = body();
-    if (!std::cout.flush()) throw std::runtime_error("standard output cannot be written to (is the disk full?)");
+    if (!std::cout.flush()) throw unwritable();
     return code;
   } catch (const std::invalid_argument& error) {
     return report(error, kExitUsage);
@@ -119,7 +129,8 @@ void note(const std::string& text) {
 }
 
 std::string version_text(const std::string& program) {
-  return fmt::format("{} (transmute) {}\nLibTorch {}\nCPU kernels: {}", program, build_version(), TORCH_VERSION,
+  const std::string name = program == "transmute" ? program : program + " (transmute)";
+  return fmt::format("{} {}\nLibTorch {}\nCPU kernels: {}", name, build_version(), TORCH_VERSION,
                      kernels::simd_name(kernels::active_simd()));
 }
 

@@ -23,7 +23,7 @@ struct Arguments {
   std::string target;
   std::string text;
   std::string output;
-  std::string invalid_utf8 = "fail";
+  transmute::LineFlags lines;
   bool per_token = false;
   transmute::TranslatorFlags translator;
   transmute::TranslationOptions translation;
@@ -65,8 +65,7 @@ struct Totals {
 class CountedLines {
  public:
   CountedLines(const std::string& path, const Arguments& arguments)
-      : name_(transmute::input_name(path)),
-        source_(transmute::open_input(path, transmute::invalid_utf8_from(arguments.invalid_utf8))) {}
+      : name_(transmute::input_name(path)), source_(transmute::open_input(path, arguments.lines.rules())) {}
 
   std::vector<std::string> next_block() {
     std::vector<std::string> lines = transmute::next_full_block(source_, kBlockLines);
@@ -151,7 +150,7 @@ int main(int argc, char** argv) {
       ->excludes(source)
       ->excludes(target);
   transmute::add_output_flag(app, arguments.output);
-  transmute::add_invalid_utf8_flag(app, arguments.invalid_utf8);
+  arguments.lines.add_to(app);
   app.add_flag("--per-token", arguments.per_token, "add each token with its log-probability, tabs between");
   app.add_option("--batch-size", arguments.translation.batch_size, "sentences that a worker scores together")
       ->check(transmute::at_least(1))

@@ -9,12 +9,12 @@ CLI::Option* StreamFlags::add_to(CLI::App& app) {
       app.add_option("-i,--input", input, "UTF-8 text, a line each, plain or gzipped; default, and -: standard input")
           ->type_name("FILE");
   add_output_flag(app, output);
-  add_invalid_utf8_flag(app, invalid_utf8);
+  lines.add_to(app);
   return flag;
 }
 
 BlockSource StreamFlags::open() const {
-  return open_input(input, invalid_utf8_from(invalid_utf8));
+  return open_input(input, lines.rules());
 }
 
 CLI::Option* add_output_flag(CLI::App& app, std::string& output) {
@@ -24,16 +24,19 @@ CLI::Option* add_output_flag(CLI::App& app, std::string& output) {
       ->type_name("FILE");
 }
 
-void add_invalid_utf8_flag(CLI::App& app, std::string& choice) {
-  app.add_option("--invalid-utf8", choice,
+void LineFlags::add_to(CLI::App& app) {
+  app.add_option("--invalid-utf8", invalid_utf8,
                  "what a line that is no UTF-8 does: fail, once the lines before it are written, or have U+FFFD in the "
                  "place of its bad bytes")
       ->check(one_of({"fail", "replace"}))
       ->capture_default_str();
+  app.add_option("--max-line-bytes", max_line_bytes, "a longer line ends the program: it is hardly a text")
+      ->check(between(1, 1 << 30))
+      ->capture_default_str();
 }
 
-InvalidUtf8 invalid_utf8_from(const std::string& choice) {
-  return choice == "replace" ? InvalidUtf8::replace : InvalidUtf8::fail;
+LineRules LineFlags::rules() const {
+  return {invalid_utf8 == "replace" ? InvalidUtf8::replace : InvalidUtf8::fail, max_line_bytes};
 }
 
 }  // namespace transmute

@@ -8,11 +8,20 @@
 
 namespace transmute {
 
-/// The flags of a program that reads lines and writes lines: --input, --output, --invalid-utf8.
+/// What a line of the input may be: --invalid-utf8, --max-line-bytes.
+struct LineFlags {
+  std::string invalid_utf8 = "fail";
+  size_t max_line_bytes = kMaxLineBytes;
+
+  void add_to(CLI::App& app);
+  LineRules rules() const;
+};
+
+/// The flags of a program that reads lines and writes lines: --input, --output, --invalid-utf8, --max-line-bytes.
 struct StreamFlags {
   std::string input;
   std::string output;
-  std::string invalid_utf8 = "fail";
+  LineFlags lines;
 
   /// @returns --input, so that a program can say with which other flags it does not go.
   CLI::Option* add_to(CLI::App& app);
@@ -21,9 +30,5 @@ struct StreamFlags {
 
 /// --output alone.
 CLI::Option* add_output_flag(CLI::App& app, std::string& output);
-
-/// --invalid-utf8 alone, and what it says.
-void add_invalid_utf8_flag(CLI::App& app, std::string& choice);
-InvalidUtf8 invalid_utf8_from(const std::string& choice);
 
 }  // namespace transmute

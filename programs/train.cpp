@@ -12,8 +12,9 @@
 #include <transmute/programs/program.h>
 #include <transmute/programs/translator_flags.h>
 #include <transmute/training/automatic_config.h>
-#include <transmute/training/checkpoint.h>
 #include <transmute/training/distributed/launcher.h>
+#include <transmute/training/fingerprints.h>
+#include <transmute/training/run_folder.h>
 #include <transmute/training/step_timing.h>
 #include <transmute/training/trainer.h>
 
@@ -88,21 +89,39 @@ struct Experiment {
   Experiment() { config.declare(schema); }
 };
 
-bool has_begun(const std::string& run_folder) {
-  return !transmute::CheckpointStore(transmute::path_in(run_folder, "checkpoints")).list().empty();
-}
-
 std::string absolute(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+uint64_t fingerprint_of(const transmute::AutomaticText& text) {
+  std::vector<std::string> paths{text.train.source, text.train.target};
+  if (!text.valid.source.empty()) paths.insert(paths.end(), {text.valid.source, text.valid.target});
+  return transmute::files_fingerprint(paths);
+}
+
+// The config that was chosen when the run began.
+void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
+  const std::string& run_folder = arguments.trainer.run_folder;
+  const uint64_t given = transmute::Fingerprints::read(run_folder).given;
+  if (given != 0 && given != fingerprint_of(arguments.text))
+    throw std::runtime_error(
+        fmt::format("the run in {} was begun with another text than {} and {}. Take another --run-folder for them",
+                    run_folder, arguments.text.train.source, arguments.text.train.target));
+  experiment.schema.read_file(transmute::path_in(run_folder, transmute::kConfigFile));
+  if (arguments.minutes > 0) experiment.config.training.max_minutes = arguments.minutes;
 }
 
 // Splits the text where nothing is given for validation, and chooses everything else.
 void choose_config(const Arguments& arguments, Experiment& experiment) {
   const std::string& run_folder = arguments.trainer.run_folder;
+  const auto lock = transmute::RunFolder(run_folder).lock();
   transmute::AutomaticText text{{absolute(arguments.text.train.source), absolute(arguments.text.train.target)},
                                 {absolute(arguments.text.valid.source), absolute(arguments.text.valid.target)}};
   if (text.valid.source.empty())
     text = transmute::hold_out(text.train, absolute(transmute::path_in(run_folder, "text")));
+  transmute::Fingerprints kept = transmute::Fingerprints::read(run_folder);
+  kept.given = fingerprint_of(arguments.text);
+  kept.write(run_folder);
   experiment.size = transmute::measure_text(text.train);
   experiment.config = transmute::config_for(experiment.size);
   transmute::DataOptions& data = experiment.config.data;
@@ -119,9 +138,8 @@ void read_config(const Arguments& arguments, Experiment& experiment) {
         "--config FILE is needed, for example configs/demo.yaml, or a text: --source FILE --target FILE");
   if (!automatic) {
     experiment.schema.read_file(arguments.config);
-  } else if (has_begun(arguments.trainer.run_folder)) {
-    experiment.schema.read_file(transmute::path_in(arguments.trainer.run_folder, transmute::kConfigFile));
-    if (arguments.minutes > 0) experiment.config.training.max_minutes = arguments.minutes;
+  } else if (transmute::RunFolder(arguments.trainer.run_folder).has_begun()) {
+    read_chosen_config(arguments, experiment);
   } else {
     choose_config(arguments, experiment);
   }
@@ -263,7 +281,7 @@ int main(int argc, char** argv) {
       ->check(transmute::between(1, 1024));
   app.add_option("--rank-timeout", arguments.rank_timeout,
                  "seconds without a sign of life after which a process is lost, and all others end")
-      ->check(transmute::positive())
+      ->check(transmute::between(0.001, 1e9))
       ->capture_default_str();
   app.add_option("--profile", arguments.trainer.profile,
                  "write a trace of this run's steps 5 to 24 (data, forward, backward and optimizer of each worker, and "

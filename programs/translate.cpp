@@ -48,8 +48,11 @@ class Progress {
   explicit Progress(const transmute::StreamFlags& streams)
       : shown_(line_.visible() && (!transmute::is_standard_stream(streams.output) || isatty(STDOUT_FILENO) == 0)) {
     if (!shown_ || !std::filesystem::is_regular_file(streams.input)) return;  // a pipe can be read once only
-    transmute::LineReader reader(streams.input, transmute::InvalidUtf8::replace);
-    for (std::string line; reader.next(line);) ++lines_;
+    try {
+      transmute::LineReader reader(streams.input, {transmute::InvalidUtf8::replace, streams.lines.max_line_bytes});
+      for (std::string line; reader.next(line);) ++lines_;
+    } catch (const std::runtime_error&) {  // the translation comes to that line too, and says so
+    }
   }
   void show(int64_t done) {
     const auto now = std::chrono::steady_clock::now();
@@ -77,8 +80,9 @@ class Progress {
 // Line n of the file with prefixes belongs to line n of the input.
 class Prefixes {
  public:
-  explicit Prefixes(const std::string& path) : path_(path) {
-    if (!path.empty()) reader_ = std::make_unique<transmute::LineReader>(path);
+  Prefixes(const std::string& path, size_t max_line_bytes) : path_(path) {
+    const transmute::LineRules rules{transmute::InvalidUtf8::fail, max_line_bytes};
+    if (!path.empty()) reader_ = std::make_unique<transmute::LineReader>(path, rules);
   }
   std::vector<std::string> next(size_t lines) {
     std::vector<std::string> prefixes(reader_ ? lines : 0);
@@ -179,7 +183,7 @@ int translate(const Arguments& arguments) {
   transmute::TranslationOptions options = options_from(arguments);
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = arguments.streams.open();
-  Prefixes prefixes(arguments.prefixes);
+  Prefixes prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes);
   const transmute::Translator translator = arguments.translator.open();
   translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());

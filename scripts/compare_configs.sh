@@ -43,13 +43,17 @@ for file in "$source" "$target" "${configs[@]}"; do
 done
 
 # A config with those that it is based on, and what overrides them: what a row must have been made with.
-with_bases() { # with_bases <config>
-  local base
+with_bases() { # with_bases <config> [depth]
+  local base depth=${2:-0}
+  if ((depth > 16)); then
+    echo "compare_configs: error: $1: more than 16 files in the chain of \"base\"; does it name itself?" >&2
+    exit 1
+  fi
   base=$(sed -n 's/^base: *//p' "$1")
   if [[ $base == /* ]]; then
-    with_bases "$base"
+    with_bases "$base" $((depth + 1))
   elif [[ -n $base ]]; then
-    with_bases "$(dirname "$1")/$base"
+    with_bases "$(dirname "$1")/$base" $((depth + 1))
   fi
   cat "$1"
 }

@@ -27,7 +27,7 @@ case "${1:-}" in
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  echo "setup: this is no Debian or Ubuntu. Install a C++17 compiler, CMake 3.20, Ninja and the libraries that" \
+  echo "setup: this is no Debian or Ubuntu. Install a C++17 compiler, CMake 3.25, Ninja and the libraries that" \
     "third_party/README.md lists, then run: cmake --preset release && cmake --build --preset release" >&2
   exit 1
 fi

@@ -24,11 +24,11 @@ translation
 training/data training/distributed training/reporting
 training serving
 programs
-tests benchmarks
+tests benchmarks fuzz
 '
 torch_free=(common tokenizer metrics serving translation/language_model.h translation/precision.h translation/search_options.h
   translation/translator.h translation/transmute.h translation/types.h model/options.h)
-folders=(common tokenizer metrics model translation training serving programs tests benchmarks)
+folders=(common tokenizer metrics model translation training serving programs tests benchmarks fuzz)
 status=0
 
 # includes <file with its line>: "file:line included", all of the project's.

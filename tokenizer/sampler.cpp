@@ -142,7 +142,7 @@ void SubwordSampler::read_model(const std::string& serialized) {
         "only BPE and unigram tokenizers have other segmentations to draw; this one is neither");
 }
 
-// SentencePiece merges two neighbours wherever both together are a piece.
+// SentencePiece merges two neighbors wherever both together are a piece.
 void SubwordSampler::find_merges() {
   for (const auto& [text, id] : by_text_)
     for (size_t cut = character_bytes(text[0]); cut < text.size(); cut += character_bytes(text[cut])) {

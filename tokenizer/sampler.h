@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Draws other segmentations of tokenised text.
+/// Draws other segmentations of tokenized text.
 ///
 /// SentencePiece has the same (SampleEncode), with one generator per thread that is seeded once: what it draws depends
 /// on all that the thread has drawn before. Here a draw is a function of its key. Safe to use from many threads at

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -20,7 +21,7 @@ namespace {
 // Fixed, because the threads' partial sums are part of the result: the same text gives the same model
 // everywhere.
 constexpr int kTrainingThreads = 4;
-// SentencePiece passes over longer lines while it learns; they are still tokenised afterwards.
+// SentencePiece passes over longer lines while it learns; they are still tokenized afterwards.
 constexpr int kMaxTrainingLineBytes = 1 << 16;
 
 std::shared_ptr<const SubwordModel> load_model(const std::string& path) {
@@ -125,8 +126,38 @@ std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options,
   return model;
 }
 
+// What a piece stands for in a text; SentencePiece writes a byte as "<0x0A>".
+std::string text_of(const sentencepiece::SentencePieceProcessor& processor, int id) {
+  const std::string& piece = processor.IdToPiece(id);
+  if (!processor.IsByte(id)) return piece;
+  return std::string(1, static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)));
+}
+
 bool is_control(int64_t id) {
   return id < special_ids::kCount && id != special_ids::kUnknown;
+}
+
+// SentencePiece takes time with the square of the length for some texts: longer ones are encoded piece by piece.
+constexpr size_t kMostBytesAtOnce = 1 << 16;
+
+// Calls visit(piece, where it begins) for the pieces of a text, which end before spaces where there are any. A piece
+// is encoded with a space in front of it, which stands for the one between two.
+template <class Visit>
+void for_each_piece_of(std::string_view text, const Visit& visit) {
+  size_t begin = 0;
+  while (text.size() - begin > kMostBytesAtOnce) {
+    size_t end = text.rfind(' ', begin + kMostBytesAtOnce);
+    const bool at_space = end != std::string_view::npos && end > begin;
+    if (!at_space)
+      for (end = begin + kMostBytesAtOnce; (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80;) --end;
+    visit(text.substr(begin, end - begin), begin);
+    begin = end + (at_space ? 1 : 0);
+  }
+  visit(text.substr(begin), begin);
+}
+
+void check(const sentencepiece::util::Status& status) {
+  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
 }
 
 std::vector<std::pair<size_t, size_t>> spans_of(const sentencepiece::ImmutableSentencePieceText& text) {
@@ -154,6 +185,9 @@ SubwordModel::SubwordModel(std::string serialized, const std::string& name)
         "SentencePiece with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3)",
         name, processor_->pad_id(), processor_->unk_id(), processor_->bos_id(), processor_->eos_id(), special_ids::kPad,
         special_ids::kUnknown, special_ids::kBegin, special_ids::kEnd));
+  constexpr std::string_view kBreaks("\n\r\0", 3);
+  for (int id = special_ids::kCount; id < processor_->GetPieceSize(); ++id)
+    if (text_of(*processor_, id).find_first_of(kBreaks) != std::string::npos) line_breaks_.push_back(id);
 }
 
 SubwordModel::~SubwordModel() = default;
@@ -163,21 +197,32 @@ int64_t SubwordModel::size() const {
 }
 
 Ids SubwordModel::encode(std::string_view text) const {
-  std::vector<int> ids;
-  const auto status = processor_->Encode({text.data(), text.size()}, &ids);
-  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
-  return Ids(ids.begin(), ids.end());
+  Ids all;
+  for_each_piece_of(text, [&](std::string_view piece, size_t) {
+    std::vector<int> ids;
+    check(processor_->Encode({piece.data(), piece.size()}, &ids));
+    all.insert(all.end(), ids.begin(), ids.end());
+  });
+  return all;
 }
 
 std::vector<std::string> SubwordModel::encode_as_pieces(std::string_view text) const {
-  std::vector<std::string> pieces;
-  const auto status = processor_->Encode({text.data(), text.size()}, &pieces);
-  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
-  return pieces;
+  std::vector<std::string> all;
+  for_each_piece_of(text, [&](std::string_view piece, size_t) {
+    std::vector<std::string> pieces;
+    check(processor_->Encode({piece.data(), piece.size()}, &pieces));
+    std::move(pieces.begin(), pieces.end(), std::back_inserter(all));
+  });
+  return all;
 }
 
 std::vector<std::pair<size_t, size_t>> SubwordModel::spans_in_text(std::string_view text) const {
-  return spans_of(processor_->EncodeAsImmutableProto({text.data(), text.size()}));
+  std::vector<std::pair<size_t, size_t>> all;
+  for_each_piece_of(text, [&](std::string_view piece, size_t at) {
+    for (const auto& [begin, end] : spans_of(processor_->EncodeAsImmutableProto({piece.data(), piece.size()})))
+      all.emplace_back(at + begin, at + end);
+  });
+  return all;
 }
 
 std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces) const {
@@ -192,8 +237,7 @@ std::string SubwordModel::decode(const Ids& ids) const {
     if (!is_control(id)) content.push_back(static_cast<int>(id));
   }
   std::string text;
-  const auto status = processor_->Decode(content, &text);
-  if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
+  check(processor_->Decode(content, &text));
   return text;
 }
 

@@ -43,6 +43,9 @@ class TRANSMUTE_API SubwordModel {
   std::string decode(const Ids& ids) const;
   /// The piece with this id.
   std::string piece(int64_t id) const;
+  /// Ids that decode to text with a line end or a zero byte, such as the bytes of byte_fallback: a search that chose
+  /// one would make several lines of one, or cut a C string.
+  const Ids& line_breaks() const { return line_breaks_; }
   /// The bytes of the `.model` file.
   const std::string& serialized() const { return serialized_; }
 
@@ -50,6 +53,7 @@ class TRANSMUTE_API SubwordModel {
   struct Processor;
   std::unique_ptr<Processor> processor_;
   std::string serialized_;
+  Ids line_breaks_;
 };
 
 /// Source and target side of a language pair: two SubwordModels, or one that serves both.

@@ -11,7 +11,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The parameters that Adam trains and both moments of their gradients, which lie in one piece of memory each: matrices
+/// The parameters that Adam trains and both moments of their gradients, which lie in one block of memory each: matrices
 /// first, then vectors.
 struct AdamMoments {
   /// Moments of zero. On the CPU, parameters must be contiguous.

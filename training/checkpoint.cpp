@@ -26,6 +26,38 @@ constexpr const char* kStateFile = "state.json";
 // Version 1 had one window an epoch, and its batches in the same order where a text is of one window.
 constexpr int kStateVersion = 2;
 
+// A count; the JSON reader would make one of 1.5 too.
+int64_t count_at(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  if (!value.is_number_integer()) throw std::runtime_error(fmt::format("\"{}\" is no whole number", key));
+  const auto count = value.get<int64_t>();
+  constexpr int64_t kMost = int64_t{1} << 60;
+  if (count < 0 || count > kMost) throw std::runtime_error(fmt::format("\"{}\" cannot be {}", key, count));
+  return count;
+}
+
+TrainState state_of(const Json& json, int64_t version) {
+  TrainState state;
+  state.step = count_at(json, "step");
+  state.epoch = count_at(json, "epoch");
+  state.window = version == 1 ? -1 : count_at(json, "window");
+  state.batch = count_at(json, "batch");
+  state.target_tokens = count_at(json, "target_tokens");
+  state.seconds = json.at("seconds");
+  state.batches_per_step = json.contains("batches_per_step") ? count_at(json, "batches_per_step") : 0;
+  if (json.contains("best")) {
+    const Json& best = json["best"];
+    state.metric = best.at("metric");
+    state.best_score = best.at("score").get<double>();
+    state.validations_since_best = count_at(best, "validations_since");
+  }
+  if (json.contains("validation")) {
+    state.metric = json["validation"].at("metric");
+    state.score = json["validation"].at("score").get<double>();
+  }
+  return state;
+}
+
 }  // namespace
 
 std::string to_json(const TrainState& state) {
@@ -43,32 +75,12 @@ std::string to_json(const TrainState& state) {
 TrainState state_from_json(const std::string& text, const std::string& path) {
   try {
     const Json json = parse_json(text);
-    const int version = json.at("version").get<int>();
-    if (version < 1 || version > kStateVersion)
-      throw std::runtime_error(
-          fmt::format("{}: has version {}, this build reads version {}; go on with the transmute that wrote it", path,
-                      version, kStateVersion));
-    TrainState state;
-    state.step = json.at("step");
-    state.epoch = json.at("epoch");
-    state.window = version == 1 ? -1 : json.at("window").get<int64_t>();
-    state.batch = json.at("batch");
-    state.target_tokens = json.at("target_tokens");
-    state.seconds = json.at("seconds");
-    state.batches_per_step = json.value("batches_per_step", int64_t{0});
-    if (json.contains("best")) {
-      const Json& best = json["best"];
-      state.metric = best.at("metric");
-      state.best_score = best.at("score").get<double>();
-      state.validations_since_best = best.at("validations_since");
-    }
-    if (json.contains("validation")) {
-      state.metric = json["validation"].at("metric");
-      state.score = json["validation"].at("score").get<double>();
-    }
-    return state;
-  } catch (const Json::exception& error) {
-    throw std::runtime_error(fmt::format("{}: damaged ({})", path, error.what()));
+    const int64_t version = count_at(json, "version");
+    if (version >= 1 && version <= kStateVersion) return state_of(json, version);
+    throw std::runtime_error(fmt::format(
+        "version {}, this build reads version {}; go on with the transmute that wrote it", version, kStateVersion));
+  } catch (const std::exception& error) {
+    throw std::runtime_error(fmt::format("{}: damaged, or of another version ({})", path, error.what()));
   }
 }
 
@@ -138,7 +150,7 @@ TrainState CheckpointStore::restore(const TrainedParts& parts) const {
     const TrainState state = state_from_json(read_file(state_file), state_file);
     const std::string weights = path_in(newest, kWeightsFile);
     const std::string moments = path_in(newest, kOptimizerFile);
-    assign_parameters(parts.transformer, read_tensor_file(weights), weights);
+    assign_parameters(parts.transformer, read_weights(newest), weights);
     parts.optimizer.restore(read_tensor_file(moments), state.step, moments);
     const std::string average = path_in(newest, kAverageFile);
     if (parts.average != nullptr)
@@ -156,7 +168,7 @@ void average_parameters(const std::vector<std::string>& model_folders, Transform
   NamedTensors sums;
   for (const auto& folder : model_folders) {
     const std::string path = path_in(folder, kWeightsFile);
-    assign_parameters(transformer, read_tensor_file(path), path);
+    assign_parameters(transformer, read_weights(folder), path);
     const NamedTensors parameters = parameters_of(transformer);
     for (size_t p = 0; p < parameters.size(); ++p) {
       const torch::Tensor value = parameters[p].second.detach().to(torch::kCPU, torch::kDouble);

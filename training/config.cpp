@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace transmute {
@@ -23,9 +24,15 @@ const EnumNames<ValidationMetric> kMetrics{{ValidationMetric::automatic, "auto"}
                                            {ValidationMetric::chrf, "chrf"},
                                            {ValidationMetric::chrf_plus_plus, "chrf++"},
                                            {ValidationMetric::loss, "loss"}};
-constexpr Bounds<int64_t> kAtLeastZero{0};
-constexpr Bounds<int64_t> kAtLeastOne{1};
-constexpr Bounds<double> kNotNegative{0.0};
+// Beyond what anybody asks for, and low enough that no sum or product of a few of them overflows.
+constexpr int64_t kMost = 1'000'000'000;
+constexpr Bounds<int64_t> kAtLeastZero{0, kMost};
+constexpr Bounds<int64_t> kAtLeastOne{1, kMost};
+constexpr Bounds<int64_t> kAnySeed{0};
+constexpr Bounds<int64_t> kTokens{1, 1'000'000};
+constexpr Bounds<int64_t> kBatches{1, 1'000'000};
+constexpr Bounds<int64_t> kBeam{1, 1000};
+constexpr Bounds<double> kNotNegative{0.0, std::numeric_limits<float>::max()};
 constexpr Bounds<int64_t> kPrefetchThreads{0, 64};
 
 void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
@@ -74,6 +81,16 @@ void check_guidance(const TrainingConfig& config) {
   if (config.training.guided_head > model.num_heads)
     throw std::invalid_argument(fmt::format("training.guided_head is {}, but the attention has {} heads",
                                             config.training.guided_head, model.num_heads));
+}
+
+// What can be known before there is a tokenizer: better now than after an hour of tokenizing.
+void check_network(const ModelConfig& config) {
+  if (config.format_version != ModelConfig::kFormatVersion)
+    throw std::invalid_argument(fmt::format("format_version is {}, but this build writes version {}; leave it out",
+                                            config.format_version, ModelConfig::kFormatVersion));
+  TransformerOptions network = config.model;
+  network.source_vocab_size = network.target_vocab_size = config.tokenizer.vocab_size;
+  validated(network);
 }
 
 [[noreturn]] void refuse_empty(const char* what, const char* remedy) {
@@ -184,9 +201,9 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("valid_pairs", &data.valid_pairs, "files of lines source<tab>target, for validation");
   schema.add("valid_text", &data.valid_text, "files for the validation of a decoder_only model; empty: none");
   schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out, and counted",
-             kAtLeastOne);
+             kTokens);
   schema.add("max_target_tokens", &data.max_target_tokens,
-             "pairs with a longer target, and longer lines of train_text, are left out, and counted", kAtLeastOne);
+             "pairs with a longer target, and longer lines of train_text, are left out, and counted", kTokens);
   schema.add("max_length_ratio", &data.max_length_ratio,
              "pairs whose longer side has more than so many times the tokens of the shorter are left out, and counted; "
              "0: none",
@@ -195,18 +212,18 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              "other segmentations of the source in each epoch: BPE-dropout's probability, or unigram sampling's alpha; "
              "0: none",
              Bounds<double>{0.0, 1.0});
-  schema.add("target_sampling", &data.target_sampling, "likewise of the target, or of train_text",
+  schema.add("target_sampling", &data.target_sampling, "the same for the target, or for train_text",
              Bounds<double>{0.0, 1.0});
   schema.add("cache_folder", &data.cache_folder,
-             "gets the tokenized text, may be shared by runs; empty: cache in the run folder");
+             "folder for the tokenized text, which runs may share; empty: cache in the run folder");
   schema.add("prefetch_threads", &data.prefetch_threads,
              "threads that prepare batches ahead; the batches are the same for any number", kPrefetchThreads);
 
   schema.section("training", "the optimization, section 5 of the paper");
-  schema.add("seed", &training.seed, "of initialization, order and dropout", kAtLeastZero);
-  schema.add("batch_tokens", &training.batch_tokens, "padded tokens of a batch at most, on each side", kAtLeastOne);
+  schema.add("seed", &training.seed, "seed of initial weights, order and dropout", kAnySeed);
+  schema.add("batch_tokens", &training.batch_tokens, "maximum padded tokens of a batch, on each side", kAtLeastOne);
   schema.add("accumulate_batches", &training.accumulate_batches,
-             "batches of each process whose gradients make one step", kAtLeastOne);
+             "batches per process whose gradients are summed into one step", kBatches);
   schema.add(
       "piece_tokens", &training.piece_tokens,
       "a batch is computed in pieces of so many padded tokens, which bounds the memory; 0: 2,048 on a CPU, 8,192 on "
@@ -220,56 +237,57 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("max_minutes", &training.max_minutes, "time for training, over all resumed runs; 0: no limit",
              kNotNegative);
   schema.add("schedule", &training.schedule, kSchedules,
-             "of the learning rate: noam is Eq. 3; the others rise to training.learning_rate");
+             "learning-rate schedule: noam is Eq. 3; the others rise to training.learning_rate");
   schema.add("warmup_steps", &training.warmup_steps, "steps in which the learning rate rises", kAtLeastOne);
   schema.add("learning_rate_scale", &training.learning_rate_scale, "factor before Eq. 3, for noam", kNotNegative);
-  schema.add("learning_rate", &training.learning_rate, "the peak, for schedules other than noam", kNotNegative);
-  schema.add("min_learning_rate", &training.min_learning_rate, "where cosine and linear arrive with max_steps",
+  schema.add("learning_rate", &training.learning_rate, "peak learning rate, for schedules other than noam",
              kNotNegative);
+  schema.add("min_learning_rate", &training.min_learning_rate,
+             "learning rate that cosine and linear reach at max_steps", kNotNegative);
   schema.add("adam_beta1", &training.adam_beta1, "decay of the gradient's mean", Bounds<double>{0.0, 0.999999});
   schema.add("adam_beta2", &training.adam_beta2, "decay of the squared gradient's mean", Bounds<double>{0.0, 0.999999});
   schema.add("adam_epsilon", &training.adam_epsilon, "added to the root of the squared mean", kNotNegative);
-  schema.add("weight_decay", &training.weight_decay, "AdamW's, of matrices", kNotNegative);
+  schema.add("weight_decay", &training.weight_decay, "AdamW's weight decay, of matrices only", kNotNegative);
   schema.add("max_skipped_steps", &training.max_skipped_steps,
-             "steps in a row without a finite loss and gradient that are passed over before the run ends",
-             kAtLeastZero);
+             "consecutive steps without a finite loss and gradient that are skipped before the run ends", kAtLeastZero);
   schema.add("clip_norm", &training.clip_norm, "largest L2 norm of the gradient; 0: no clipping", kNotNegative);
   schema.add("label_smoothing", &training.label_smoothing,
              "probability that is spread evenly over the whole vocabulary", Bounds<double>{0.0, 0.99});
   schema.add("guided_alignment", &training.guided_alignment,
              "weight of a loss that makes an attention head follow data.train_alignments; 0: none", kNotNegative);
-  schema.add("guided_layer", &training.guided_layer, "that head's layer in the decoder, from 1; 0: the last but one",
+  schema.add("guided_layer", &training.guided_layer, "decoder layer of that head, counted from 1; 0: the last but one",
              kAtLeastZero);
-  schema.add("guided_head", &training.guided_head, "its number, from 1", kAtLeastOne);
+  schema.add("guided_head", &training.guided_head, "number of that head, counted from 1", kAtLeastOne);
   schema.add("ema_decay", &training.ema_decay,
-             "of an exponential moving average of the weights, which is validated and finished instead; 0: none",
+             "decay of a moving average of the weights, which is validated and becomes the model; 0: none",
              Bounds<double>{0.0, 0.999999999});
   schema.add("precision", &training.precision, kPrecisions,
-             "of the matrix products; auto: bfloat16 where the CPU (AVX512-BF16, AMX) or GPU has it");
+             "numeric type of the matrix products; auto: bfloat16 where the CPU (AVX512-BF16, AMX) or GPU has it");
   schema.add("log_every", &training.log_every, "steps between two lines of metrics", kAtLeastOne);
   schema.add("checkpoint_every", &training.checkpoint_every, "steps between two checkpoints", kAtLeastOne);
-  schema.add("keep_checkpoints", &training.keep_checkpoints, "the newest ones that are kept", kAtLeastOne);
+  schema.add("keep_checkpoints", &training.keep_checkpoints, "newest checkpoints that are kept", kAtLeastOne);
   schema.add("keep_best", &training.keep_best,
-             "those with the best validation.metric that are kept as well; each validation then writes one",
+             "checkpoints with the best validation.metric that are kept too; each validation then writes one",
              kAtLeastZero);
-  schema.add("keep_every", &training.keep_every, "those whose step is a multiple of this are kept for good; 0: none",
-             kAtLeastZero);
+  schema.add("keep_every", &training.keep_every,
+             "checkpoints whose step is a multiple of this are kept for good; 0: none", kAtLeastZero);
   schema.add("average_checkpoints", &training.average_checkpoints,
-             "the newest ones whose mean weights are the finished model (section 6.1), without ema_decay", kAtLeastOne);
+             "newest checkpoints whose mean becomes the model (section 6.1), without ema_decay", kAtLeastOne);
 
   schema.section("validation", "measured on the validation text while training");
   schema.add("every", &validation.every, "steps between two validations", kAtLeastOne);
   schema.add("metric", &validation.metric, kMetrics,
-             "chooses the best weights; auto: bleu, of a decoder_only model loss");
+             "chooses the best weights; auto: bleu, or loss for a decoder_only model");
   schema.add("patience", &validation.patience,
-             "validations in a row without better weights after which training ends; 0: no end", kAtLeastZero);
-  schema.add("beam_size", &validation.beam_size, "of the search for BLEU and chrF; 1 is greedy", kAtLeastOne);
+             "consecutive validations without better weights after which training ends; 0: never", kAtLeastZero);
+  schema.add("beam_size", &validation.beam_size, "beam of the search for BLEU and chrF; 1 is greedy", kBeam);
   schema.add("length_alpha", &validation.length_alpha, "length penalty of that search", kNotNegative);
-  schema.add("max_sentences", &validation.max_sentences, "that are translated for BLEU and chrF; 0: none",
+  schema.add("max_sentences", &validation.max_sentences, "sentences that are translated for BLEU and chrF; 0: none",
              kAtLeastZero);
 }
 
 void TrainingConfig::check() const {
+  check_network(model);
   is_language_model() ? check_plain_text(*this) : check_parallel_text(*this);
   if (training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",

@@ -27,8 +27,7 @@ struct DataOptions {
   /// Files of lines "source<tab>target", beside train_source and train_target or instead; further columns are ignored.
   std::vector<std::string> train_pairs;
   std::vector<std::string> train_text;  ///< what a decoder-only model learns from
-  /// Of each pair of files, then of each of train_pairs, or of each text: how often an epoch goes through it; empty:
-  /// once.
+  /// How often an epoch goes through each pair of files, then each of train_pairs, or each text; empty: once.
   std::vector<double> train_weights;
   /// Word alignments of each pair of files, in Pharaoh's notation; "" for a pair without one. Read where
   /// TrainingOptions::guided_alignment asks for it.
@@ -36,7 +35,7 @@ struct DataOptions {
   std::vector<std::string> valid_source;  ///< source files for validation
   std::vector<std::string> valid_target;  ///< their translations
   std::vector<std::string> valid_pairs;   ///< as train_pairs
-  std::vector<std::string> valid_text;    ///< of a decoder-only model
+  std::vector<std::string> valid_text;    ///< validation text of a decoder-only model
   int64_t max_source_tokens = 256;        ///< training pairs with a longer source are left out, and counted
   int64_t max_target_tokens = 256;        ///< and those with a longer target, and longer lines of plain text
   /// And those whose longer side has more than so many times the tokens of the shorter; 0: no limit.
@@ -45,8 +44,8 @@ struct DataOptions {
   /// unigram models. 0: none.
   double source_sampling = 0;
   double target_sampling = 0;  ///< the same for target files, or for plain text
-  std::string cache_folder;    ///< of the tokenized text; empty: `cache` in the run folder
-  int64_t prefetch_threads = BatchStreamOptions().prefetch_threads;  ///< that prepare batches ahead
+  std::string cache_folder;    ///< keeps the tokenized text; empty: `cache` in the run folder
+  int64_t prefetch_threads = BatchStreamOptions().prefetch_threads;  ///< threads that prepare batches ahead
 };
 
 /// How the network is trained. Defaults: section 5 of the paper.
@@ -55,7 +54,7 @@ struct TrainingOptions {
   /// Padded target tokens, and padded source tokens, of one batch at most.
   int64_t batch_tokens = BatchStreamOptions().batch_tokens;
   int64_t accumulate_batches = 1;  ///< batches of each process whose gradients make one step
-  /// A batch is computed in parts of so many padded tokens, which bounds memory; 0: default_piece_tokens.
+  /// A batch is computed in pieces of at most this many padded tokens, which bounds memory; 0: default_piece_tokens.
   int64_t piece_tokens = 0;
   int64_t max_steps = ScheduleOptions().last_step;  ///< updates of the weights
   int64_t max_epochs = 0;                           ///< passes over the text; 0: no limit
@@ -81,12 +80,13 @@ struct TrainingOptions {
   /// Weight of a loss that makes one head of the attention to the source look where the words' alignments say (Garg et
   /// al., 2019); 0: none. Translations' alignments are then best taken from that head.
   double guided_alignment = 0;
-  int64_t guided_layer = 0;  ///< of the decoder, from 1; 0: the last but one
+  int64_t guided_layer = 0;  ///< decoder layer, counted from 1; 0: the last but one
   int64_t guided_head = 1;   ///< from 1
-  /// Of the weights' exponential moving average, which is validated and becomes the finished model; 0: no average.
+  /// Decay of the weights' moving average, which is validated and becomes the finished model; 0: no average.
   double ema_decay = 0;
 
-  /// Of the matrix products: float32 or bfloat16. Without a value: bfloat16 where the device multiplies it in hardware.
+  /// Numeric type of the matrix products: float32 or bfloat16. Without a value: bfloat16 where the device multiplies it
+  /// in hardware.
   std::optional<Precision> precision = Precision::float32;
 
   int64_t log_every = 50;           ///< steps between two lines of metrics
@@ -112,7 +112,7 @@ struct ValidationOptions {
   int64_t patience = 0;       ///< validations in a row without a better one after which training ends; 0: no end
   int64_t beam_size = 1;      ///< for the translations; greedy search is four times as quick and ranks weights as well
   double length_alpha = 0.6;  ///< length penalty of the search
-  int64_t max_sentences = 2000;  ///< of the validation text that are translated for BLEU and chrF; 0: none
+  int64_t max_sentences = 2000;  ///< sentences translated for BLEU and chrF; 0: none
 };
 
 /// One experiment: everything that its YAML file says.

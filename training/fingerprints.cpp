@@ -32,12 +32,19 @@ Fingerprints Fingerprints::read(const std::string& run_folder) {
   if (!std::filesystem::exists(path_of(run_folder))) return {};
   const std::optional<Json> json = parse_json_if_valid(read_file(path_of(run_folder)));
   if (!json) return {};
-  return {number_in(*json, "vocabulary"), number_in(*json, "text")};
+  return {number_in(*json, "vocabulary"), number_in(*json, "text"), number_in(*json, "given")};
 }
 
 void Fingerprints::write(const std::string& run_folder) const {
-  const Json json{{"vocabulary", fmt::format("{:016x}", vocabulary)}, {"text", fmt::format("{:016x}", text)}};
+  const auto hex = [](uint64_t number) { return fmt::format("{:016x}", number); };
+  const Json json{{"vocabulary", hex(vocabulary)}, {"text", hex(text)}, {"given", hex(given)}};
   write_file_atomically(path_of(run_folder), json_text(json, 2) + "\n");
+}
+
+uint64_t files_fingerprint(const std::vector<std::string>& paths) {
+  uint64_t hash = 0;
+  for (const std::string& path : paths) hash = combine_keys(hash, hash_file(path));
+  return hash == 0 ? 1 : hash;
 }
 
 uint64_t vocabulary_fingerprint(const TokenizerOptions& options, const TextFiles& files) {

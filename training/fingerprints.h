@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -15,11 +16,15 @@ inline namespace v0 {
 struct Fingerprints {
   uint64_t vocabulary = 0;  ///< see vocabulary_fingerprint
   uint64_t text = 0;        ///< see TrainingText::fingerprint
+  uint64_t given = 0;       ///< files_fingerprint of the text that a training without a config was given
 
   /// Those of a run folder; without the file, or where it is damaged, nothing is known.
   static Fingerprints read(const std::string& run_folder);
   void write(const std::string& run_folder) const;
 };
+
+/// Of the content of these files, in their order.
+uint64_t files_fingerprint(const std::vector<std::string>& paths);
 
 /// Of the content of the files that a vocabulary is learned from, and of the options. Reads the files.
 uint64_t vocabulary_fingerprint(const TokenizerOptions& options, const TextFiles& files);

@@ -99,8 +99,8 @@ void RunFolder::keep_text(uint64_t fingerprint) const {
   if (kept.text == fingerprint) return;
   if (kept.text != 0 && has_begun())
     throw std::runtime_error(
-        fmt::format("the training text is not the one that the run in {} was trained on so far. Take another "
-                    "--run-folder for it; there training.initialize_from begins with this run's weights",
+        fmt::format("the training text, or the vocabulary that it is read with, is not the one that the run in {} was "
+                    "trained on so far. Take another --run-folder for it, or the text and vocabulary that it had",
                     path_));
   kept.text = fingerprint;
   kept.write(path_);

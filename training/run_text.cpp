@@ -81,7 +81,7 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
   const TextFiles files = train_files(config);
   const LengthLimits limits = length_limits(data);
   const bool guided = config.training.guided_alignment > 0;
-  std::vector<Corpus> corpora;
+  std::vector<WeightedCorpus> corpora;
   for (size_t i = 0; i < files.target.size(); ++i) {
     AlignedFiles aligned{files.source.empty() ? TextFile() : files.source[i], files.target[i], {}};
     if (guided && !data.train_alignments[i].empty()) aligned.alignment = path_in(data.folder, data.train_alignments[i]);

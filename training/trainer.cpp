@@ -155,6 +155,7 @@ TrainingText Trainer::Session::prepare_training_text() {
   const bool own_cache = config_.data.cache_folder.empty();
   CorpusCache cache(own_cache ? folder_.cache() : config_.data.cache_folder);
   TrainingText text = open_training_text(config_, tokenizer_, cache, workers_);
+  if (group_.is_first()) folder_.keep_text(text.fingerprint());
   if (own_cache && options_.ranks.local_rank == 0) cache.remove_others();
   if (!group_.is_first()) return text;
   const TextCounts counts = text.counts();
@@ -162,7 +163,6 @@ TrainingText Trainer::Session::prepare_training_text() {
   warn_of_short_training(config_,
                          std::max(counts.source_tokens, counts.target_tokens) + static_cast<int64_t>(text.size()),
                          config_.training.accumulate_batches * group_.size());
-  folder_.keep_text(text.fingerprint());
   return text;
 }
 
@@ -179,8 +179,7 @@ void Trainer::Session::prepare_validation() {
   log_text("validation", config_, text.size(),
            {static_cast<int64_t>(text.source.total_tokens()), static_cast<int64_t>(text.target.total_tokens()),
             loaded.left_out, text.source.count(special_ids::kUnknown), text.target.count(special_ids::kUnknown)});
-  validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, machine_.device},
-                     std::move(loaded.text));
+  validator_.emplace(Validator::Parts{config_, tokenizer_, replicas_, workers_, machine_}, std::move(loaded.text));
 }
 
 // Rank 0's newest checkpoint, on all ranks.

@@ -4,6 +4,7 @@
 #include <transmute/translation/transmute.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -59,6 +60,7 @@ Options read_options(const Options* given, void (*init)(Options*, size_t)) {
 
 template <typename Options>
 void write_options(const Options& defaults, Options* options, size_t struct_size) {
+  if (options == nullptr || struct_size < sizeof(options->struct_size)) return;
   const size_t size = std::min(struct_size, sizeof(defaults));
   std::memcpy(options, &defaults, size);
   options->struct_size = size;
@@ -117,6 +119,8 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   ours.max_source_tokens = given.max_source_tokens;
   ours.inline_tags = given.inline_tags != 0;
   ours.split_sentences = given.split_sentences != 0;
+  if (given.glossary_size > SIZE_MAX / 2)
+    throw std::invalid_argument("the glossary's size is " + std::to_string(given.glossary_size) + "; is it negative?");
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
   for (size_t i = 0; i < terms.size(); i += 2) ours.glossary.push_back({terms[i], terms[i + 1]});
   return ours;

@@ -28,6 +28,12 @@ void check(const TranslationOptions& options) {
   check_at_least_one(options.max_source_tokens, "max_source_tokens");
 }
 
+void check_whole(size_t tokens, const char* purpose) {
+  if (static_cast<int64_t>(tokens) > kMaxWholeTokens)
+    throw std::invalid_argument(fmt::format("a text has {} tokens; {} takes at most {}: split the text into lines",
+                                            tokens, purpose, kMaxWholeTokens));
+}
+
 }  // namespace
 
 TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device,
@@ -74,6 +80,12 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     throw std::invalid_argument(
         fmt::format("{} target prefixes were given for {} texts", options.target_prefixes.size(), texts.size()));
   SourceParts sources = encode_texts(tokenizer_.source(), texts, options, parallel_for_);
+  if (options.search.alignments)
+    for (size_t part = 0, of_text = 0; part < sources.parts.size(); ++part) {
+      const bool begins = part == 0 || sources.parts[part - 1].text != sources.parts[part].text;
+      of_text = (begins ? 0 : of_text) + sources.parts[part].ids.size();
+      check_whole(of_text, "an alignment");
+    }
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target());
   demand_terms(sources, texts, options.glossary, tokenizer_);
   std::vector<Translation> of_parts = translate_parts(sources, options, hooks);
@@ -122,6 +134,7 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
                                      std::vector<Translation>& translations) const {
   std::vector<Ids> sources;
   TargetDemands demands;
+  demands.excluded = tokenizer_.target().line_breaks();
   for (const size_t part : batch) {
     sources.push_back(parts[part].ids);
     if (!options.target_prefixes.empty()) demands.prefixes.push_back(parts[part].prefix);
@@ -178,6 +191,7 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
     check_utf8(targets[i], "text to translate");
     source_ids[i] = tokenizer_.source().encode(sources[i]);
     target_ids[i] = tokenizer_.target().encode(targets[i]);
+    check_whole(std::max(source_ids[i].size(), target_ids[i].size()), "scoring");
   }
   std::vector<Hypothesis> scored;
   for (IdHypothesis& found : score_targets(*model_, source_ids, target_ids, options.search, options.batch_size,

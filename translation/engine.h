@@ -17,7 +17,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Text to text with a model in memory: tokenises, splits over-long input, batches by length, searches, puts the
+/// Text to text with a model in memory: tokenizes, splits over-long input, batches by length, searches, puts the
 /// results back into input order. Translator is this behind a header without LibTorch; validation uses it on the
 /// weights being trained.
 ///

@@ -48,7 +48,7 @@ int64_t most_tokens(const std::vector<Transformer>& transformers) {
   return most;
 }
 
-// The prompt itself, and what follows it in the text of all the tokens: decoding would normalise the prompt.
+// The prompt itself, and what follows it in the text of all the tokens: decoding would normalize the prompt.
 std::string continued(const std::string& prompt, const std::string& decoded_prompt, const std::string& decoded) {
   if (decoded.compare(0, decoded_prompt.size(), decoded_prompt) != 0) return decoded;
   const size_t content = prompt.find_last_not_of(" \t\r\n");
@@ -70,6 +70,9 @@ struct LanguageModel::State {
 
   void check_length(const Ids& ids, int64_t added) const {
     const auto length = static_cast<int64_t>(ids.size());
+    if (length > kMaxWholeTokens)
+      throw std::invalid_argument(
+          fmt::format("a text has {} tokens; a language model takes at most {}", length, kMaxWholeTokens));
     if (length > most_tokens || added > most_tokens - length)
       throw std::invalid_argument(
           fmt::format("a text of {} tokens{} is longer than the {} that the model has learned positions for "
@@ -90,9 +93,10 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
   const torch::Device device = parse_device(options.device);
   auto threads =
       std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
-  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::decoder_only,
-                                                 options.precision, threads->parallel_for()),
-                                   device, std::move(threads));
+  state_ =
+      std::make_unique<State>(load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::decoder_only,
+                                            options.precision, threads->parallel_for()),
+                              device, std::move(threads));
 }
 
 LanguageModel::~LanguageModel() = default;
@@ -133,6 +137,7 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     for (const size_t text : batch) sources.push_back(encoded[text]);
     TargetDemands demands;
     demands.prefixes = sources;
+    demands.excluded = tokenizer.line_breaks();
     const auto text_of_sentence = [&](size_t sentence) { return batch[sentence]; };
     auto found = beam_search(*state_->model.model, sources, options.search,
                              call_hooks.search_hooks(text_of_sentence, so_far), demands);

@@ -44,18 +44,21 @@ void check_same_tokenizer(const LoadedModel& a, const std::string& a_path, const
 
 }  // namespace
 
-LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
-                             Architecture architecture, std::optional<Precision> precision,
-                             const ParallelFor& parallel_for) {
+std::vector<std::string> ensemble_of(std::string model, const std::vector<std::string>& others) {
+  std::vector<std::string> models{std::move(model)};
+  models.insert(models.end(), others.begin(), others.end());
+  return models;
+}
+
+LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Device device, Architecture architecture,
+                             std::optional<Precision> precision, const ParallelFor& parallel_for) {
   const auto load = [&](const std::string& path, bool keeps_int8) {
     return load_model(path, device, architecture, keeps_int8 ? Int8Weights::kept : Int8Weights::expanded, parallel_for);
   };
-  std::vector<std::string> paths{first};
-  paths.insert(paths.end(), others.begin(), others.end());
   std::vector<LoadedModel> models;
   for (const std::string& path : paths) {
     models.push_back(load(path, precision ? precision == Precision::int8 : device.is_cpu()));
-    check_same_tokenizer(models.front(), first, models.back(), path);
+    check_same_tokenizer(models.front(), paths.front(), models.back(), path);
   }
   const Precision agreed = precision ? *precision : common_precision(models, device);
   for (size_t m = 0; m < models.size(); ++m)

@@ -17,12 +17,14 @@ struct LoadedEnsemble {
   Precision precision;  ///< to run them in
 };
 
-/// `precision`: see TranslatorOptions; without it, the type that all models are stored in, or float32. Weights that are
-/// int8 already, and are wanted so, stay as they are.
+/// Opens models of one architecture. `precision`: see TranslatorOptions; without it, the type that all models are
+/// stored in, or float32. Weights that are int8 already, and are wanted so, stay as they are.
 /// @throws as load_model, and std::invalid_argument naming a model with another tokenizer than the first.
-LoadedEnsemble load_ensemble(const std::string& first, const std::vector<std::string>& others, torch::Device device,
-                             Architecture architecture, std::optional<Precision> precision,
-                             const ParallelFor& parallel_for = one_by_one);
+LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Device device, Architecture architecture,
+                             std::optional<Precision> precision, const ParallelFor& parallel_for = one_by_one);
+
+/// The model and those that TranslatorOptions::ensemble names beside it.
+std::vector<std::string> ensemble_of(std::string model, const std::vector<std::string>& others);
 
 }  // namespace v0
 }  // namespace transmute

@@ -33,9 +33,9 @@ struct SearchOptions {
   double coverage_beta = 0;       ///< weight of the coverage penalty (Wu et al., 2016, Eq. 14); 0: none
   int64_t min_length = 0;         ///< tokens that a translation has at least, unless the maximum is less
   int64_t no_repeat_ngram = 0;    ///< no n tokens in a row come twice in a translation; 0: they may
-  int64_t max_extra_length = 50;  ///< a translation has at most so many tokens more than its source
+  int64_t max_extra_length = 50;  ///< maximum target length minus source length
   bool alignments = false;        ///< also return where the cross-attention looked
-  int64_t alignment_layer = 0;    ///< of the decoder, from 1; 0: the last
+  int64_t alignment_layer = 0;    ///< decoder layer, counted from 1; 0: the last
   int64_t alignment_head = 0;     ///< from 1; 0: the mean of all
   /// num_hypotheses draws instead of a search, best first; beam_size counts for nothing.
   std::optional<SamplingOptions> sampling{};

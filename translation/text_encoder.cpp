@@ -42,37 +42,37 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   check(options);
   const SubwordModel& tokenizer = model_.tokenizer.source();
   std::vector<TextVectors> results(texts.size());
-  std::vector<TextPart> pieces;
+  std::vector<TextPart> parts;
   for (size_t text = 0; text < texts.size(); ++text) {
     check_utf8(texts[text], fmt::format("text {}", text + 1));
     const Ids ids = tokenizer.encode(texts[text]);
     if (ids.empty()) continue;
     results[text].tokens = tokenizer.encode_as_pieces(texts[text]);
-    std::vector<Ids> parts = split_ids(ids, results[text].tokens, options.max_source_tokens);
-    results[text].parts = static_cast<int>(parts.size());
-    for (auto& part : parts) pieces.push_back({text, std::move(part)});
+    std::vector<Ids> split = split_ids(ids, results[text].tokens, options.max_source_tokens);
+    results[text].parts = static_cast<int>(split.size());
+    for (auto& part : split) parts.push_back({text, std::move(part)});
   }
 
   std::vector<size_t> lengths;
-  for (const TextPart& piece : pieces) lengths.push_back(piece.ids.size());
+  for (const TextPart& part : parts) lengths.push_back(part.ids.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
-  std::vector<torch::Tensor> vectors(pieces.size());
+  std::vector<torch::Tensor> vectors(parts.size());
   parallel_for_(batches.size(), [&](size_t b) {
     const torch::NoGradGuard no_grad;
     Transformer transformer = model_.transformer;
     std::vector<Ids> sources;
-    for (const size_t piece : batches[b]) sources.push_back(pieces[piece].ids);
+    for (const size_t part : batches[b]) sources.push_back(parts[part].ids);
     const torch::Tensor memory =
         transformer->encode(padded_sources(sources).to(device_)).memory.to(torch::kCPU, torch::kFloat);  // [B,S,D]
     for (size_t row = 0; row < batches[b].size(); ++row) {
-      const size_t piece = batches[b][row];
-      const auto length = static_cast<int64_t>(pieces[piece].ids.size());
-      vectors[piece] = memory[static_cast<int64_t>(row)].slice(0, 0, length).clone();  // [L,D], not all of the batch
+      const size_t part = batches[b][row];
+      const auto length = static_cast<int64_t>(parts[part].ids.size());
+      vectors[part] = memory[static_cast<int64_t>(row)].slice(0, 0, length).clone();  // [L,D], not all of the batch
     }
   });
 
   std::vector<std::vector<torch::Tensor>> of_text(texts.size());
-  for (size_t piece = 0; piece < pieces.size(); ++piece) of_text[pieces[piece].text].push_back(vectors[piece]);
+  for (size_t part = 0; part < parts.size(); ++part) of_text[parts[part].text].push_back(vectors[part]);
   for (size_t text = 0; text < texts.size(); ++text) {
     TextVectors& result = results[text];
     result.vectors = of_text[text].empty() ? torch::zeros({0, d_model_}) : torch::cat(of_text[text]);

@@ -16,8 +16,9 @@ void export_torchscript(const std::string& model_path, const std::string& output
   if (options.precision == Precision::int8)
     throw std::invalid_argument("a TorchScript file stores float32, bfloat16 or half, not int8");
   const LoadedModel model = load_model(model_path, torch::kCPU);
-  save_torchscript_model(output, torchscript::script_transformer(model.transformer, dtype_of(options.precision)), model,
-                         precision_name(options.precision));
+  const torch::jit::Module module = torchscript::script_transformer(model.transformer, dtype_of(options.precision),
+                                                                    model.tokenizer.target().line_breaks());
+  save_torchscript_model(output, module, model, precision_name(options.precision));
 }
 
 }  // namespace v0

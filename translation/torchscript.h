@@ -11,8 +11,8 @@ inline namespace v0 {
 
 /// How a model is exported.
 struct TorchScriptOptions {
-  /// Of the stored weights: float32; bfloat16, which computes in bfloat16, softmax and log-probabilities aside; or
-  /// half, for GPUs: LibTorch before 2.1 cannot multiply half matrices on a CPU.
+  /// Numeric type of the stored weights: float32; bfloat16, which computes in bfloat16, softmax and log-probabilities
+  /// aside; or half, for GPUs: LibTorch before 2.1 cannot multiply half matrices on a CPU.
   Precision precision = Precision::float32;
 };
 

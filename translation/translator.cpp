@@ -30,9 +30,10 @@ Translator::Translator(const std::string& model, const TranslatorOptions& option
   const torch::Device device = parse_device(options.device);
   auto threads =
       std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
-  state_ = std::make_unique<State>(load_ensemble(model, options.ensemble, device, Architecture::encoder_decoder,
-                                                 options.precision, threads->parallel_for()),
-                                   device, options, std::move(threads));
+  state_ =
+      std::make_unique<State>(load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::encoder_decoder,
+                                            options.precision, threads->parallel_for()),
+                              device, options, std::move(threads));
 }
 
 Translator::~Translator() = default;

@@ -48,7 +48,7 @@ typedef struct transmute_translator_options {
 
   const char* shortlist;      /* a table of which target tokens translate which source tokens, or NULL */
   int64_t shortlist_best;     /* translations of each source token at most */
-  int64_t shortlist_frequent; /* and so many of the vocabulary's first tokens */
+  int64_t shortlist_frequent; /* first tokens of the vocabulary added to each list */
 } transmute_translator_options;
 
 /* How texts are translated. Fill it by transmute_translation_options_default(), then change what you like. */
@@ -57,7 +57,7 @@ typedef struct transmute_translation_options {
   int64_t beam_size;         /* 1: greedy search */
   int64_t num_hypotheses;    /* translations of each text, at most beam_size */
   double length_alpha;       /* log P / ((5 + length) / 6)^alpha ranks them */
-  int64_t max_extra_length;  /* a translation has at most so many tokens more than its source */
+  int64_t max_extra_length;  /* maximum target length minus source length */
   int alignments;            /* not 0: also transmute_result_alignment */
   int64_t batch_size;        /* texts that a thread decodes together */
   int64_t batch_tokens;      /* and their padded source tokens at most */

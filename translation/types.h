@@ -20,15 +20,16 @@ inline namespace v0 {
 struct ShortlistOptions {
   std::string table{};     ///< a file of lines "target source probability", of tokens; empty: every token, no table
   int64_t best = 100;      ///< translations of each source token at most
-  int64_t frequent = 100;  ///< and so many of the vocabulary's first tokens
+  int64_t frequent = 100;  ///< first tokens of the vocabulary added to each list
 };
 
 /// How a model is opened.
 struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< on the CPU, each with a batch of its own; 0 means one per core
-  /// Of the matrix products. On the CPU, a text's translation is in each the same bytes whatever is translated beside
-  /// it. Without a value: the one that all models are stored in, where the device is made for it, else float32.
+  /// Numeric type of the matrix products. On the CPU, a text's translation is in each the same bytes whatever is
+  /// translated beside it. Without a value: the one that all models are stored in, where the device is made for it,
+  /// else float32.
   std::optional<Precision> precision{};
   /// Further models with the same tokenizer: the probabilities of all are averaged.
   std::vector<std::string> ensemble{};
@@ -52,6 +53,10 @@ class TextTooLong : public std::invalid_argument {
  private:
   size_t text_;
 };
+
+/// Tokens at most of a text that is computed as a whole, which takes time and memory with the square of its length: a
+/// prompt to continue, a text to score, and a text in parts whose alignment is wanted.
+constexpr int64_t kMaxWholeTokens = 8192;
 
 /// How a term of the source language has to be translated.
 struct GlossaryEntry {

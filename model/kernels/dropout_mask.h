@@ -13,7 +13,7 @@ namespace kernels {
 /// Elements that share one 64-bit key; within a block a 32-bit hash of the position decides.
 constexpr int64_t kMaskBlock = 1 << 16;
 
-/// Degski's 32-bit variant of the SplitMix finaliser: 32-bit products are what vector units have. `Word` is
+/// Degski's 32-bit variant of the SplitMix finalizer: 32-bit products are what vector units have. `Word` is
 /// uint32_t or a vector of them. An element is dropped where the result is below the threshold.
 template <class Word>
 TRANSMUTE_INLINE Word hash_element(Word index, uint64_t block_key) {

@@ -15,7 +15,7 @@ namespace kernels {
 torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second = {},
                             const torch::Tensor& third = {});
 
-/// Moves the numbers of some parameters into one piece of memory, one behind the other.
+/// Moves the numbers of some parameters into one block of memory, one behind the other.
 void join(const std::vector<torch::Tensor>& parameters);
 
 }  // namespace kernels

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Scalar pieces that compilers vectorize when they are inlined into a loop.
+// Scalar functions that compilers vectorize when they are inlined into a loop.
 namespace transmute {
 inline namespace v0 {
 namespace kernels {

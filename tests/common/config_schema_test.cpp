@@ -27,7 +27,7 @@ using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-enum class Colour { red, green };
+enum class Color { red, green };
 
 // One field of every type, at the top level and in two sections.
 struct Settings {
@@ -37,7 +37,7 @@ struct Settings {
   bool tied = true;
   std::string folder = "here";
   std::vector<std::string> files{"a", "b"};
-  Colour colour = Colour::red;
+  Color color = Color::red;
   int64_t warmup_steps = 4000;
   double rate = 1e-9;
 
@@ -50,8 +50,8 @@ struct Settings {
     schema.add("tied", &tied, "one matrix");
     schema.add("folder", &folder, "where files are");
     schema.add("files", &files, "which files");
-    schema.add("colour", &colour, {{Colour::red, "red"}, {Colour::green, "green"}}, "which colour");
-    schema.section("training", "the optimisation");
+    schema.add("color", &color, {{Color::red, "red"}, {Color::green, "green"}}, "which color");
+    schema.section("training", "the optimization");
     schema.add("warmup_steps", &warmup_steps, "rising steps", Bounds<int64_t>{1, 1'000'000});
     schema.add("rate", &rate, "a small number");
   }
@@ -93,7 +93,7 @@ TEST_F(ConfigSchemaTest, ReadsEveryType) {
       "  tied: false\n"
       "  folder: \"my data\"\n"
       "  files: [x, 'y z', \"w,\"]\n"
-      "  colour: green\n"
+      "  color: green\n"
       "training: {warmup_steps: 10, rate: -3}\n");
   EXPECT_EQ(settings.version, 3);
   EXPECT_EQ(settings.num_heads, 4);
@@ -101,7 +101,7 @@ TEST_F(ConfigSchemaTest, ReadsEveryType) {
   EXPECT_FALSE(settings.tied);
   EXPECT_EQ(settings.folder, "my data");
   EXPECT_THAT(settings.files, ElementsAre("x", "y z", "w,"));
-  EXPECT_EQ(settings.colour, Colour::green);
+  EXPECT_EQ(settings.color, Color::green);
   EXPECT_EQ(settings.warmup_steps, 10);
   EXPECT_EQ(settings.rate, -3.0);
 }
@@ -113,7 +113,7 @@ TEST_F(ConfigSchemaTest, KeepsWhatTheFileDoesNotName) {
   EXPECT_TRUE(settings.tied);
   EXPECT_EQ(settings.folder, "here");
   EXPECT_THAT(settings.files, ElementsAre("a", "b"));
-  EXPECT_EQ(settings.colour, Colour::red);
+  EXPECT_EQ(settings.color, Color::red);
   EXPECT_EQ(settings.warmup_steps, 4000);
 }
 
@@ -173,7 +173,7 @@ TEST_F(ConfigSchemaTest, RefusesValuesOfAnotherType) {
       {"folder:", "a text"},
       {"files: [[a]]", "a list of texts"},
       {"files: {a: b}", "a list of texts"},
-      {"colour: [red]", "one word"},
+      {"color: [red]", "one word"},
   };
   for (const auto& [line, wanted] : cases) {
     const std::string message = refusal_of(std::string("model:\n  ") + line + "\n");
@@ -223,8 +223,7 @@ TEST_F(ConfigSchemaTest, AcceptsTheBoundsThemselves) {
 }
 
 TEST_F(ConfigSchemaTest, ListsTheWordsOfAChoice) {
-  EXPECT_THAT(refusal_of("model:\n  colour: blue\n"),
-              EndsWith("\"model.colour\" must be one of red, green; not 'blue'"));
+  EXPECT_THAT(refusal_of("model:\n  color: blue\n"), EndsWith("\"model.color\" must be one of red, green; not 'blue'"));
 }
 
 TEST_F(ConfigSchemaTest, NamesTheLineOfInvalidYaml) {
@@ -256,14 +255,14 @@ TEST_F(ConfigSchemaTest, SetChangesOneValue) {
   schema.set("model.num_heads=16");
   schema.set("model.folder=a=b");
   schema.set("model.files=[x, y]");
-  schema.set("model.colour=green");
+  schema.set("model.color=green");
   schema.set("model.tied=false");
   schema.set("training.rate=2e-5");
   schema.set("version=2");
   EXPECT_EQ(settings.num_heads, 16);
   EXPECT_EQ(settings.folder, "a=b");
   EXPECT_THAT(settings.files, ElementsAre("x", "y"));
-  EXPECT_EQ(settings.colour, Colour::green);
+  EXPECT_EQ(settings.color, Color::green);
   EXPECT_FALSE(settings.tied);
   EXPECT_EQ(settings.rate, 2e-5);
   EXPECT_EQ(settings.version, 2);
@@ -318,7 +317,7 @@ TEST_F(ConfigSchemaTest, ReadsItsOwnYamlBack) {
   settings.tied = false;
   settings.folder = "C:\\data \"x\" # no: comment\n\tnext 'line' {grün} %&*!|>-?@`,[]\x01 ";
   settings.files = {"", " ", "true", "12", "null", "~", "a, b", "- x", "[y]", "汉字 \U0001F682", "a: b"};
-  settings.colour = Colour::green;
+  settings.color = Color::green;
   settings.rate = 1e-300;
 
   Settings again;
@@ -332,7 +331,7 @@ TEST_F(ConfigSchemaTest, ReadsItsOwnYamlBack) {
   EXPECT_EQ(again.tied, settings.tied);
   EXPECT_EQ(again.folder, settings.folder);
   EXPECT_EQ(again.files, settings.files);
-  EXPECT_EQ(again.colour, settings.colour);
+  EXPECT_EQ(again.color, settings.color);
   EXPECT_EQ(again.warmup_steps, settings.warmup_steps);
   EXPECT_EQ(again.rate, settings.rate);
   EXPECT_EQ(other.to_yaml(), schema.to_yaml());
@@ -347,7 +346,7 @@ TEST_F(ConfigSchemaTest, YamlHoldsEveryKeyInOrder) {
             "  tied: true\n"
             "  folder: \"here\"\n"
             "  files: [\"a\", \"b\"]\n"
-            "  colour: red\n"
+            "  color: red\n"
             "training:\n"
             "  warmup_steps: 4000\n"
             "  rate: 1e-09\n");
@@ -372,8 +371,8 @@ TEST_F(ConfigSchemaTest, MarkdownHasATablePerSection) {
   const std::string text = schema.to_markdown();
   EXPECT_THAT(text, HasSubstr("`model`: the network\n\n| key | default | meaning |\n|---|---|---|\n"
                               "| `num_heads` | `8` | attention heads |\n"));
-  EXPECT_THAT(text, HasSubstr("| `colour` | `red` | which colour (red, green) |\n"));
-  EXPECT_THAT(text, HasSubstr("`training`: the optimisation\n\n"));
+  EXPECT_THAT(text, HasSubstr("| `color` | `red` | which color (red, green) |\n"));
+  EXPECT_THAT(text, HasSubstr("`training`: the optimization\n\n"));
   EXPECT_THAT(text, StartsWith("Top level\n\n"));
 }
 

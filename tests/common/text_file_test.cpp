@@ -190,5 +190,31 @@ TEST(Utf8, RefusesOverlongSurrogateAndBrokenEncodings) {
   }
 }
 
+TEST(LineReader, RefusesALineWithoutEndAndSaysWhich) {
+  const TemporaryFolder folder;
+  const std::string plain = folder / "plain.txt", packed = folder / "bomb.gz";
+  const std::string fits(100'000, 'a');
+  write_text(plain, "first\n" + fits + "\n" + fits + "b\n");
+  LineReader reader(plain, {InvalidUtf8::fail, fits.size()});
+  std::string line;
+  EXPECT_TRUE(reader.next(line) && reader.next(line));
+  EXPECT_EQ(line, fits);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { reader.next(line); }),
+              AllOf(StartsWith(plain + ":3: "), HasSubstr("more than 100000 bytes")));
+  const std::string zeros = gzipped(std::string(64 << 20, '\0'));
+  ASSERT_LT(zeros.size(), 100'000U);
+  write_text(packed, zeros);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_lines(packed); }), StartsWith(packed + ":1: "));
+}
+
+TEST(LineReader, PassesOverAByteOrderMarkAtTheBeginningOnly) {
+  const TemporaryFolder folder;
+  const std::string mark = "\xef\xbb\xbf";
+  write_text(folder / "marked.txt", mark + "one\n" + mark + "two\n");
+  EXPECT_THAT(read_lines(folder / "marked.txt"), ElementsAre("one", mark + "two"));
+  write_text(folder / "alone.txt", mark);
+  EXPECT_THAT(read_lines(folder / "alone.txt"), ElementsAre(""));
+}
+
 }  // namespace
 }  // namespace transmute

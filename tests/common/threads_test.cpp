@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <transmute/common/threads.h>
 #include <transmute/tests/support/errors.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -202,6 +205,30 @@ TEST(ThreadPool, RethrowsAndBeginsNothingMoreOfThatCall) {
   size_t after = 0;
   pool.for_each(1, [&](size_t) { ++after; });
   EXPECT_EQ(after, 1U);
+}
+
+// As with `ulimit -v`: the threads' stacks do not fit. In a process of its own, which a hang would end too.
+template <class Crew>
+void make_more_threads_than_fit() {
+  ::alarm(60);
+  const rlimit limit{rlim_t{4} << 30, rlim_t{4} << 30};
+  ::setrlimit(RLIMIT_AS, &limit);
+  try {
+    Crew crew(3000);
+  } catch (const std::runtime_error& error) {
+    std::fputs(error.what(), stderr);
+    std::exit(7);
+  }
+  std::exit(0);
+}
+
+TEST(ThreadsThatCannotBeStarted, AreAnErrorAndNoHang) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes more address space than the test allows";
+#endif
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(make_more_threads_than_fit<ThreadPool>(), ::testing::ExitedWithCode(7), "of 3000 cannot be started");
+  EXPECT_EXIT(make_more_threads_than_fit<WorkerCrew>(), ::testing::ExitedWithCode(7), "of 3000 cannot be started");
 }
 
 }  // namespace

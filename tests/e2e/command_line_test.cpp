@@ -105,6 +105,7 @@ TEST_F(CommandLine, TransmuteListsAndRunsThePrograms) {
   const std::string text = "the red house is near.\n";
   EXPECT_EQ(run("transmute", {"translate", "-m", model()}, text).output,
             run("translate", {"-m", model()}, text).output);
+  EXPECT_THAT(run("transmute", {"--version"}).output, MatchesRegex("transmute [0-9.]+[^\n]*\nLibTorch .*\n.*\n"));
   EXPECT_EQ(run("transmute", {"export-torchscript", "--version"}).output,
             run("export_torchscript", {"--version"}).output);
   EXPECT_THAT(refusal("transmute", {"tranlsate"}), HasSubstr("no command 'tranlsate'; did you mean translate?"));

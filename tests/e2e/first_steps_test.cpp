@@ -183,15 +183,15 @@ TEST_F(FirstSteps, ATableOfPairsTrainsTheSameModelAsTwoFiles) {
 TEST_F(FirstSteps, PairsOfUnequalLengthAreLeftOutAndCounted) {
   write_text(folder_ / "data/more.en", "one\nseven\n");
   std::string far_longer = "eins";
-  for (int i = 0; i < 40; ++i) far_longer += " eins";
+  for (int i = 0; i < 100; ++i) far_longer += " eins";
   write_text(folder_ / "data/more.de", far_longer + "\nsieben\n");
   const std::vector<std::string> files = {"data.train_source=[train.en, more.en]",
                                           "data.train_target=[train.de, more.de]"};
   std::vector<std::string> limited = files;
-  limited.emplace_back("data.max_length_ratio=6");
+  limited.emplace_back("data.max_length_ratio=15");
   EXPECT_THAT(train("limited", limited).errors,
               AllOf(HasSubstr("301 sentence pairs"),
-                    HasSubstr("1 pair left out: 1 with over 6 tokens of one side for one of the other")));
+                    HasSubstr("1 pair left out: 1 with over 15 tokens of one side for one of the other")));
   EXPECT_THAT(train("all", files).errors, AllOf(HasSubstr("302 sentence pairs"), Not(HasSubstr("left out"))));
 }
 
@@ -205,8 +205,9 @@ TEST_F(FirstSteps, AnotherTextUnderTheSameRunIsRefusedWithTheRemedy) {
   write_text(folder_ / "data/train.de", read_text(folder_ / "data/train.de") + "sieben\n");
   const Outcome outcome = train("run");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("the training text is not the one that the run in"),
-                                    HasSubstr("training.initialize_from")));
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("is not the one that the run in " + (folder_ / "run") + " was trained on"),
+                    HasSubstr("Take another --run-folder")));
 }
 
 TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
@@ -243,6 +244,14 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   EXPECT_EQ(again.exit_code, 0) << again.errors;
   EXPECT_THAT(again.errors, AllOf(HasSubstr("resuming after step"), Not(HasSubstr("chosen for"))));
   EXPECT_EQ(in_run("run", "config.yaml"), config);
+  // Another text is not taken for the one that the run has.
+  std::vector<std::string> other = command;
+  std::swap(other[2], other[4]);
+  const std::string divided = in_run("run", "text/train.source");
+  const Outcome refused = run_program_with(other);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with another text than"), HasSubstr("--run-folder")));
+  EXPECT_EQ(in_run("run", "text/train.source"), divided);
 }
 
 TEST_F(FirstSteps, TextWithoutAConfigNeedsItsPartnerAndARunFolder) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
-#include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/e2e/training_run.h>
 #include <transmute/tests/support/pieces.h>
 #include <transmute/translation/translator.h>
 #include <unistd.h>
@@ -23,72 +23,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int kCorpusPairs = 400;
-
-class Training : public ::testing::Test {
+class Training : public TrainingRun {
  protected:
-  static void SetUpTestSuite() {
-    corpus_ = std::make_unique<TemporaryFolder>();
-    make_corpus(*corpus_ / "data", kCorpusPairs);
-  }
-  static void TearDownTestSuite() { corpus_.reset(); }
-
-  void SetUp() override {
-    std::filesystem::copy(*corpus_ / "data", folder_ / "data");
-    config_ = write_config(folder_);
-  }
-
-  Outcome train(const std::string& run, const std::vector<std::string>& assignments = {}) const {
-    return run_program_with(train_command(config_, folder_ / run, assignments));
-  }
-
-  std::string checkpoint_bytes(const std::string& run, const std::string& step) const {
-    const std::string checkpoint = folder_ / (run + "/checkpoints/step-" + step);
-    return read_text(checkpoint + "/weights.safetensors") + read_text(checkpoint + "/optimizer.safetensors");
-  }
-
-  // A training process in the background.
-  pid_t start(const std::string& run, const std::vector<std::string>& assignments) const {
-    std::vector<std::string> words = train_command(config_, folder_ / run, assignments);
-    const pid_t child = fork();
-    if (child != 0) return child;
-    std::vector<char*> arguments;
-    for (auto& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    execv(arguments.front(), arguments.data());
-    _exit(127);
-  }
-
-  // Sends `signal` once `path` exists and `delay` has passed; the exit code as a shell gives it.
-  static int stop(pid_t child, const std::string& path, std::chrono::microseconds delay, int signal) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-    while (!std::filesystem::exists(path) && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(delay);
-    kill(child, signal);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
-  // The folders of tokenized corpora in a cache.
-  static std::vector<std::string> corpora_in(const std::string& cache) {
-    std::vector<std::string> corpora;
-    for (const auto& name : names_in(cache))
-      if (std::filesystem::is_directory(cache + "/" + name)) corpora.push_back(cache + "/" + name);
-    return corpora;
-  }
-
-  // The training text `times` over, so that it takes a while to prepare.
-  void make_training_text_longer(int times) const {
-    for (const char* name : {"data/train.en", "data/train.de"}) {
-      const std::string text = read_text(folder_ / name);
-      std::string longer;
-      for (int i = 0; i < times; ++i) longer += text;
-      write_text(folder_ / name, longer);
-    }
-  }
-
   // Made-up words of two to four syllables, each with one translation, in the same order; and their alignment.
   void make_aligned_text(const std::string& name, int pairs) const {
     std::mt19937 random(static_cast<unsigned>(name.size()));
@@ -144,12 +80,7 @@ class Training : public ::testing::Test {
     }
     return right / all;
   }
-
-  static std::unique_ptr<TemporaryFolder> corpus_;
-  TemporaryFolder folder_;
-  std::string config_;
 };
-std::unique_ptr<TemporaryFolder> Training::corpus_;
 
 TEST_F(Training, GuidesAnAttentionHeadByGivenAlignments) {
   make_aligned_text("train", 400);
@@ -198,7 +129,7 @@ TEST_F(Training, LeavesAModelCheckpointsMetricsAndALog) {
   EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
             (std::vector<std::string>{"step-000000010", "step-000000020", "step-000000030"}));
   EXPECT_EQ(names_in(folder_ / "run/model"),
-            (std::vector<std::string>{"config.yaml", "tokenizer.model", "weights.safetensors"}));
+            (std::vector<std::string>{"checksums.txt", "config.yaml", "tokenizer.model", "weights.safetensors"}));
   EXPECT_THAT(read_text(folder_ / "run/metrics.jsonl"), HasSubstr("\"step\":30"));
   EXPECT_THAT(outcome.errors, AllOf(HasSubstr("transmute 0."), HasSubstr("device cpu, 2 threads")));
 }
@@ -294,9 +225,13 @@ TEST_F(Training, TokenizesAgainWithAnotherTokenizer) {
   EXPECT_EQ(corpora_in(folder_ / "run/cache"), before);
   std::filesystem::copy_file(folder_ / "other/tokenizer.model", folder_ / "run/tokenizer.model",
                              std::filesystem::copy_options::overwrite_existing);
+  const Outcome refused = train("run", {"training.max_steps=12"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.errors,
+              AllOf(HasSubstr("tokenizing"), HasSubstr("or the vocabulary that it is read with, is not the one")));
+  std::filesystem::remove_all(folder_ / "run/checkpoints");  // a run that has not begun may change
   const Outcome outcome = train("run", {"training.max_steps=12"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, HasSubstr("tokenizing"));
   EXPECT_NE(corpora_in(folder_ / "run/cache"), before);
   EXPECT_EQ(corpora_in(folder_ / "run/cache").size(), 1U) << "what is of no use is removed";
 }
@@ -522,127 +457,6 @@ TEST_F(Training, DescribesEveryConfigKey) {
   const Outcome outcome = run_program_with({program("train"), "--describe-config"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("| `warmup_steps` | `4000` |"), HasSubstr("| `dropout` | `0.1` |")));
-}
-
-// What is wrong with the input, what is said about it, and the exit code: 2 for the caller's fault, 1 for the
-// world's.
-TEST_F(Training, NamesBothLineCountsWhereTheyDiffer) {
-  write_text(folder_ / "data/train.de", "eins\nzwei\n");
-  const Outcome outcome = train("run");
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.en has 400 lines"), HasSubstr("train.de has 2")));
-}
-
-TEST_F(Training, NamesFileAndLineOfInvalidUtf8) {
-  write_text(folder_ / "data/train.en", "one\ncaf\xe9\n");
-  const Outcome outcome = train("run");
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("train.en:2: not valid UTF-8"), HasSubstr("iconv")));
-}
-
-TEST_F(Training, NamesAMissingFile) {
-  const Outcome outcome = train("run", {"data.train_source=nowhere.en"});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("nowhere.en: cannot be opened"));
-}
-
-TEST_F(Training, RefusesAnEmptyCorpus) {
-  write_text(folder_ / "data/train.en", "");
-  write_text(folder_ / "data/train.de", "");
-  const Outcome outcome = train("run");
-  EXPECT_NE(outcome.exit_code, 0);
-  EXPECT_THAT(outcome.errors, HasSubstr("empty"));
-}
-
-TEST_F(Training, NamesTheLargestVocabularyThatTheTextSupports) {
-  const Outcome outcome = train("run", {"tokenizer.vocab_size=30000"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("tokenizer.vocab_size 30000 is more than the training text supports"));
-}
-
-TEST_F(Training, RefusesCudaWhereThereIsNone) {
-  std::vector<std::string> words = train_command(config_, folder_ / "run");
-  words.insert(words.end(), {"--device", "cuda"});
-  const Outcome outcome = run_program_with(words);
-  if (outcome.exit_code == 0) GTEST_SKIP() << "this machine has a CUDA device";
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("sees no CUDA device"));
-}
-
-TEST_F(Training, NamesLineAndNearestNameOfAnUnknownKey) {
-  write_text(config_, read_text(config_) + "  evry: 10\n");
-  const Outcome outcome = train("run");
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("unknown key \"validation.evry\"; did you mean \"every\"?"));
-  EXPECT_THAT(outcome.errors, HasSubstr("tiny.yaml:25"));
-}
-
-TEST_F(Training, RefusesAValueOfTheWrongType) {
-  const Outcome outcome = train("run", {"training.warmup_steps=many"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("\"training.warmup_steps\" needs a whole number, not 'many'"));
-}
-
-TEST_F(Training, ADamagedCheckpointIsNamedAndTheOneBeforeItServes) {
-  ASSERT_EQ(train("run").exit_code, 0);
-  const std::string weights = folder_ / "run/checkpoints/step-000000030/weights.safetensors";
-  std::string bytes = read_text(weights);
-  bytes[bytes.size() - 5] ^= 1;
-  write_text(weights, bytes);
-  const Outcome outcome = train("run", {"training.max_steps=40"});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors,
-              AllOf(HasSubstr("step-000000030/weights.safetensors: damaged"), HasSubstr("remove the folder")));
-  std::filesystem::remove_all(folder_ / "run/checkpoints/step-000000030");
-  EXPECT_EQ(train("run", {"training.max_steps=40"}).exit_code, 0);
-}
-
-TEST_F(Training, NamesARunFolderThatCannotBeMade) {
-  write_text(folder_ / "file", "");
-  const Outcome outcome = run_program_with(train_command(config_, folder_ / "file/run"));
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("file/run: the folder cannot be made"));
-}
-
-TEST_F(Training, RefusesAnotherNetworkInTheSameRunFolder) {
-  ASSERT_EQ(train("run", {"training.max_steps=2"}).exit_code, 0);
-  const Outcome outcome = train("run", {"model.d_ff=128", "training.seed=2", "training.clip_norm=1"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(
-      outcome.errors,
-      AllOf(
-          HasSubstr("model.d_ff (it was 64; the config now says 128), training.seed (it was 1; the config now says 2)"),
-          HasSubstr("config: training.clip_norm changes from 0 to 1")));
-}
-
-TEST_F(Training, ADivergingLossStopsWithTheRemedy) {
-  const Outcome outcome = train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200"});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors,
-              AllOf(HasSubstr("diverged: loss"), HasSubstr("not finite"), HasSubstr("training.learning_rate_scale")));
-}
-
-TEST_F(Training, PassesOverAsManyDivergingStepsAsItIsTold) {
-  const Outcome outcome =
-      train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200", "training.max_skipped_steps=2"});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("passed over (1 of at most 2 in a row)"),
-                                    HasSubstr("passed over (2 of at most 2 in a row)")));
-}
-
-TEST(TrainUsage, AnUnknownFlagIsBadUsage) {
-  const Outcome outcome = run_program_with({program("train"), "--confg", "x.yaml"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("--confg"), HasSubstr("train --help")));
-}
-
-TEST(TrainUsage, AMissingConfigIsNamed) {
-  const Outcome none = run_program_with({program("train")});
-  EXPECT_EQ(none.exit_code, 2);
-  EXPECT_THAT(none.errors, HasSubstr("--config FILE is needed"));
-  const Outcome missing = run_program_with({program("train"), "--config", "nowhere.yaml"});
-  EXPECT_EQ(missing.exit_code, 1);
-  EXPECT_THAT(missing.errors, HasSubstr("nowhere.yaml: cannot be opened"));
 }
 
 }  // namespace

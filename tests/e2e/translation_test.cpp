@@ -166,7 +166,7 @@ TEST_F(TrainedModel, SaysWhatIsWrongWithAShortlist) {
   const std::string model = *folder_ / "run/model", source = *folder_ / "data/train.en",
                     target = *folder_ / "data/train.de";
   EXPECT_THAT(make({"--model", *folder_ / "data", "--source", source, "--target", target}), HasSubstr("tokenizer"));
-  EXPECT_THAT(make({"--model", model, "--source", source, "--target", *folder_ / "data/test.de"}), HasSubstr("6000"));
+  EXPECT_THAT(make({"--model", model, "--source", source, "--target", *folder_ / "data/test.de"}), HasSubstr("6,000"));
   EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--shortlist-best", "0"}),
               HasSubstr("--shortlist-best: must be at least 1"));
   EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--iterations", "0"}),
@@ -180,7 +180,7 @@ TEST_F(TrainedModel, ComesBackUnchangedFromTheOtherForms) {
   };
   convert(*folder_ / "run/model", "safetensors", *folder_ / "neutral");
   EXPECT_THAT(names_in(*folder_ / "neutral"),
-              ::testing::ElementsAre("config.yaml", "model.safetensors", "tokenizer.model"));
+              ::testing::ElementsAre("checksums.txt", "config.yaml", "model.safetensors", "tokenizer.model"));
   convert(*folder_ / "neutral", "folder", *folder_ / "back");
   for (const char* file : {"config.yaml", "tokenizer.model", "weights.safetensors"})
     EXPECT_EQ(read_text(*folder_ / "back" + "/" + file), read_text(*folder_ / "run/model" + "/" + file)) << file;

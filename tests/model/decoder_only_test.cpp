@@ -149,7 +149,7 @@ TEST(DecoderOnly, NeverLooksAtLaterTokens) {
   }
 }
 
-TEST(DecoderOnly, GivesATextTheSameLogitsAloneAndAmongPaddedNeighbours) {
+TEST(DecoderOnly, GivesATextTheSameLogitsAloneAndAmongPaddedNeighbors) {
   const std::vector<std::vector<int64_t>> texts = {{1, 5, 6, 8, 9, 2}, {1, 2}, {1, 7, 7, 3}};
   std::vector<std::vector<int64_t>> padded = texts;
   for (auto& row : padded) row.resize(7, 0);

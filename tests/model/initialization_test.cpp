@@ -139,5 +139,34 @@ TEST(Initialization, KeepsPositionsApartThroughAllLayers) {
   EXPECT_LT(position_variance(options_of(6, NormPosition::post, Initialization::xavier)), 0.15);
 }
 
+TEST(Initialization, DrawsEmbeddingsWithUnitVarianceAfterTheirScale) {
+  torch::manual_seed(5);
+  TransformerOptions options = options_of(1);
+  options.source_vocab_size = options.target_vocab_size = 1500;
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.max_positions = 500;
+  options.embedding_tying = EmbeddingTying::none;
+  Transformer model(options);
+  const auto parameters = model->named_parameters();
+  for (const char* name :
+       {"source_embedding.weight", "target_embedding.weight", "source_positions.weight", "target_positions.weight"}) {
+    // Four standard errors of the standard deviation of at least 32,000 numbers.
+    EXPECT_NEAR(parameters[name].std().item<double>() * std::sqrt(64.0), 1, 0.016) << name;
+    EXPECT_NEAR(parameters[name].mean().item<double>() * std::sqrt(64.0), 0, 0.023) << name;
+  }
+  const double bound = std::sqrt(6.0 / (1500 + 64));
+  EXPECT_LE(parameters["output.weight"].abs().max().item<double>(), bound);
+  EXPECT_GT(parameters["output.weight"].abs().max().item<double>(), 0.95 * bound);
+}
+
+TEST(Initialization, LeavesNormsAndBiasesNeutral) {
+  for (const auto& parameter : Transformer(options_of(1, NormPosition::pre))->named_parameters()) {
+    EXPECT_EQ(parameter.value().scalar_type(), torch::kFloat) << parameter.key();
+    if (parameter.value().dim() > 1) continue;
+    const bool is_gain = parameter.key().find("norm.weight") != std::string::npos;
+    EXPECT_TRUE(parameter.value().eq(is_gain ? 1 : 0).all().item<bool>()) << parameter.key();
+  }
+}
+
 }  // namespace
 }  // namespace transmute

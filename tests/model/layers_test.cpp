@@ -45,7 +45,7 @@ TransformerOptions small_options(NormPosition position = NormPosition::post) {
 }
 
 template <class Module>
-Module randomised(Module module, torch::Dtype dtype = torch::kDouble) {
+Module randomized(Module module, torch::Dtype dtype = torch::kDouble) {
   testing::randomise_parameters(*module, 21);
   module->to(dtype);
   return module;
@@ -54,7 +54,7 @@ Module randomised(Module module, torch::Dtype dtype = torch::kDouble) {
 TEST(FeedForward, EqualsDoublePrecisionLoops) {
   const torch::Tensor x = random_tensor({3, 4, 6}, 1);
   for (const auto dtype : {torch::kDouble, torch::kFloat}) {
-    FeedForward module = randomised(FeedForward(FeedForwardOptions{6, 11}), dtype);
+    FeedForward module = randomized(FeedForward(FeedForwardOptions{6, 11}), dtype);
     expect_near(module(x.to(dtype)), reference::feed_forward(testing::weights_of(*module), "", matrix_of(x)),
                 dtype == torch::kFloat ? kFloatTolerance : kDoubleTolerance);
   }
@@ -62,7 +62,7 @@ TEST(FeedForward, EqualsDoublePrecisionLoops) {
 
 TEST(FeedForward, DropsActivationsAfterTheReLU) {
   const double probability = 0.4;
-  FeedForward module = randomised(FeedForward(FeedForwardOptions{6, 11, probability}));
+  FeedForward module = randomized(FeedForward(FeedForwardOptions{6, 11, probability}));
   const torch::Tensor x = random_tensor({1, 4, 6}, 1);
   const torch::Tensor kept = kernels::dropout_mask_reference(5, 44, probability);
   const kernels::DropoutScope scope(5);
@@ -75,7 +75,7 @@ TEST(FeedForward, DropsActivationsAfterTheReLU) {
 }
 
 TEST(FeedForward, PropagatesGradients) {
-  FeedForward module = randomised(FeedForward(FeedForwardOptions{6, 11}));
+  FeedForward module = randomized(FeedForward(FeedForwardOptions{6, 11}));
   const torch::Tensor x = random_tensor({2, 3, 6}, 1).requires_grad_();
   const torch::Tensor probe = random_tensor({2, 3, 6}, 2);
   auto leaves = testing::leaves_of(*module);
@@ -96,7 +96,7 @@ TEST(FeedForward, StartsWithinXaviersBoundAndWithoutBiases) {
 }
 
 TEST(LayerNorm, EqualsDoublePrecisionLoops) {
-  LayerNorm norm = randomised(LayerNorm(7, 1e-3));
+  LayerNorm norm = randomized(LayerNorm(7, 1e-3));
   // The second row varies so little that epsilon decides, the third not at all.
   torch::Tensor x = random_tensor({1, 3, 7}, 1) + 3;
   x[0][1] = 2 + 1e-3 * x[0][0];
@@ -105,7 +105,7 @@ TEST(LayerNorm, EqualsDoublePrecisionLoops) {
   EXPECT_TRUE(torch::allclose(norm(x)[0][2], norm->bias));
 }
 
-TEST(LayerNorm, StartsAsPlainNormalisation) {
+TEST(LayerNorm, StartsAsPlainNormalization) {
   LayerNorm norm(7, 1e-6);
   EXPECT_TRUE(norm->weight.eq(1).all().item<bool>());
   EXPECT_TRUE(norm->bias.eq(0).all().item<bool>());
@@ -117,7 +117,7 @@ TEST(ResidualNorm, EqualsDoublePrecisionLoopsInEveryPosition) {
     for (const Stack stack : kStacks)
       for (const auto dtype : {torch::kDouble, torch::kFloat}) {
         SCOPED_TRACE(name_of(position));
-        ResidualNorm module = randomised(ResidualNorm(small_options(position), stack), dtype);
+        ResidualNorm module = randomized(ResidualNorm(small_options(position), stack), dtype);
         const torch::Tensor actual = module(x.to(dtype), [](const torch::Tensor& input) { return input * 3 + 1; });
         const auto expected = reference::residual_norm(small_options(position), testing::weights_of(*module), "", stack,
                                                        matrix_of(x), [](reference::Matrix input) {
@@ -133,7 +133,7 @@ TEST(ResidualNorm, DropsTheSublayersOutputAndNeverTheResidual) {
     SCOPED_TRACE(name_of(position));
     TransformerOptions options = small_options(position);
     options.dropout = 0.4;
-    ResidualNorm module = randomised(ResidualNorm(options, Stack::decoder));
+    ResidualNorm module = randomized(ResidualNorm(options, Stack::decoder));
     const torch::Tensor x = random_tensor({1, 5, 6}, 1);
     const torch::Tensor kept = kernels::dropout_mask_reference(8, 30, options.dropout);
     const kernels::DropoutScope scope(8);
@@ -156,7 +156,7 @@ TEST(ResidualNorm, PropagatesGradientsInEveryPosition) {
   const torch::Tensor probe = random_tensor({2, 3, 6}, 2);
   for (const NormPosition position : kNormPositions) {
     SCOPED_TRACE(name_of(position));
-    ResidualNorm module = randomised(ResidualNorm(small_options(position), Stack::encoder));
+    ResidualNorm module = randomized(ResidualNorm(small_options(position), Stack::encoder));
     const torch::Tensor x = random_tensor({2, 3, 6}, 1).requires_grad_();
     auto leaves = testing::leaves_of(*module);
     leaves.emplace_back("x", x);
@@ -184,7 +184,7 @@ TEST(PositionalEncoding, SinusoidsGoOnBeyondTheirTable) {
   const torch::Tensor all = sinusoidal_positions(0, 40, 8);
   EXPECT_TRUE(torch::equal(encoding(0, 10), all.slice(0, 0, 10)));
   EXPECT_TRUE(torch::equal(encoding(3, 4), all.slice(0, 3, 7)));
-  // Vectorised sines may differ in their last bit from those of another offset.
+  // Vectorized sines may differ in their last bit from those of another offset.
   expect_near(encoding(7, 9), all.slice(0, 7, 16), 1e-7);
   expect_near(encoding(39, 1), all.slice(0, 39, 40), 1e-7);
   EXPECT_EQ(encoding(7, 9).scalar_type(), torch::kFloat);
@@ -212,7 +212,7 @@ TEST(EncoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
   for (const NormPosition position : kNormPositions) {
     SCOPED_TRACE(name_of(position));
     const TransformerOptions options = small_options(position);
-    EncoderLayer layer = randomised(EncoderLayer(options));
+    EncoderLayer layer = randomized(EncoderLayer(options));
     const AttentionResult result = layer(x, mask, ReturnWeights::yes);
     ASSERT_EQ(result.weights.sizes(), torch::IntArrayRef({2, 2, 4, 4}));
     EXPECT_FALSE(layer(x, mask).weights.defined());
@@ -231,7 +231,7 @@ TEST(DecoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
   for (const NormPosition position : kNormPositions) {
     SCOPED_TRACE(name_of(position));
     const TransformerOptions options = small_options(position);
-    DecoderLayer layer = randomised(DecoderLayer(options));
+    DecoderLayer layer = randomized(DecoderLayer(options));
     const auto result = layer(x, memory, causal_mask(3, torch::kCPU), mask, ReturnWeights::yes);
     ASSERT_EQ(result.self_weights.sizes(), torch::IntArrayRef({2, 2, 3, 3}));
     ASSERT_EQ(result.cross_weights.sizes(), torch::IntArrayRef({2, 2, 3, 4}));
@@ -247,7 +247,7 @@ TEST(DecoderLayer, EqualsDoublePrecisionLoopsInEveryPosition) {
 TEST(DecoderLayer, PropagatesGradients) {
   const torch::Tensor memory_mask = padding_mask(testing::ids_tensor({{1, 1, 0}}), 0);
   const torch::Tensor probe = random_tensor({1, 4, 6}, 9);
-  DecoderLayer layer = randomised(DecoderLayer(small_options()));
+  DecoderLayer layer = randomized(DecoderLayer(small_options()));
   const torch::Tensor x = random_tensor({1, 4, 6}, 1).requires_grad_();
   const torch::Tensor memory = random_tensor({1, 3, 6}, 2).requires_grad_();
   auto leaves = testing::leaves_of(*layer);
@@ -257,7 +257,7 @@ TEST(DecoderLayer, PropagatesGradients) {
       [&] { return (layer(x, memory, causal_mask(4, torch::kCPU), memory_mask).output * probe).sum(); }, leaves);
 }
 
-TEST(Stacks, NormaliseOnceMoreAtTheEndOnlyWhenPre) {
+TEST(Stacks, NormalizeOnceMoreAtTheEndOnlyWhenPre) {
   for (const NormPosition position : kNormPositions) {
     SCOPED_TRACE(name_of(position));
     const bool pre = position == NormPosition::pre;
@@ -267,8 +267,8 @@ TEST(Stacks, NormaliseOnceMoreAtTheEndOnlyWhenPre) {
 }
 
 TEST(Stacks, ReturnEachLayersWeightsOnRequest) {
-  Encoder encoder = randomised(Encoder(small_options()));
-  Decoder decoder = randomised(Decoder(small_options()));
+  Encoder encoder = randomized(Encoder(small_options()));
+  Decoder decoder = randomized(Decoder(small_options()));
   const torch::Tensor mask = torch::ones({1, 1, 1, 4}, torch::kBool);
   const torch::Tensor x = random_tensor({1, 4, 6}, 1);
   EXPECT_TRUE(encoder(x, mask).self_weights.empty());

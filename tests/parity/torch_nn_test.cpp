@@ -89,7 +89,7 @@ torch::nn::TransformerDecoderLayer twin_of(const DecoderLayer& layer, const Tran
 }
 
 template <class Module>
-Module randomised(Module module, uint64_t seed) {
+Module randomized(Module module, uint64_t seed) {
   testing::randomise_parameters(*module, seed);
   module->to(torch::kDouble);
   return module;
@@ -113,7 +113,7 @@ TEST(TorchParity, MultiheadAttention) {
   options.d_model = 12;
   options.num_heads = 3;
   options.d_k = options.d_v = 4;
-  MultiHeadAttention attention = randomised(MultiHeadAttention(options), 1);
+  MultiHeadAttention attention = randomized(MultiHeadAttention(options), 1);
   torch::nn::MultiheadAttention twin(torch::nn::MultiheadAttentionOptions(12, 3).bias(false));
   twin->to(torch::kDouble);
   copy(twin, attention);
@@ -126,7 +126,7 @@ TEST(TorchParity, MultiheadAttention) {
 }
 
 TEST(TorchParity, LayerNorm) {
-  LayerNorm norm = randomised(LayerNorm(12, 1e-4), 1);
+  LayerNorm norm = randomized(LayerNorm(12, 1e-4), 1);
   torch::nn::LayerNorm twin(torch::nn::LayerNormOptions({12}).eps(1e-4));
   twin->to(torch::kDouble);
   {
@@ -140,7 +140,7 @@ TEST(TorchParity, LayerNorm) {
 
 TEST(TorchParity, EncoderOfTwoLayers) {
   const TransformerOptions options = paper_options();
-  Encoder encoder = randomised(Encoder(options), 1);
+  Encoder encoder = randomized(Encoder(options), 1);
   const torch::Tensor x = random_tensor({2, 5, 12}, 5);
   torch::Tensor expected = time_first(x);
   for (const auto& layer : encoder->named_children()["layers"]->children())
@@ -151,7 +151,7 @@ TEST(TorchParity, EncoderOfTwoLayers) {
 
 TEST(TorchParity, DecoderOfTwoLayersWithItsGradients) {
   const TransformerOptions options = paper_options();
-  Decoder decoder = randomised(Decoder(options), 1);
+  Decoder decoder = randomized(Decoder(options), 1);
   const torch::Tensor x = random_tensor({2, 4, 12}, 5).requires_grad_();
   const torch::Tensor memory = random_tensor({2, 5, 12}, 6).requires_grad_();
   const torch::Tensor probe = random_tensor({2, 4, 12}, 7);
@@ -171,7 +171,7 @@ TEST(TorchParity, DecoderOfTwoLayersWithItsGradients) {
 TEST(TorchParity, DecoderOnlyOfTwoLayersIsAnEncoderWithACausalMask) {
   TransformerOptions options = paper_options();
   options.architecture = Architecture::decoder_only;
-  Decoder decoder = randomised(Decoder(options), 1);
+  Decoder decoder = randomized(Decoder(options), 1);
   const torch::Tensor x = random_tensor({2, 4, 12}, 5).requires_grad_();
   const torch::Tensor probe = random_tensor({2, 4, 12}, 7);
   const torch::Tensor actual = decoder(x, torch::Tensor(), torch::Tensor()).states;

@@ -52,10 +52,12 @@ inline std::shared_ptr<const TokenShards> made_shards(const std::string& folder,
 }
 
 inline std::vector<Pair> all_pairs_of(const TokenShards& shards) {
-  std::vector<MappedPair> mapped;
-  for (size_t block = 0; block < shards.blocks(); ++block) shards.read_block(block, mapped);
+  PairBlock read;
   ParallelText text;
-  for (const auto& pair : mapped) shards.copy(pair, text);
+  for (size_t block = 0; block < shards.blocks(); ++block) {
+    shards.read_block(block, read);
+    for (const auto& pair : read.pairs) shards.copy(pair, text);
+  }
   std::vector<Pair> pairs;
   for (size_t i = 0; i < text.size(); ++i) pairs.push_back(pair_at(text, i));
   return pairs;

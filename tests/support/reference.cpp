@@ -295,10 +295,10 @@ double smoothed_cross_entropy(const Matrix& logits, const std::vector<int64_t>& 
     if (targets[n] == padding_id) continue;
     double highest = logits(n, 0);
     for (int64_t v = 1; v < logits.columns; ++v) highest = std::max(highest, logits(n, v));
-    double normaliser = 0;
-    for (int64_t v = 0; v < logits.columns; ++v) normaliser += std::exp(logits(n, v) - highest);
+    double normalizer = 0;
+    for (int64_t v = 0; v < logits.columns; ++v) normalizer += std::exp(logits(n, v) - highest);
     for (int64_t v = 0; v < logits.columns; ++v) {
-      const double log_probability = logits(n, v) - highest - std::log(normaliser);
+      const double log_probability = logits(n, v) - highest - std::log(normalizer);
       const double target = (v == targets[n] ? 1 - smoothing : 0) + smoothing / static_cast<double>(logits.columns);
       sum -= target * log_probability;
     }

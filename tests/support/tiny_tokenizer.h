@@ -12,19 +12,19 @@ namespace transmute::testing {
 /// 96 short sentences of few words, and their translations.
 inline std::vector<std::string> tiny_english() {
   std::vector<std::string> lines;
-  for (const char* colour : {"red", "blue", "green", "old"})
+  for (const char* color : {"red", "blue", "green", "old"})
     for (const char* thing : {"house", "train", "bridge", "river"})
       for (const char* place : {"near", "far", "here", "there", "gone", "closed"})
-        lines.push_back(std::string("the ") + colour + " " + thing + " is " + place + ".");
+        lines.push_back(std::string("the ") + color + " " + thing + " is " + place + ".");
   return lines;
 }
 
 inline std::vector<std::string> tiny_german() {
   std::vector<std::string> lines;
-  for (const char* colour : {"rote", "blaue", "grüne", "alte"})
+  for (const char* color : {"rote", "blaue", "grüne", "alte"})
     for (const char* thing : {"Haus", "Zug", "Brücke", "Fluss"})
       for (const char* place : {"nah", "fern", "hier", "dort", "weg", "geschlossen"})
-        lines.push_back(std::string("das ") + colour + " " + thing + " ist " + place + ".");
+        lines.push_back(std::string("das ") + color + " " + thing + " ist " + place + ".");
   return lines;
 }
 

@@ -4,6 +4,7 @@
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -61,6 +62,48 @@ INSTANTIATE_TEST_SUITE_P(AlgorithmAndSharing, EachTokenizer,
                            return std::string(std::get<0>(info.param) == SubwordAlgorithm::bpe ? "bpe" : "unigram") +
                                   (std::get<1>(info.param) == VocabularySharing::shared ? "Shared" : "Separate");
                          });
+
+// Longer texts are encoded piece by piece; words do not know of it.
+TEST_P(EachTokenizer, EncodesALongTextAsItsWords) {
+  const Tokenizer tokenizer = tiny_tokenizer(options());
+  const SubwordModel& model = tokenizer.source();
+  std::string text;
+  Ids ids;
+  std::vector<std::string> pieces;
+  std::vector<std::pair<size_t, size_t>> spans;
+  while (text.size() < 200'000)
+    for (const std::string& line : tiny_english()) {
+      const size_t at = text.size();
+      text += (text.empty() ? "" : " ") + line;
+      for (const int64_t id : model.encode(line)) ids.push_back(id);
+      for (const std::string& piece : model.encode_as_pieces(line)) pieces.push_back(piece);
+      for (const auto& [begin, end] : model.spans_in_text(at == 0 ? line : " " + line))
+        spans.emplace_back(at + begin, at + end);
+    }
+  EXPECT_EQ(model.encode(text), ids);
+  EXPECT_EQ(model.encode_as_pieces(text), pieces);
+  const auto found = model.spans_in_text(text);
+  ASSERT_EQ(found.size(), spans.size());
+  for (size_t i = 0; i < spans.size(); ++i) {
+    ASSERT_EQ(found[i].second, spans[i].second);
+    ASSERT_NEAR(static_cast<double>(found[i].first), static_cast<double>(spans[i].first), 1) << "the space before it";
+  }
+}
+
+// SentencePiece alone takes time with the square of such a text's length: half a minute for a megabyte.
+TEST_P(EachTokenizer, EncodesUnknownCharactersInLinearTime) {
+  const Tokenizer tokenizer = tiny_tokenizer(options());
+  std::string text;
+  for (int i = 0; i < 250'000; ++i) text += "\xf0\x92\x80\x80";
+  const auto seconds_for = [&](size_t bytes) {
+    const auto start = std::chrono::steady_clock::now();
+    for (const int64_t id : tokenizer.source().encode(text.substr(0, bytes))) EXPECT_LT(id, tokenizer.source().size());
+    EXPECT_EQ(tokenizer.source().spans_in_text(text.substr(0, bytes)).back().second, bytes);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const double quarter = std::min(seconds_for(250'000), seconds_for(250'000));
+  EXPECT_LT(std::min(seconds_for(1'000'000), seconds_for(1'000'000)), 8 * quarter) << "16 times, were it the square";
+}
 
 TEST_P(EachTokenizer, DecodesWhatItEncoded) {
   const Tokenizer tokenizer = tiny_tokenizer(options());
@@ -169,7 +212,7 @@ TEST(SubwordModel, EncodesTextWithoutContentAsNothing) {
   EXPECT_EQ(tokenizer.source().decode({}), "");
 }
 
-TEST(SubwordModel, NormalisesText) {
+TEST(SubwordModel, NormalizesText) {
   const Tokenizer tokenizer = tiny_tokenizer();
   // Full-width letters, a run of spaces, a no-break space: NFKC and SentencePiece's treatment of spaces.
   EXPECT_EQ(tokenizer.source().encode(" the  \uff52\uff45\uff44\u00a0house "),

@@ -226,6 +226,11 @@ TEST_F(Checkpoints, NameTheDamagedFileAndTheRemedy) {
   }
   write_text(newest + "/state.json", R"({"version": 1, "step": "two"})");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("state.json"), HasSubstr("damaged")));
+  const std::string rest = R"(, "epoch": 0, "batch": 0, "target_tokens": 5, "seconds": 1.5})";
+  for (const char* step : {"1.5", "-1", "1e30", "true", "null"}) {
+    write_text(newest + "/state.json", std::string(R"({"version": 1, "step": )") + step + rest);
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("state.json"), HasSubstr("\"step\""))) << step;
+  }
   write_text(newest + "/state.json", R"({"version": 99, "step": 2})");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("version 99"), HasSubstr("reads version 2")));
 

@@ -16,7 +16,7 @@ namespace {
 
 using testing::random_tensor;
 
-// Two parameters, the second larger than one piece of work.
+// Two parameters, the second larger than one chunk.
 NamedTensors small_and_large() {
   return {{"small", random_tensor({3, 5}, 1).to(torch::kFloat)},
           {"large", random_tensor({70000}, 2).to(torch::kFloat)}};

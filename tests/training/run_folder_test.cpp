@@ -6,6 +6,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/run_folder.h>
 
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ class KeptConfig : public ::testing::Test {
     ConfigSchema schema;
     config.declare(schema);
     for (const auto& assignment : assignments) schema.set(assignment);
+    const auto lock = run_.lock();
     try {
       run_.keep_config(config, schema.to_yaml());
     } catch (const std::invalid_argument& error) {
@@ -46,10 +48,12 @@ TEST_F(KeptConfig, IsWrittenAndMayChangeWhereTheTrainingStaysTheSame) {
 }
 
 TEST_F(KeptConfig, NamesEveryValueThatCannotChangeAndStaysAsItIs) {
-  EXPECT_EQ(keep({"model.d_model=64", "training.seed=1"}), "");
+  EXPECT_EQ(keep({"model.d_model=32"}), "");
+  EXPECT_EQ(keep({"model.d_model=64", "training.seed=1"}), "");  // no run has begun
+  std::filesystem::create_directories(run_.checkpoints() + "/step-000000001");
   EXPECT_THAT(keep({"model.d_model=128", "training.seed=2"}),
-              AllOf(HasSubstr("run/config.yaml"), HasSubstr("model.d_model: 64, which cannot become 128"),
-                    HasSubstr("training.seed: 1, which cannot become 2")));
+              AllOf(HasSubstr("run/config.yaml"), HasSubstr("model.d_model (it was 64; the config now says 128)"),
+                    HasSubstr("training.seed (it was 1; the config now says 2)")));
   EXPECT_THAT(read_text(folder_ / "run/config.yaml"), HasSubstr("d_model: 64"));
 }
 

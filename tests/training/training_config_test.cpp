@@ -40,6 +40,44 @@ TEST(TrainingConfig, NeedsTextToLearnFrom) {
               AllOf(HasSubstr("data.train_source is empty"), HasSubstr("--set data.train_source=FILE")));
 }
 
+// Before the text is tokenized, which may take an hour.
+TEST(TrainingConfig, RefusesANetworkThatCannotBe) {
+  TrainingConfig config = sound_config();
+  config.model.model.d_model = 15;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("model.d_model 15"));
+  config = sound_config();
+  config.model.model.num_encoder_layers = 1'000'000'000;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+              HasSubstr("num_encoder_layers must be at most"));
+  config = sound_config();
+  config.model.format_version = 7;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("format_version is 7"));
+}
+
+bool is_real(ConfigSchema& schema, const std::string& key) {
+  try {
+    schema.set(key + "=0.5");  // lies within the bounds of all of them
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+// Each key that is a number, with numbers that no sum or product could take.
+TEST(TrainingConfig, HasBoundsForEveryNumber) {
+  TrainingConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  for (const auto& [key, value] : schema.values()) {
+    const bool is_number = value.find_first_not_of("-.0123456789e") == std::string::npos && key != "format_version";
+    if (!is_number) continue;
+    for (const char* beyond : {"-9223372036854775808", "1e300", "-1", "nan", "inf"})
+      EXPECT_THROW(schema.set(key + "=" + beyond), std::invalid_argument) << key << "=" << beyond;
+    if (is_real(schema, key) || key == "training.seed") continue;
+    EXPECT_THROW(schema.set(key + "=9223372036854775807"), std::invalid_argument) << key;
+  }
+}
+
 TEST(TrainingConfig, NeedsATargetForEachSource) {
   TrainingConfig config = sound_config();
   config.data.train_target.pop_back();

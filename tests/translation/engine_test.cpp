@@ -374,8 +374,57 @@ TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {
     TranslationOptions options;
     options.*option = 0;
     EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the"}, options); }),
-                HasSubstr("must be at least 1, not 0"));
+                HasSubstr("must lie between 1 and 1000000000, not 0"));
   }
+}
+
+// A model that would say any byte: what it writes is still one line.
+TEST(EngineWithBytes, WritesNoLineEnds) {
+  TokenizerOptions bytes = testing::tiny_tokenizer_options();
+  bytes.byte_fallback = true;
+  bytes.vocab_size = 330;
+  const Tokenizer tokenizer = tiny_tokenizer(bytes);
+  const Ids breaks = tokenizer.target().line_breaks();
+  std::vector<std::string> names;
+  for (const int64_t id : breaks) names.push_back(tokenizer.target().piece(id));
+  EXPECT_THAT(names, ElementsAre("<0x00>", "<0x0A>", "<0x0D>"));
+  ThreadPool pool(1, run_operations_on_this_thread_only);
+  SearchOptions sampling;
+  sampling.num_hypotheses = 100;
+  sampling.sampling.emplace().temperature = 100;
+  sampling.max_extra_length = 40;
+  SearchOptions alternatives;
+  alternatives.alternatives = true;
+  alternatives.num_hypotheses = 300;
+  alternatives.max_extra_length = 0;
+  const TranslationEngine engine(tiny_transformer(tokenizer, 5), tokenizer, torch::kCPU, Precision::float32,
+                                 pool.parallel_for());
+  for (const SearchOptions& search : {sampling, alternatives}) {
+    TranslationOptions options;
+    options.search = search;
+    const auto found = engine.translate({"the red house"}, options);
+    size_t with_bytes = 0;
+    for (const Hypothesis& hypothesis : found.at(0).hypotheses) {
+      EXPECT_EQ(hypothesis.text.find_first_of(std::string("\n\r\0", 3)), std::string::npos);
+      for (const std::string& token : hypothesis.tokens) with_bytes += token.rfind("<0x", 0) == 0 ? 1 : 0;
+    }
+    EXPECT_GT(with_bytes, 100U) << "the draws have bytes at all";
+  }
+}
+
+TEST_F(Engine, RefusesToAlignOrScoreWhatTakesTheSquareOfItsLength) {
+  std::string text;
+  for (int i = 0; i < 8000; ++i) text += "red house ";
+  TranslationOptions options = few_tokens();
+  options.search.alignments = true;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                translate({"the house", text}, options);
+              }),
+              HasSubstr("an alignment takes at most 8192"));
+  ThreadPool pool(1, run_operations_on_this_thread_only);
+  const TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, pool.parallel_for());
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { engine.score({"the"}, {text}, options); }),
+              HasSubstr("scoring takes at most 8192"));
 }
 
 }  // namespace

@@ -27,9 +27,7 @@ class EnsemblesPrecision : public ::testing::Test {
   }
 
   static Precision of(const std::vector<std::string>& models) {
-    return load_ensemble(models.front(), {models.begin() + 1, models.end()}, torch::kCPU, Architecture::encoder_decoder,
-                         std::nullopt)
-        .precision;
+    return load_ensemble(models, torch::kCPU, Architecture::encoder_decoder, std::nullopt).precision;
   }
 
   TemporaryFolder folder_;

@@ -99,7 +99,7 @@ TEST(TextEncoder, MistakesAreNamed) {
   TextEncoderOptions options;
   options.batch_tokens = 0;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { encoder_of(model).encode({"a"}, options); }),
-              HasSubstr("batch_tokens must be at least 1"));
+              HasSubstr("batch_tokens must lie between 1 and 1000000000, not 0"));
 }
 
 #ifdef TRANSMUTE_PROGRAMS

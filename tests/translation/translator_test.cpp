@@ -10,9 +10,15 @@
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -43,6 +49,68 @@ TranslationOptions few_tokens() {
   TranslationOptions options;
   options.search.max_extra_length = 5;
   return options;
+}
+
+// It would wait for the thread that it runs on.
+TEST_F(ATranslator, RefusesToBeCalledFromItsCallbacks) {
+  TranslatorOptions options;
+  options.threads = 2;
+  const Translator translator(model(), options), other(model(), options);
+  TranslationHooks hooks;
+  std::string message, of_other;
+  hooks.on_progress = [&](size_t, size_t) {
+    message = message_of<std::logic_error>([&] { translator.translate("the house", few_tokens()); });
+    of_other = other.translate("the house", few_tokens());
+  };
+  translator.translate_batch({"the red house"}, few_tokens(), hooks);
+  EXPECT_THAT(message, HasSubstr("callback"));
+  EXPECT_EQ(of_other, other.translate("the house", few_tokens()));
+}
+
+// A forked process has none of the threads: it says so, can end, and can open a model of its own.
+TEST_F(ATranslator, SaysInAForkedProcessThatItMustBeOpenedThere) {
+  TranslatorOptions options;
+  options.threads = 2;
+  auto translator = std::make_unique<Translator>(model(), options);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);
+    int code = 1;
+    try {
+      translator->translate("the house");
+    } catch (const std::runtime_error& error) {
+      code = std::string(error.what()).find("forked") == std::string::npos ? 2 : 0;
+    }
+    translator.reset();
+    ::_exit(code);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(ATranslator, ReadsNoOptionsThatAreNotThere) {
+  transmute_translator_options_init(nullptr, sizeof(transmute_translator_options));
+  transmute_translation_options_init(nullptr, sizeof(transmute_translation_options));
+  transmute_generation_options_init(nullptr, sizeof(transmute_translation_options));
+  for (size_t size = 0; size < sizeof(size_t); ++size) {
+    std::vector<unsigned char> bytes(size + 16, 0xab);
+    transmute_translation_options_init(reinterpret_cast<transmute_translation_options*>(bytes.data()), size);
+    EXPECT_EQ(bytes, std::vector<unsigned char>(size + 16, 0xab)) << size;
+  }
+  transmute_translator* translator = transmute_open(model().c_str(), nullptr, nullptr);
+  ASSERT_NE(translator, nullptr);
+  transmute_translation_options options;
+  transmute_translation_options_init(&options, sizeof(options));
+  const char* const text = "the house";
+  options.glossary = &text;
+  options.glossary_size = (SIZE_MAX >> 1) + 1;  // twice of which is 0
+  char* error = nullptr;
+  EXPECT_EQ(transmute_translate(translator, &text, 1, &options, &error), nullptr);
+  EXPECT_THAT(error, HasSubstr("glossary"));
+  transmute_string_free(error);
+  transmute_close(translator);
 }
 
 // How many sentences each thread translates; a long run under the thread sanitizer sets more.
@@ -101,7 +169,7 @@ TEST_F(ATranslator, IsUsableAfterACallThatFailedOrWasCancelled) {
 
 Precision precision_of_opened(const std::string& model, std::optional<Precision> wanted) {
   const torch::Device cpu = torch::kCPU;
-  return load_ensemble(model, {model}, cpu, Architecture::encoder_decoder, wanted).precision;
+  return load_ensemble({model, model}, cpu, Architecture::encoder_decoder, wanted).precision;
 }
 
 TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {

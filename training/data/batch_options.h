@@ -15,10 +15,10 @@ constexpr int64_t default_piece_tokens(bool on_gpu) {
 struct BatchStreamOptions {
   int64_t batch_tokens = 25000;
   int64_t piece_tokens = default_piece_tokens(/*on_gpu=*/false);
-  int64_t workers = 1;  ///< that share a batch's pieces, see cut_into_pieces
+  int64_t workers = 1;  ///< workers that share a batch's pieces, see cut_into_pieces
   uint64_t seed = 1;
-  int64_t prefetch_threads = 1;  ///< that prepare batches ahead; 0: each is prepared when it is asked for
-  /// Of the batches that come, counted from the start, this reader takes number `rank`, `rank + ranks` …
+  int64_t prefetch_threads = 1;  ///< threads that prepare batches ahead; 0: each is prepared when it is asked for
+  /// This reader takes the batches number `rank`, `rank + ranks` …, counted from the start.
   int64_t rank = 0;
   int64_t ranks = 1;
 };

@@ -42,7 +42,7 @@ BatchStream::Place BatchStream::find_window(BatchCursor from, std::shared_ptr<co
     if (!epoch || epoch->number() != from.epoch)
       epoch = std::make_shared<Epoch>(text_, options_.batch_tokens, options_.seed, from.epoch);
     for (; from.window < epoch->windows(); ++from.window) {
-      auto window = std::make_shared<const TextWindow>(epoch->window(from.window));
+      auto window = std::make_shared<const Epoch::Window>(epoch->window(from.window));
       if (!window->batches.empty()) return {std::move(epoch), std::move(window), {from.epoch, from.window, 0}};
     }
     from = {from.epoch + 1, 0, 0};

@@ -55,12 +55,12 @@ class BatchStream {
   // Where batches are taken from.
   struct Place {
     std::shared_ptr<const Epoch> epoch;
-    std::shared_ptr<const TextWindow> window;  // with one batch at least
+    std::shared_ptr<const Epoch::Window> window;  // with one batch at least
     BatchCursor cursor;
   };
   // A batch that is to be prepared.
   struct Job {
-    std::shared_ptr<const TextWindow> window;
+    std::shared_ptr<const Epoch::Window> window;
     size_t batch = 0;
     bool own = true;
     BatchCursor next;

@@ -2,6 +2,7 @@
 #include <transmute/training/data/parallel_text.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
 #include <transmute/training/data/word_links.h>
 
@@ -48,9 +49,9 @@ class PairReader {
     for (TextFileReader* reader : {source_.get(), &other}) {  // to their ends, for the count
       for (std::string line; reader->next(line);) continue;
     }
-    throw std::runtime_error(fmt::format("{} has {} lines, but {} has {}; line n of one must {} n of the other",
-                                         files_.source.path, source_->line_number(), other_path, other.line_number(),
-                                         does));
+    throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must {} n of the other",
+                                         files_.source.path, counted(source_->line_number(), "line"), other_path,
+                                         format_count(other.line_number()), does));
   }
 
   const AlignedFiles& files_;
@@ -77,14 +78,14 @@ int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, co
   if (lacks_source || pair.target.empty()) return &left_out.empty;
   if (static_cast<int64_t>(pair.source.size()) > limits.source_tokens) return &left_out.long_source;
   if (static_cast<int64_t>(pair.target.size()) > limits.target_tokens) return &left_out.long_target;
-  const auto [shorter, longer] = std::minmax(pair.source.size(), pair.target.size());
+  const auto [shorter, longer] = std::minmax({pair.source.size(), pair.target.size()});
   if (limits.ratio > 0 && !files.source.empty() &&
       static_cast<double>(longer) > limits.ratio * static_cast<double>(shorter))
     return &left_out.unequal;
   return nullptr;
 }
 
-// Lets workers hand in numbered pieces of work in order. After a failure nobody waits.
+// Lets workers hand in numbered tasks in order. After a failure nobody waits.
 class Turns {
  public:
   // Calls `task` when all with lower numbers have ended; false after a failure.

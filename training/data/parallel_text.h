@@ -115,7 +115,7 @@ struct TextFiles {
   std::vector<TextFile> target;
 };
 
-/// Reads and tokenises aligned files with all workers, a few thousand lines at a time in memory, and hands over
+/// Reads and tokenizes aligned files with all workers, a few thousand lines at a time in memory, and hands over
 /// each pair that is not left out, one after the other in the files' order, whatever the number of workers.
 /// @param take is called on any of the workers
 /// @throws std::runtime_error naming files, lines or counts: unreadable, not UTF-8, unequal numbers of lines.

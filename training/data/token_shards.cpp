@@ -6,9 +6,10 @@
 #include <transmute/common/hash.h>
 #include <transmute/common/json.h>
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr const char* kIndexFile = "index.json";
 constexpr int kFormatVersion = 1;
+constexpr const char* kIndexChecksum = "checksum";
 constexpr char kMagic[8] = {'t', 'm', '-', 't', 'o', 'k', 'e', 'n'};
 
 // The last bytes of a shard, which is written from front to back.
@@ -34,6 +36,12 @@ struct Footer {
 
 uint64_t checksum_of(const Footer& footer, const void* table, size_t table_bytes) {
   return hash_bytes(&footer, offsetof(Footer, checksum), hash_bytes(table, table_bytes));
+}
+
+// Of an index without its checksum.
+std::string checksum_of(const Json& index) {
+  const std::string text = json_text(index);
+  return fmt::format("{:016x}", hash_bytes(text.data(), text.size()));
 }
 
 std::string shard_path(const std::string& folder, size_t number) {
@@ -157,21 +165,22 @@ void ShardWriter::end_shard() {
 
 void ShardWriter::finish(const LeftOut& left_out) {
   end_shard();
-  const Json index{{"version", kFormatVersion},
-                   {"key", fmt::format("{:016x}", options_.key)},
-                   {"pairs", pairs_},
-                   {"pairs_per_shard", options_.pairs_per_shard},
-                   {"token_bytes", options_.token_bytes},
-                   {"has_links", options_.has_links},
-                   {"source_tokens", counts_.source_tokens},
-                   {"target_tokens", counts_.target_tokens},
-                   {"unknown_source", counts_.unknown_source},
-                   {"unknown_target", counts_.unknown_target},
-                   {"left_out",
-                    {{"empty", left_out.empty},
-                     {"long_source", left_out.long_source},
-                     {"long_target", left_out.long_target},
-                     {"unequal", left_out.unequal}}}};
+  Json index{{"version", kFormatVersion},
+             {"key", fmt::format("{:016x}", options_.key)},
+             {"pairs", pairs_},
+             {"pairs_per_shard", options_.pairs_per_shard},
+             {"token_bytes", options_.token_bytes},
+             {"has_links", options_.has_links},
+             {"source_tokens", counts_.source_tokens},
+             {"target_tokens", counts_.target_tokens},
+             {"unknown_source", counts_.unknown_source},
+             {"unknown_target", counts_.unknown_target},
+             {"left_out",
+              {{"empty", left_out.empty},
+               {"long_source", left_out.long_source},
+               {"long_target", left_out.long_target},
+               {"unequal", left_out.unequal}}}};
+  index[kIndexChecksum] = checksum_of(index);
   write_file_atomically(path_in(folder_, kIndexFile), json_text(index, 2) + "\n");
 }
 
@@ -180,9 +189,14 @@ TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(fold
   if (!std::filesystem::exists(path)) throw damaged(path, "missing");
   size_t pairs_per_shard = 0;
   try {
-    const Json index = parse_json(read_file(path));
+    Json index = parse_json(read_file(path));
     if (index.at("version") != kFormatVersion) throw damaged(path, "of another version");
     if (index.at("key") != fmt::format("{:016x}", key)) throw damaged(path, "made from something else");
+    if (index.contains(kIndexChecksum)) {  // that of 0.1 has none
+      const Json checksum = index[kIndexChecksum];
+      index.erase(kIndexChecksum);
+      if (checksum != checksum_of(index)) throw damaged(path, "its checksum is wrong");
+    }
     pairs_ = index.at("pairs");
     pairs_per_shard = index.at("pairs_per_shard");
     token_bytes_ = index.at("token_bytes");
@@ -206,68 +220,84 @@ TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(fold
 
 TokenShards::Shard TokenShards::open_shard(const std::string& path, uint64_t key, size_t pairs) const {
   if (!std::filesystem::exists(path)) throw damaged(path, "missing");
-  Shard shard{path, std::make_unique<MappedFile>(path), pairs, nullptr};
+  Shard shard{path, std::make_unique<InputFile>(path), pairs};
   const size_t blocks = (pairs + kBlockPairs - 1) / kBlockPairs;
-  const size_t end_bytes = (blocks + 1) * sizeof(BlockPlace) + sizeof(Footer);
-  const size_t bytes = shard.file->size();
-  if (bytes < end_bytes) throw damaged(path, "cut off");
+  const size_t table_bytes = (blocks + 1) * sizeof(BlockPlace);
+  const uint64_t bytes = shard.file->size();
+  if (bytes < table_bytes + sizeof(Footer)) throw damaged(path, "cut off");
+  const uint64_t table_offset = bytes - sizeof(Footer) - table_bytes;
   Footer footer;
-  std::memcpy(&footer, shard.file->data() + bytes - sizeof(Footer), sizeof(Footer));
-  if (!std::equal(std::begin(kMagic), std::end(kMagic), footer.magic) || footer.table_offset != bytes - end_bytes ||
+  shard.table.resize(blocks + 1);
+  if (shard.file->read(bytes - sizeof(Footer), &footer, sizeof(Footer)) < sizeof(Footer) ||
+      shard.file->read(table_offset, shard.table.data(), table_bytes) < table_bytes)
+    throw damaged(path, "cut off");
+  if (!std::equal(std::begin(kMagic), std::end(kMagic), footer.magic) || footer.table_offset != table_offset ||
       footer.pairs != pairs || static_cast<int>(footer.token_bytes) != token_bytes_)
     throw damaged(path, "cut off, or other than its index says");
   if (footer.version != kFormatVersion) throw damaged(path, "of another version");
   if (footer.key != key) throw damaged(path, "made from something else");
-  shard.table = shard.file->data() + footer.table_offset;
-  if (footer.checksum != checksum_of(footer, shard.table, (blocks + 1) * sizeof(BlockPlace)))
+  if (footer.checksum != checksum_of(footer, shard.table.data(), table_bytes))
     throw damaged(path, "its checksum is wrong");
+  const auto goes_back = [](const BlockPlace& a, const BlockPlace& b) { return b.offset < a.offset; };
+  if (std::adjacent_find(shard.table.begin(), shard.table.end(), goes_back) != shard.table.end() ||
+      shard.table.back().offset > table_offset)
+    throw damaged(path, "its blocks are not in order");
   return shard;
 }
 
-TokenShards::BlockPlace TokenShards::place_of(const Shard& shard, size_t block) {
-  BlockPlace place;
-  std::memcpy(&place, shard.table + block * sizeof(BlockPlace), sizeof(BlockPlace));
-  return place;
-}
-
-void TokenShards::read_block(size_t block, std::vector<MappedPair>& pairs) const {
+void TokenShards::read_block(size_t block, PairBlock& read) const {
   const Shard& shard = shards_.at(block / blocks_per_shard_);
   const size_t in_shard = block % blocks_per_shard_;
-  const BlockPlace place = place_of(shard, in_shard);
-  const uint64_t end = place_of(shard, in_shard + 1).offset;
-  const uint8_t* bytes = shard.file->data() + place.offset;
-  if (hash_bytes(bytes, end - place.offset) != place.checksum)
-    throw damaged(shard.path, fmt::format("block {} of it is not what was written; remove the folder {}, which is made "
-                                          "again from the text",
-                                          in_shard, folder_));
-  const size_t count = std::min(kBlockPairs, shard.pairs - in_shard * kBlockPairs);
+  const BlockPlace& place = shard.table[in_shard];
+  read.bytes.resize(shard.table[in_shard + 1].offset - place.offset);
+  const size_t found = shard.file->read(place.offset, read.bytes.data(), read.bytes.size());
+  const auto damaged_block = [&](const char* what) {
+    return damaged(shard.path, fmt::format("block {} of it {}; remove the folder {}, which is made again from the text",
+                                           in_shard, what, folder_));
+  };
+  if (found < read.bytes.size()) throw damaged_block("has been cut off");
+  if (hash_bytes(read.bytes.data(), read.bytes.size()) != place.checksum)
+    throw damaged_block("is not what was written");
+  read.pairs = pairs_of(read.bytes, std::min(kBlockPairs, shard.pairs - in_shard * kBlockPairs));
+  if (read.pairs.empty()) throw damaged_block("has other lengths or links than its index says");
+}
+
+// None where the lengths do not add up to the bytes, or a link leads out of its pair.
+std::vector<StoredPair> TokenShards::pairs_of(const std::vector<uint8_t>& bytes, size_t count) const {
   const auto width = static_cast<size_t>(token_bytes_);
-  const uint8_t* tokens = bytes + lists_of_pair(has_links_) * count * width;
+  uint64_t numbers = lists_of_pair(has_links_) * count;  // lengths are below 2^32, and few: no sum overflows
+  if (numbers > bytes.size() / width) return {};
+  const uint8_t* tokens = bytes.data() + numbers * width;
+  std::vector<StoredPair> pairs;
   for (size_t i = 0; i < count; ++i) {
-    MappedPair pair;
-    pair.source_length = number_at(bytes, i, token_bytes_);
-    pair.target_length = number_at(bytes, count + i, token_bytes_);
+    StoredPair pair;
+    pair.source_length = number_at(bytes.data(), i, token_bytes_);
+    pair.target_length = number_at(bytes.data(), count + i, token_bytes_);
+    if (has_links_) pair.links_length = number_at(bytes.data(), 2 * count + i, token_bytes_);
+    numbers += uint64_t{pair.source_length} + pair.target_length + pair.links_length;
+    if (numbers > bytes.size() / width || pair.links_length % 2 != 0) return {};
     pair.source = tokens;
     pair.target = pair.source + pair.source_length * width;
     pair.links = pair.target + pair.target_length * width;
-    if (has_links_) pair.links_length = number_at(bytes, 2 * count + i, token_bytes_);
     tokens = pair.links + pair.links_length * width;
+    for (size_t link = 0; link < pair.links_length; link += 2)
+      if (number_at(pair.links, link, token_bytes_) >= pair.target_length ||
+          number_at(pair.links, link + 1, token_bytes_) >= pair.source_length)
+        return {};
     pairs.push_back(pair);
   }
+  return numbers * width == bytes.size() ? pairs : std::vector<StoredPair>{};
 }
 
 void TokenShards::will_need(size_t block) const {
   const Shard& shard = shards_.at(block / blocks_per_shard_);
   const size_t in_shard = block % blocks_per_shard_;
-  const uint64_t begin = place_of(shard, in_shard).offset;
-  shard.file->will_need(begin, place_of(shard, in_shard + 1).offset - begin);
+  const uint64_t begin = shard.table[in_shard].offset;
+  ::posix_fadvise(shard.file->descriptor(), static_cast<off_t>(begin),
+                  static_cast<off_t>(shard.table[in_shard + 1].offset - begin), POSIX_FADV_WILLNEED);
 }
 
-void TokenShards::release() const {
-  for (const auto& shard : shards_) shard.file->release();
-}
-
-void TokenShards::copy(const MappedPair& pair, ParallelText& text) const {
+void TokenShards::copy(const StoredPair& pair, ParallelText& text) const {
   const auto add = [&](const uint8_t* tokens, uint32_t length, TokenLists& lists) {
     if (token_bytes_ == 2) {
       lists.add(reinterpret_cast<const uint16_t*>(tokens), length);

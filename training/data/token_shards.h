@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/common/mapped_file.h>
+#include <transmute/common/files.h>
 #include <transmute/training/data/parallel_text.h>
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Tokenized parallel text in a folder, read through memory maps: it need not fit into memory.
+/// Tokenized parallel text in a folder, read block by block: it need not fit into memory.
 ///
 ///     index.json           counts, and how the shards are divided
 ///     00000.tokens …       shards of equally many pairs, the last one excepted
 ///
 /// A shard is blocks of kBlockPairs pairs (lengths, then tokens and links, each number in 2 or 4 bytes), a table of the
-/// blocks' places and checksums, and a footer. Numbers are in the machine's byte order. Footer and table are checked
-/// when a shard is opened, a block whenever it is read.
+/// blocks' places and checksums, and a footer. Numbers are in the machine's byte order. Index, footer and table are
+/// checked when a shard is opened, a block and every length and link in it whenever it is read.
 constexpr size_t kBlockPairs = 64;
 
 /// The files are not what was written; they can be made again from the text.
@@ -69,14 +69,20 @@ class ShardWriter {
   std::unique_ptr<Shard> shard_;
 };
 
-/// A pair's tokens in the map.
-struct MappedPair {
+/// A pair's tokens in a block.
+struct StoredPair {
   const uint8_t* source = nullptr;
   const uint8_t* target = nullptr;
   const uint8_t* links = nullptr;
   uint32_t source_length = 0;  ///< tokens
   uint32_t target_length = 0;
   uint32_t links_length = 0;  ///< numbers
+};
+
+/// Some pairs that were read together.
+struct PairBlock {
+  std::vector<uint8_t> bytes;     ///< what the pairs point to
+  std::vector<StoredPair> pairs;  ///< at most kBlockPairs
 };
 
 /// The text in a folder of shards. Safe to use from many threads at once.
@@ -91,16 +97,14 @@ class TokenShards {
   const TextCounts& counts() const { return counts_; }
   bool has_links() const { return has_links_; }
 
-  /// Appends a block's pairs to `pairs`.
-  /// @throws DamagedShards naming the file, where the block is not what was written.
-  void read_block(size_t block, std::vector<MappedPair>& pairs) const;
+  /// Reads a block, in place of what `read` has.
+  /// @throws DamagedShards naming the file, where the block is not what was written or no longer there.
+  void read_block(size_t block, PairBlock& read) const;
   /// Begins to read it in the background.
   void will_need(size_t block) const;
-  /// Takes all pages out of this process' memory.
-  void release() const;
 
   /// Appends one pair's tokens to `text`.
-  void copy(const MappedPair& pair, ParallelText& text) const;
+  void copy(const StoredPair& pair, ParallelText& text) const;
 
  private:
   struct BlockPlace {
@@ -109,13 +113,13 @@ class TokenShards {
   };
   struct Shard {
     std::string path;
-    std::unique_ptr<MappedFile> file;
+    std::unique_ptr<InputFile> file;
     size_t pairs = 0;
-    const uint8_t* table = nullptr;  // BlockPlaces, at any address; one more than there are blocks: where the last ends
+    std::vector<BlockPlace> table{};  // one more than there are blocks: where the last ends
   };
   friend class ShardWriter;
   Shard open_shard(const std::string& path, uint64_t key, size_t pairs) const;
-  static BlockPlace place_of(const Shard& shard, size_t block);
+  std::vector<StoredPair> pairs_of(const std::vector<uint8_t>& bytes, size_t count) const;
 
   std::string folder_;
   uint64_t key_ = 0;

@@ -12,7 +12,7 @@
 namespace transmute {
 inline namespace v0 {
 
-TrainingText::TrainingText(std::vector<Corpus> corpora) : corpora_(std::move(corpora)) {
+TrainingText::TrainingText(std::vector<WeightedCorpus> corpora) : corpora_(std::move(corpora)) {
   for (const auto& corpus : corpora_) has_links_ = has_links_ || corpus.shards->has_links();
 }
 
@@ -109,35 +109,29 @@ void Epoch::add_sampled(const Pass& pass, size_t number, const ParallelText& kep
       draw(text_.target_sampler_.get(), kept.target, text_.sampling_.target_alpha, text_.limits_.target_tokens, 1));
 }
 
-TextWindow Epoch::window(int64_t number) const {
-  // A page fault maps its neighbours too, as far as the system has them in its cache: a window would seem to take many
-  // times its size.
-  constexpr size_t kBlocksBetweenReleases = 256;
+Epoch::Window Epoch::window(int64_t number) const {
   const bool samples = text_.source_sampler_ || text_.target_sampler_;
   const std::vector<size_t> blocks = blocks_of(number);
   for (const size_t block : blocks) pass_of(block).shards->will_need(block - pass_of(block).first_block);
 
-  TextWindow window;
-  std::vector<MappedPair> pairs;
-  for (size_t b = 0; b < blocks.size(); ++b) {
-    const Pass& pass = pass_of(blocks[b]);
-    const size_t block = blocks[b] - pass.first_block;
-    pairs.clear();
-    pass.shards->read_block(block, pairs);
-    for (size_t i = 0; i < pairs.size(); ++i) {
+  Window window;
+  PairBlock read;
+  for (const size_t number_of_all : blocks) {
+    const Pass& pass = pass_of(number_of_all);
+    const size_t block = number_of_all - pass.first_block;
+    pass.shards->read_block(block, read);
+    for (size_t i = 0; i < read.pairs.size(); ++i) {
       const size_t pair = block * kBlockPairs + i;
       if (!takes_part(pass, pair)) continue;
       if (samples) {
         ParallelText kept;
-        pass.shards->copy(pairs[i], kept);
+        pass.shards->copy(read.pairs[i], kept);
         add_sampled(pass, pair, kept, window.text);
       } else {
-        pass.shards->copy(pairs[i], window.text);
+        pass.shards->copy(read.pairs[i], window.text);
         if (text_.has_links_ && !pass.shards->has_links()) window.text.links.add(Ids());
       }
     }
-    if ((b + 1) % kBlocksBetweenReleases == 0 || b + 1 == blocks.size())
-      for (const auto& corpus : text_.corpora_) corpus.shards->release();
   }
   window.batches = shuffled_batches(window.text, batch_tokens_, epoch_key(EpochDraw::pairs, seed_, epoch_, number),
                                     epoch_key(EpochDraw::batches, seed_, epoch_, number));

@@ -12,9 +12,10 @@
 namespace transmute {
 inline namespace v0 {
 
-struct Corpus {
+/// A corpus and how much of it an epoch sees.
+struct WeightedCorpus {
   std::shared_ptr<const TokenShards> shards;
-  /// Times that its pairs are seen in an epoch. Of a fraction, other pairs are drawn in each epoch.
+  /// Times that an epoch sees each of its pairs. A fraction draws other pairs in each epoch.
   double weight = 1;
 };
 
@@ -24,10 +25,12 @@ struct SubwordSampling {
   double target_alpha = 0;
 };
 
-/// All that is trained on, in the caches of its corpora.
+/// The training text on its way to batches: text files -> a corpus of TokenShards each, in the CorpusCache ->
+/// TrainingText, all corpora with their weights -> Epoch, their order -> Window, a part of it in memory as ParallelText
+/// -> Batch.
 class TrainingText {
  public:
-  explicit TrainingText(std::vector<Corpus> corpora);
+  explicit TrainingText(std::vector<WeightedCorpus> corpora);
 
   /// From now on each epoch sees segmentations of its own. A sentence that would become longer than the limit keeps the
   /// tokenizer's segmentation.
@@ -39,22 +42,16 @@ class TrainingText {
   TextCounts counts() const;
   /// Equal where epochs are: the corpora's keys, their weights and the sampling.
   uint64_t fingerprint() const;
-  /// Of an epoch, see Epoch.
+  /// Windows per epoch.
   int64_t windows() const;
 
  private:
   friend class Epoch;
-  std::vector<Corpus> corpora_;
+  std::vector<WeightedCorpus> corpora_;
   bool has_links_ = false;
   std::shared_ptr<const SubwordSampler> source_sampler_, target_sampler_;  // null where nothing is drawn
   SubwordSampling sampling_;
   LengthLimits limits_;
-};
-
-/// A part of an epoch that is shuffled as a whole.
-struct TextWindow {
-  ParallelText text;
-  std::vector<std::vector<size_t>> batches;  ///< numbers of the pairs in each, within the window
 };
 
 /// The order of one pass over the text: a function of the text, `batch_tokens`, the seed and the epoch's number.
@@ -66,6 +63,12 @@ class Epoch {
  public:
   static constexpr size_t kWindowBlocks = 4096;
 
+  /// A part of an epoch that is shuffled as a whole.
+  struct Window {
+    ParallelText text;
+    std::vector<std::vector<size_t>> batches;  ///< numbers of the pairs in each, within the window
+  };
+
   /// `text` must live as long.
   Epoch(const TrainingText& text, int64_t batch_tokens, uint64_t seed, int64_t epoch);
 
@@ -73,7 +76,7 @@ class Epoch {
   int64_t windows() const { return windows_; }
   /// Windows may be without a batch, where weights are fractions.
   /// @throws DamagedShards naming the file, where the text is not as it was written.
-  TextWindow window(int64_t number) const;
+  Window window(int64_t number) const;
 
  private:
   // One pass over a corpus, or over a share of it.

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/distributed/meeting_point.h>
 
+#include <netinet/in.h>
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 namespace transmute {
@@ -22,6 +28,38 @@ void take_broken_pipes_for_errors() {
   struct sigaction action {};
   const bool known = ::sigaction(SIGPIPE, nullptr, &action) == 0;
   if (known && (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+}
+
+int number_of(int socket, int option) {
+  int value = 0;
+  socklen_t size = sizeof(value);
+  return ::getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+int port_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return -1;
+  if (address.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  return -1;
+}
+
+// LibTorch's store listens on every address of the machine, and believes whoever comes; it cannot be told otherwise.
+// Its socket can: from then on, what does not come through the loopback interface does not reach it.
+void keep_to_loopback(int port) {
+  bool is_kept = false;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int socket = std::stoi(entry.path().filename().string());
+    if (number_of(socket, SO_ACCEPTCONN) != 1 || port_of(socket) != port) continue;
+    constexpr char kLoopback[] = "lo";
+    is_kept = ::setsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, kLoopback, sizeof(kLoopback)) == 0;
+  }
+  if (!is_kept)
+    spdlog::warn(
+        fmt::format("port {}, where the ranks meet, is open to other machines: this system cannot keep it to "
+                    "the loopback interface",
+                    port));
 }
 
 }  // namespace
@@ -47,7 +85,9 @@ c10::intrusive_ptr<c10d::TCPStore> connect(const RankOptions& options, bool serv
   store.isServer = serve;
   store.waitWorkers = false;
   store.timeout = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-  return c10::make_intrusive<c10d::TCPStore>(options.address, store);
+  auto connection = c10::make_intrusive<c10d::TCPStore>(options.address, store);
+  if (serve && options.local_size == options.size) keep_to_loopback(options.port);
+  return connection;
 }
 
 void pass_verdict(c10d::TCPStore& store, const std::string& what) {

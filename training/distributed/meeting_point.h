@@ -51,7 +51,8 @@ class SignalsLater {
   sigset_t outer_;
 };
 
-/// A connection to the store at the address of `options`; `serve`: this is rank 0, whose store it is.
+/// A connection to the store at the address of `options`; `serve`: this is rank 0, whose store it is;
+/// where all ranks are on one machine, no other machine reaches it.
 c10::intrusive_ptr<c10d::TCPStore> connect(const RankOptions& options, bool serve, double seconds);
 
 /// Writes the verdict, unless there is one.

@@ -15,7 +15,7 @@ struct RankOptions {
   int local_rank = 0;  ///< among those of this machine, which is the number of the GPU that it takes
   int local_size = 1;  ///< processes on this machine, which share its cores
 
-  std::string address = "127.0.0.1";  ///< of rank 0's machine
+  std::string address = "127.0.0.1";  ///< address of rank 0's machine
   int port = 29500;                   ///< where rank 0 listens
   /// A rank that gave no sign of life for so long is lost, and all others end. Also how long ranks wait for each other
   /// at the start.

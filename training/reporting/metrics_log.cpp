@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/reporting/metrics_log.h>
 
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -14,12 +17,31 @@ inline namespace v0 {
 
 namespace {
 
+// A line that was cut short or edited is not one.
+bool is_record(const std::optional<Json>& json) {
+  if (!json || !json->is_object() || !json->value("type", Json("")).is_string()) return false;
+  if (!json->value("step", Json(0)).is_number() || !json->value("time", Json(0)).is_number()) return false;
+  const Json samples = json->value("samples", Json::array());
+  return samples.is_array() && std::all_of(samples.begin(), samples.end(), [](const Json& sample) {
+           if (!sample.is_object()) return false;
+           for (const char* key : {"source", "reference", "translation"})
+             if (!sample.value(key, Json()).is_string()) return false;
+           return true;
+         });
+}
+
 std::string lines_up_to(const std::string& path, int64_t last_step) {
   std::istringstream lines(read_file(path));
   std::string kept;
+  int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
+    ++number;
     const std::optional<Json> record = parse_json_if_valid(line);
-    if (record && record->is_object() && record->value("step", int64_t{0}) <= last_step) kept += line + "\n";
+    if (!is_record(record)) {
+      spdlog::warn(fmt::format("{}:{}: is no record of metrics and is left out", path, number));
+    } else if (record->value("step", 0.0) <= static_cast<double>(last_step)) {
+      kept += line + "\n";
+    }
   }
   return kept;
 }
@@ -35,7 +57,9 @@ MetricsLog::MetricsLog(const std::string& path, int64_t last_step) : path_(path)
 std::vector<Json> MetricsLog::records() const {
   std::vector<Json> records;
   std::istringstream lines(read_file(path_));
-  for (std::string line; std::getline(lines, line);) records.push_back(parse_json(line));
+  for (std::string line; std::getline(lines, line);)
+    if (std::optional<Json> record = parse_json_if_valid(line); is_record(record))
+      records.push_back(std::move(*record));
   return records;
 }
 

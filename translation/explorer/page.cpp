@@ -115,7 +115,9 @@ void translate(Encoded& sentence, const LoadedModel& model, const ExplorerOption
   SearchOptions search = options.search;
   const int64_t most = most_tokens(model, options);
   search.max_extra_length = std::min(search.max_extra_length, most - static_cast<int64_t>(sentence.source.size()));
-  const auto found = beam_search(step_model, {sentence.source}, search);
+  TargetDemands demands;
+  demands.excluded = model.tokenizer.target().line_breaks();
+  const auto found = beam_search(step_model, {sentence.source}, search, {}, demands);
   sentence.target = found.front().front().ids;
   sentence.target_text = model.tokenizer.target().decode(sentence.target);
   for (const int64_t id : sentence.target) sentence.target_pieces.push_back(model.tokenizer.target().piece(id));

@@ -48,7 +48,9 @@ torch::Device parse_device(const std::string& name) {
 }
 
 int worker_count(int threads, torch::Device device) {
-  if (threads < 0) throw std::invalid_argument(fmt::format("threads must not be negative, not {}", threads));
+  constexpr int kMostThreads = 4096;
+  if (threads < 0 || threads > kMostThreads)
+    throw std::invalid_argument(fmt::format("threads must lie between 0 and {}, not {}", kMostThreads, threads));
   if (!device.is_cpu()) return 1;
   return threads == 0 ? available_cores() : threads;
 }

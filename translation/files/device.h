@@ -13,7 +13,7 @@ inline namespace v0 {
 torch::Device parse_device(const std::string& name);
 
 /// How many workers to run: on the CPU `threads`, or where that is 0 one for each core; on another device 1.
-/// @throws std::invalid_argument where `threads` is negative.
+/// @throws std::invalid_argument where `threads` is negative or absurdly many.
 int worker_count(int threads, torch::Device device);
 
 }  // namespace v0

@@ -7,8 +7,10 @@
 #include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/weights_view.h>
+#include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/translation/files/dtype.h>
 #include <transmute/translation/files/int8_weights.h>
+#include <transmute/translation/files/model_checksums.h>
 
 #include <filesystem>
 #include <future>
@@ -42,7 +44,9 @@ const EnumNames<PositionalEncodingKind> kPositions{{PositionalEncodingKind::sinu
 const EnumNames<EmbeddingTying> kTyings{
     {EmbeddingTying::all, "all"}, {EmbeddingTying::target_output, "target_output"}, {EmbeddingTying::none, "none"}};
 
-constexpr Bounds<int64_t> kAtLeastOne{1};
+constexpr Bounds<int64_t> kAtLeastOne{1, 1'000'000'000};
+constexpr Bounds<int64_t> kVocabulary{special_ids::kCount + 1, 1 << 24};
+constexpr Bounds<int64_t> kAtLeastZero{0, kAtLeastOne.high};
 constexpr Bounds<double> kProbability{0.0, 0.99};
 
 // A run folder looks like a model folder but has its weights one level down.
@@ -53,7 +57,7 @@ std::string find_weights(const std::string& folder) {
   if (fs::exists(fs::path(folder) / "model" / kWeightsFile))
     throw std::runtime_error(
         fmt::format("{0}: is the folder of a training run; its finished model is {0}/model", folder));
-  throw std::runtime_error(fmt::format("{}: no model folder, it has no {}", folder, kWeightsFile));
+  throw std::runtime_error(fmt::format("{}: no model folder, {} is missing", folder, path_in(folder, kWeightsFile)));
 }
 
 TransformerOptions read_options(const std::string& text, const std::string& path) {
@@ -86,8 +90,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.section("tokenizer", "the subword vocabulary, learned by `train` where the run folder has none");
   schema.add("algorithm", &tokenizer.algorithm, kAlgorithms, "how SentencePiece learns the pieces");
   schema.add("vocabulary", &tokenizer.vocabulary, kSharing, "one model for both languages, or one each");
-  schema.add("vocab_size", &tokenizer.vocab_size, "pieces of each model, the four reserved ids included",
-             Bounds<int64_t>{special_ids::kCount + 1});
+  schema.add("vocab_size", &tokenizer.vocab_size, "pieces of each model, the four reserved ids included", kVocabulary);
   schema.add("character_coverage", &tokenizer.character_coverage,
              "share of the text's characters that get a piece of their own", Bounds<double>{0.5, 1.0});
   schema.add("byte_fallback", &tokenizer.byte_fallback, "spell other characters as bytes instead of as unknown");
@@ -96,18 +99,18 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "SentencePiece's rule: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
   schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are always one piece");
   schema.add("max_training_sentences", &tokenizer.max_training_sentences,
-             "a larger text is sampled down to so many lines for learning the pieces", kAtLeastOne);
+             "a larger text is sampled down to this many lines before the pieces are learned", kAtLeastOne);
 
   schema.section("model", "the network of the paper's section 3");
   schema.add("architecture", &model.architecture, kArchitectures,
              "encoder_decoder translates, as in the paper; decoder_only is a language model, which continues text");
   schema.add("num_encoder_layers", &model.num_encoder_layers,
-             "layers of the encoder, N; of no account where there is none", kAtLeastOne);
+             "layers of the encoder, N; ignored by decoder-only models", kAtLeastOne);
   schema.add("num_decoder_layers", &model.num_decoder_layers, "layers of the decoder, N", kAtLeastOne);
   schema.add("d_model", &model.d_model, "width of the residual stream", kAtLeastOne);
   schema.add("num_heads", &model.num_heads, "attention heads, h", kAtLeastOne);
-  schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0 means d_model / num_heads", Bounds<int64_t>{0});
-  schema.add("d_v", &model.d_v, "width of a head's values; 0 means d_model / num_heads", Bounds<int64_t>{0});
+  schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0 means d_model / num_heads", kAtLeastZero);
+  schema.add("d_v", &model.d_v, "width of a head's values; 0 means d_model / num_heads", kAtLeastZero);
   schema.add("d_ff", &model.d_ff, "inner width of the feed-forward network", kAtLeastOne);
   schema.add("score_function", &model.score_function, kScoreFunctions, "how queries are compared with keys");
   schema.add("norm_position", &model.norm_position, kNormPositions,
@@ -118,8 +121,9 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
   schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
   schema.add("embedding_tying", &model.embedding_tying, kTyings, "which embedding matrices are one (section 3.4)");
-  schema.add("dropout", &model.dropout, "of sub-layer outputs and embedding sums (section 5.4)", kProbability);
-  schema.add("attention_dropout", &model.attention_dropout, "of attention weights; not in the paper", kProbability);
+  schema.add("dropout", &model.dropout, "dropout of sub-layer outputs and embedding sums (section 5.4)", kProbability);
+  schema.add("attention_dropout", &model.attention_dropout, "dropout of attention weights; not in the paper",
+             kProbability);
   schema.add("activation_dropout", &model.activation_dropout, "after the ReLU; not in the paper", kProbability);
   schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", Bounds<double>{0.0, 1.0});
 }
@@ -162,6 +166,9 @@ class StoredValues {
     if (value.numbers.scalar_type() == torch::kChar && value.numbers.dim() == 2)
       value.scales =
           take(name + kScaleSuffix, value.numbers.sizes().slice(0, 1), "the int8 matrix beside it").to(torch::kFloat);
+    if (!value.numbers.is_floating_point() && !value.scales.defined())
+      throw std::runtime_error(fmt::format("{}: \"{}\" has numbers of type {}, which weights cannot be", path_, name,
+                                           torch::toString(value.numbers.scalar_type())));
     return value;
   }
 
@@ -236,9 +243,16 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
   stored.check_all_taken();
 }
 
-LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name) {
+LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name, uint64_t weight_bytes) {
   const UndrawnWeights undrawn;
-  Transformer transformer(with_vocabulary(read_options(config, config_name), tokenizer));
+  const TransformerOptions options = with_vocabulary(read_options(config, config_name), tokenizer);
+  const auto parameters = static_cast<uint64_t>(parameter_count(options));
+  if (parameters > weight_bytes)
+    throw std::runtime_error(
+        fmt::format("{}: the model has {} parameters, but the file of its weights only {} bytes; the two do not belong "
+                    "together",
+                    config_name, parameters, weight_bytes));
+  Transformer transformer(options);
   return {std::move(transformer), std::move(tokenizer), std::move(config)};
 }
 
@@ -265,26 +279,57 @@ Precision give_weights(Transformer& transformer, const NamedTensors& weights, co
   return stored;
 }
 
+namespace {
+
+std::vector<std::pair<const char*, const SubwordModel*>> files_of(const Tokenizer& tokenizer) {
+  if (tokenizer.shared()) return {{kSharedTokenizerFile, &tokenizer.source()}};
+  return {{kSourceTokenizerFile, &tokenizer.source()}, {kTargetTokenizerFile, &tokenizer.target()}};
+}
+
+void check_tokenizer(const Tokenizer& tokenizer, const ModelChecksums& checksums) {
+  for (const auto& [file, model] : files_of(tokenizer)) checksums.check(file, model->serialized());
+}
+
+}  // namespace
+
 LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8,
                               const ParallelFor& parallel_for) {
   const std::string weights_path = find_weights(folder);
   const std::string config_path = path_in(folder, kConfigFile);
+  const ModelChecksums checksums(folder);
   // The file is read while the network is made.
-  auto weights = std::async(std::launch::async, [&] { return read_tensor_file(weights_path, parallel_for); });
-  LoadedModel model = make_model(Tokenizer::load(folder), read_file(config_path), config_path);
+  auto weights = std::async(std::launch::async, [&] { return read_weights(folder, parallel_for); });
+  std::string config = read_file(config_path);
+  checksums.check(kConfigFile, config);
+  Tokenizer tokenizer = Tokenizer::load(folder);
+  check_tokenizer(tokenizer, checksums);
+  LoadedModel model = make_model(std::move(tokenizer), std::move(config), config_path, fs::file_size(weights_path));
   model.stored = give_weights(model.transformer, weights.get(), weights_path, device, int8);
   return model;
 }
 
-void write_weights(const std::string& path, const Transformer& transformer, Precision stored) {
-  write_tensor_file(path, stored_in(stored, transformer));
+NamedTensors read_weights(const std::string& folder, const ParallelFor& parallel_for) {
+  const std::string path = find_weights(folder);
+  const ModelChecksums checksums(folder);
+  const std::string name = fs::path(path).filename().string();
+  const std::string other = name == kWeightsFile ? kNeutralWeightsFile : kWeightsFile;  // it may have been renamed
+  return read_tensor_file(path, parallel_for,
+                          {checksums.of(!checksums.has(name) && checksums.has(other) ? other : name), true});
+}
+
+uint32_t write_weights(const std::string& path, const Transformer& transformer, Precision stored) {
+  return write_tensor_file(path, stored_in(stored, transformer));
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
                        const Transformer& transformer, const char* weights_file, Precision stored) {
+  ModelChecksums checksums;
   tokenizer.save(folder);
-  write_weights(path_in(folder, weights_file), transformer, stored);
+  for (const auto& [file, model] : files_of(tokenizer)) checksums.set(file, checksum_of(model->serialized()));
+  checksums.set(weights_file, write_weights(path_in(folder, weights_file), transformer, stored));
   write_file_atomically(path_in(folder, kConfigFile), config);
+  checksums.set(kConfigFile, checksum_of(config));
+  checksums.save(folder);
 }
 
 Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers) {

@@ -7,6 +7,7 @@
 #include <transmute/common/json.h>
 #include <transmute/common/memory.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/files/finite.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,9 @@ constexpr DtypeName kDtypes[] = {{torch::kFloat, "F32"}, {torch::kDouble, "F64"}
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 constexpr size_t kLengthBytes = 8;
+// More than the optimizer's state of 1,000 layers has; a header is read into memory many times its size.
+constexpr size_t kMaxTensors = 100'000;
+constexpr int kMaxHeaderDepth = 4;
 constexpr const char* kMetadata = "__metadata__";
 constexpr const char* kChecksum = "crc32";
 
@@ -66,7 +70,11 @@ torch::Dtype parse_dtype(const std::string& path, const std::string& name) {
 Json parse_header(const std::string& path, const std::string& text) {
   if (text.empty() || text.front() != '{') damaged(path, "its header does not begin with '{'");
   std::vector<std::set<std::string>> names;  // of each object that is open
-  return Json::parse(text, [&](int, Json::parse_event_t event, Json& value) {
+  size_t tensors = 0;
+  return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > kMaxHeaderDepth) damaged(path, "its header is nested too deeply");
+    if (event == Json::parse_event_t::key && depth == 1 && ++tensors > kMaxTensors)
+      damaged(path, fmt::format("its header has more than {} tensors", kMaxTensors));
     if (event == Json::parse_event_t::object_start) names.emplace_back();
     if (event == Json::parse_event_t::object_end) names.pop_back();
     if (event == Json::parse_event_t::key && !names.back().insert(value.get<std::string>()).second)
@@ -137,22 +145,30 @@ struct Piece {
   uint64_t offset;  // in the file
   char* to;
   uint64_t bytes;
+  size_t tensor;
   uint32_t crc = 0;
+  bool is_finite = true;
 };
 
-// In parts that are still in the cache when their checksum is taken.
-void read_piece(const InputFile& file, const std::string& path, bool is_checked, Piece& piece) {
+struct PieceChecks {
+  bool checksum;
+  bool finite;
+};
+
+// In parts that are still in the cache when they are checked.
+void read_piece(const InputFile& file, const std::string& path, PieceChecks checks, torch::Dtype type, Piece& piece) {
   constexpr uint64_t kPartBytes = 1 << 18;
   for (uint64_t at = 0; at < piece.bytes; at += kPartBytes) {
     const size_t bytes = std::min(kPartBytes, piece.bytes - at);
     if (file.read(piece.offset + at, piece.to + at, bytes) < bytes) damaged(path, "cut short");
-    if (is_checked) piece.crc = crc32(piece.crc, piece.to + at, bytes);
+    if (checks.checksum) piece.crc = crc32(piece.crc, piece.to + at, bytes);
+    if (checks.finite && !all_finite(piece.to + at, bytes / c10::elementSize(type), type)) piece.is_finite = false;
   }
 }
 
 }  // namespace
 
-void write_tensor_file(const std::string& path, const NamedTensors& tensors) {
+uint32_t write_tensor_file(const std::string& path, const NamedTensors& tensors) {
   std::vector<torch::Tensor> data;
   Json header = Json::object();
   header[kMetadata] = Json::object();
@@ -175,11 +191,18 @@ void write_tensor_file(const std::string& path, const NamedTensors& tensors) {
   const std::string length = header_length_bytes(text.size());
   file.write(length.data(), length.size());
   file.write(text.data(), text.size());
-  for (const auto& tensor : data) file.write(tensor.data_ptr(), tensor.nbytes());
+  uint64_t data_bytes = 0;
+  for (const auto& tensor : data) {
+    file.write(tensor.data_ptr(), tensor.nbytes());
+    data_bytes += tensor.nbytes();
+  }
   file.commit();
+  const uint32_t before = crc32(crc32(0, length.data(), length.size()), text.data(), text.size());
+  return joined_crc32(before, crc, data_bytes);
 }
 
-NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for) {
+NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for,
+                              const TensorFileDemands& demands) {
   const InputFile file(path);
   unsigned char length_bytes[kLengthBytes] = {};
   if (file.read(0, length_bytes, kLengthBytes) < kLengthBytes) damaged(path, "shorter than a header");
@@ -206,15 +229,26 @@ NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parall
     tensors.emplace_back(entry.name, empty_tensor(entry));
     char* data = static_cast<char*>(tensors.back().second.data_ptr());
     for (uint64_t at = entry.begin; at < entry.end; at += kPieceBytes)
-      pieces.push_back({data_begin + at, data + (at - entry.begin), std::min(kPieceBytes, entry.end - at)});
+      pieces.push_back(
+          {data_begin + at, data + (at - entry.begin), std::min(kPieceBytes, entry.end - at), tensors.size() - 1});
   }
 
-  const bool is_checked = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);
-  parallel_for(pieces.size(), [&](size_t p) { read_piece(file, path, is_checked, pieces[p]); });
+  const bool has_checksum = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);
+  const PieceChecks checks{has_checksum || demands.checksum, demands.finite};
+  parallel_for(pieces.size(),
+               [&](size_t p) { read_piece(file, path, checks, entries[pieces[p].tensor].dtype, pieces[p]); });
   uint32_t crc = 0;
-  for (const Piece& piece : pieces) crc = joined_crc32(crc, piece.crc, piece.bytes);
-  if (is_checked && header[kMetadata][kChecksum] != fmt::format("{:08x}", crc))
+  uint32_t file_crc = crc32(crc32(0, length_bytes, kLengthBytes), text.data(), text.size());
+  for (const Piece& piece : pieces) {
+    crc = joined_crc32(crc, piece.crc, piece.bytes);
+    file_crc = joined_crc32(file_crc, piece.crc, piece.bytes);
+  }
+  if (demands.checksum.value_or(file_crc) != file_crc ||
+      (has_checksum && header[kMetadata][kChecksum] != fmt::format("{:08x}", crc)))
     damaged(path, "its checksum does not match its content");
+  for (const Piece& piece : pieces)
+    if (!piece.is_finite)
+      damaged(path, fmt::format("'{}' has numbers that are infinite or no numbers", entries[piece.tensor].name));
   return tensors;
 }
 

@@ -147,8 +147,8 @@ LoadedModel load_torchscript_model(const std::string& path, torch::Device device
   if (weights.empty())
     throw std::runtime_error(fmt::format("{}: has no parameters; a frozen file runs in LibTorch only", path));
   if (checksum != checksum_of(weights, files)) unreadable_export(path, "its checksum does not match its content");
-  LoadedModel model =
-      make_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile));
+  LoadedModel model = make_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile),
+                                 std::filesystem::file_size(path));
   model.stored = give_weights(model.transformer, weights, path, device);
   return model;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/finite.h>
 #include <transmute/translation/files/torchscript_weights.h>
 
 #include <spdlog/fmt/fmt.h>
@@ -170,6 +171,7 @@ class RecordUnpickler {
     pop();
     if (values_[arguments].kind != PickleKind::sequence) refuse("a function's arguments are no tuple");
     if (function == "collections OrderedDict") return push({PickleKind::map, 0, {}, {}});
+    if (function == "torch.jit._pickle build_intlist") return push({});  // of the code, which is not run
     if (function != "torch._utils _rebuild_tensor_v2") refuse(fmt::format("it calls '{}'", function));
     return push({PickleKind::tensor, 0, {}, copy_of(arguments)});
   }
@@ -331,6 +333,8 @@ class ParameterReader {
     if (!records_.insert(record).second) refuse(fmt::format("'{}' shares its record {} with another", name, record));
     torch::Tensor data = torch::empty({stored}, dtype);
     archive_.read_into(record, data.data_ptr(), data.nbytes());
+    if (!all_finite(data.data_ptr(), static_cast<size_t>(stored), dtype))
+      refuse(fmt::format("'{}' has numbers that are infinite or no numbers", name));
     tensors.emplace_back(name, data.as_strided(sizes, strides, offset));
   }
 

@@ -193,8 +193,9 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
 }
 
 void Network::normalize(const Norm& norm, const float* x, int64_t rows, float* y) const {
-  inference::layer_norm(x, rows, options.d_model, norm.weight.data_ptr<float>(), norm.bias.data_ptr<float>(),
-                        static_cast<float>(options.norm_epsilon), y, simd);
+  const RowNorm rows_norm{norm.weight.data_ptr<float>(), norm.bias.data_ptr<float>(), options.d_model,
+                          static_cast<float>(options.norm_epsilon)};
+  layer_norm(rows_norm, x, rows, y, simd);
 }
 
 const float* Network::sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const {

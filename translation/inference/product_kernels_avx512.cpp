@@ -176,9 +176,9 @@ TRANSMUTE_BF16 void bfloat16_tile(const uint16_t* x, const uint16_t* weight, int
     for (int v = 0; v < 2; ++v) finish(sums[r][v], first_row + r, (panel + v) * kTileOutputs, out);
 }
 
-// Calls body(first row, rows) for pieces of at most kNarrowRows rows that do not cross a block of 16.
+// Calls body(first row, rows) for strips of at most kNarrowRows rows that do not cross a block of 16.
 template <class Body>
-inline void for_row_pieces(int64_t rows, const Body& body) {
+inline void for_row_strips(int64_t rows, const Body& body) {
   for (int64_t row = 0; row < rows; row += kNarrowRows) body(row, std::min<int64_t>(kNarrowRows, rows - row));
 }
 
@@ -200,7 +200,7 @@ void int8_product_avx512(const int8_t* x, int64_t rows, const int8_t* weight, in
   static constexpr Tile kTiles[kNarrowRows] = {int8_tile<1>, int8_tile<2>, int8_tile<3>, int8_tile<4>,
                                                int8_tile<5>, int8_tile<6>, int8_tile<7>, int8_tile<8>};
   for (int64_t panel = 0; panel * kTileOutputs < out.outputs; panel += 2)
-    for_row_pieces(rows, [&](int64_t row, int64_t count) {
+    for_row_strips(rows, [&](int64_t row, int64_t count) {
       const int8_t* from = x + row / kTileRows * steps * kTileBytes + row % kTileRows * kStepBytes;
       kTiles[count - 1](from, weight, steps, panel, row, out, scales);
     });
@@ -212,7 +212,7 @@ void bfloat16_product_avx512(const uint16_t* x, int64_t rows, const uint16_t* we
   static constexpr Tile kTiles[kNarrowRows] = {bfloat16_tile<1>, bfloat16_tile<2>, bfloat16_tile<3>, bfloat16_tile<4>,
                                                bfloat16_tile<5>, bfloat16_tile<6>, bfloat16_tile<7>, bfloat16_tile<8>};
   for (int64_t panel = 0; panel * kTileOutputs < out.outputs; panel += 2)
-    for_row_pieces(rows, [&](int64_t row, int64_t count) {
+    for_row_strips(rows, [&](int64_t row, int64_t count) {
       const uint16_t* from = x + (row / kTileRows * steps * kTileBytes + row % kTileRows * kStepBytes) / 2;
       kTiles[count - 1](from, weight, steps, panel, row, out);
     });

@@ -12,8 +12,8 @@ namespace inference {
 
 namespace {
 
-TRANSMUTE_INLINE void norm_row(const float* x, int64_t width, const float* weight, const float* bias, float epsilon,
-                               float* y) {
+TRANSMUTE_INLINE void norm_row(const RowNorm& norm, const float* x, float* y) {
+  const auto [weight, bias, width, epsilon] = norm;
   float sums[kLanes] = {};
   const int64_t whole = width / kLanes * kLanes;
   for (int64_t i = 0; i < whole; i += kLanes)
@@ -29,20 +29,18 @@ TRANSMUTE_INLINE void norm_row(const float* x, int64_t width, const float* weigh
   for (int64_t i = 0; i < width; ++i) y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
 }
 
-void layer_norm_baseline(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias,
-                         float epsilon, float* y) {
-  for (int64_t r = 0; r < rows; ++r) norm_row(x + r * width, width, weight, bias, epsilon, y + r * width);
+void layer_norm_baseline(const RowNorm& norm, const float* x, int64_t rows, float* y) {
+  for (int64_t r = 0; r < rows; ++r) norm_row(norm, x + r * norm.width, y + r * norm.width);
 }
-TRANSMUTE_TARGET_AVX2 void layer_norm_avx2(const float* x, int64_t rows, int64_t width, const float* weight,
-                                           const float* bias, float epsilon, float* y) {
-  for (int64_t r = 0; r < rows; ++r) norm_row(x + r * width, width, weight, bias, epsilon, y + r * width);
+TRANSMUTE_TARGET_AVX2 void layer_norm_avx2(const RowNorm& norm, const float* x, int64_t rows, float* y) {
+  for (int64_t r = 0; r < rows; ++r) norm_row(norm, x + r * norm.width, y + r * norm.width);
 }
 
 #if defined(__x86_64__)
 using kernels::first_lanes;
 
-TRANSMUTE_TARGET_AVX512 void layer_norm_avx512(const float* x, int64_t rows, int64_t width, const float* weight,
-                                               const float* bias, float epsilon, float* y) {
+TRANSMUTE_TARGET_AVX512 void layer_norm_avx512(const RowNorm& norm, const float* x, int64_t rows, float* y) {
+  const auto [weight, bias, width, epsilon] = norm;
   const auto inverse_width = 1.0F / static_cast<float>(width);
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
     __m512 sums = _mm512_setzero_ps();
@@ -87,13 +85,12 @@ TRANSMUTE_TARGET_AVX512 void convert_avx512(const float* from, int64_t count, T*
 
 }  // namespace
 
-void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
-                float* y, kernels::Simd simd) {
+void layer_norm(const RowNorm& norm, const float* x, int64_t rows, float* y, kernels::Simd simd) {
 #if defined(__x86_64__)
-  if (simd >= kernels::Simd::avx512) return layer_norm_avx512(x, rows, width, weight, bias, epsilon, y);
+  if (simd >= kernels::Simd::avx512) return layer_norm_avx512(norm, x, rows, y);
 #endif
-  const auto norm = simd >= kernels::Simd::avx2 ? layer_norm_avx2 : layer_norm_baseline;
-  norm(x, rows, width, weight, bias, epsilon, y);
+  const auto of_level = simd >= kernels::Simd::avx2 ? layer_norm_avx2 : layer_norm_baseline;
+  of_level(norm, x, rows, y);
 }
 
 template <class T>

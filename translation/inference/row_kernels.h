@@ -10,9 +10,16 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
+/// A LayerNorm of rows; weight and bias: [width].
+struct RowNorm {
+  const float* weight;
+  const float* bias;
+  int64_t width;
+  float epsilon;
+};
+
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each row of x [rows,width]; y may be x.
-void layer_norm(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
-                float* y, kernels::Simd simd);
+void layer_norm(const RowNorm& norm, const float* x, int64_t rows, float* y, kernels::Simd simd);
 
 /// to[i] = from[i] in T's numbers: float, or bfloat16 (uint16_t).
 template <class T>

@@ -11,7 +11,9 @@ namespace transmute {
 inline namespace v0 {
 
 void check_at_least_one(int64_t value, const char* option) {
-  if (value < 1) throw std::invalid_argument(fmt::format("{} must be at least 1, not {}", option, value));
+  constexpr int64_t kMost = 1'000'000'000;
+  if (value < 1 || value > kMost)
+    throw std::invalid_argument(fmt::format("{} must lie between 1 and {}, not {}", option, kMost, value));
 }
 
 std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,

@@ -115,6 +115,7 @@ std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores,
       if (const auto column = sentence.column_of(banned)) columns[static_cast<size_t>(*column)] = -INFINITY;
     };
     for (const int64_t reserved : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin}) never(reserved);
+    for (const int64_t excluded : sentence.excluded()) never(excluded);
     for (const int64_t banned : sentence.banned(parent)) never(banned);
     const std::optional<int64_t> column = draw(columns, *options.sampling, sentence.random(length, n));
     if (!column) continue;

@@ -30,7 +30,7 @@ namespace search {
 
 /// The last token of a hypothesis and, shared with its siblings, those before it.
 struct TokenNode {
-  int64_t id;                               ///< of the token
+  int64_t id;                               ///< id of the token
   double score;                             ///< natural log-probability of the token
   std::vector<float> attention;             ///< from where this token was predicted; empty where not asked for
   std::shared_ptr<const TokenNode> before;  ///< the token before it; null at the first

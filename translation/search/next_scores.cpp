@@ -21,11 +21,11 @@ class ScoresOnCpu : public NextScores {
     std::vector<CandidateRow> rows;
     for (size_t n = 0; n < sentence.live().size(); ++n)
       rows.push_back({row(sentence, b, static_cast<int64_t>(n)), sentence.live()[n].log_probability});
-    return in_tokens(sentence, finder_.best(rows, count));
+    return in_tokens(sentence, finder_.best(rows, count, sentence.excluded()));
   }
   std::vector<Candidate> best_of(const SentenceSearch& sentence, int64_t b, int64_t n, size_t count) override {
     const double so_far = sentence.live()[static_cast<size_t>(n)].log_probability;
-    auto candidates = in_tokens(sentence, finder_.best({{row(sentence, b, n), so_far}}, count));
+    auto candidates = in_tokens(sentence, finder_.best({{row(sentence, b, n), so_far}}, count, sentence.excluded()));
     for (Candidate& candidate : candidates) candidate.parent = n;
     return candidates;
   }
@@ -34,6 +34,7 @@ class ScoresOnCpu : public NextScores {
   }
   std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) override {
     const LogitsRow logits = row(sentence, b, n);
+    check_scores(logits.values, logits.count);
     return {logits.values, logits.values + logits.count};
   }
 
@@ -60,6 +61,7 @@ class ScoresOnDevice : public NextScores {
     totals_ = log_probs_ + totals_so_far(sentences).to(log_probs_.device());
     for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
       totals_.select(2, never).fill_(kNever);
+    for (const int64_t never : sentences.front().excluded()) totals_.select(2, never).fill_(kNever);
     const auto most = std::min(static_cast<int64_t>(count), totals_.size(1) * totals_.size(2));
     const auto [values, indices] = totals_.flatten(1).topk(most, 1);  // [B,2N]
     best_ = torch::stack({values.to(torch::kDouble), indices.to(torch::kDouble)}).to(torch::kCPU).contiguous();
@@ -72,6 +74,7 @@ class ScoresOnDevice : public NextScores {
     const int64_t columns = log_probs_.size(2);
     std::vector<Candidate> candidates;
     for (int64_t i = 0; i < count && value[i] != kNever; ++i) {
+      checked(value[i]);
       const auto index = static_cast<int64_t>(place[i]);
       candidates.push_back({index / columns, sentence.token_of(index % columns), value[i]});
     }
@@ -83,22 +86,30 @@ class ScoresOnDevice : public NextScores {
     const auto found = on_host.accessor<double, 2>();
     std::vector<Candidate> candidates;
     for (int64_t i = 0; i < found.size(1) && found[0][i] != kNever; ++i)
-      candidates.push_back({n, sentence.token_of(static_cast<int64_t>(found[1][i])), found[0][i]});
+      candidates.push_back({n, sentence.token_of(static_cast<int64_t>(found[1][i])), checked(found[0][i])});
     return candidates;
   }
   double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) override {
     const int64_t column = sentence.column_of(token).value();
-    if (token != special_ids::kEnd) return log_probs_[b][n][column].item<double>();
+    if (token != special_ids::kEnd) return checked(log_probs_[b][n][column].item<double>());
     // Sentences come to their ends together.
     if (!ends_.defined()) ends_ = log_probs_.select(2, column).to(torch::kCPU);
-    return ends_.accessor<float, 2>()[b][n];
+    return checked(ends_.accessor<float, 2>()[b][n]);
   }
   std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) override {
     const torch::Tensor row = log_probs_[b][n].to(torch::kCPU).contiguous();
+    check_scores(row.data_ptr<float>(), row.numel());
     return {row.data_ptr<float>(), row.data_ptr<float>() + sentence.columns(row.numel())};
   }
 
  private:
+  // The softmax of a row with a number that is none, or infinite, has no number at all.
+  static double checked(double value) {
+    const auto score = static_cast<float>(value);
+    check_scores(&score, 1);
+    return value;
+  }
+
   // Log-probabilities of the hypotheses so far, [B,N,1]; -inf for the repeats that fill a beam.
   torch::Tensor totals_so_far(const std::vector<SentenceSearch>& sentences) const {
     const int64_t beam = log_probs_.size(1);

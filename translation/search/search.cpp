@@ -8,6 +8,7 @@
 #include <transmute/translation/search/sentence_search.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -19,23 +20,30 @@ namespace {
 
 using search::SentenceSearch;
 
+// Beyond what anybody asks for, and low enough that no sum or product of them overflows.
+constexpr int64_t kMostHypotheses = 10'000;
+constexpr int64_t kMostTokens = 1'000'000;
+
 void check(const SearchOptions& options) {
   const auto require = [](bool holds, const std::string& message) {
     if (!holds) throw std::invalid_argument(message);
   };
-  require(options.beam_size >= 1, fmt::format("beam_size must be at least 1, not {}", options.beam_size));
-  require(options.num_hypotheses >= 1,
-          fmt::format("num_hypotheses must be at least 1, not {}", options.num_hypotheses));
+  const auto require_between = [&](int64_t value, int64_t least, int64_t most, const char* name) {
+    require(value >= least && value <= most,
+            fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
+  };
+  require_between(options.beam_size, 1, kMostHypotheses, "beam_size");
+  require_between(options.num_hypotheses, 1, kMostHypotheses, "num_hypotheses");
   require(options.num_hypotheses <= options.beam_size || !search::is_search(options),
           fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
                       options.num_hypotheses));
-  require(options.length_alpha >= 0, fmt::format("length_alpha must not be negative, not {}", options.length_alpha));
-  require(options.coverage_beta >= 0, fmt::format("coverage_beta must not be negative, not {}", options.coverage_beta));
-  require(options.max_extra_length >= 0,
-          fmt::format("max_extra_length must not be negative, not {}", options.max_extra_length));
-  require(options.min_length >= 0, fmt::format("min_length must not be negative, not {}", options.min_length));
-  require(options.no_repeat_ngram >= 0,
-          fmt::format("no_repeat_ngram must not be negative, not {}", options.no_repeat_ngram));
+  require(options.length_alpha >= 0 && std::isfinite(options.length_alpha),
+          fmt::format("length_alpha must be finite and not negative, not {}", options.length_alpha));
+  require(options.coverage_beta >= 0 && std::isfinite(options.coverage_beta),
+          fmt::format("coverage_beta must be finite and not negative, not {}", options.coverage_beta));
+  require_between(options.max_extra_length, 0, kMostTokens, "max_extra_length");
+  require_between(options.min_length, 0, kMostTokens, "min_length");
+  require_between(options.no_repeat_ngram, 0, kMostTokens, "no_repeat_ngram");
   if (!options.sampling) return;
   require(!options.alternatives, "sampling and alternatives exclude each other");
   const SamplingOptions& sampling = *options.sampling;
@@ -162,7 +170,12 @@ class BatchSearch {
       const std::vector<Candidate> candidates = search::find_candidates(sentence, *scores, row, length_, options_);
       sentence.advance(candidates, row * beam_, next.attention);
       if (hooks_.on_tokens && sentence.update_certain()) hooks_.on_tokens(sentence.index(), sentence.certain());
-      if (sentence.done()) results_[sentence.index()] = sentence.best();
+      if (!sentence.done()) continue;
+      if (sentence.best().empty())
+        throw std::runtime_error(
+            "the model gives no probability to any token that a translation could go on with, so the search has no "
+            "result");
+      results_[sentence.index()] = sentence.best();
     }
   }
 

@@ -8,12 +8,17 @@ namespace transmute {
 inline namespace v0 {
 namespace search {
 
+namespace {
+const Ids kNone;
+}
+
 SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOptions& options,
                                const TargetDemands& demands, const Ids* shortlist)
     : index_(index),
       source_length_(static_cast<int64_t>(source.size())),
       options_(options),
       shortlist_(shortlist),
+      excluded_(shortlist == nullptr ? &demands.excluded : &kNone),
       live_(1) {
   if (!demands.prefixes.empty()) prefix_ = demands.prefixes[index];
   max_length_ = std::max(source_length_ + options.max_extra_length, prefix_length());

@@ -36,7 +36,7 @@ struct LiveHypothesis {
 /// One sentence's part of the search.
 class SentenceSearch {
  public:
-  /// `demands` and the shortlist, null where there is none, outlive it.
+  /// `demands` and the shortlist, null where there is none and else without the tokens excluded, outlive it.
   SentenceSearch(size_t index, const Ids& source, const SearchOptions& options, const TargetDemands& demands,
                  const Ids* shortlist);
 
@@ -50,6 +50,8 @@ class SentenceSearch {
   }
   /// Nothing for a token that is not on the shortlist.
   std::optional<int64_t> column_of(int64_t token) const;
+  /// Tokens that are never chosen, beside padding, unknown and begin; none where they have no columns.
+  const Ids& excluded() const { return *excluded_; }
   int64_t beam() const { return options_.beam_size; }
   /// Candidates that a step needs: N of them at most can be ends.
   size_t candidates() const { return static_cast<size_t>(2 * beam()); }
@@ -114,6 +116,7 @@ class SentenceSearch {
   int64_t max_length_ = 0;
   SearchOptions options_;  // with this sentence's beam size
   const Ids* shortlist_;
+  const Ids* excluded_;
   size_t term_tokens_ = 0;  // that the translation must contain
   uint64_t key_ = 0;        // of what is drawn
   std::vector<std::vector<int64_t>> banned_;

@@ -15,7 +15,7 @@ inline namespace v0 {
 /// Whose cross-attention to return.
 struct AttentionChoice {
   bool wanted = false;  ///< whether to return any
-  int64_t layer = 0;    ///< of the decoder, from 1; 0: the last
+  int64_t layer = 0;    ///< decoder layer, counted from 1; 0: the last
   int64_t head = 0;     ///< from 1; 0: the mean of all
 };
 

@@ -3,11 +3,25 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
 namespace search {
+
+namespace {
+
+bool contains(const Ids& ids, int64_t sought) {
+  return std::find(ids.begin(), ids.end(), sought) != ids.end();
+}
+
+void refuse_excluded(const Ids& demanded, const Ids& excluded) {
+  if (std::any_of(demanded.begin(), demanded.end(), [&](int64_t id) { return contains(excluded, id); }))
+    throw std::invalid_argument("what a text must begin with or contain has a line end or a zero byte; leave it out");
+}
+
+}  // namespace
 
 void check(const TargetDemands& demands, size_t sentences, bool is_search) {
   const auto matches = [&](size_t count, const char* what) {
@@ -18,10 +32,12 @@ void check(const TargetDemands& demands, size_t sentences, bool is_search) {
   matches(demands.prefixes.size(), "prefixes");
   matches(demands.terms.size(), "terms");
   matches(demands.shortlists.size(), "shortlists");
+  for (const Ids& prefix : demands.prefixes) refuse_excluded(prefix, demands.excluded);
   for (const auto& terms : demands.terms) {
     if (!is_search && !terms.empty())
       throw std::invalid_argument(
           "only a search can be made to use given terms; neither sampling nor alternatives can");
+    for (const Ids& term : terms) refuse_excluded(term, demands.excluded);
     for (const Ids& term : terms)
       if (term.empty()) throw std::invalid_argument("a term that a translation must contain has no tokens");
   }
@@ -38,6 +54,8 @@ std::vector<Ids> completed_shortlists(const TargetDemands& demands) {
       for (const Ids& term : demands.terms[i]) add(term);
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
+    const auto is_excluded = [&](int64_t id) { return contains(demands.excluded, id); };
+    list.erase(std::remove_if(list.begin(), list.end(), is_excluded), list.end());
   }
   return lists;
 }

@@ -19,6 +19,7 @@ struct TargetDemands {
   bool prefixes_are_complete = false;     ///< the end follows: nothing is left to search, and the scores are theirs
   /// The only tokens that it is made of, beside those of its prefix and its terms; probabilities are shares among them.
   std::vector<Ids> shortlists{};
+  Ids excluded{};  ///< no translation has these tokens; one list for all sentences
 };
 
 namespace search {
@@ -27,8 +28,9 @@ namespace search {
 /// `is_search`: neither sampling nor alternatives.
 TRANSMUTE_API void check(const TargetDemands& demands, size_t sentences, bool is_search);
 
-/// For each sentence that has a shortlist, what the columns of its logits are to be: the reserved tokens, so that they
-/// stand where they stand in the vocabulary, the shortlist and what is demanded, in ascending order.
+/// For each sentence that has a shortlist, without what is excluded, what the columns of its logits are to be: the
+/// reserved tokens, so that they stand where they stand in the vocabulary, the shortlist and what is demanded, in
+/// ascending order.
 TRANSMUTE_API std::vector<Ids> completed_shortlists(const TargetDemands& demands);
 
 /// How far a hypothesis is with the terms that it must contain.

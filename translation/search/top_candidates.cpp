@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
@@ -26,6 +27,12 @@ int64_t chunks_of(int64_t vocabulary) {
 
 bool is_banned(int64_t token) {
   return token == special_ids::kPad || token == special_ids::kUnknown || token == special_ids::kBegin;
+}
+
+[[noreturn]] void refuse_scores() {
+  throw std::runtime_error(
+      "the model's scores are not finite numbers: its weights are damaged, or too large for the precision; try "
+      "precision float32, or restore or retrain the model");
 }
 
 // The best candidates so far, best first.
@@ -55,6 +62,11 @@ struct Shifted {
   LogitsRow logits;
   int64_t parent;
   double shift;
+  const Ids& excluded;
+
+  bool may_have(int64_t token) const {
+    return !is_banned(token) && std::find(excluded.begin(), excluded.end(), token) == excluded.end();
+  }
 
   Candidate candidate(int64_t token) const {
     return {parent, token, static_cast<double>(logits.values[token]) + shift};
@@ -81,15 +93,20 @@ TRANSMUTE_INLINE float find_tops(const float* logits, int64_t count, float* tops
   return top;
 }
 
+// exp_of_negative() takes what is not a number for very little.
+TRANSMUTE_INLINE float exponential_or_nan(float x) {
+  return kernels::exp_of_negative(x) + (x != x ? x : 0.0F);
+}
+
 TRANSMUTE_INLINE double sum_exponentials(const float* logits, int64_t count, float top) {
   constexpr int64_t kSums = 32;
   float sums[kSums] = {};
   const int64_t whole = count / kSums * kSums;
   for (int64_t i = 0; i < whole; i += kSums)
-    for (int64_t lane = 0; lane < kSums; ++lane) sums[lane] += kernels::exp_of_negative(logits[i + lane] - top);
+    for (int64_t lane = 0; lane < kSums; ++lane) sums[lane] += exponential_or_nan(logits[i + lane] - top);
   double sum = 0;
   for (const float lane : sums) sum += lane;
-  for (int64_t i = whole; i < count; ++i) sum += kernels::exp_of_negative(logits[i] - top);
+  for (int64_t i = whole; i < count; ++i) sum += exponential_or_nan(logits[i] - top);
   return sum;
 }
 
@@ -101,7 +118,7 @@ TRANSMUTE_INLINE void choose(const Shifted& row, const float* tops, Best& best) 
     if (!any) continue;
     const int64_t end = std::min(begin + kChunk, row.logits.count);
     for (int64_t token = begin; token < end; ++token) {
-      if (!(row.logits.values[token] > bar) || is_banned(token)) continue;
+      if (!(row.logits.values[token] > bar) || !row.may_have(token)) continue;
       best.offer(row.candidate(token));
       bar = row.bar(best);
     }
@@ -151,10 +168,11 @@ TRANSMUTE_TARGET_AVX512 float find_tops_avx512(const float* logits, int64_t coun
   return _mm512_reduce_max_ps(largest);
 }
 
-// e^(x - top) = 2^n 2^r with 0 <= r < 1; 2^r by the best polynomial of the fifth degree, to 2e-7.
+// e^(x - top) = 2^n 2^r with 0 <= r < 1; 2^r by the best polynomial of the fifth degree, to 2e-7. The maximum returns
+// its second operand where one is not a number.
 TRANSMUTE_TARGET_AVX512 inline __m512 exponential(__m512 x, __m512 top) {
   const __m512 scaled = _mm512_mul_ps(_mm512_sub_ps(x, top), _mm512_set1_ps(1.44269504F));
-  const __m512 t = _mm512_max_ps(scaled, _mm512_set1_ps(-200.0F));
+  const __m512 t = _mm512_max_ps(_mm512_set1_ps(-200.0F), scaled);
   const __m512 n = _mm512_roundscale_ps(t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
   const __m512 r = _mm512_sub_ps(t, n);
   __m512 sum = _mm512_set1_ps(1.8775767e-3F);
@@ -192,7 +210,7 @@ TRANSMUTE_TARGET_AVX512 void choose_avx512(const Shifted& row, const float* tops
           _mm512_mask_cmp_ps_mask(lanes, _mm512_maskz_loadu_ps(lanes, row.logits.values + at), bar, _CMP_GT_OQ);
       for (; hits != 0; hits &= hits - 1) {
         const int64_t token = at + __builtin_ctz(hits);
-        if (is_banned(token)) continue;
+        if (!row.may_have(token)) continue;
         best.offer(row.candidate(token));
         bar = _mm512_set1_ps(row.bar(best));
       }
@@ -217,21 +235,32 @@ double CandidateFinder::log_sum_exp(const LogitsRow& logits) {
   const int64_t size = chunks_of(logits.count) * kLanes;
   float* tops = chunk_tops_.at_least(size);
   const float top = with.find_tops(logits.values, logits.count, tops);
-  if (top == kNever) return kNever;
-  return static_cast<double>(top) + std::log(with.sum_exponentials(logits.values, logits.count, top));
+  if (top == kNever) {
+    if (std::any_of(logits.values, logits.values + logits.count, [](float x) { return std::isnan(x); }))
+      refuse_scores();
+    return kNever;
+  }
+  const double sum = with.sum_exponentials(logits.values, logits.count, top);
+  if (!std::isfinite(sum)) refuse_scores();
+  return static_cast<double>(top) + std::log(sum);
 }
 
-std::vector<Candidate> CandidateFinder::best(const std::vector<CandidateRow>& rows, size_t count) {
+std::vector<Candidate> CandidateFinder::best(const std::vector<CandidateRow>& rows, size_t count, const Ids& excluded) {
   std::vector<Candidate> list;
   Best best(count, list);
   for (size_t parent = 0; parent < rows.size(); ++parent) {
     const CandidateRow& row = rows[parent];
-    const double normaliser = log_sum_exp(row.logits);
-    if (!std::isfinite(normaliser)) continue;  // nothing has a probability
-    const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normaliser};
+    const double normalizer = log_sum_exp(row.logits);
+    if (normalizer == kNever) continue;  // nothing has a probability
+    const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normalizer, excluded};
     passes(simd_).choose(shifted, chunk_tops_.data(), best);
   }
   return list;
+}
+
+void check_scores(const float* values, int64_t count) {
+  const bool all_may_be = std::all_of(values, values + count, [](float x) { return x < -kNever; });
+  if (!all_may_be) refuse_scores();
 }
 
 double CandidateFinder::log_probability(const LogitsRow& logits, int64_t token) {

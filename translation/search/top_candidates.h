@@ -2,7 +2,9 @@
 #pragma once
 
 #include <transmute/common/aligned_buffer.h>
+#include <transmute/common/export.h>
 #include <transmute/model/kernels/simd.h>
+#include <transmute/tokenizer/special_ids.h>
 
 #include <cstdint>
 #include <vector>
@@ -29,7 +31,11 @@ struct CandidateRow {
   double log_probability;
 };
 
-/// Turns unnormalised scores into the best continuations, reading them twice while they are in the cache and writing
+/// @throws std::runtime_error where one of the scores is not a number or is plus infinity: what damaged weights lead
+/// to.
+TRANSMUTE_API void check_scores(const float* values, int64_t count);
+
+/// Turns unnormalized scores into the best continuations, reading them twice while they are in the cache and writing
 /// nothing but the candidates. One per thread; keeps its memory.
 class CandidateFinder {
  public:
@@ -37,8 +43,9 @@ class CandidateFinder {
 
   /// The `count` best continuations of a sentence's hypotheses, best first; of equals, those of the lower parent and
   /// token. Reserved tokens but the end are never among them, nor is what has no probability. Every token counts in
-  /// the normalisation.
-  std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count);
+  /// the normalization. `excluded`: tokens that are never among them either.
+  /// @throws std::runtime_error where a score is not a number or infinite, as log_probability does.
+  std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count, const Ids& excluded = {});
 
   /// Natural logarithm of the token's probability.
   double log_probability(const LogitsRow& logits, int64_t token);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <numeric>
 
 namespace transmute {
 inline namespace v0 {
@@ -99,7 +101,12 @@ class TaggedText::Placement {
     find_words();
     find_attention();
     ranges_.resize(tags.size());
-    for (size_t t = 0; t < tags.size(); ++t) ranges_[t] = range_of(t);
+    taken_by_.resize(tags.size() + 1);
+    children_.resize(tags.size() + 1);
+    for (size_t t = 0; t < tags.size(); ++t) {
+      ranges_[t] = range_of(t);
+      children_[tags[t].parent].push_back(t);
+    }
   }
 
   std::string render() const { return render(0, {0, words_.size()}); }
@@ -149,9 +156,16 @@ class TaggedText::Placement {
     for (size_t s = 1; s < source_tokens_.size(); ++s)
       in_order_ = in_order_ && !is_before(source_tokens_[s], source_tokens_[s - 1]);
     to_tokens_.resize(words_.size());
-    for (size_t w = 0; w < words_.size(); ++w)
-      for (const ByteSpan& token : source_tokens_)
-        to_tokens_[w].push_back(attention(words_[w], token.first, token.second));
+    for (size_t w = 0; w < words_.size(); ++w) {
+      auto& row = to_tokens_[w];
+      for (const ByteSpan& token : source_tokens_) row.push_back(attention(words_[w], token.first, token.second));
+      largest_.push_back(static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin()));
+      sums_.push_back(std::accumulate(row.begin(), row.end(), 0.0F));
+    }
+  }
+
+  bool is_within(size_t token, size_t begin, size_t end) const {
+    return source_tokens_[token].first < end && source_tokens_[token].second > begin;
   }
 
   // The part of a word's attention that goes to source bytes from `begin` to before `end`.
@@ -160,21 +174,25 @@ class TaggedText::Placement {
     const auto [first, last] = overlapping(begin, end);
     for (size_t t = word.first_token; t <= word.last_token; ++t)
       for (size_t s = first; s < last; ++s)
-        if (source_tokens_[s].first < end && source_tokens_[s].second > begin) sum += alignment_[t][s];
+        if (is_within(s, begin, end)) sum += alignment_[t][s];
     return sum / static_cast<float>(word.last_token - word.first_token + 1);
   }
 
   // How much more of the word belongs to a token of those source bytes than to any other, or to the source's end.
   float belonging(size_t word, size_t begin, size_t end) const {
-    float inside = 0, outside = 0, all = 0;
-    for (size_t s = 0; s < source_tokens_.size(); ++s) {
-      const ByteSpan& token = source_tokens_[s];
-      float& most = token.first < end && token.second > begin ? inside : outside;
-      const float here = to_tokens_[word][s];
-      most = std::max(most, here);
-      all += here;
+    const auto& row = to_tokens_[word];
+    float inside = 0, outside = 0;
+    if (is_within(largest_[word], begin, end)) {
+      inside = std::max(inside, row[largest_[word]]);
+      for (size_t s = 0; s < row.size(); ++s)
+        if (!is_within(s, begin, end)) outside = std::max(outside, row[s]);
+    } else {
+      outside = std::max(outside, row[largest_[word]]);
+      const auto [first, last] = overlapping(begin, end);
+      for (size_t s = first; s < last; ++s)
+        if (is_within(s, begin, end)) inside = std::max(inside, row[s]);
     }
-    return inside - std::max(outside, 1 - all);
+    return inside - std::max(outside, 1 - sums_[word]);
   }
 
   Range parent_range(const Tag& tag) const {
@@ -182,65 +200,84 @@ class TaggedText::Placement {
   }
 
   // Earlier tags have their ranges.
-  Range range_of(size_t number) const {
+  Range range_of(size_t number) {
     const Tag& tag = tags_[number];
     return tag.closing.empty() ? point_of(number) : span_of(number);
   }
 
-  // The words in a row that attend most to the tag's content, among those that no sibling has.
-  Range span_of(size_t number) const {
+  // For each word of a tag's content (0: of the text) the child that has it, from 1; empty where none has any.
+  const std::vector<size_t>& taken_in(size_t parent) const { return taken_by_[parent]; }
+
+  void take(size_t number, Range words) {
+    const size_t parent = tags_[number].parent;
+    const Range around = parent_range(tags_[number]);
+    if (taken_by_[parent].empty()) taken_by_[parent].resize(around.second - around.first);
+    for (size_t word = words.first; word < words.second; ++word) taken_by_[parent][word - around.first] = number + 1;
+  }
+
+  // The words in a row that attend most to the tag's content, among those that no sibling has: where a sum falls below
+  // nothing, what follows is better off without it.
+  Range span_of(size_t number) {
     const Tag& tag = tags_[number];
     const Range around = parent_range(tag);
-    std::vector<bool> is_free(words_.size(), true);
-    for (size_t t = 0; t < number; ++t)
-      if (tags_[t].parent == tag.parent && !tags_[t].closing.empty())
-        std::fill(is_free.begin() + static_cast<int64_t>(ranges_[t].first),
-                  is_free.begin() + static_cast<int64_t>(ranges_[t].second), false);
-    const bool has_content = std::any_of(source_tokens_.begin(), source_tokens_.end(), [&](const ByteSpan& token) {
-      return token.first < tag.end && token.second > tag.begin;
-    });
+    const std::vector<size_t>& taken = taken_in(tag.parent);
+    const auto [first, last] = overlapping(tag.begin, tag.end);
+    bool has_content = false;
+    for (size_t s = first; s < last && !has_content; ++s) has_content = is_within(s, tag.begin, tag.end);
     if (!has_content) return point_of(number);
-    std::vector<float> gains(words_.size());
-    for (size_t word = around.first; word < around.second; ++word)
-      if (is_free[word]) gains[word] = belonging(word, tag.begin, tag.end);
     Range best{0, 0};
-    float best_gain = -1;
-    for (size_t begin = around.first; begin < around.second; ++begin) {
-      float gain = 0;
-      for (size_t word = begin; word < around.second && is_free[word]; ++word) {
-        gain += gains[word];
-        if (gain > best_gain) {
-          best_gain = gain;
-          best = {begin, word + 1};
-        }
+    float best_gain = -1, gain = -1;
+    size_t begin = around.first;
+    for (size_t word = around.first; word < around.second; ++word) {
+      if (!taken.empty() && taken[word - around.first] != 0) {
+        gain = -1;
+        continue;
+      }
+      if (gain < 0) {
+        gain = 0;
+        begin = word;
+      }
+      gain += belonging(word, tag.begin, tag.end);
+      if (gain > best_gain) {
+        best_gain = gain;
+        best = {begin, word + 1};
       }
     }
-    return best.first < best.second ? best : point_of(number);
+    if (best.first == best.second) return point_of(number);
+    take(number, best);
+    return best;
   }
 
   // Before the word that attends most to what follows the tag.
-  Range point_of(size_t number) const {
+  Range point_of(size_t number) {
     const Tag& tag = tags_[number];
     const Range around = parent_range(tag);
-    const auto follows = [&](const ByteSpan& token) { return token.second > tag.end; };
+    const auto [found, is_new] = points_.try_emplace({tag.parent, tag.end}, around.second);
+    if (is_new) found->second = point_in(around, tag.end);
+    size_t word = found->second;
+    const std::vector<size_t>& taken = taken_in(tag.parent);
+    if (!taken.empty() && word > around.first && word < around.second) {  // not into a sibling
+      const size_t sibling = taken[word - around.first];
+      if (sibling != 0 && taken[word - 1 - around.first] == sibling) word = ranges_[sibling - 1].second;
+    }
+    return {word, word};
+  }
+
+  size_t point_in(Range around, size_t source_place) const {
+    const auto follows = [&](const ByteSpan& token) { return token.second > source_place; };
     const auto next = std::find_if(source_tokens_.begin(), source_tokens_.end(), follows);
+    if (next == source_tokens_.end()) return around.second;
+    if (next == source_tokens_.begin()) return around.first;
     size_t word = around.second;
-    if (next == source_tokens_.begin()) {
-      word = around.first;
-    } else if (next != source_tokens_.end()) {
-      float most = 0;
-      for (size_t w = around.first; w < around.second; ++w) {
-        const float here = attention(words_[w], std::max(next->first, tag.end), next->second);
-        if (here > most) {
-          most = here;
-          word = w;
-        }
+    float most = 0;
+    for (size_t w = around.first; w < around.second; ++w) {
+      const float here = attention(words_[w], std::max(next->first, source_place), next->second);
+      if (here > most) {
+        most = here;
+        word = w;
       }
     }
-    for (size_t t = 0; t < number; ++t)  // not into a sibling
-      if (tags_[t].parent == tag.parent && ranges_[t].first < word && word < ranges_[t].second)
-        word = ranges_[t].second;
-    return {word, word};
+    return word;
   }
 
   std::string between(size_t from, size_t to) const { return translation_.substr(from, to - from); }
@@ -249,9 +286,7 @@ class TaggedText::Placement {
 
   // The words of a range with the tags that have this parent.
   std::string render(size_t parent, Range range) const {
-    std::vector<size_t> children;
-    for (size_t t = 0; t < tags_.size(); ++t)
-      if (tags_[t].parent == parent) children.push_back(t);
+    std::vector<size_t> children = children_[parent];
     std::stable_sort(children.begin(), children.end(), [&](size_t a, size_t b) { return ranges_[a] < ranges_[b]; });
     std::string text;
     size_t word = range.first;
@@ -299,8 +334,13 @@ class TaggedText::Placement {
   const std::vector<std::vector<float>>& alignment_;
   std::vector<Word> words_;
   std::vector<std::vector<float>> to_tokens_;  // of words
-  bool in_order_ = true;                       // source tokens
+  std::vector<size_t> largest_;                // of each word's attention, the token that has it
+  std::vector<float> sums_;
+  bool in_order_ = true;  // source tokens
   std::vector<Range> ranges_;
+  std::vector<std::vector<size_t>> taken_by_;
+  std::map<std::pair<size_t, size_t>, size_t> points_;  // of a parent and a place in the source, before siblings
+  std::vector<std::vector<size_t>> children_;           // of each parent
 };
 
 std::string TaggedText::restore(const std::string& translation, const std::vector<ByteSpan>& source_tokens,

@@ -10,6 +10,8 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/types.h>
 
+#include <stdexcept>
+
 namespace transmute {
 inline namespace v0 {
 namespace torchscript {
@@ -25,6 +27,14 @@ std::vector<jit::ClassDef> parse(const std::string& file) {
   std::vector<jit::ClassDef> classes;
   while (parser.lexer().cur().kind != jit::TK_EOF) classes.emplace_back(parser.parseClass());
   return classes;
+}
+
+// `name` is that of a file and a class in it, with a dot between them.
+jit::ClassDef class_named(const std::string& name) {
+  const size_t dot = name.find('.');
+  for (const auto& definition : parse(name.substr(0, dot)))
+    if (definition.name().name() == name.substr(dot + 1)) return definition;
+  throw std::logic_error("no class " + name);
 }
 
 // `torch.relu` is an operator, `torch.float32` a number.
@@ -140,7 +150,7 @@ Compiler::Compiler() : unit_(std::make_shared<jit::CompilationUnit>()), names_(s
 
 Compiler::~Compiler() = default;
 
-jit::Module Compiler::make(const std::string& name, const std::vector<std::string>& files,
+jit::Module Compiler::make(const std::string& name, const std::vector<std::string>& classes,
                            const std::function<void(jit::Module&)>& fill) {
   const auto known = classes_.find(name);
   jit::Module module = known == classes_.end() ? jit::Module(c10::QualifiedName(kNamespace + name), unit_)
@@ -151,10 +161,9 @@ jit::Module Compiler::make(const std::string& name, const std::vector<std::strin
   classes_[name] = module.type();
 
   std::vector<jit::Def> methods;
-  for (const auto& file : files)
-    for (const auto& definition : parse(file))
-      for (const auto& statement : definition.body())
-        if (statement.kind() == jit::TK_DEF) methods.emplace_back(statement);
+  for (const auto& methods_of : classes)
+    for (const auto& statement : class_named(methods_of).body())
+      if (statement.kind() == jit::TK_DEF) methods.emplace_back(statement);
   const ModuleSelf self(module.type());
   unit_->define(*module.type()->name(), {}, {}, methods, std::vector<jit::ResolverPtr>(methods.size(), names_), &self);
   return module;

@@ -24,9 +24,10 @@ class Compiler {
   Compiler();
   ~Compiler();
 
-  /// An instance of the class `name`, whose methods are those of the classes in `files`. `fill` registers what the
-  /// instance has: parameters, sub-modules, attributes. Instances of one name share their methods, compiled once.
-  torch::jit::Module make(const std::string& name, const std::vector<std::string>& files,
+  /// An instance of the class `name`, whose methods are those of `classes`, each named with its file:
+  /// "layers.FeedForward". `fill` registers what the instance has: parameters, sub-modules, attributes. Instances of
+  /// one name share their methods, compiled once.
+  torch::jit::Module make(const std::string& name, const std::vector<std::string>& classes,
                           const std::function<void(torch::jit::Module&)>& fill);
 
  private:

@@ -17,7 +17,7 @@ class Generation:
         temperature below 1 sharpens the distribution, 0 takes the best token; top_k: only among the k best tokens (0:
         all); top_p: only among the fewest best tokens with this probability together. The same seed and prompt give the
         same texts, whatever is drawn beside them. A text ends by itself or max_new_tokens after its prompt. Padding,
-        begin and unknown are never drawn, but taken from a prompt."""
+        begin, unknown and line ends are never drawn, but taken from a prompt."""
         if max_new_tokens < 0 or batch_size < 1 or num_samples < 1:
             raise ValueError("max_new_tokens must not be negative, batch_size and num_samples be at least 1")
         if temperature < 0.0 or top_k < 0 or top_p <= 0.0 or top_p > 1.0:
@@ -101,7 +101,7 @@ class Generation:
     def draw(self, scores: Tensor, temperature: float, top_k: int, top_p: float, random: float) -> int:
         """A token by the logarithms of the probabilities [V]; `random` is from [0, 1)."""
         scores = scores.to(torch.float64)  # a copy
-        for token in [self.padding_id, self.unknown_id, self.begin_id]:
+        for token in self.excluded_ids:
             scores.select(0, token).fill_(float("-inf"))
         if temperature == 0.0:
             return int(torch.argmax(scores, 0).item())

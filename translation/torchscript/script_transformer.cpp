@@ -15,48 +15,50 @@ namespace {
 
 using torch::jit::Module;
 
-std::string file_of(ScoreFunction function) {
+// The classes in this folder's files whose methods modules get.
+
+std::string class_of(ScoreFunction function) {
   switch (function) {
     case ScoreFunction::scaled_dot_product:
-      return "attention_score_scaled_dot_product";
+      return "attention.ScaledDotProductScore";
     case ScoreFunction::dot_product:
-      return "attention_score_dot_product";
+      return "attention.DotProductScore";
     case ScoreFunction::additive:
-      return "attention_score_additive";
+      return "attention.AdditiveScore";
     case ScoreFunction::bilinear:
-      return "attention_score_bilinear";
+      return "attention.BilinearScore";
     case ScoreFunction::uniform:
       break;
   }
-  return "attention_score_uniform";
+  return "attention.UniformScore";
 }
 
-std::string file_of(NormPosition position) {
+std::string class_of(NormPosition position) {
   switch (position) {
     case NormPosition::pre:
-      return "residual_norm_pre";
+      return "layers.PreNorm";
     case NormPosition::deep:
-      return "residual_norm_deep";
+      return "layers.DeepNorm";
     case NormPosition::post:
       break;
   }
-  return "residual_norm_post";
+  return "layers.PostNorm";
 }
 
-std::string file_of(PositionalEncodingKind kind) {
-  return kind == PositionalEncodingKind::learned ? "positional_encoding_learned" : "positional_encoding_sinusoidal";
+std::string class_of(PositionalEncodingKind kind) {
+  return kind == PositionalEncodingKind::learned ? "positions.LearnedPositions" : "positions.SinusoidalPositions";
 }
 
-std::string file_of(EmbeddingTying tying) {
+std::string class_of(EmbeddingTying tying) {
   switch (tying) {
     case EmbeddingTying::all:
-      return "embedding_tying_all";
+      return "transformer.OneEmbedding";
     case EmbeddingTying::target_output:
-      return "embedding_tying_target_output";
+      return "transformer.TargetEmbeddingAsOutput";
     case EmbeddingTying::none:
       break;
   }
-  return "embedding_tying_none";
+  return "transformer.SeparateEmbeddings";
 }
 
 void set(Module& module, const char* name, double value) {
@@ -70,7 +72,9 @@ void set(Module& module, const char* name, int64_t value) {
 // Walks the tree of modules; `path` is where in the C++ module the parameters are.
 class Converter {
  public:
-  Converter(const Transformer& transformer, torch::Dtype dtype) : options_(transformer->options) {
+  Converter(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks)
+      : options_(transformer->options), excluded_({options_.padding_id, special_ids::kUnknown, special_ids::kBegin}) {
+    for (const int64_t id : line_breaks) excluded_.push_back(id);
     for (const auto& item : transformer->named_parameters())
       tensors_[item.key()] = item.value().detach().to(torch::kCPU, dtype);
     for (const auto& item : transformer->named_buffers())
@@ -79,21 +83,23 @@ class Converter {
 
   /// With the methods of language_model.py and generation.py.
   Module language_model() {
-    return compiler_.make("LanguageModel", {"language_model", "generation"}, [&](Module& module) {
-      module.register_module("embedding", with_weight("Embedding", "embedding"));
-      if (options_.embedding_tying == EmbeddingTying::none)
-        module.register_module("output", with_weight("Projection", "output"));
-      module.register_module("target_positions", positions("target_positions"));
-      module.register_module("decoder", decoder("decoder_only"));
-      set(module, "embedding_scale", embedding_scale(options_.d_model));
-      set(module, "vocab_size", options_.target_vocab_size);
-      set_special_ids(module);
-    });
+    return compiler_.make("LanguageModel", {"language_model.LanguageModel", "generation.Generation"},
+                          [&](Module& module) {
+                            module.register_module("embedding", with_weight("Embedding", "embedding"));
+                            if (options_.embedding_tying == EmbeddingTying::none)
+                              module.register_module("output", with_weight("Projection", "output"));
+                            module.register_module("target_positions", positions("target_positions"));
+                            module.register_module("decoder", decoder("decoder_only.DecoderOnly"));
+                            set(module, "embedding_scale", embedding_scale(options_.d_model));
+                            set(module, "vocab_size", options_.target_vocab_size);
+                            set_special_ids(module);
+                          });
   }
 
   /// With the methods of transformer.py and search.py.
   Module transformer() {
-    return compiler_.make("Transformer", {file_of(options_.embedding_tying), "transformer", "search"},
+    return compiler_.make("Transformer",
+                          {class_of(options_.embedding_tying), "transformer.Transformer", "search.Search"},
                           [&](Module& module) {
                             if (options_.embedding_tying == EmbeddingTying::all) {
                               module.register_module("embedding", with_weight("Embedding", "embedding"));
@@ -106,7 +112,7 @@ class Converter {
                             module.register_module("source_positions", positions("source_positions"));
                             module.register_module("target_positions", positions("target_positions"));
                             module.register_module("encoder", encoder("encoder"));
-                            module.register_module("decoder", decoder("decoder"));
+                            module.register_module("decoder", decoder("decoder.Decoder"));
                             set(module, "embedding_scale", embedding_scale(options_.d_model));
                             set(module, "source_vocab_size", options_.source_vocab_size);
                             set_special_ids(module);
@@ -119,6 +125,7 @@ class Converter {
     set(module, "unknown_id", special_ids::kUnknown);
     set(module, "begin_id", special_ids::kBegin);
     set(module, "end_id", special_ids::kEnd);
+    module.register_attribute("excluded_ids", c10::ListType::ofInts(), excluded_);
   }
 
   // Registers path.name where the C++ module has it.
@@ -130,12 +137,12 @@ class Converter {
   }
 
   Module with_weight(const char* name, const std::string& path) {
-    return compiler_.make(name, {std::string(name) == "Embedding" ? "embedding" : "projection"},
+    return compiler_.make(name, {std::string("layers.") + name},
                           [&](Module& module) { add_tensor(module, path, "weight"); });
   }
 
   Module linear(const std::string& path) {
-    return compiler_.make("Linear", {"linear"}, [&](Module& module) {
+    return compiler_.make("Linear", {"layers.Linear"}, [&](Module& module) {
       add_tensor(module, path, "weight");
       add_tensor(module, path, "bias");
     });
@@ -148,24 +155,24 @@ class Converter {
   }
 
   Module norm(const std::string& path) {
-    return compiler_.make("LayerNorm", {"layer_norm"}, [&](Module& module) { fill_norm(module, path); });
+    return compiler_.make("LayerNorm", {"layers.LayerNorm"}, [&](Module& module) { fill_norm(module, path); });
   }
 
   Module residual_norm(const std::string& path, Stack stack) {
-    return compiler_.make("ResidualNorm", {file_of(options_.norm_position)}, [&](Module& module) {
+    return compiler_.make("ResidualNorm", {class_of(options_.norm_position)}, [&](Module& module) {
       fill_norm(module, path);
       if (options_.norm_position == NormPosition::deep) set(module, "scale", residual_scale(options_, stack));
     });
   }
 
   Module positions(const std::string& path) {
-    return compiler_.make("PositionalEncoding", {file_of(options_.positional_encoding)}, [&](Module& module) {
+    return compiler_.make("PositionalEncoding", {class_of(options_.positional_encoding)}, [&](Module& module) {
       if (!add_tensor(module, path, "weight")) add_tensor(module, path, "sinusoids", /*is_buffer=*/true);
     });
   }
 
   Module attention(const std::string& path) {
-    return compiler_.make("MultiHeadAttention", {"multi_head_attention"}, [&](Module& module) {
+    return compiler_.make("MultiHeadAttention", {"attention.MultiHeadAttention"}, [&](Module& module) {
       for (const char* projection : {"query", "key", "value", "output"})
         module.register_module(projection, with_weight("Projection", path + "." + projection));
       module.register_module("pooling", pooling(path + ".pooling"));
@@ -174,25 +181,25 @@ class Converter {
   }
 
   Module pooling(const std::string& path) {
-    return compiler_.make("AttentionPooling", {"attention_pooling"}, [&](Module& module) {
+    return compiler_.make("AttentionPooling", {"attention.AttentionPooling"}, [&](Module& module) {
       const auto fill = [&](Module& score) {
         for (const char* name : {"query_weight", "key_weight", "score_weight", "weight"})
           add_tensor(score, path + ".score", name);
         set(score, "scale", score_scale(ScoreFunction::scaled_dot_product, options_.d_k));
       };
-      module.register_module("score", compiler_.make("AttentionScore", {file_of(options_.score_function)}, fill));
+      module.register_module("score", compiler_.make("AttentionScore", {class_of(options_.score_function)}, fill));
     });
   }
 
   Module feed_forward(const std::string& path) {
-    return compiler_.make("FeedForward", {"feed_forward"}, [&](Module& module) {
+    return compiler_.make("FeedForward", {"layers.FeedForward"}, [&](Module& module) {
       module.register_module("inner", linear(path + ".inner"));
       module.register_module("outer", linear(path + ".outer"));
     });
   }
 
   Module encoder_layer(const std::string& path) {
-    return compiler_.make("EncoderLayer", {"encoder_layer"}, [&](Module& module) {
+    return compiler_.make("EncoderLayer", {"encoder.EncoderLayer"}, [&](Module& module) {
       module.register_module("self_attention", attention(path + ".self_attention"));
       module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
       for (const char* name : {"self_attention_norm", "feed_forward_norm"})
@@ -202,9 +209,9 @@ class Converter {
 
   Module decoder_layer(const std::string& path) {
     const bool decoder_only = options_.architecture == Architecture::decoder_only;
-    std::vector<std::string> files{"decoder_layer"};
-    if (decoder_only) files = {"encoder_layer", "decoder_only_layer"};
-    return compiler_.make("DecoderLayer", files, [&](Module& module) {
+    std::vector<std::string> classes{"decoder.DecoderLayer"};
+    if (decoder_only) classes = {"encoder.EncoderLayer", "decoder_only.DecoderOnlyLayer"};
+    return compiler_.make("DecoderLayer", classes, [&](Module& module) {
       module.register_module("self_attention", attention(path + ".self_attention"));
       if (!decoder_only) module.register_module("cross_attention", attention(path + ".cross_attention"));
       module.register_module("feed_forward", feed_forward(path + ".feed_forward"));
@@ -216,9 +223,9 @@ class Converter {
   }
 
   template <class MakeLayer>
-  Module stack(const char* name, const char* file, const std::string& path, int64_t num_layers,
+  Module stack(const char* name, const char* methods, const std::string& path, int64_t num_layers,
                const MakeLayer& make_layer) {
-    return compiler_.make(name, {file}, [&](Module& module) {
+    return compiler_.make(name, {methods}, [&](Module& module) {
       module.register_module("layers", compiler_.make(std::string(name) + "Layers", {}, [&](Module& list) {
         for (int64_t i = 0; i < num_layers; ++i)
           list.register_module(std::to_string(i), make_layer(path + ".layers." + std::to_string(i)));
@@ -228,24 +235,25 @@ class Converter {
   }
 
   Module encoder(const std::string& path) {
-    return stack("Encoder", "encoder", path, options_.num_encoder_layers,
+    return stack("Encoder", "encoder.Encoder", path, options_.num_encoder_layers,
                  [&](const std::string& layer) { return encoder_layer(layer); });
   }
 
-  Module decoder(const char* file) {
-    return stack("Decoder", file, "decoder", options_.num_decoder_layers,
+  Module decoder(const char* methods) {
+    return stack("Decoder", methods, "decoder", options_.num_decoder_layers,
                  [&](const std::string& layer) { return decoder_layer(layer); });
   }
 
   const TransformerOptions options_;
+  c10::List<int64_t> excluded_;  // tokens that are never chosen
   std::unordered_map<std::string, torch::Tensor> tensors_;
   Compiler compiler_;
 };
 
 }  // namespace
 
-Module script_transformer(const Transformer& transformer, torch::Dtype dtype) {
-  Converter converter(transformer, dtype);
+Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks) {
+  Converter converter(transformer, dtype, line_breaks);
   return transformer->options.architecture == Architecture::decoder_only ? converter.language_model()
                                                                          : converter.transformer();
 }

@@ -3,6 +3,7 @@
 
 #include <torch/csrc/jit/api/module.h>
 #include <transmute/model/transformer.h>
+#include <transmute/tokenizer/special_ids.h>
 
 namespace transmute {
 inline namespace v0 {
@@ -10,8 +11,8 @@ namespace torchscript {
 
 /// The same network as a TorchScript module, with the methods of transformer.py and search.py, or, decoder-only, of
 /// language_model.py and generation.py. Parameters have the same names; they are shared where `dtype` is theirs, else
-/// converted.
-torch::jit::Module script_transformer(const Transformer& transformer, torch::Dtype dtype);
+/// converted. `line_breaks`: tokens that its searches never choose, see SubwordModel.
+torch::jit::Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks = {});
 
 }  // namespace torchscript
 }  // namespace v0

@@ -14,8 +14,8 @@ class Search:
         """The num_hypotheses best translations of each source, best first, by beam search with beam_size hypotheses.
 
         Ranks by log P / ((5 + length) / 6)^length_alpha (Wu et al., 2016, Eq. 14), where length counts the end. A
-        translation has at most max_extra_length tokens more than its source. Padding, begin and unknown are never
-        chosen. Sources of similar length are decoded together, batch_size of them and batch_tokens padded tokens at
+        translation has at most max_extra_length tokens more than its source. Padding, begin, unknown and line ends are
+        never chosen. Sources of similar length are decoded together, batch_size of them and batch_tokens padded tokens at
         most."""
         self.check_options(beam_size, num_hypotheses, length_alpha, max_extra_length, batch_size, batch_tokens)
         self.check_sources(sources)
@@ -150,7 +150,7 @@ class Search:
             # The 2N best continuations of each sentence, best first; N of them at most can be ends.
             vocabulary = step.log_probabilities.size(2)
             sums = step.log_probabilities + totals.to(step.log_probabilities.device)
-            for token in [self.padding_id, self.unknown_id, self.begin_id]:
+            for token in self.excluded_ids:
                 sums.select(2, token).fill_(never)
             count = min(2 * beam_size, beam * vocabulary)
             best_values, best_indices = sums.flatten(1).topk(count, 1)

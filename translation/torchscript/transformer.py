@@ -1,3 +1,42 @@
+class OneEmbedding:
+    """Source, target and output embeddings are one matrix (section 3.4)."""
+
+    def embed_source(self, ids: Tensor) -> Tensor:
+        return self.embedding(ids)
+
+    def embed_target(self, ids: Tensor) -> Tensor:
+        return self.embedding(ids)
+
+    def project(self, states: Tensor) -> Tensor:
+        return torch.linear(states, self.embedding.weight)
+
+
+class TargetEmbeddingAsOutput:
+    """Target and output embeddings are one matrix."""
+
+    def embed_source(self, ids: Tensor) -> Tensor:
+        return self.source_embedding(ids)
+
+    def embed_target(self, ids: Tensor) -> Tensor:
+        return self.target_embedding(ids)
+
+    def project(self, states: Tensor) -> Tensor:
+        return torch.linear(states, self.target_embedding.weight)
+
+
+class SeparateEmbeddings:
+    """Source, target and output embeddings are three matrices."""
+
+    def embed_source(self, ids: Tensor) -> Tensor:
+        return self.source_embedding(ids)
+
+    def embed_target(self, ids: Tensor) -> Tensor:
+        return self.target_embedding(ids)
+
+    def project(self, states: Tensor) -> Tensor:
+        return self.output(states)
+
+
 class Transformer:
     """The network of the paper's section 3. Results are on the model's device; ids may be anywhere."""
 

@@ -120,17 +120,17 @@ TEST_F(BatchesOfALargeText, HandOnWhatGoesWrongInAThread) {
   // In a block of the second window.
   const std::string shard = copy / "text/00001.tokens";
   const TrainingText text = text_in(copy / "text");
-  const TextWindow first = Epoch(text, 20'000, 1, 0).window(0);
+  const Epoch::Window first = Epoch(text, 20'000, 1, 0).window(0);
   std::set<size_t> of_first;
   for (size_t i = 0; i < first.text.size(); ++i) of_first.insert(number_of(pair_at(first.text, i)));
   size_t block = (1 << 17) / kBlockPairs;
   while (of_first.count(block * kBlockPairs) > 0) ++block;
-  std::vector<MappedPair> pairs;
+  PairBlock read;
   const TokenShards shards(copy / "text", kKey);
-  shards.read_block((1 << 17) / kBlockPairs, pairs);
-  const uint8_t* begin = pairs[0].source;
-  shards.read_block(block, pairs);
-  flip(shard, static_cast<size_t>(pairs[kBlockPairs].source - begin) + 2 * kBlockPairs * sizeof(uint16_t));
+  size_t place = 0;
+  for (size_t before = (1 << 17) / kBlockPairs; before < block; ++before, place += read.bytes.size())
+    shards.read_block(before, read);
+  flip(shard, place + 2 * kBlockPairs * sizeof(uint16_t));
   const TrainingText damaged = text_in(copy / "text");
   for (const int64_t threads : {0, 1, 4}) {
     BatchStream stream(damaged, stream_options(threads), {});

@@ -162,7 +162,7 @@ TEST(CutIntoPieces, MakesPiecesOfTheSameSize) {
   ASSERT_THAT(pieces, SizeIs(3));
   for (const auto& piece : pieces) EXPECT_NEAR(static_cast<double>(piece.size()), 100.0 / 3, 1);
   EXPECT_THAT(cut_into_pieces(text, all_pairs(6), 100'000, 2), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)))
-      << "neighbours go to different pieces";
+      << "neighbors go to different pieces";
 }
 
 TEST(MakeBatch, FillsRowsWithPadding) {

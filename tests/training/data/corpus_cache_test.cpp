@@ -199,7 +199,7 @@ class SampledText : public CorpusFiles {
   // The text of each pair in an epoch, by its German line.
   std::map<std::string, Pair> pairs_of(const TrainingText& text, int64_t epoch) const {
     std::map<std::string, Pair> pairs;
-    const TextWindow window = Epoch(text, 100, 1, epoch).window(0);
+    const Epoch::Window window = Epoch(text, 100, 1, epoch).window(0);
     for (size_t i = 0; i < window.text.size(); ++i) {
       const Pair pair = pair_at(window.text, i);
       pairs[tokenizer.target().decode(pair.second)] = pair;

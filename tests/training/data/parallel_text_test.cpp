@@ -97,7 +97,7 @@ TEST_F(ParallelTextFiles, MustHaveEquallyManyLines) {
               AllOf(HasSubstr((folder / "en") + " has 5 lines"), HasSubstr((folder / "de") + " has 3")));
   const TextFiles second_is_longer{{file("en", {"a"})}, {file("de", {"a", "b", "c"})}};
   EXPECT_THAT(message_of<std::runtime_error>([&] { load(second_is_longer); }),
-              AllOf(HasSubstr((folder / "en") + " has 1 lines"), HasSubstr((folder / "de") + " has 3")));
+              AllOf(HasSubstr((folder / "en") + " has 1 line,"), HasSubstr((folder / "de") + " has 3")));
 }
 
 TEST_F(ParallelTextFiles, MustBeEqualFileByFile) {
@@ -127,6 +127,33 @@ TEST_F(ParallelTextFiles, CountWhatIsLeftOutByReason) {
   EXPECT_EQ(loaded.left_out.long_target, 1);
   EXPECT_EQ(loaded.left_out.total(), 7);
   EXPECT_EQ(loaded.text.size(), 2u) << "a sentence as long as the limit stays";
+}
+
+TEST_F(ParallelTextFiles, LeaveOutPairsWhoseSidesAreTooUnequal) {
+  const auto length = [&](const std::string& text) { return tokenizer.source().encode(text).size(); };
+  const std::string longer = "the old bridge is closed. the old bridge is closed.";
+  LengthLimits limits;
+  limits.ratio = static_cast<double>(length(longer)) / static_cast<double>(length("the"));
+  const TextFiles files{{file("en", {longer, "the", "the old", longer})},
+                        {file("de", {"the", longer, longer, longer})}};
+  EXPECT_EQ(load(files, limits).left_out.total(), 0) << "as much as the limit is allowed, on either side";
+  limits.ratio -= 0.01;
+  const LoadedText loaded = load(files, limits);
+  EXPECT_EQ(loaded.left_out.unequal, 2);
+  EXPECT_EQ(loaded.left_out.total(), 2);
+  EXPECT_EQ(loaded.text.size(), 2u);
+}
+
+TEST_F(ParallelTextFiles, MayBeTheColumnsOfATable) {
+  const std::string table = file("text.tsv", {"the house\tdas Haus\tmore", "the river\tdas Fluss"});
+  const LoadedText loaded = load({{TextFile(table, 0)}, {TextFile(table, 1)}});
+  ASSERT_EQ(loaded.text.size(), 2u);
+  EXPECT_EQ(ids_at(loaded.text.source, 1), tokenizer.source().encode("the river"));
+  EXPECT_EQ(ids_at(loaded.text.target, 0), tokenizer.target().encode("das Haus"));
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                load({{TextFile(table, 0)}, {TextFile(table, 2)}});
+              }),
+              HasSubstr("text.tsv:2: a line must be source<tab>target"));
 }
 
 TEST_F(ParallelTextFiles, WithoutASourceArePlainTextWhoseLinesAreTargets) {

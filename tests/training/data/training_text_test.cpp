@@ -28,7 +28,7 @@ using testing::TemporaryFolder;
 std::map<size_t, int> seen_in(const Epoch& epoch) {
   std::map<size_t, int> seen;
   for (int64_t w = 0; w < epoch.windows(); ++w) {
-    const TextWindow window = epoch.window(w);
+    const Epoch::Window window = epoch.window(w);
     for (const auto& batch : window.batches)
       for (const size_t place : batch) {
         const Pair pair = pair_at(window.text, place);
@@ -42,7 +42,7 @@ std::map<size_t, int> seen_in(const Epoch& epoch) {
 uint64_t order_of(const Epoch& epoch) {
   uint64_t hash = 0;
   for (int64_t w = 0; w < epoch.windows(); ++w) {
-    const TextWindow window = epoch.window(w);
+    const Epoch::Window window = epoch.window(w);
     for (const auto& batch : window.batches) {
       for (const size_t place : batch) hash = combine_keys(hash, number_of(pair_at(window.text, place)));
       hash = mix_bits(hash);
@@ -63,7 +63,7 @@ TEST(EpochOfASmallText, IsInTheOrderOfATextInMemory) {
   const Epoch epoch(text, 200, 5, 3);
   ASSERT_EQ(epoch.windows(), 1);
   EXPECT_EQ(text.size(), 1070u);
-  const TextWindow window = epoch.window(0);
+  const Epoch::Window window = epoch.window(0);
   EXPECT_EQ(window.batches, epoch_batches(in_memory, 200, 5, 3));
   ASSERT_EQ(window.text.size(), in_memory.size());
   for (size_t i = 0; i < in_memory.size(); ++i) EXPECT_EQ(pair_at(window.text, i), pair_at(in_memory, i));
@@ -80,7 +80,7 @@ TEST_F(LargeText, IsSeenOnceInAnEpoch) {
 
 TEST_F(LargeText, HasPairsFromEverywhereInEachWindow) {
   const Epoch epoch(text_, 20'000, 5, 0);
-  const TextWindow window = epoch.window(0);
+  const Epoch::Window window = epoch.window(0);
   std::vector<int> tenths(10);
   for (size_t i = 0; i < window.text.size(); ++i) ++tenths[number_of(pair_at(window.text, i)) * 10 / kPairs];
   // Blocks of 64: five standard deviations of drawing half of a tenth's 469 blocks.

@@ -8,6 +8,9 @@
 #include <transmute/training/distributed/launcher.h>
 #include <transmute/training/distributed/process_group.h>
 
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +18,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <thread>
 
@@ -96,6 +100,39 @@ TEST(ProcessGroup, SharesWhatTheFirstRankHasAndWhatEachGives) {
     std::vector<double> values{1.5, group.is_first() ? 1e300 : 1.0};
     group.sum(values);
     EXPECT_EQ(values, (std::vector<double>{3.0, 1e300}));
+    group.wait_for_all();
+  });
+  for (const auto& error : errors) EXPECT_EQ(error, "");
+}
+
+// Whether another machine could connect to a socket of this process.
+bool is_open_to_others(int socket) {
+  int listens = 0;
+  socklen_t size = sizeof(listens);
+  if (::getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0) return false;
+  sockaddr_in6 address{};
+  size = sizeof(address);
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return false;
+  if (address.sin6_family == AF_UNIX) return false;
+  if (address.sin6_family == AF_INET &&
+      reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr == htonl(INADDR_LOOPBACK))
+    return false;
+  char device[IFNAMSIZ] = {};
+  size = sizeof(device);
+  return ::getsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, device, &size) != 0 || std::string(device) != "lo";
+}
+
+TEST(ProcessGroup, OnOneMachineListensToThatMachineAlone) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(2, [](ProcessGroup& group) {
+    group.wait_for_all();
+    int sockets = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int socket = std::stoi(entry.path().filename().string());
+      sockets += std::filesystem::read_symlink(entry.path()).string().rfind("socket:", 0) == 0 ? 1 : 0;
+      EXPECT_FALSE(is_open_to_others(socket)) << socket;
+    }
+    EXPECT_GT(sockets, 2);
     group.wait_for_all();
   });
   for (const auto& error : errors) EXPECT_EQ(error, "");

@@ -11,8 +11,10 @@
 #include <transmute/translation/files/tensor_file.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -56,18 +58,101 @@ class ModelFolder : public ::testing::Test {
     NamedTensors weights = read_tensor_file(weights_path);
     change(weights);
     write_tensor_file(weights_path, weights);
+    fs::remove(checksums_path);
+  }
+
+  // As somebody does who means it.
+  void change_config(const std::string& config) {
+    write_text(config_path, config);
+    fs::remove(checksums_path);
   }
 
   const TemporaryFolder folder;
   const std::string path = folder / "model";
   const std::string weights_path = path + "/weights.safetensors";
   const std::string config_path = path + "/config.yaml";
+  const std::string checksums_path = path + "/checksums.txt";
   const Tokenizer tokenizer = tiny_tokenizer();
   Transformer transformer = tiny_transformer(tokenizer, 1);
 };
 
 TEST_F(ModelFolder, HoldsConfigTokenizerAndWeights) {
-  EXPECT_THAT(names_in(path), ElementsAre("config.yaml", "tokenizer.model", "weights.safetensors"));
+  EXPECT_THAT(names_in(path), ElementsAre("checksums.txt", "config.yaml", "tokenizer.model", "weights.safetensors"));
+}
+
+// Of each bit in turn, in some hundred places of each file.
+TEST_F(ModelFolder, IsRefusedWhereAnyFileIsOtherThanItWasSaved) {
+  for (const char* name : {"checksums.txt", "config.yaml", "tokenizer.model", "weights.safetensors"}) {
+    const std::string file = path + "/" + name;
+    const std::string sound = read_text(file);
+    for (size_t i = 0; i < 120; ++i) {
+      std::string changed = sound;
+      const size_t at = i < 60 ? i % sound.size() : sound.size() * i / 120;  // headers, and everywhere
+      changed[at] = static_cast<char>(changed[at] ^ (1 << i % 8));
+      write_text(file, changed);
+      EXPECT_THROW(load_model_folder(path, torch::kCPU), std::exception) << name << ", bit " << i % 8 << " of " << at;
+    }
+    write_text(file, sound);
+  }
+  EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+}
+
+TEST_F(ModelFolder, WithAConfigThatWasEditedSaysSoAndHowToAcceptIt) {
+  std::string config = tiny_config();
+  const std::string heads = "num_heads: 2";
+  ASSERT_NE(config.find(heads), std::string::npos);
+  write_text(config_path, config.replace(config.find(heads), heads.size(), "num_heads: 4"));
+  EXPECT_THAT(refusal(),
+              AllOf(StartsWith(config_path + ": is not what was saved"), HasSubstr("delete " + checksums_path)));
+  fs::remove(checksums_path);
+  EXPECT_EQ(load_model_folder(path, torch::kCPU).transformer->options.num_heads, 4);
+}
+
+TEST_F(ModelFolder, WithoutALineForAFileIsRefused) {
+  const std::string sound = read_text(checksums_path);
+  for (const char* name : {"config.yaml", "tokenizer.model", "weights.safetensors"}) {
+    std::string lines = sound;
+    const size_t end = lines.find('\n', lines.find(name));
+    lines.erase(end - std::string(name).size() - 10, std::string(name).size() + 11);
+    write_text(checksums_path, lines);
+    EXPECT_THAT(refusal(), AllOf(StartsWith(checksums_path), HasSubstr(name))) << lines;
+  }
+}
+
+TEST_F(ModelFolder, WithAWeightThatIsNotFiniteIsRefused) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const auto type : {torch::kFloat, torch::kDouble, torch::kHalf, torch::kBFloat16})
+    for (const float value : {std::nanf(""), kInfinity, -kInfinity}) {
+      NamedTensors weights = parameters_of(transformer);
+      const torch::Tensor changed = weights.back().second.detach().clone();
+      changed.flatten()[-1] = value;
+      const std::string name = weights.back().first;
+      weights.back().second = changed.to(type);
+      write_tensor_file(weights_path, weights);
+      fs::remove(checksums_path);
+      EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path), HasSubstr("'" + name + "' has numbers")));
+    }
+}
+
+TEST_F(ModelFolder, WithWeightsThatAreWholeNumbersIsRefused) {
+  for (const auto type : {torch::kInt, torch::kLong, torch::kByte, torch::kBool}) {
+    save_model_folder(path, tiny_config(), tokenizer, transformer);
+    std::string name;
+    change_weights([&](NamedTensors& weights) {
+      name = weights.front().first;
+      weights.front().second = weights.front().second.to(type);
+    });
+    EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path), HasSubstr("\"" + name + "\" has numbers of type")));
+  }
+}
+
+// Before the network is made: it would have 2^40 parameters.
+TEST_F(ModelFolder, WithAConfigOfALargerModelThanItsFileIsRefusedBeforeMemoryIsTaken) {
+  TransformerOptions options = tiny_transformer_options();
+  options.num_encoder_layers = 1000;
+  options.d_model = options.d_ff = 1 << 14;
+  change_config(tiny_config(options));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("parameters"), HasSubstr("do not belong together")));
 }
 
 TEST_F(ModelFolder, GivesTheSameLogitsBitForBit) {
@@ -164,7 +249,7 @@ TEST_F(ModelFolder, BringsEveryOptionOfTheModel) {
 }
 
 TEST_F(ModelFolder, AcceptsTheConfigOfATraining) {
-  write_text(config_path, tiny_config() + "data:\n  folder: x\ntraining:\n  seed: 1\nvalidation:\n  every: 5\n");
+  change_config(tiny_config() + "data:\n  folder: x\ntraining:\n  seed: 1\nvalidation:\n  every: 5\n");
   EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
 }
 
@@ -172,7 +257,7 @@ TEST_F(ModelFolder, OfATimeBeforeThereWereLanguageModelsIsATranslator) {
   std::string config = tiny_config();
   const std::string line = "  architecture: encoder_decoder\n";
   ASSERT_NE(config.find(line), std::string::npos) << config;
-  write_text(config_path, config.erase(config.find(line), line.size()));
+  change_config(config.erase(config.find(line), line.size()));
   const LoadedModel loaded = load_model_folder(path, torch::kCPU);
   EXPECT_EQ(loaded.transformer->options.architecture, Architecture::encoder_decoder);
   EXPECT_TRUE(loaded.transformer->encoder);
@@ -203,16 +288,16 @@ TEST_F(ModelFolder, NamesATensorThatIsTooMany) {
 
 TEST_F(ModelFolder, NamesBothVersionsWhereTheyDiffer) {
   for (const char* keys : {"", "model:\n  key_of_version_2: 1\n"}) {
-    write_text(config_path, std::string("format_version: 2\n") + keys);
+    change_config(std::string("format_version: 2\n") + keys);
     EXPECT_THAT(refusal(), AllOf(StartsWith(config_path), HasSubstr("format version 2"), HasSubstr("reads version 1")));
   }
 }
 
 TEST_F(ModelFolder, NamesTheLineOfADamagedConfig) {
   for (const char* damage : {"model:\n  d_modle: 5\n", "model:\n  d_model: many\n", "model:\n  d_model: [\n"}) {
-    write_text(config_path, tiny_config() + damage);
+    change_config(tiny_config() + damage);
     EXPECT_THAT(refusal(), StartsWith(config_path + ":")) << damage;
-    write_text(config_path, std::string("format_version: 1\n") + damage);
+    change_config(std::string("format_version: 1\n") + damage);
     EXPECT_THAT(refusal(), StartsWith(config_path + ":")) << damage;
   }
 }

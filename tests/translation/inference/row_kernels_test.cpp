@@ -23,7 +23,7 @@ TEST(LayerNormOfRows, IsTheFormulaInDoubleLoops) {
         const auto weight = random_floats(width, 6);
         const auto bias = random_floats(width, 7);
         std::vector<float> y(x);
-        inference::layer_norm(y.data(), kRows, width, weight.data(), bias.data(), 1e-6F, y.data(), simd);
+        inference::layer_norm({weight.data(), bias.data(), width, 1e-6F}, y.data(), kRows, y.data(), simd);
         for (int64_t row = 0; row < kRows; ++row) {
           double mean = 0, variance = 0;
           const float* from = x.data() + row * width;

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/table_model.h>
 #include <transmute/translation/search/search.h>
 
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,6 @@ namespace transmute {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using testing::kA;
 using testing::kB;
 using testing::kC;
@@ -99,11 +100,13 @@ TEST(KnownTokens, GoThroughTheModelTogether) {
   }
 }
 
-TEST(KnownTokens, LeaveNothingWhereTheyAreImpossible) {
+TEST(KnownTokens, AreRefusedWhereTheyAreImpossible) {
   TargetDemands demands;
   demands.prefixes = {Ids(100, kA), Ids(90, kA)};  // the second `a` already
-  const auto found = beam_search(TableModel(written({{{}, {{kA, 1.0}}}})), {{kA}, {kB}}, options_of(2), {}, demands);
-  EXPECT_THAT(found, ElementsAre(IsEmpty(), IsEmpty()));
+  EXPECT_THAT(testing::message_of<std::runtime_error>([&] {
+                beam_search(TableModel(written({{{}, {{kA, 1.0}}}})), {{kA}, {kB}}, options_of(2), {}, demands);
+              }),
+              ::testing::HasSubstr("no probability to any token"));
 }
 
 TEST(KnownTokens, CanBeStoppedAmongThem) {

@@ -4,7 +4,9 @@
 #include <transmute/tests/support/table_model.h>
 #include <transmute/translation/search/search.h>
 
+#include <cmath>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -87,6 +89,41 @@ TEST(OtherNumbers, LeadToTheSameHypotheses) {
           }
         }
       }
+}
+
+TEST(OtherNumbers, AreRefusedWhereTheyAreNone) {
+  const auto damaged = [](const Ids&, const Ids& prefix) {
+    return testing::Distribution{{kA, 0.5}, {kB, prefix.empty() ? 0.5 : std::nan("")}};
+  };
+  SearchOptions alternatives = options_of(1);
+  alternatives.alternatives = true;
+  const TableModel model(damaged, 3);
+  for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives}) {
+    EXPECT_THROW(beam_search(model, {{kA}}, options), std::runtime_error);
+    EXPECT_THROW(beam_search(DoubleModel(model), {{kA}}, options), std::runtime_error);
+  }
+}
+
+TEST(OtherNumbers, NeverMakeATranslationOfWhatIsExcluded) {
+  const auto table = [](const Ids&, const Ids& prefix) {
+    testing::Distribution next{{kA, 0.6}, {kB, 0.3}};
+    next[prefix.size() < 3 ? static_cast<int64_t>(kC) : testing::kEnd] = 0.1;
+    return next;
+  };
+  TargetDemands demands;
+  demands.excluded = {kA, kB};
+  TargetDemands lists = demands;
+  lists.shortlists = {{kA, kB, kC, kD}};
+  SearchOptions alternatives = options_of(1);
+  alternatives.alternatives = true;
+  const TableModel model(table, 4);
+  for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives})
+    for (const TargetDemands* with : {&demands, &lists}) {
+      EXPECT_EQ(beam_search(model, {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
+      EXPECT_EQ(beam_search(DoubleModel(model), {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
+    }
+  demands.prefixes = {{kC, kA}};
+  EXPECT_THROW(beam_search(model, {{kA}}, options_of(1), {}, demands), std::invalid_argument);
 }
 
 }  // namespace

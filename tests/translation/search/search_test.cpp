@@ -379,7 +379,7 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
     change(options);
     return message_of<std::invalid_argument>([&] { beam_search(TableModel(written({})), {{kA}}, options); });
   };
-  EXPECT_THAT(refusal([](auto& o) { o.beam_size = 0; }), HasSubstr("beam_size must be at least 1, not 0"));
+  EXPECT_THAT(refusal([](auto& o) { o.beam_size = 0; }), HasSubstr("beam_size must lie between 1 and 10000, not 0"));
   EXPECT_THAT(refusal([](auto& o) { o.num_hypotheses = 0; }), HasSubstr("num_hypotheses"));
   EXPECT_THAT(refusal([](auto& o) { o.num_hypotheses = 5; }),
               AllOf(HasSubstr("num_hypotheses"), HasSubstr("beam_size (4), not 5")));

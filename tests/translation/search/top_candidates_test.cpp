@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 namespace transmute {
@@ -89,6 +90,38 @@ TEST(CandidateFinder, PrefersTheFirstOfEqualsAndLeavesOutWhatCannotBe) {
     EXPECT_THAT(tokens(finder.best({{bad, 0.0}, {good, -9.0}}, 8)), ElementsAre(4, 5, 150, 199));
     EXPECT_THAT(tokens(finder.best({{{equal.data(), 150}, 0.0}}, 8)), ElementsAre(4, 5));
     EXPECT_THAT(finder.best({{bad, 0.0}}, 8), SizeIs(0));
+  }
+}
+
+// What a damaged weight makes of one score, wherever it stands, or of all.
+TEST(CandidateFinder, RefusesScoresThatAreNotFinite) {
+  for (const Simd simd : available())
+    for (const float wrong : {std::nanf(""), -std::nanf(""), kInfinity})
+      for (const size_t vocabulary : {size_t{5}, size_t{47}, size_t{300}})
+        for (size_t at = 0; at <= vocabulary; ++at) {
+          std::vector<float> logits = random_floats(static_cast<int64_t>(vocabulary), 1, 3);
+          if (at < vocabulary) {
+            logits[at] = wrong;
+          } else {
+            std::fill(logits.begin(), logits.end(), wrong);
+          }
+          const LogitsRow row{logits.data(), static_cast<int64_t>(vocabulary)};
+          CandidateFinder finder(simd);
+          EXPECT_THROW(finder.best({{row, 0.0}}, 4), std::runtime_error) << at << " of " << vocabulary;
+          EXPECT_THROW(finder.log_probability(row, 3), std::runtime_error) << at << " of " << vocabulary;
+          EXPECT_THROW(check_scores(row.values, row.count), std::runtime_error) << at << " of " << vocabulary;
+        }
+}
+
+TEST(CandidateFinder, LeavesOutWhatIsExcluded) {
+  for (const Simd simd : available()) {
+    std::vector<float> logits(200, 0.0F);
+    logits[7] = logits[150] = 3;
+    logits[9] = 2;
+    CandidateFinder finder(simd);
+    const LogitsRow row{logits.data(), 200};
+    EXPECT_EQ(finder.best({{row, 0.0}}, 1, {7, 150}).at(0).token, 9);
+    EXPECT_EQ(finder.best({{row, 0.0}}, 1, {7, 150}).at(0).log_probability, finder.log_probability(row, 9));
   }
 }
 

@@ -1,4 +1,4 @@
-class PositionalEncoding:
+class SinusoidalPositions:
     """PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same), section 3.5."""
 
     def forward(self, first: int, length: int) -> Tensor:
@@ -10,3 +10,16 @@ class PositionalEncoding:
         exponent = torch.arange(0, width, 2, dtype=torch.float64) / float(width)
         angle = position * torch.pow(10000.0, exponent).reciprocal()  # [L,D/2]
         return torch.stack([angle.sin(), angle.cos()], -1).flatten(1).to(torch.float32).to(self.sinusoids)
+
+
+class LearnedPositions:
+    """A learned vector for each position (Table 3, row E)."""
+
+    def forward(self, first: int, length: int) -> Tensor:
+        """Vectors of the positions first ... first+length-1: [length,D]."""
+        rows = self.weight.size(0)
+        if first + length > rows:
+            raise ValueError(
+                "position {} is beyond the {} learned positions (model.max_positions)".format(first + length - 1, rows)
+            )
+        return self.weight[first : first + length]

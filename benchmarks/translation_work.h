@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/model/options.h>
+#include <transmute/translation/precision.h>
+#include <transmute/translation/search/step_model.h>
+
+#include <time.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+// What benchmark_translate measures: searches, and the matrix products that they consist of.
+namespace transmute {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start);
+
+/// Of a clock of the system: CPU time does not count what other programs took.
+double cpu_seconds(clockid_t clock);
+
+/// What a network multiplies: for each source token, and for each hypothesis' token, in multiply-adds.
+struct Work {
+  double per_source_token;
+  double per_target_token;
+};
+Work work_of(const TransformerOptions& options);
+
+/// Products alone, at the shapes of the network: the roof. Operations (two per multiply-add) per second of CPU time, of
+/// all threads.
+double measure_roof(const TransformerOptions& options, Precision precision, int threads, int64_t rows);
+
+/// Random ids that decode to a fixed length: an untrained network would end anywhere.
+class FixedLength : public StepModel {
+ public:
+  /// `model` must outlive the object.
+  FixedLength(const StepModel& model, int64_t length) : model_(model), length_(length) {}
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                       const std::vector<Ids>& shortlists) const override;
+
+ private:
+  const StepModel& model_;
+  int64_t length_;
+};
+
+/// The tokens that a source's translation may be made of; none: all.
+using ShortlistOf = std::function<Ids(const Ids& source)>;
+
+/// How a run searches. Without a pool, on the calling thread.
+struct SearchRun {
+  int64_t batch_size = 1;
+  int64_t beam_size = 4;
+  ShortlistOf shortlist_of{};
+  ThreadPool* pool = nullptr;
+};
+
+struct RunResult {
+  double seconds = 0;
+  double cpu = 0;                 ///< seconds of CPU time, of all threads
+  int64_t tokens = 0;             ///< of the best hypotheses, their ends included
+  int64_t decoded_rows = 0;       ///< hypotheses' tokens that were decoded, about
+  std::vector<double> latencies;  ///< of batches, in seconds
+  std::vector<double> cpu_latencies;
+};
+
+RunResult translate(const StepModel& model, const std::vector<Ids>& sources, const SearchRun& run);
+
+}  // namespace transmute

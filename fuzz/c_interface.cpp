@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interface as a sequence of calls, on a tiny model.
+#include <transmute/fuzz/fuzz.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/transmute.h>
+
+#include <vector>
+
+using namespace transmute;
+
+namespace {
+
+transmute_translator* open_model() {
+  const std::string& folder = fuzz::scratch_folder();
+  const Tokenizer tokenizer = testing::tiny_tokenizer();
+  save_model_folder(folder, testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+  transmute_translator_options options;
+  transmute_translator_options_init(&options, sizeof(options));
+  options.threads = 1;
+  transmute_translator* translator = transmute_open(folder.c_str(), &options, nullptr);
+  fuzz::require(translator != nullptr);
+  return translator;
+}
+
+transmute_translation_options options_from(fuzz::Input& input) {
+  transmute_translation_options options;
+  transmute_translation_options_init(&options, sizeof(options));
+  options.max_extra_length = 3;
+  while (input.byte() % 4 != 0) {
+    const auto number = input.number<int64_t>();
+    const auto small = static_cast<int64_t>(static_cast<int8_t>(number));
+    const int64_t value = number % 2 == 0 ? small : number;
+    const auto real = input.number<double>();
+    switch (input.byte() % 20) {
+      case 0:
+        options.beam_size = value > 20 && value <= 10'000 ? 4 : value;
+        break;
+      case 1:
+        options.num_hypotheses = value > 20 && value <= 10'000 ? 1 : value;
+        break;
+      case 2:
+        options.length_alpha = real;
+        break;
+      case 3:
+        options.max_extra_length = value > 20 && value <= 1'000'000 ? 3 : value;
+        break;
+      case 4:
+        options.alignments = static_cast<int>(value);
+        break;
+      case 5:
+        options.alignment_layer = value;
+        break;
+      case 6:
+        options.alignment_head = value;
+        break;
+      case 7:
+        options.coverage_beta = real;
+        break;
+      case 8:
+        options.min_length = value;
+        break;
+      case 9:
+        options.no_repeat_ngram = value;
+        break;
+      case 10:
+        options.sample = static_cast<int>(value);
+        break;
+      case 11:
+        options.temperature = real;
+        break;
+      case 12:
+        options.top_k = value;
+        break;
+      case 13:
+        options.top_p = real;
+        break;
+      case 14:
+        options.seed = static_cast<uint64_t>(number);
+        break;
+      case 15:
+        options.alternatives = static_cast<int>(value);
+        break;
+      case 16:
+        options.batch_size = value;
+        break;
+      case 17:
+        options.batch_tokens = value;
+        break;
+      case 18:
+        options.max_source_tokens = value;
+        break;
+      default:
+        (number % 2 == 0 ? options.inline_tags : options.split_sentences) = static_cast<int>(small);
+        break;
+    }
+  }
+  return options;
+}
+
+void read(const transmute_result* result) {
+  for (size_t text = 0; text <= transmute_result_count(result); ++text)
+    for (size_t h = 0; h <= transmute_result_hypotheses(result, text); ++h) {
+      const char* words = transmute_result_text(result, text, h);
+      if (words != nullptr) fuzz::require(std::strpbrk(words, "\r\n") == nullptr);
+      const size_t source = transmute_result_source_length(result, text);
+      for (size_t t = 0; t <= transmute_result_length(result, text, h); ++t) {
+        transmute_result_token(result, text, h, t);
+        transmute_result_token_score(result, text, h, t);
+        const float* row = transmute_result_alignment(result, text, h, t);
+        for (size_t s = 0; row != nullptr && s < source; ++s) fuzz::require(row[s] >= 0);
+      }
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static transmute_translator* const translator = open_model();
+  fuzz::Input input(data, size);
+  while (!input.ended()) {
+    const uint8_t call = input.byte();
+    const transmute_translation_options options = options_from(input);
+    std::vector<std::string> words;
+    for (int i = 0; i < call % 3; ++i) words.push_back(input.text());
+    std::vector<const char*> texts;
+    for (const std::string& text : words) texts.push_back((call & 64) != 0 ? nullptr : text.c_str());
+    char* error = nullptr;
+    transmute_result* result =
+        (call & 128) != 0 ? transmute_score(translator, texts.data(), texts.data(), texts.size(), &options, &error)
+                          : transmute_translate(translator, texts.data(), texts.size(), &options, &error);
+    fuzz::require((result == nullptr) == (error != nullptr));
+    read(result);
+    transmute_result_free(result);
+    transmute_string_free(error);
+  }
+  return 0;
+}

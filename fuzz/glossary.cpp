@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of terms, and texts in which they are looked for.
+#include <transmute/fuzz/fuzz.h>
+#include <transmute/translation/text/glossary.h>
+
+using namespace transmute;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const fuzz::MemoryFile file(data, size);
+  fuzz::may_refuse([&] {
+    const std::vector<GlossaryEntry> entries = read_glossary(file.path());
+    const Glossary glossary(entries);
+    for (const GlossaryEntry& entry : entries) {
+      const auto found = glossary.terms_for(entry.source + " and " + entry.target);
+      fuzz::require(found.size() <= entries.size());
+    }
+  });
+  return 0;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts with tags, restored into any translation by any alignment: each tag comes once, and the words stay.
+#include <transmute/fuzz/fuzz.h>
+#include <transmute/translation/text/alignment.h>
+#include <transmute/translation/text/inline_tags.h>
+
+#include <algorithm>
+
+using namespace transmute;
+
+namespace {
+
+// Tokens of one to four bytes, each behind the one before it.
+std::vector<ByteSpan> tokens_of(const std::string& text, fuzz::Input& input) {
+  std::vector<ByteSpan> tokens;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.size(), at + 1 + input.byte() % 4);
+    tokens.emplace_back(at, end);
+    at = end;
+  }
+  return tokens;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  const std::string source = input.text();
+  std::string translation = input.text();
+  translation.erase(std::remove_if(translation.begin(), translation.end(), [](char c) { return c == '<' || c == '{'; }),
+                    translation.end());
+  const TaggedText tagged(source);
+  const auto source_tokens = tokens_of(tagged.plain(), input);
+  const auto target_tokens = tokens_of(translation, input);
+  std::vector<std::vector<float>> alignment(target_tokens.size());
+  for (auto& row : alignment)
+    for (size_t s = 0; s < source_tokens.size(); ++s) row.push_back(static_cast<float>(input.byte()) / 255.0F);
+  const std::string text = tagged.restore(translation, source_tokens, target_tokens, balanced_alignment(alignment));
+  const auto count = [](const std::string& in, char c) { return std::count(in.begin(), in.end(), c); };
+  for (const char open : {'<', '{'})
+    fuzz::require(count(text, open) == count(source, open) - count(tagged.plain(), open));
+  return 0;
+}

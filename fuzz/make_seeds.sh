@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Sound inputs for the fuzzers to begin with: make_seeds.sh FOLDER makes a folder for each.
+set -euo pipefail
+
+folder=${1:?usage: fuzz/make_seeds.sh FOLDER}
+root="$(cd "$(dirname "$0")/.." && pwd)"
+seed() { # seed <fuzzer> <name>: standard input
+  mkdir -p "$folder/$1"
+  cat >"$folder/$1/$2"
+}
+
+for config in "$root"/configs/*.yaml; do seed config "$(basename "$config")" <"$config"; done
+echo -n 'training.warmup_steps=8000' | seed config assignment
+printf 'one\ntwo \xc3\xa4\r\n\nlast' | seed lines plain
+printf '\xef\xbb\xbfone\n' | seed lines marked
+printf 'one\ntwo\n' | gzip -n | seed lines packed
+printf 'red house\trotes Haus\nbridge\tBr\xc3\xbccke\n' | seed glossary two_terms
+printf '\x20a <b>red</b> {x}<br/>house</p>  \x0drotes Haus ok\1\2\3\1\2\3\0\0\377\1\200' | seed inline_tags tags
+printf 'One. Two? \xe4\xb8\x89\xe3\x80\x82 Mr. Four!' | seed sentences several
+printf '0-0 1-2 2-1' | seed word_links three
+printf '\x0eThe red house.The &amp; red-1.5 house, <skipped>\xe2\x82\xac 3,000' | seed metric_text lines
+printf '\xe2\x96\x81das \xe2\x96\x81the 0.5\n\xe2\x96\x81rote \xe2\x96\x81red 0.25\n' | seed shortlist table
+printf '{"version": 2, "step": 10, "epoch": 1, "window": 0, "batch": 3, "target_tokens": 99, "seconds": 1.5,
+ "batches_per_step": 1, "best": {"metric": "bleu", "score": 7.5, "validations_since": 0}}' | seed run_state state
+printf '{"type":"train","step":1,"loss":2.5,"time":1.0}\n{"type":"validation","step":1,"bleu":7,"samples":[{"source":"a",
+"reference":"b","translation":"c"}]}\n' | seed run_state metrics
+header='{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"__metadata__":{"format":"pt"}}'
+{ printf '%b' "\\x$(printf %02x ${#header})\0\0\0\0\0\0\0"; printf '%s' "$header"; printf '\0\0\200\77'; } |
+  seed tensor_file one
+# Two pairs of 2-byte tokens: lengths 1 2, 2 1, then the tokens; and the same with a link each.
+printf '\1\1\0\1\0\2\0\2\0\1\0\4\0\5\0\6\0\4\0\5\0\6\0' | seed token_shards pairs
+printf '\3\0\0\1\0\1\0\2\0\4\0\5\0\0\0\0\0' | seed token_shards link
+# Texts of one call each.
+printf '\1\0\x0dthe red house' | seed c_interface translate
+printf '\201\0\x0dthe red house' | seed c_interface score
+# The pickle of a module with one tensor of 16 numbers, and an archive around nothing.
+printf '\x80\2c__torch__.m\nM\n)\x81}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\x10tQK\0K\4K\4\x86K\4K\1\x86\x89ccollections\nOrderedDict\n)RtRsb.' |
+  seed torchscript_records module
+printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' | seed zip_records empty

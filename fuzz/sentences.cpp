@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sentences of any bytes: they come in order and are parts of the text.
+#include <transmute/fuzz/fuzz.h>
+#include <transmute/translation/text/sentences.h>
+
+using namespace transmute;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  fuzz::may_refuse([&] {
+    size_t at = 0;
+    for (const std::string& sentence : split_sentences(text)) {
+      at = text.find(sentence, at);
+      fuzz::require(at != std::string::npos && !sentence.empty());
+      at += sentence.size();
+    }
+  });
+  return 0;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of tensors: their memory is no more than the file's.
+#include <transmute/fuzz/fuzz.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/translation/files/tensor_file.h>
+
+using namespace transmute;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const fuzz::MemoryFile file(data, size);
+  for (const bool finite : {false, true})
+    fuzz::may_refuse([&] {
+      size_t bytes = 0;
+      for (const auto& [name, tensor] : read_tensor_file(file.path(), one_by_one, {{}, finite}))
+        bytes += tensor.nbytes();
+      fuzz::require(bytes <= size);
+    });
+  return 0;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What no program may do with bad input: crash, hang, take all memory, leave half a file, or say that all is well.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/files/model_folder.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::names_in;
+using testing::Outcome;
+using testing::program;
+using testing::run_program_with;
+using testing::shell_quoted;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+class HostileInput : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    const Tokenizer tokenizer = testing::tiny_tokenizer();
+    fs::create_directory(model());
+    save_model_folder(model(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  static std::string model() { return *folder_ / "model"; }
+
+  // A line of shell, ended after two minutes.
+  static Outcome shell(const std::string& line) { return run_program_with({"timeout", "120", "bash", "-c", line}); }
+
+ private:
+  inline static TemporaryFolder* folder_ = nullptr;
+};
+
+TEST_F(HostileInput, HelpThatCannotBeWrittenIsAnError) {
+  for (const char* name : {"train", "translate", "evaluate", "convert"}) {
+    const Outcome outcome = shell(program(name) + " --help >/dev/full");
+    EXPECT_EQ(outcome.exit_code, 1) << name;
+    EXPECT_THAT(outcome.errors, HasSubstr("standard output cannot be written to")) << name;
+  }
+}
+
+TEST_F(HostileInput, AFileThatMayNotGrowIsAnErrorAndLeavesNothing) {
+  const TemporaryFolder folder;
+  write_text(folder / "in.txt", [] {
+    std::string text;
+    for (int i = 0; i < 2000; ++i) text += "the red house\n";
+    return text;
+  }());
+  const Outcome outcome =
+      shell("ulimit -f 8; cd " + shell_quoted(folder.path()) + "; " + program("translate") + " --model " + model() +
+            " --beam-size 1 --max-extra-length 1 --input in.txt --output out.txt");
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.errors;
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("out.txt"), HasSubstr("File too large")));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("in.txt"));
+}
+
+TEST_F(HostileInput, AConfigWithoutEndIsRefused) {
+  const Outcome outcome = shell("ulimit -v 8000000; " + program("train") + " --config /dev/zero");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("/dev/zero: has more than"));
+}
+
+TEST_F(HostileInput, ALineWithoutEndIsRefused) {
+  for (const char* input : {" </dev/zero", " --input /dev/zero"}) {
+    const Outcome outcome = shell("ulimit -v 8000000; " + program("translate") + " --model " + model() + input);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.errors,
+                AllOf(HasSubstr(":1: the line has more than 2097152 bytes"), HasSubstr("--max-line-bytes")));
+  }
+  const Outcome outcome = run_program_with({program("translate"), "--model", model(), "--max-line-bytes", "13"},
+                                           "the red house\nthe red house.\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("standard input:2: the line has more than 13 bytes"));
+}
+
+TEST_F(HostileInput, NumbersBeyondReasonAreUsageErrors) {
+  const std::string translate = program("translate") + " --model " + model();
+  const std::pair<std::string, const char*> cases[] = {
+      {translate + " --max-extra-length 9223372036854775807", "max_extra_length must lie between"},
+      {translate + " --min-length 9223372036854775807", "min_length must lie between"},
+      {translate + " --beam-size 9223372036854775807", "beam_size must lie between"},
+      {translate + " --alternatives 9223372036854775807", "num_hypotheses must lie between"},
+      {translate + " --batch-size 9223372036854775807", "batch_size must lie between"},
+      {translate + " --threads 2147483647", "threads must lie between"},
+      {translate + " --length-alpha nan", "--length-alpha"},
+      {translate + " --length-alpha inf", "length_alpha must be"},
+      {program("make_shortlist") + " --model " + model() + " --source /dev/null --target /dev/null --least nan",
+       "--least"},
+      {program("evaluate") + " --hypothesis /dev/null --reference /dev/null --smooth-value nan", "--smooth-value"},
+      {program("train") + " --rank-timeout nan", "--rank-timeout"},
+      {program("train") + " --rank-timeout inf", "--rank-timeout"},
+  };
+  for (const auto& [line, message] : cases) {
+    const Outcome outcome = shell("echo the red house | " + line);
+    EXPECT_EQ(outcome.exit_code, 2) << line << "\n" << outcome.errors;
+    EXPECT_THAT(outcome.errors, HasSubstr(message)) << line;
+  }
+}
+
+TEST_F(HostileInput, MoreThreadsThanThereIsRoomForAreAnError) {
+  const Outcome outcome =
+      shell("ulimit -v 6000000; echo the | " + program("translate") + " --threads 3000 --model " + model());
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("of 3000 cannot be started"));
+}
+
+TEST_F(HostileInput, WeightsThatAreNotNumbersAreAnErrorAndNoBlankLines) {
+  const TemporaryFolder folder;
+  const Tokenizer tokenizer = testing::tiny_tokenizer();
+  Transformer transformer = testing::tiny_transformer(tokenizer, 5);
+  {
+    const torch::NoGradGuard no_grad;
+    transformer->parameters().back().flatten()[0] = std::nanf("");
+  }
+  save_model_folder(folder.path(), testing::tiny_config(), tokenizer, transformer);
+  const Outcome outcome = run_program_with({program("translate"), "--model", folder.path()}, "the red house\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.output, "");
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("weights.safetensors"), HasSubstr("infinite or no numbers")));
+}
+
+TEST_F(HostileInput, AConfigThatIsItsOwnBaseIsAnErrorOfTheComparisonToo) {
+  const TemporaryFolder folder;
+  write_text(folder / "self.yaml", "base: self.yaml\n");
+  write_text(folder / "text", "a\n");
+  const Outcome outcome = shell(std::string(TRANSMUTE_SCRIPTS) + "/compare_configs.sh --output " + folder / "out" +
+                                " --source " + (folder / "text") + " --target " + (folder / "text") + " --programs " +
+                                TRANSMUTE_PROGRAMS + " " + (folder / "self.yaml"));
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("does it name itself?"));
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exported files: what they hold, how they are loaded, and what is refused.
+
+#include <caffe2/serialize/inline_container.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/script.h>
+#include <transmute/model/libtorch.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tensors.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/files/load_model.h>
+#include <transmute/translation/files/torchscript_file.h>
+#include <transmute/translation/torchscript.h>
+#include <transmute/translation/torchscript/script_transformer.h>
+#include <transmute/translation/translator.h>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::largest_difference;
+using testing::message_of;
+using ::testing::Not;
+using testing::read_text;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+using testing::tiny_config;
+using testing::tiny_tokenizer;
+using testing::tiny_tokenizer_options;
+using testing::tiny_transformer;
+using testing::write_text;
+
+// Files, as export_torchscript writes them of a model folder.
+class TorchScriptFile : public ::testing::Test {
+ protected:
+  TorchScriptFile() {
+    std::filesystem::create_directory(model);
+    save_model_folder(model, tiny_config() + "data:\n  folder: x\n", tokenizer, transformer);
+  }
+
+  void export_with(const torch::jit::ExtraFilesMap& extra_files) {
+    torchscript::script_transformer(transformer, torch::kFloat).save(path, extra_files);
+  }
+
+  std::string refusal() {
+    return message_of<std::runtime_error>([&] { load_torchscript_model(path, torch::kCPU); });
+  }
+
+  const TemporaryFolder folder;
+  const std::string model = folder / "model";
+  const std::string path = folder / "model.pt";
+  const Tokenizer tokenizer = tiny_tokenizer();
+  Transformer transformer = tiny_transformer(tokenizer, 1);
+};
+
+TEST_F(TorchScriptFile, ComesBackAsTheSameModel) {
+  export_torchscript(model, path);
+  LoadedModel back = load_model(path, torch::kCPU);
+  const auto expected = transformer->named_parameters();
+  for (const auto& item : back.transformer->named_parameters())
+    EXPECT_TRUE(torch::equal(item.value(), expected[item.key()])) << item.key();
+  EXPECT_EQ(back.config, read_text(model + "/config.yaml"));
+  EXPECT_EQ(back.tokenizer.source().serialized(), tokenizer.source().serialized());
+  EXPECT_TRUE(back.tokenizer.shared());
+  EXPECT_THAT(testing::names_in(folder.path()), ::testing::ElementsAre("model", "model.pt"));
+}
+
+TEST_F(TorchScriptFile, CarriesTwoTokenizers) {
+  TokenizerOptions separate = tiny_tokenizer_options();
+  separate.vocabulary = VocabularySharing::separate;
+  separate.vocab_size = 50;
+  const Tokenizer two = tiny_tokenizer(separate);
+  TransformerOptions options = testing::tiny_transformer_options();
+  options.embedding_tying = EmbeddingTying::target_output;
+  save_model_folder(model, tiny_config(options), two, tiny_transformer(two, 1, options));
+  export_torchscript(model, path);
+  const LoadedModel back = load_model(path, torch::kCPU);
+  EXPECT_EQ(back.tokenizer.source().serialized(), two.source().serialized());
+  EXPECT_EQ(back.tokenizer.target().serialized(), two.target().serialized());
+}
+
+TEST_F(TorchScriptFile, TranslatesInTheTranslator) {
+  export_torchscript(model, path);
+  const Translator of_folder(model, {"cpu", 1});
+  const Translator of_file(path, {"cpu", 1});
+  for (const auto& line : {"the red house", "the old train is near.", ""})
+    EXPECT_EQ(of_file.translate(line), of_folder.translate(line));
+}
+
+TEST_F(TorchScriptFile, OfHalfTheSizeLoadsAsFloat32) {
+  export_torchscript(model, path);
+  const auto full_bytes = std::filesystem::file_size(path);
+  for (const auto precision : {Precision::bfloat16, Precision::half}) {
+    export_torchscript(model, path, {precision});
+    EXPECT_LT(std::filesystem::file_size(path), full_bytes);
+    LoadedModel back = load_model(path, torch::kCPU);
+    const auto expected = transformer->named_parameters();
+    for (const auto& item : back.transformer->named_parameters()) {
+      EXPECT_EQ(item.value().scalar_type(), torch::kFloat);
+      // 8 significant bits, at weights below 2.
+      EXPECT_LT(largest_difference(item.value(), expected[item.key()]), 2.0 / 256) << item.key();
+    }
+  }
+}
+
+TEST_F(TorchScriptFile, NamesAFileThatIsMissing) {
+  EXPECT_THAT(refusal(), StartsWith(path + ": no such file"));
+}
+
+TEST_F(TorchScriptFile, NamesAFileOfAnotherKind) {
+  write_text(path, "not a zip archive");
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("no TorchScript file")));
+}
+
+TEST_F(TorchScriptFile, NamesAModuleOfAnotherProgram) {
+  torch::jit::Module other("Other");
+  other.define("def forward(self, x):\n    return x\n");
+  other.save(path);
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("not one that export_torchscript made")));
+}
+
+TEST_F(TorchScriptFile, IsReadWithoutRunningItsCode) {
+  const std::string victim = folder / "victim";
+  torch::jit::Module hostile("Hostile");
+  hostile.register_attribute("training", c10::BoolType::get(), false);
+  hostile.define(
+      "def __getstate__(self) -> int:\n    return 0\n"
+      "def __setstate__(self, state: int) -> None:\n"
+      "    self.training = False\n"
+      "    torch.save(torch.zeros([1]), \"" +
+      victim + "\")\n");
+  hostile.save(path, {{"transmute.json", R"({"format_version": 1, "crc32": "00000000"})"},
+                      {"config.yaml", tiny_config()},
+                      {"tokenizer.model", tokenizer.source().serialized()}});
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("damaged")));
+  EXPECT_FALSE(std::filesystem::exists(victim));
+  torch::jit::load(path);  // the file does what the test says of it
+  EXPECT_TRUE(std::filesystem::exists(victim));
+}
+
+// Pickles that no export writes, in an archive of LibTorch's.
+TEST_F(TorchScriptFile, RefusesAPickleThatIsMoreThanModulesAndTensors) {
+  const auto refusal_of = [&](const std::string& pickle) {
+    std::ofstream out(path, std::ios::binary);
+    caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, size_t count) {
+      out.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(count));
+      return count;
+    });
+    const std::string facts = R"({"format_version": 1, "crc32": "00000000"})";
+    const float four[4] = {};
+    writer.writeRecord("extra/transmute.json", facts.data(), facts.size());
+    writer.writeRecord("data/0", four, sizeof(four));
+    writer.writeRecord("data.pkl", pickle.data(), pickle.size());
+    writer.writeEndOfFile();
+    out.close();
+    return refusal();
+  };
+  const auto text = [](const std::string& word) {
+    return std::string("X") + static_cast<char>(word.size()) + std::string(3, '\0') + word;
+  };
+  const std::string module =
+      "\x80\x02"
+      "c__torch__.transmute\nTransformer\n)\x81}(";
+  // A tensor whose offset, size and stride are given in pickle's words.
+  const auto tensor = [&](const std::string& offset, const std::string& size, const std::string& stride) {
+    return module + text("weight") + "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") +
+           "ctorch\nFloatStorage\n" + text("0") + text("cpu") + "K\x04tQ" + offset + "(" + size + "t(" + stride +
+           "t\x89"
+           "ccollections\nOrderedDict\n)RtRub.";
+  };
+  const std::string zero("K\0", 2);
+  EXPECT_THAT(refusal_of(tensor(zero, "K\x04", "K\x01")), HasSubstr("checksum")) << "this one is well-formed";
+  for (const std::string& bad :
+       {tensor(zero, "K\x05", "K\x01"), tensor("K\x01", "K\x04", "K\x01"),
+        tensor("J\xff\xff\xff\xff", "K\x01", "K\x01"), tensor(zero, "K\x02", "K\x04"), tensor(zero, "K\x05", zero),
+        tensor(zero,
+               "J\xff\xff\xff\x7f"
+               "J\xff\xff\xff\x7f"
+               "J\xff\xff\xff\x7f",
+               "K\x01K\x01K\x01")})
+    EXPECT_THAT(refusal_of(bad), AllOf(HasSubstr("damaged"), Not(HasSubstr("checksum"))));
+  // 8,000 tensors of one tuple of 8,000 numbers: half a gigabyte out of 50 kB.
+  std::string many = "\x80\x02(";
+  for (int i = 0; i < 8000; ++i) many += 'N';
+  many +=
+      "tq\x01"
+      "ctorch._utils\n_rebuild_tensor_v2\nq\x02";
+  for (int i = 0; i < 8000; ++i) many += "h\x02h\x01R";
+  EXPECT_THAT(refusal_of(many + "."), AllOf(HasSubstr("damaged"), HasSubstr("too often")));
+  EXPECT_THAT(refusal_of("\x80\x02"
+                         "cos\nsystem\n(" +
+                         text("true") + "tR."),
+              HasSubstr("it calls 'os system'"));
+  EXPECT_THAT(refusal_of("\x80\x02"
+                         "cos\nstat_result\n)\x81."),
+              HasSubstr("class 'os stat_result'"));
+  // A module that is its own attribute.
+  EXPECT_THAT(refusal_of("\x80\x02"
+                         "c__torch__.transmute\nLayer\n)\x81q" +
+                         std::string(1, '\0') + "}(" + text("self") + "h" + std::string(1, '\0') + "ub."),
+              HasSubstr("nested too deeply"));
+  EXPECT_THAT(refusal_of("\x80\x02"
+                         "X\xff\xff\xff\xff."),
+              HasSubstr("cut short"));
+  EXPECT_THAT(refusal_of(""), HasSubstr("cut short"));
+  for (const char* empty_stack : {".", "b.", "R.", "Q.", "(.", "u.", "a.", "\x87.", "h\x01."})
+    EXPECT_THAT(refusal_of(empty_stack), HasSubstr("damaged")) << empty_stack;
+}
+
+TEST_F(TorchScriptFile, NamesBothVersionsWhereTheyDiffer) {
+  export_with({{"transmute.json", R"({"format_version": 2})"}, {"config.yaml", tiny_config()}});
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path), HasSubstr("format version 2"), HasSubstr("reads version 1")));
+}
+
+TEST_F(TorchScriptFile, NoticesEveryTruncation) {
+  export_torchscript(model, path);
+  const std::string whole = read_text(path);
+  for (const double share : {0.0, 0.01, 0.3, 0.9, 0.999}) {
+    write_text(path, whole.substr(0, static_cast<size_t>(share * static_cast<double>(whole.size()))));
+    EXPECT_THAT(refusal(), StartsWith(path + ": ")) << share;
+  }
+}
+
+TEST_F(TorchScriptFile, NoticesAChangedWeight) {
+  export_torchscript(model, path);
+  std::string content = read_text(path);
+  const torch::Tensor weight = transformer->named_parameters()["embedding.weight"];
+  const std::string bytes(static_cast<const char*>(weight.data_ptr()), weight.nbytes());
+  const size_t at = content.find(bytes);
+  ASSERT_NE(at, std::string::npos) << "weights are stored as they are";
+  content[at + bytes.size() / 2] ^= 4;
+  write_text(path, content);
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("damaged")));
+}
+
+TEST_F(TorchScriptFile, NoticesAChangedExtraFile) {
+  export_torchscript(model, path);
+  const std::string whole = read_text(path);
+  for (const std::string& part : {read_text(model + "/config.yaml"), tokenizer.source().serialized()}) {
+    std::string content = whole;
+    const size_t at = content.find(part);
+    ASSERT_NE(at, std::string::npos);
+    content[at + part.size() / 2] ^= 1;
+    write_text(path, content);
+    EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("checksum")));
+  }
+}
+
+TEST_F(TorchScriptFile, NamesTheFolderThatCannotBeWrittenTo) {
+  EXPECT_THAT(message_of<std::runtime_error>([&] { export_torchscript(model, folder / "absent/model.pt"); }),
+              StartsWith(folder / "absent/model.pt"));
+}
+
+TEST_F(TorchScriptFile, IsAlsoReadFromNeutralNames) {
+  std::filesystem::rename(model + "/weights.safetensors", model + "/model.safetensors");
+  const LoadedModel back = load_model(model, torch::kCPU);
+  EXPECT_TRUE(torch::equal(back.transformer->parameters()[0], transformer->parameters()[0]));
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,7 +1,0 @@
-class EncoderLayer:
-    """Self-attention, then the feed-forward network (section 3.1, Encoder)."""
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        y = self.self_attention_norm.enter(x)
-        x = self.self_attention_norm.leave(x, self.self_attention(y, y, mask))
-        return self.feed_forward_norm.leave(x, self.feed_forward(self.feed_forward_norm.enter(x)))

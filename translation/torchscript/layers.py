@@ -1,0 +1,57 @@
+class Embedding:
+    def forward(self, ids: Tensor) -> Tensor:
+        return torch.embedding(self.weight, ids.to(self.weight.device))
+
+
+class Linear:
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.linear(x, self.weight, self.bias)
+
+
+class Projection:
+    """A matrix without a bias."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.linear(x, self.weight)
+
+
+class FeedForward:
+    """FFN(x) = max(0, x W1 + b1) W2 + b2, Eq. 2."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.outer(torch.relu(self.inner(x)))
+
+
+class LayerNorm:
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.layer_norm(x, [self.weight.size(0)], self.weight, self.bias, self.epsilon)
+
+
+class PostNorm:
+    """LayerNorm(x + layer(x)), as in the paper's section 3.1: `leave(x, layer(enter(x)))`."""
+
+    def enter(self, x: Tensor) -> Tensor:
+        return x
+
+    def leave(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.layer_norm(x + y, [self.weight.size(0)], self.weight, self.bias, self.epsilon)
+
+
+class PreNorm:
+    """x + layer(LayerNorm(x)): `leave(x, layer(enter(x)))`."""
+
+    def enter(self, x: Tensor) -> Tensor:
+        return torch.layer_norm(x, [self.weight.size(0)], self.weight, self.bias, self.epsilon)
+
+    def leave(self, x: Tensor, y: Tensor) -> Tensor:
+        return x + y
+
+
+class DeepNorm:
+    """LayerNorm(scale * x + layer(x)) with DeepNorm's scale: `leave(x, layer(enter(x)))`."""
+
+    def enter(self, x: Tensor) -> Tensor:
+        return x
+
+    def leave(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.layer_norm(x * self.scale + y, [self.weight.size(0)], self.weight, self.bias, self.epsilon)
