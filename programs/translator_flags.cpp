@@ -5,6 +5,12 @@
 
 namespace transmute {
 
+namespace {
+
+constexpr const char* kAsStored = "stored";
+
+}  // namespace
+
 void TranslatorFlags::add_to(CLI::App& app) {
   app.add_option(
          "-m,--model", models_,
@@ -13,12 +19,7 @@ void TranslatorFlags::add_to(CLI::App& app) {
       ->type_name("MODEL")
       ->required();
   add_device_flag(app, options_.device);
-  app.add_option("--precision", precision_,
-                 "of matrix products: float32; bfloat16 (half the memory, fast on GPUs and with AVX512-BF16 or AMX); "
-                 "on CPUs int8 (a quarter, fast with VNNI or AMX); on GPUs half; stored: what the model's matrices are "
-                 "stored in (convert --precision), where the device is made for it, else float32")
-      ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))
-      ->capture_default_str();
+  add_precision_flag(app, precision_);
   add_threads_flag(app, options_.threads);
 }
 
@@ -55,7 +56,7 @@ void TranslatorFlags::add_languages_to(CLI::App& app, TranslationOptions& option
 
 TranslatorOptions TranslatorFlags::options() const {
   TranslatorOptions options = options_;
-  if (precision_ != kAsStored) options.precision = precision_from_name(precision_);
+  options.precision = precision_of_flag(precision_);
   options.ensemble.assign(models_.begin() + 1, models_.end());
   return options;
 }
@@ -70,6 +71,21 @@ LanguageModel TranslatorFlags::open_language_model() const {
 
 void add_device_flag(CLI::App& app, std::string& device) {
   app.add_option("--device", device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE")->capture_default_str();
+}
+
+void add_precision_flag(CLI::App& app, std::string& precision) {
+  precision = kAsStored;
+  app.add_option("--precision", precision,
+                 "of matrix products: float32; bfloat16 (half the memory, fast on GPUs and with AVX512-BF16 or AMX); "
+                 "on CPUs int8 (a quarter, fast with VNNI or AMX); on GPUs half; stored: what the model's matrices are "
+                 "stored in (convert --precision), where the device is made for it, else float32")
+      ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))
+      ->capture_default_str();
+}
+
+std::optional<Precision> precision_of_flag(const std::string& precision) {
+  if (precision == kAsStored) return std::nullopt;
+  return precision_from_name(precision);
 }
 
 void add_threads_flag(CLI::App& app, int& threads) {

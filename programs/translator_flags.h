@@ -5,6 +5,7 @@
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,17 +26,18 @@ class TranslatorFlags {
   LanguageModel open_language_model() const;
 
  private:
-  static constexpr const char* kAsStored = "stored";
-
   TranslatorOptions options() const;
 
   std::vector<std::string> models_;
   TranslatorOptions options_;
-  std::string precision_ = kAsStored;
+  std::string precision_{};
 };
 
 /// The flags that every program with a model has, in the same words.
 void add_device_flag(CLI::App& app, std::string& device);
+void add_precision_flag(CLI::App& app, std::string& precision);
+/// Nothing for the flag's default, the type in which a model is stored.
+std::optional<Precision> precision_of_flag(const std::string& precision);
 void add_threads_flag(CLI::App& app, int& threads);
 
 /// Says on standard error why a model is slow, if there is a reason (Translator::slow_reason).

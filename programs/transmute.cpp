@@ -25,6 +25,9 @@ struct Command {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all{{"train", "learn a Transformer from text"},
                                         {"translate", "translate text"},
+#ifdef TRANSMUTE_HAS_SERVE
+                                        {"serve", "translate over HTTP"},
+#endif
                                         {"evaluate", "score translations with BLEU, chrF and TER"},
                                         {"score", "print how probable translations or texts are"},
                                         {"generate", "continue text with a language model"},

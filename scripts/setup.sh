@@ -10,6 +10,7 @@ packages=(
   libtorch-dev libgloo-dev libopenblas0-pthread libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev
   nlohmann-json3-dev
   zlib1g-dev libdeflate-dev libicu-dev libgtest-dev libgmock-dev
+  libboost-dev libssl-dev libcld2-dev
 )
 # Formatting and lint are checked by the tests; one version, because versions disagree. Later releases no longer have
 # it: there the checks are skipped.

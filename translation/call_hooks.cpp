@@ -20,6 +20,11 @@ SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_
       const std::lock_guard<std::mutex> lock(mutex_);
       return hooks_.should_stop();
     };
+  if (hooks_.is_unwanted)
+    search.is_unwanted = [this, text_of](size_t sentence) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      return hooks_.is_unwanted(text_of(sentence));
+    };
   if (hooks_.on_text)
     search.on_tokens = [this, text_of = std::move(text_of), so_far = std::move(so_far)](size_t sentence,
                                                                                         const Ids& certain) {

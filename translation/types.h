@@ -120,6 +120,9 @@ struct TranslationHooks {
   std::function<void(size_t done, size_t total)> on_progress{};
   /// Asked after every token; true ends the call with Cancelled within one step of the decoder.
   std::function<bool()> should_stop{};
+  /// Asked for each text after each of its tokens; true leaves that text, whose translation then is empty and has
+  /// probability 0, and goes on with the others. For calls that work for several people.
+  std::function<bool(size_t text)> is_unwanted{};
 };
 
 }  // namespace v0

@@ -161,6 +161,11 @@ class BatchSearch {
     for (size_t b = 0; b < searching_.size(); ++b) {
       SentenceSearch& sentence = searching_[b];
       if (sentence.done()) continue;
+      if (hooks_.is_unwanted && hooks_.is_unwanted(sentence.index())) {
+        sentence.abandon();
+        results_[sentence.index()] = sentence.best();
+        continue;
+      }
       const auto row = static_cast<int64_t>(b);
       const std::vector<Candidate> candidates = search::find_candidates(sentence, *scores, row, length_, options_);
       sentence.advance(candidates, row * beam_, next.attention);

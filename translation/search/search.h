@@ -13,13 +13,15 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a caller can watch and stop while a search goes on; both are called after every step, from its thread.
+/// What a caller can watch and stop while a search goes on; all are called after every step, from its thread.
 struct SearchHooks {
   /// The first tokens of a sentence's best translation, as far as they are certain: what all hypotheses share that can
   /// still win. Grows only; called where it grew.
   std::function<void(size_t sentence, const Ids& certain)> on_tokens{};
   /// True ends the search with Cancelled.
   std::function<bool()> should_stop{};
+  /// Asked for each sentence; true leaves that one: its hypothesis is empty, with log-probability minus infinity.
+  std::function<bool(size_t sentence)> is_unwanted{};
 };
 
 /// Beam search for a batch of sentences; beam_size 1 is greedy search. Returns, for each sentence in the

@@ -139,6 +139,11 @@ bool SentenceSearch::done() const {
   return options_.beam_size == 1 || best_possible() <= worst_kept();
 }
 
+void SentenceSearch::abandon() {
+  live_.clear();
+  finished_.assign(1, IdHypothesis{{}, kNever, kNever});
+}
+
 void SentenceSearch::finish(const TokenNode& end, double log_probability) {
   int64_t length = 0;
   for (const TokenNode* token = &end; token != nullptr; token = token->before.get()) ++length;

@@ -90,6 +90,9 @@ class SentenceSearch {
 
   bool done() const;
 
+  /// Nobody wants it any more: done, with an empty hypothesis of probability 0.
+  void abandon();
+
   /// The finished hypotheses, best first, at most num_hypotheses.
   const std::vector<IdHypothesis>& best() const { return finished_; }
 

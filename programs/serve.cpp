@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// serve: translations over HTTP. See --help and docs/serving.md.
+
+#include <spdlog/fmt/fmt.h>
+#include <sys/resource.h>
+#include <transmute/common/json.h>
+#include <transmute/model/threading.h>
+#include <transmute/programs/flag_values.h>
+#include <transmute/programs/translator_flags.h>
+#include <transmute/serving/api.h>
+#include <transmute/serving/http_server.h>
+#include <transmute/translation/files/device.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace {
+
+struct Arguments {
+  std::vector<std::string> models;
+  transmute::TranslatorOptions translator;
+  std::string precision, pivot;
+  std::string address = "127.0.0.1";
+  int port = 5000;
+  transmute::HttpLimits http;
+  transmute::BatcherOptions batcher;
+  transmute::ApiOptions api;
+  std::string api_keys;
+  double drain_seconds = 30;
+  bool quiet = false;
+};
+
+// A line of JSON on standard error for each thing that happens.
+void log(const transmute::Json& entry) {
+  static std::mutex mutex;
+  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  transmute::Json line{{"time", std::round(now * 1000) / 1000}};
+  line.update(entry);
+  const std::string text = transmute::json_text(line) + "\n";
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::cerr << text << std::flush;
+}
+
+// Each connection takes a descriptor; the system's default of 1024 is for programs that open files.
+void allow_descriptors(size_t connections) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = connections + 256;
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < wanted)
+    std::cerr << fmt::format(
+        "serve: the system allows {} open files, fewer than the {} connections of --max-connections; raise it with "
+        "ulimit -n or systemd's LimitNOFILE=\n",
+        limit.rlim_cur, connections);
+}
+
+transmute::Models open_models(const Arguments& arguments) {
+  transmute::TranslatorOptions options = arguments.translator;
+  options.precision = transmute::precision_of_flag(arguments.precision);
+  std::vector<transmute::ModelSource> sources;
+  for (const std::string& model : arguments.models) sources.push_back(transmute::parse_model_source(model));
+  return {sources, options, arguments.pivot};
+}
+
+// Opens the models again beside the present ones, and reads the keys.
+class Reloader {
+ public:
+  Reloader(transmute::Models& models, transmute::CurrentApiKeys& keys, transmute::Metrics& metrics)
+      : models_(models), keys_(keys), metrics_(metrics) {}
+  ~Reloader() {
+    if (thread_.joinable()) thread_.join();
+  }
+  void reload() {
+    if (busy_.exchange(true)) return log({{"event", "reload"}, {"result", "one is under way"}});
+    if (thread_.joinable()) thread_.join();
+    thread_ = std::thread([this] {
+      try {
+        keys_.reload();
+        models_.reload();
+        metrics_.count_reload(true);
+        log({{"event", "reload"}, {"result", "done"}});
+      } catch (const std::exception& error) {
+        metrics_.count_reload(false);
+        log({{"event", "reload"}, {"result", "failed; what was read before stays"}, {"error", error.what()}});
+      }
+      busy_ = false;
+    });
+  }
+
+ private:
+  transmute::Models& models_;
+  transmute::CurrentApiKeys& keys_;
+  transmute::Metrics& metrics_;
+  std::atomic<bool> busy_{false};
+  std::thread thread_;
+};
+
+int serve(Arguments& arguments) {
+  std::signal(SIGPIPE, SIG_IGN);
+  if (!arguments.quiet) arguments.api.log = log;
+  arguments.batcher.workers =
+      transmute::worker_count(arguments.translator.threads, transmute::parse_device(arguments.translator.device));
+  allow_descriptors(arguments.http.connections);
+  transmute::Models models = open_models(arguments);
+  transmute::CurrentApiKeys keys(arguments.api_keys);
+  transmute::Metrics metrics;
+  Reloader reloader(models, keys, metrics);
+  std::unique_ptr<transmute::Api> api;
+  transmute::HttpServer server(arguments.address, arguments.port, arguments.http,
+                               [&](auto exchange) { api->handle(std::move(exchange)); });
+  // Before the server goes, the batcher ends what it works on.
+  transmute::Batcher batcher(arguments.batcher, [&](size_t segments) { metrics.count_batch(segments); });
+  api = std::make_unique<transmute::Api>(models, keys, batcher, metrics, std::move(arguments.api));
+  api->set_statistics([&] { return server.statistics(); });
+  server.catch_signals({SIGTERM, SIGINT, SIGHUP}, [&](int signal) {
+    if (signal == SIGHUP) return reloader.reload();
+    log({{"event", "draining"}, {"signal", signal}});
+    api->set_draining();
+    server.drain(arguments.drain_seconds);
+  });
+  std::cout << fmt::format("serve: http://{}:{}", arguments.address, server.port()) << std::endl;
+  server.run();
+  log({{"event", "stopped"}});
+  return 0;
+}
+
+void add_limits(CLI::App& app, Arguments& arguments) {
+  const auto add = [&app](const std::string& name, auto& value, const std::string& description) {
+    app.add_option(name, value, description)->capture_default_str()->check(transmute::positive())->group("Limits");
+  };
+  add("--max-body-bytes", arguments.http.body_bytes, "size of a request's body; a larger one is answered with 413");
+  add("--max-characters", arguments.api.limits.characters,
+      "length of all texts of a request; more is answered with 400");
+  add("--max-texts", arguments.api.limits.texts, "texts of a request; more are answered with 400");
+  add("--max-beam-size", arguments.api.limits.beam_size, "hypotheses and alternatives that a request may ask for");
+  add("--max-queue", arguments.batcher.max_segments,
+      "sentences that wait to be translated; a request that exceeds it is answered with 503");
+  add("--max-queue-bytes", arguments.batcher.max_bytes, "size of the texts that wait, with the same answer");
+  add("--max-requests-per-client", arguments.api.requests_per_client,
+      "requests of one API key, or else one address, at the same time; more are answered with 429");
+  add("--max-connections", arguments.http.connections, "open connections; more are closed");
+  add("--request-seconds", arguments.api.request_seconds,
+      "time from a complete request to its answer; a slower one is answered with 503");
+  add("--header-seconds", arguments.http.header_seconds, "time for the headers of a request to arrive, else 408");
+  add("--body-seconds", arguments.http.body_seconds, "time for the body of a request to arrive, else 408");
+  add("--write-seconds", arguments.http.write_seconds, "time for a client to take its answer");
+  add("--idle-seconds", arguments.http.idle_seconds, "time that a connection stays open without a request");
+  add("--drain-seconds", arguments.drain_seconds, "time for requests to end after SIGTERM or SIGINT");
+}
+
+void add_flags(CLI::App& app, Arguments& arguments) {
+  app.add_option("-m,--model", arguments.models,
+                 "a model folder, as train makes it, or a file of export_torchscript, after its languages: "
+                 "en-de=FOLDER; a folder alone has the languages by which its training files are called (train.en, "
+                 "train.de); several for several languages")
+      ->type_name("MODEL")
+      ->required();
+  app.add_option("--pivot", arguments.pivot,
+                 "a language through which pairs without a model of their own are translated")
+      ->type_name("LANGUAGE");
+  app.add_option(
+         "--address", arguments.address,
+         "IP address to listen on; 0.0.0.0 or :: listens on all of the machine's addresses, best behind a proxy "
+         "with TLS")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  app.add_option("--port", arguments.port, "port to listen on; 0: any that is free")
+      ->check(transmute::between(0, 65535))
+      ->capture_default_str();
+  transmute::add_device_flag(app, arguments.translator.device);
+  transmute::add_precision_flag(app, arguments.precision);
+  transmute::add_threads_flag(app, arguments.translator.threads);
+  app.add_option("--batch-size", arguments.batcher.batch_size,
+                 "sentences, of all requests, that a worker decodes together")
+      ->check(transmute::at_least(1))
+      ->capture_default_str();
+  app.add_option("--api-keys", arguments.api_keys,
+                 "a file with a line for each client: the SHA-256 of its key, and a name; without it everybody may "
+                 "translate")
+      ->type_name("FILE");
+  app.add_flag("--behind-proxy", arguments.api.behind_proxy,
+               "take a client's address from the end of X-Forwarded-For; only where a proxy sets that header");
+  app.add_flag("--log-texts", arguments.api.log_texts, "write texts and translations to the log, too");
+  app.add_flag("--quiet", arguments.quiet, "log no requests");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  transmute::configure_process_for_workers();
+  CLI::App app(
+      "Translates for everybody who speaks HTTP: LibreTranslate's interface, /v1/translate with all that the models "
+      "can "
+      "do, and a page to type into.",
+      "serve");
+  app.footer("{} -m runs/demo/model\n{} -m en-de=models/en-de -m de-fr=models/de-fr --pivot de --port 8080");
+  Arguments arguments;
+  add_flags(app, arguments);
+  add_limits(app, arguments);
+  return transmute::run_program(app, argc, argv, [&] { return serve(arguments); });
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/api.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <transmute/serving/api_answer.h>
+#include <transmute/serving/detection.h>
+#include <transmute/serving/task.h>
+#include <transmute/serving/web_sources.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr const char* kAutomatic = "auto";
+
+struct WebFile {
+  const char *path, *name, *content_type;
+};
+constexpr std::array<WebFile, 5> kWebFiles{{{"/", "page.html", "text/html; charset=utf-8"},
+                                            {"/page.css", "page.css", "text/css; charset=utf-8"},
+                                            {"/page.js", "page.js", "text/javascript; charset=utf-8"},
+                                            {"/icon.svg", "icon.svg", "image/svg+xml"},
+                                            {"/openapi.json", "openapi.json", "application/json"}}};
+
+constexpr std::array<std::pair<const char*, const char*>, 9> kRoutes{{{"/translate", "POST"},
+                                                                      {"/v1/translate", "POST"},
+                                                                      {"/detect", "POST"},
+                                                                      {"/languages", "GET"},
+                                                                      {"/frontend/settings", "GET"},
+                                                                      {"/health", "GET"},
+                                                                      {"/health/live", "GET"},
+                                                                      {"/health/ready", "GET"},
+                                                                      {"/metrics", "GET"}}};
+
+// The method that a path is for; empty where there is no such path.
+std::string method_for(const std::string& path) {
+  for (const WebFile& file : kWebFiles)
+    if (path == file.path) return "GET";
+  for (const auto& [route, method] : kRoutes)
+    if (path == route) return method;
+  return "";
+}
+
+HttpResponse web_page(const WebFile& file) {
+  HttpResponse response;
+  response.content_type = file.content_type;
+  response.body = serving::source(file.name);
+  response.headers = {{"Content-Security-Policy",
+                       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+                       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+                      {"Referrer-Policy", "no-referrer"},
+                      {"Cache-Control", "no-cache"}};
+  return response;
+}
+
+HttpResponse preflight_answer() {
+  HttpResponse response;
+  response.status = 204;
+  response.content_type.clear();
+  response.headers = {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+                      {"Access-Control-Allow-Headers", "Content-Type, Authorization, X-Request-Id"},
+                      {"Access-Control-Max-Age", "86400"}};
+  return response;
+}
+
+// A failure of translating, as the client hears of it.
+void fail_with(Call& call, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const ApiError& refused) {
+    call.fail(refused.status(), refused.what());
+  } catch (const Cancelled&) {
+    call.fail(503, "the translation took too long");
+  } catch (const std::invalid_argument& refused) {
+    call.fail(400, std::string("Invalid request: ") + refused.what());
+  } catch (const std::exception& failure) {
+    call.note("failure", failure.what());
+    call.fail(500, "Internal error; the server's log says more about request " + call.id());
+  }
+}
+
+// What fail_with says, in a stream that has begun.
+void fail_in_stream(Call& call, const std::exception_ptr& error) {
+  std::string message = "Internal error";
+  try {
+    std::rethrow_exception(error);
+  } catch (const Cancelled&) {
+    message = "the translation took too long";
+  } catch (const std::invalid_argument& refused) {
+    message = refused.what();
+  } catch (const std::exception& failure) {
+    call.note("failure", failure.what());
+  }
+  call.send_event("error", {{"error", message}});
+  call.end_events(500);
+}
+
+}  // namespace
+
+Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& metrics, ApiOptions options)
+    : models_(models),
+      keys_(keys),
+      batcher_(batcher),
+      metrics_(metrics),
+      options_(std::move(options)),
+      clients_(options_.requests_per_client) {}
+
+void Api::handle(std::shared_ptr<HttpExchange> exchange) {
+  const std::string path = exchange->request().path;
+  const bool is_known = !method_for(path).empty();
+  const auto call = std::make_shared<Call>(std::move(exchange), is_known ? path : "other",
+                                           CallReport{&metrics_, options_.log});
+  try {
+    route(call);
+  } catch (...) {
+    fail_with(*call, std::current_exception());
+  }
+}
+
+void Api::route(const CallPointer& call) {
+  const HttpRequest& request = call->request();
+  const std::string wanted = method_for(request.path);
+  if (request.method == "OPTIONS") return call->answer(preflight_answer());
+  if (wanted.empty()) return call->fail(404, "Not found: " + request.path.substr(0, 100));
+  if (request.method != wanted && !(request.method == "HEAD" && wanted == "GET")) {
+    HttpResponse response;
+    response.status = 405;
+    response.body = json_text(Json{{"error", request.path + " is for " + wanted}});
+    response.headers.emplace_back("Allow", wanted + ", OPTIONS");
+    return call->answer(std::move(response));
+  }
+  for (const WebFile& file : kWebFiles)
+    if (request.path == file.path) return call->answer(web_page(file));
+  if (request.path == "/translate") return translate(call, false);
+  if (request.path == "/v1/translate") return translate(call, true);
+  if (request.path == "/detect") return detect(call);
+  if (request.path == "/languages") return languages(call);
+  if (request.path == "/frontend/settings") return settings(call);
+  if (request.path == "/metrics") return metrics(call);
+  health(call, request.path != "/health/live");
+}
+
+// Of the key that the request brings, in its body or as "Authorization: Bearer KEY".
+std::string Api::check_key(const std::string& given, const HttpRequest& request) const {
+  const auto keys = keys_.current();
+  if (!keys->are_needed()) return "";
+  std::string key = given;
+  const std::string authorization = request.header("authorization");
+  if (key.empty() && authorization.compare(0, 7, "Bearer ") == 0) key = authorization.substr(7);
+  if (key.empty()) throw ApiError(403, "Please contact the server operator to get an API key");
+  const auto name = keys->name_of(key);
+  if (!name) throw ApiError(403, "Invalid API key");
+  return *name;
+}
+
+std::string Api::client_of(const HttpRequest& request, const std::string& key_name) const {
+  if (!key_name.empty()) return "key " + key_name;
+  const std::string forwarded = request.header("x-forwarded-for");
+  if (!options_.behind_proxy || forwarded.empty()) return request.client;
+  const size_t comma = forwarded.rfind(',');
+  const size_t begin = comma == std::string::npos ? 0 : forwarded.find_first_not_of(" ", comma + 1);
+  return begin == std::string::npos ? request.client : forwarded.substr(begin);
+}
+
+std::vector<std::string> Api::source_languages(const ModelSet& models) const {
+  std::vector<std::string> codes;
+  for (const auto& [source, targets] : models.targets()) codes.push_back(source);
+  return codes;
+}
+
+void Api::translate(const CallPointer& call, bool is_v1) {
+  const auto request = std::make_shared<ApiRequest>(is_v1 ? parse_v1(call->request(), options_.limits)
+                                                          : parse_libretranslate(call->request(), options_.limits));
+  const std::string key_name = check_key(request->api_key, call->request());
+  if (!key_name.empty()) call->note("key", key_name);
+  if (!call->enter(clients_, client_of(call->request(), key_name))) {
+    metrics_.count_rejection("client");
+    throw ApiError(429, fmt::format("more than {} of your requests are under way; wait for one to end",
+                                    options_.requests_per_client));
+  }
+  begin(call, request, is_v1);
+}
+
+// A request that could never be let in must not be told to try again.
+void Api::check_room_for(const std::vector<Document>& documents) const {
+  size_t segments = 0, bytes = 0;
+  for (const Document& document : documents) {
+    segments += document.segments().size();
+    for (const std::string& segment : document.segments()) bytes += segment.size();
+  }
+  const BatcherOptions& limits = batcher_.options();
+  if (segments > limits.max_segments)
+    throw ApiError(413, fmt::format("the texts have {} sentences; a request may have {}", segments, limits.max_segments));
+  if (bytes > limits.max_bytes)
+    throw ApiError(413, fmt::format("the texts have {} bytes; a request may have {}", bytes, limits.max_bytes));
+}
+
+void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, bool is_v1) {
+  const auto models = models_.current();
+  const auto result = std::make_shared<ApiResult>();
+  if (request->source == kAutomatic) {
+    std::string all;
+    for (const std::string& text : request->texts) {
+      result->detected.push_back(detect_language(text, source_languages(*models)).front());
+      all += text + "\n";
+    }
+    request->source = detect_language(all, source_languages(*models)).front().code;
+  }
+  if (!models->has_source(request->source)) throw ApiError(400, request->source + " is not supported");
+  TaskRequest task;
+  if (request->source != request->target) {
+    task.route = models->route(request->source, request->target);
+    if (task.route.empty())
+      throw ApiError(400, fmt::format("{} is not supported as a target of {}", request->target, request->source));
+  }
+  for (const std::string& text : request->texts)
+    result->documents.push_back(request->prefixes.empty() ? Document(text, request->format, request->split_sentences)
+                                                          : Document(text));
+  check_room_for(result->documents);
+  task.documents = result->documents;
+  task.prefixes = request->prefixes;
+  task.options = std::make_shared<const SegmentOptions>(SegmentOptions{request->options, request->key});
+  TranslationOptions plain;
+  plain.inline_tags = request->options.inline_tags;
+  task.earlier_options =
+      std::make_shared<const SegmentOptions>(SegmentOptions{plain, plain.inline_tags ? "plain tags" : "plain"});
+  task.is_unwanted = [call, seconds = options_.request_seconds] {
+    return call->is_abandoned() || call->age() > seconds;
+  };
+  if (request->stream) {
+    task.wants_text = [call] { return call->wants_events(); };
+    task.on_text = [call](size_t document, const std::string& so_far) {
+      call->send_event("text", {{"index", document}, {"text", so_far}});
+    };
+  }
+  task.on_done = [this, call, request, result, is_v1](std::vector<std::vector<Translation>> translations) {
+    result->translations = std::move(translations);
+    size_t source = 0, target = 0;
+    for (const auto& document : result->translations)
+      for (const Translation& translation : document) {
+        source += translation.source_tokens.size();
+        target += translation.hypotheses.front().tokens.size();
+      }
+    metrics_.count_tokens(source, target);
+    call->note("languages", request->source + "-" + request->target);
+    call->note("source_tokens", source);
+    call->note("target_tokens", target);
+    const Json answer = is_v1 ? v1_answer(*request, *result) : libretranslate_answer(*request, *result);
+    if (options_.log_texts) {
+      call->note("texts", request->texts);
+      call->note("answer", answer);
+    }
+    if (!request->stream) return call->answer(answer);
+    call->send_event("done", answer);
+    call->end_events();
+  };
+  task.on_failed = [call](const std::exception_ptr& error) {
+    call->has_sent_events() ? fail_in_stream(*call, error) : fail_with(*call, error);
+  };
+  if (start_task(std::move(task), batcher_)) return;
+  metrics_.count_rejection("queue");
+  throw ApiError(503, "too many texts wait to be translated; try again later");
+}
+
+void Api::detect(const CallPointer& call) {
+  const std::string text = parameter(call->request(), "q");
+  check_key(keys_.current()->are_needed() ? parameter(call->request(), "api_key") : "", call->request());
+  if (text.empty()) throw ApiError(400, "Invalid request: missing q parameter");
+  if (find_invalid_utf8(text) != std::string::npos) throw ApiError(400, "Invalid request: the text is not UTF-8");
+  Json answer = Json::array();
+  for (const DetectedLanguage& language : detect_language(text, source_languages(*models_.current())))
+    answer.push_back({{"confidence", language.confidence}, {"language", language.code}});
+  call->answer(answer);
+}
+
+void Api::languages(const CallPointer& call) {
+  Json answer = Json::array();
+  for (const auto& [source, targets] : models_.current()->targets())
+    answer.push_back({{"code", source}, {"name", language_name(source)}, {"targets", targets}});
+  call->answer(answer);
+}
+
+void Api::settings(const CallPointer& call) {
+  const auto models = models_.current();
+  const std::string source = models->targets().begin()->first;
+  const auto& targets = models->targets().begin()->second;
+  const std::string target = *std::find_if(targets.begin(), targets.end(), [&](const auto& code) { return code != source; });
+  const auto language = [](const std::string& code) { return Json{{"code", code}, {"name", language_name(code)}}; };
+  const bool needs_key = keys_.current()->are_needed();
+  call->answer({{"apiKeys", needs_key},
+                {"keyRequired", needs_key},
+                {"charLimit", options_.limits.characters},
+                {"frontendTimeout", 500},
+                {"filesTranslation", false},
+                {"supportedFilesFormat", Json::array()},
+                {"suggestions", false},
+                {"language", {{"source", language(source)}, {"target", language(target)}}}});
+}
+
+void Api::health(const CallPointer& call, bool readiness) {
+  if (readiness && draining_) return call->fail(503, "the server is shutting down");
+  call->answer({{"status", "ok"}});
+}
+
+void Api::metrics(const CallPointer& call) {
+  MetricsPage page;
+  metrics_.write(page);
+  const BatcherState state = batcher_.state();
+  const auto add = [&page](const std::string& name, const std::string& type, const std::string& help, size_t value) {
+    page.begin(name, type, help);
+    page.add(name, "", static_cast<double>(value));
+  };
+  add("transmute_queue_segments", "gauge", "Segments that wait to be translated.", state.waiting_segments);
+  add("transmute_queue_bytes", "gauge", "Bytes of text that wait to be translated.", state.waiting_bytes);
+  add("transmute_running_segments", "gauge", "Segments that are being translated.", state.running_segments);
+  if (statistics_) {
+    const HttpStatistics http = statistics_();
+    add("transmute_connections", "gauge", "Open connections.", http.connections);
+    add("transmute_connections_total", "counter", "Connections accepted.", http.accepted);
+    add("transmute_connections_refused_total", "counter", "Connections closed for lack of room.", http.refused);
+    page.begin("transmute_bad_requests_total", "counter", "Requests that never became complete, by status.");
+    for (const auto& [status, count] : http.answered_by_server)
+      page.add("transmute_bad_requests_total", metric_label("status", std::to_string(status)),
+               static_cast<double>(count));
+  }
+  page.begin("transmute_model_info", "gauge", "The models that are served.");
+  for (const ModelSource& model : models_.sources())
+    page.add("transmute_model_info", metric_label("model", model_name(model)) + "," + metric_label("path", model.path), 1);
+  HttpResponse response;
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  response.body = page.text();
+  call->answer(std::move(response));
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/serving/api_keys.h>
+#include <transmute/serving/api_request.h>
+#include <transmute/serving/batcher.h>
+#include <transmute/serving/call.h>
+#include <transmute/serving/http.h>
+#include <transmute/serving/metrics.h>
+#include <transmute/serving/models.h>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What the server demands of its clients and says of them.
+struct ApiOptions {
+  ApiLimits limits{};
+  double request_seconds = 60;      ///< after which a request that is not done is given up
+  size_t requests_per_client = 64;  ///< under way at once, by API key, else by address
+  bool behind_proxy = false;        ///< the client's address is the last of X-Forwarded-For
+  bool log_texts = false;           ///< texts and translations go into the log
+  std::function<void(const Json& entry)> log{};  ///< of requests
+};
+
+/// Answers every request: LibreTranslate's interface, /v1/translate, the page, health and metrics. Keeps no state
+/// between requests.
+class Api {
+ public:
+  /// What it is given outlives it, and it outlives the batcher's work.
+  Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& metrics, ApiOptions options);
+
+  /// For HttpServer.
+  void handle(std::shared_ptr<HttpExchange> exchange);
+
+  /// From now on /health/ready says that no new requests are wanted.
+  void set_draining() { draining_ = true; }
+  /// What /metrics tells of the server.
+  void set_statistics(std::function<HttpStatistics()> statistics) { statistics_ = std::move(statistics); }
+
+ private:
+  using CallPointer = std::shared_ptr<Call>;
+
+  void route(const CallPointer& call);
+  void translate(const CallPointer& call, bool is_v1);
+  void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, bool is_v1);
+  void check_room_for(const std::vector<Document>& documents) const;
+  void detect(const CallPointer& call);
+  void languages(const CallPointer& call);
+  void settings(const CallPointer& call);
+  void health(const CallPointer& call, bool readiness);
+  void metrics(const CallPointer& call);
+  std::string check_key(const std::string& given, const HttpRequest& request) const;
+  std::string client_of(const HttpRequest& request, const std::string& key_name) const;
+  std::vector<std::string> source_languages(const ModelSet& models) const;
+
+  Models& models_;
+  const CurrentApiKeys& keys_;
+  Batcher& batcher_;
+  Metrics& metrics_;
+  const ApiOptions options_;
+  ClientCounts clients_;
+  std::function<HttpStatistics()> statistics_{};
+  std::atomic<bool> draining_{false};
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Who may use a server. A file has a line for each key: the SHA-256 of the key in hexadecimal, then a name for the
+/// log, as `printf %s KEY | sha256sum` begins it. Empty lines and lines that begin with # are passed over. Keys must be
+/// random, of 16 characters or more: a fast hash does not protect those that can be guessed.
+class ApiKeys {
+ public:
+  /// Without a file, everybody may.
+  ApiKeys() = default;
+  /// @throws std::runtime_error naming the file and the line.
+  explicit ApiKeys(const std::string& path);
+
+  bool are_needed() const { return are_needed_; }
+  /// The name of a key; nothing where it is none of these. Takes the same time for every key.
+  std::optional<std::string> name_of(const std::string& key) const;
+
+ private:
+  bool are_needed_ = false;
+  std::vector<std::pair<std::string, std::string>> hashes_;  // of 32 bytes, and names
+};
+
+/// The keys that a server has now, which reload() reads again.
+class CurrentApiKeys {
+ public:
+  /// Without a file, everybody may use it.
+  /// @throws as ApiKeys' constructor.
+  explicit CurrentApiKeys(std::string path);
+
+  std::shared_ptr<const ApiKeys> current() const;
+  /// Where that fails, the present keys stay.
+  /// @throws as ApiKeys' constructor.
+  void reload();
+
+ private:
+  const std::string path_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const ApiKeys> current_;
+};
+
+}  // namespace v0
+}  // namespace transmute

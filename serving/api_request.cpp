@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/api_request.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/config_schema.h>
+#include <transmute/common/json.h>
+#include <transmute/common/text_file.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr int kDeepestJson = 16;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw ApiError(400, "Invalid request: " + message);
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string form_decoded(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
+    if (is_escape) {
+      result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+      i += 2;
+    } else {
+      result += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return result;
+}
+
+void read_form(std::string_view form, Json& into) {
+  while (!form.empty()) {
+    const std::string_view pair = form.substr(0, form.find('&'));
+    form.remove_prefix(std::min(form.size(), pair.size() + 1));
+    const size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string name = form_decoded(pair.substr(0, equals)), value = form_decoded(pair.substr(equals + 1));
+    if (name != "q" || into.count("q") == 0) {
+      into[name] = value;
+    } else if (into["q"].is_array()) {
+      into["q"].push_back(value);
+    } else {  // q=…&q=… is a list
+      into["q"] = Json::array({into["q"], value});
+    }
+  }
+}
+
+Json read_json(const std::string& body) {
+  const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepestJson) refuse("the JSON is nested too deeply");
+    return true;
+  };
+  try {
+    Json json = Json::parse(body, check_depth);
+    if (!json.is_object()) refuse("the body must be a JSON object");
+    return json;
+  } catch (const Json::exception& error) {
+    const std::string message = error.what();  // "[json.exception.parse_error.101] parse error at line 1, …"
+    const size_t bracket = message.find("] ");
+    refuse("the body is not valid JSON: " + message.substr(bracket == std::string::npos ? 0 : bracket + 2));
+  }
+}
+
+bool is_json(const HttpRequest& request) {
+  return request.header("content-type").find("json") != std::string::npos;
+}
+
+// All parameters, of whichever kind.
+Json read_parameters(const HttpRequest& request) {
+  if (is_json(request)) return read_json(request.body);
+  Json parameters = Json::object();
+  read_form(request.query, parameters);
+  if (request.header("content-type").find("multipart/") != std::string::npos)
+    throw ApiError(415, "multipart forms are not read; send JSON or application/x-www-form-urlencoded");
+  read_form(request.body, parameters);
+  return parameters;
+}
+
+// Reads the members of a JSON object one by one, and notices those that nobody asked for.
+class Members {
+ public:
+  Members(const Json& json, std::string name) : json_(json), name_(std::move(name)) {
+    if (!json_.is_object()) refuse(name_ + " must be an object");
+  }
+
+  const Json* find(const std::string& name) {
+    known_.push_back(name);
+    const auto found = json_.find(name);
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  std::string text(const std::string& name, const std::string& otherwise = "") {
+    const Json* value = find(name);
+    if (value == nullptr) return otherwise;
+    if (!value->is_string()) refuse(name_of(name) + " must be a string");
+    return value->get<std::string>();
+  }
+  bool flag(const std::string& name, bool otherwise) {
+    const Json* value = find(name);
+    if (value == nullptr) return otherwise;
+    if (!value->is_boolean()) refuse(name_of(name) + " must be true or false");
+    return value->get<bool>();
+  }
+  int64_t integer(const std::string& name, int64_t otherwise, Bounds<int64_t> bounds) {
+    const Json* value = find(name);
+    if (value == nullptr) return otherwise;
+    const bool fits = value->is_number_integer() &&
+                      !(value->is_number_unsigned() &&
+                        value->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
+    if (!fits || value->get<int64_t>() < bounds.low || value->get<int64_t>() > bounds.high)
+      refuse(fmt::format("{} must be an integer from {} to {}", name_of(name), bounds.low, bounds.high));
+    return value->get<int64_t>();
+  }
+  double number(const std::string& name, double otherwise, Bounds<double> bounds) {
+    const Json* value = find(name);
+    if (value == nullptr) return otherwise;
+    if (!value->is_number() || !(value->get<double>() >= bounds.low && value->get<double>() <= bounds.high))
+      refuse(fmt::format("{} must be a number from {} to {}", name_of(name), bounds.low, bounds.high));
+    return value->get<double>();
+  }
+  /// Of a string, a list of one.
+  std::vector<std::string> texts(const std::string& name) {
+    const Json* value = find(name);
+    if (value == nullptr) return {};
+    if (value->is_string()) return {value->get<std::string>()};
+    if (!value->is_array() || !std::all_of(value->begin(), value->end(), [](const Json& item) { return item.is_string(); }))
+      refuse(name_of(name) + " must be a string or a list of strings");
+    return value->get<std::vector<std::string>>();
+  }
+  void refuse_others() const {
+    for (const auto& [name, value] : json_.items()) {
+      if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+      const std::string nearest = nearest_name(name, known_);
+      refuse("unknown member \"" + name_of(name) + "\"" + (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
+    }
+  }
+
+ private:
+  std::string name_of(const std::string& member) const { return name_.empty() ? member : name_ + "." + member; }
+
+  const Json& json_;
+  std::string name_;
+  std::vector<std::string> known_;
+};
+
+size_t count_characters(const std::string& text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+void check_texts(const ApiRequest& request, const ApiLimits& limits) {
+  if (request.texts.size() > limits.texts)
+    refuse(fmt::format("{} texts exceed the limit of {}", request.texts.size(), limits.texts));
+  size_t characters = 0;
+  for (const auto* texts : {&request.texts, &request.prefixes})
+    for (const std::string& text : *texts) {
+      if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not UTF-8");
+      characters += count_characters(text);
+    }
+  if (characters > limits.characters)
+    refuse(fmt::format("request ({}) exceeds text limit ({})", characters, limits.characters));
+}
+
+TextFormat read_format(const std::string& name, bool with_tags) {
+  if (name == "text") return TextFormat::text;
+  if (name == "html") return TextFormat::html;
+  if (name == "tags" && with_tags) return TextFormat::tags;
+  refuse("format must be text" + std::string(with_tags ? ", tags" : "") + " or html, not \"" + name + "\"");
+}
+
+std::vector<GlossaryEntry> read_glossary(Members& members, const ApiLimits& limits) {
+  const Json* list = members.find("glossary");
+  if (list == nullptr) return {};
+  if (!list->is_array() || list->size() > limits.glossary_entries)
+    refuse(fmt::format("glossary must be a list of at most {} entries", limits.glossary_entries));
+  std::vector<GlossaryEntry> glossary;
+  for (const Json& item : *list) {
+    Members entry(item, "glossary[]");
+    glossary.push_back({entry.text("source"), entry.text("target")});
+    entry.refuse_others();
+  }
+  return glossary;
+}
+
+void read_sampling(Members& members, SearchOptions& search) {
+  const Json* json = members.find("sampling");
+  if (json == nullptr) return;
+  Members given(*json, "sampling");
+  SamplingOptions sampling;
+  sampling.temperature = given.number("temperature", sampling.temperature, {0, 100});
+  sampling.top_k = given.integer("top_k", sampling.top_k, {0, 1'000'000});
+  sampling.top_p = given.number("top_p", sampling.top_p, {1e-9, 1});
+  sampling.seed = static_cast<uint64_t>(
+      given.integer("seed", static_cast<int64_t>(sampling.seed), {0, std::numeric_limits<int64_t>::max()}));
+  given.refuse_others();
+  search.sampling = sampling;
+}
+
+void read_search(Members& members, const ApiLimits& limits, SearchOptions& search) {
+  search.beam_size = members.integer("beam_size", search.beam_size, {1, limits.beam_size});
+  search.num_hypotheses = members.integer("num_hypotheses", 1, {1, limits.beam_size});
+  search.length_alpha = members.number("length_alpha", search.length_alpha, {0, 10});
+  search.coverage_beta = members.number("coverage_beta", search.coverage_beta, {0, 10});
+  search.no_repeat_ngram = members.integer("no_repeat_ngram", search.no_repeat_ngram, {0, 100});
+  search.max_extra_length = members.integer("max_extra_length", search.max_extra_length, {0, limits.extra_length});
+  search.alignments = members.flag("alignments", false);
+  read_sampling(members, search);
+  if (const int64_t next = members.integer("alternatives", 0, {0, limits.beam_size}); next > 0) {
+    if (search.sampling) refuse("alternatives and sampling exclude each other");
+    search.alternatives = true;
+    search.num_hypotheses = next;
+  }
+  if (!search.sampling && !search.alternatives) search.beam_size = std::max(search.beam_size, search.num_hypotheses);
+}
+
+std::string key_of(const TranslationOptions& options) {
+  const SearchOptions& search = options.search;
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", search.beam_size, search.num_hypotheses,
+                                search.length_alpha, search.coverage_beta, search.no_repeat_ngram,
+                                search.max_extra_length, search.alignments, search.alternatives, options.inline_tags);
+  if (search.sampling)
+    key += fmt::format(" sampling {} {} {} {}", search.sampling->temperature, search.sampling->top_k,
+                       search.sampling->top_p, search.sampling->seed);
+  for (const GlossaryEntry& entry : options.glossary)
+    key += fmt::format(" {}:{}={}:{}", entry.source.size(), entry.source, entry.target.size(), entry.target);
+  return key;
+}
+
+void complete(ApiRequest& request, const ApiLimits& limits) {
+  request.options.inline_tags = request.format != TextFormat::text;
+  check_texts(request, limits);
+  request.key = key_of(request.options);
+}
+
+int64_t whole_number(const Json* value, int64_t most) {
+  if (value == nullptr) return 0;
+  if (value->is_number_integer() && *value >= 0 && *value <= most) return value->get<int64_t>();
+  if (value->is_string()) {
+    const std::string digits = value->get<std::string>();
+    const bool is_number = !digits.empty() && digits.size() < 9 && digits.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && std::stoll(digits) <= most) return std::stoll(digits);
+    if (digits.empty()) return 0;
+  }
+  refuse(fmt::format("alternatives must be an integer from 0 to {}", most));
+}
+
+}  // namespace
+
+ApiRequest parse_libretranslate(const HttpRequest& http, const ApiLimits& limits) {
+  const Json json = read_parameters(http);
+  Members members(json, "");
+  ApiRequest request;
+  const Json* q = members.find("q");
+  request.is_list = q != nullptr && q->is_array();
+  request.texts = members.texts("q");
+  request.source = members.text("source");
+  request.target = members.text("target");
+  request.format = read_format(members.text("format", "text"), false);
+  request.api_key = members.text("api_key");
+  request.alternatives = whole_number(members.find("alternatives"), limits.beam_size - 1);
+  const bool has_text = q != nullptr && (request.is_list ? !request.texts.empty() : !request.texts.front().empty());
+  if (!has_text) refuse("missing q parameter");
+  if (request.source.empty()) refuse("missing source parameter");
+  if (request.target.empty()) refuse("missing target parameter");
+  SearchOptions& search = request.options.search;
+  search.num_hypotheses = 1 + request.alternatives;
+  search.beam_size = std::max(search.beam_size, search.num_hypotheses);
+  complete(request, limits);
+  return request;
+}
+
+ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
+  if (!is_json(http)) throw ApiError(415, "send JSON, with Content-Type: application/json");
+  const Json json = read_json(http.body);
+  Members members(json, "");
+  ApiRequest request;
+  const Json* text = members.find("text");
+  if (text == nullptr) refuse("missing member \"text\"");
+  request.is_list = text->is_array();
+  request.texts = members.texts("text");
+  request.source = members.text("source");
+  request.target = members.text("target");
+  if (request.source.empty()) refuse("missing member \"source\"");
+  if (request.target.empty()) refuse("missing member \"target\"");
+  request.format = read_format(members.text("format", "text"), true);
+  request.stream = members.flag("stream", false);
+  request.prefixes = members.texts("prefix");
+  request.split_sentences = members.flag("split_sentences", request.prefixes.empty());
+  request.api_key = members.text("api_key");
+  request.options.glossary = read_glossary(members, limits);
+  read_search(members, limits, request.options.search);
+  members.refuse_others();
+  if (!request.prefixes.empty() && request.prefixes.size() != request.texts.size())
+    refuse(fmt::format("{} prefixes were given for {} texts", request.prefixes.size(), request.texts.size()));
+  if (!request.prefixes.empty() && (request.split_sentences || request.format != TextFormat::text))
+    refuse("prefix goes with plain text, and not with split_sentences: the whole text is one segment");
+  if (request.stream && request.format != TextFormat::text) refuse("stream goes with plain text only");
+  complete(request, limits);
+  return request;
+}
+
+std::string parameter(const HttpRequest& request, const std::string& name) {
+  const Json json = read_parameters(request);
+  return Members(json, "").text(name);
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/serving/document.h>
+#include <transmute/serving/http.h>
+#include <transmute/translation/types.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A request that cannot be met, with the status that says so.
+class ApiError : public std::runtime_error {
+ public:
+  ApiError(int status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  int status() const { return status_; }
+
+ private:
+  int status_;
+};
+
+/// What one request may ask for.
+struct ApiLimits {
+  size_t texts = 1000;            ///< in one request
+  size_t characters = 100'000;    ///< of all texts of a request
+  int64_t beam_size = 32;         ///< and hypotheses, and alternatives
+  int64_t extra_length = 500;     ///< of TranslationOptions' max_extra_length
+  size_t glossary_entries = 500;  ///< in one request
+};
+
+/// A request for translations, whichever way it was written.
+struct ApiRequest {
+  std::vector<std::string> texts;
+  bool is_list = false;  ///< the texts came as a list, and so do the answers
+  std::string source;    ///< "auto": to be detected
+  std::string target;
+  TextFormat format = TextFormat::text;
+  bool split_sentences = true;
+  bool stream = false;
+  int64_t alternatives = 0;             ///< LibreTranslate's: further translations of each text
+  std::vector<std::string> prefixes{};  ///< one for each text, or none
+  TranslationOptions options{};
+  std::string api_key;
+  std::string key;  ///< of the options: equal where they are
+};
+
+/// POST /translate, as LibreTranslate has it: JSON, or a form.
+/// @throws ApiError
+ApiRequest parse_libretranslate(const HttpRequest& request, const ApiLimits& limits);
+
+/// POST /v1/translate, see openapi.json.
+/// @throws ApiError, also for members that it does not know.
+ApiRequest parse_v1(const HttpRequest& request, const ApiLimits& limits);
+
+/// The value of a JSON member, of a form or of the query; empty where there is none. For `q` and `api_key` of the
+/// requests that ask for no translation.
+/// @throws ApiError where the body can not be read.
+std::string parameter(const HttpRequest& request, const std::string& name);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/batcher.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+bool is_unwanted(const Segment& segment) {
+  return segment.is_unwanted && segment.is_unwanted();
+}
+
+void cancel(const Segment& segment) {
+  segment.failed(std::make_exception_ptr(Cancelled()));
+}
+
+}  // namespace
+
+Batcher::Batcher(const BatcherOptions& options, std::function<void(size_t)> on_batch)
+    : options_(options), on_batch_(std::move(on_batch)) {
+  for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
+}
+
+Batcher::~Batcher() {
+  std::deque<Segment> left;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+    left.swap(waiting_);
+  }
+  wake_.notify_all();
+  for (const Segment& segment : left) cancel(segment);
+  for (auto& thread : threads_) thread.join();
+}
+
+bool Batcher::submit(std::vector<Segment> segments) {
+  size_t bytes = 0;
+  for (const Segment& segment : segments) bytes += segment.text.size();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stop_ || state_.waiting_segments + segments.size() > options_.max_segments ||
+        state_.waiting_bytes + bytes > options_.max_bytes)
+      return false;
+    for (Segment& segment : segments) push(std::move(segment));
+  }
+  wake_.notify_all();
+  return true;
+}
+
+void Batcher::continue_with(Segment segment) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!stop_) {
+      push(std::move(segment));
+      wake_.notify_one();
+      return;
+    }
+  }
+  cancel(segment);
+}
+
+void Batcher::push(Segment segment) {
+  ++state_.waiting_segments;
+  state_.waiting_bytes += segment.text.size();
+  waiting_.push_back(std::move(segment));
+}
+
+BatcherState Batcher::state() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return state_;
+}
+
+void Batcher::work() {
+  while (true) {
+    std::vector<Segment> batch;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
+      if (stop_) return;
+      batch = take_batch();
+      state_.running_segments += batch.size();
+    }
+    const size_t size = batch.size();
+    translate(std::move(batch));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_.running_segments -= size;
+  }
+}
+
+// The oldest segment and those that go with it; as many as leave the other workers their share.
+std::vector<Segment> Batcher::take_batch() {
+  const auto goes_along = [first = waiting_.front().model.get(), key = waiting_.front().options->key](
+                              const Segment& segment) {
+    return segment.model.get() == first && segment.options->key == key;
+  };
+  const auto alike = static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(), goes_along));
+  const auto workers = static_cast<size_t>(options_.workers);
+  const size_t wanted = std::min(static_cast<size_t>(options_.batch_size), (alike + workers - 1) / workers);
+  std::vector<Segment> batch;
+  std::deque<Segment> rest;
+  for (Segment& segment : waiting_) {
+    if (batch.size() == wanted || !goes_along(segment)) {
+      rest.push_back(std::move(segment));
+      continue;
+    }
+    --state_.waiting_segments;
+    state_.waiting_bytes -= segment.text.size();
+    batch.push_back(std::move(segment));
+  }
+  waiting_.swap(rest);
+  return batch;
+}
+
+void Batcher::translate(std::vector<Segment> batch) {
+  const auto unwanted = std::stable_partition(batch.begin(), batch.end(),
+                                              [](const Segment& segment) { return !is_unwanted(segment); });
+  std::for_each(unwanted, batch.end(), cancel);
+  batch.erase(unwanted, batch.end());
+  if (batch.empty()) return;
+  if (on_batch_) on_batch_(batch.size());
+  try {
+    return translate_together(batch);
+  } catch (...) {
+    if (batch.size() == 1) return batch.front().failed(std::current_exception());
+  }
+  // One of them is at fault: each by itself, so that the others do not suffer.
+  for (Segment& segment : batch) {
+    std::vector<Segment> alone;
+    alone.push_back(std::move(segment));
+    translate(std::move(alone));
+  }
+}
+
+void Batcher::translate_together(std::vector<Segment>& batch) {
+  TranslationOptions options = batch.front().options->translation;
+  options.batch_size = options_.batch_size;
+  std::vector<std::string> texts;
+  TranslationHooks hooks;
+  bool has_prefix = false, is_watched = false;
+  for (const Segment& segment : batch) {
+    texts.push_back(segment.text);
+    options.target_prefixes.push_back(segment.prefix);
+    has_prefix = has_prefix || !segment.prefix.empty();
+    is_watched = is_watched || segment.on_text;
+  }
+  if (!has_prefix) options.target_prefixes.clear();
+  hooks.is_unwanted = [&](size_t text) { return stop_ || is_unwanted(batch[text]); };
+  if (is_watched && !options.inline_tags)
+    hooks.on_text = [&](size_t text, const std::string& so_far) {
+      if (batch[text].on_text) batch[text].on_text(so_far);
+    };
+  std::vector<Translation> translations = batch.front().model->translate_batch(texts, options, hooks);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (stop_ || is_unwanted(batch[i])) {
+      cancel(batch[i]);
+    } else {
+      batch[i].done(std::move(translations[i]));
+    }
+  }
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/translation/translator.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// How one segment, a sentence or a line, is translated. Segments with the same key and model share a batch.
+struct SegmentOptions {
+  TranslationOptions translation;  ///< without target_prefixes
+  std::string key;                 ///< equal for equal options
+};
+
+/// One segment that waits for its translation. The functions are called on the batcher's threads; `done` or `failed` is
+/// called once. They must not throw.
+struct Segment {
+  std::shared_ptr<const Translator> model;
+  std::shared_ptr<const SegmentOptions> options;
+  std::string text;
+  std::string prefix{};                                     ///< of the translation
+  std::function<void(const std::string& so_far)> on_text{};  ///< see TranslationHooks
+  std::function<bool()> is_unwanted{};  ///< true from then on: nobody waits any more; `failed` gets Cancelled
+  std::function<void(Translation)> done;
+  std::function<void(std::exception_ptr)> failed;
+};
+
+/// How much may wait, and how it is put together.
+struct BatcherOptions {
+  int workers = 1;                   ///< batches that are translated at the same time
+  int64_t batch_size = 64;           ///< segments in each
+  size_t max_segments = 4096;        ///< that wait at once
+  size_t max_bytes = 4 * 1024 * 1024; ///< of the texts that wait
+};
+
+/// Figures for monitoring.
+struct BatcherState {
+  size_t waiting_segments = 0, waiting_bytes = 0, running_segments = 0;
+};
+
+/// Merges the segments of all requests into batches: a worker that becomes free takes the oldest one that waits and
+/// others of the same model and options. So a batch grows with the load, and a single request waits for nobody.
+class Batcher {
+ public:
+  /// `on_batch` is told of the size of every batch, on any thread.
+  explicit Batcher(const BatcherOptions& options, std::function<void(size_t segments)> on_batch = {});
+  /// Fails what waits and, within a step of the decoder, what runs, as Cancelled.
+  ~Batcher();
+  Batcher(const Batcher&) = delete;
+  Batcher& operator=(const Batcher&) = delete;
+
+  /// False where there is no room: nothing is taken then.
+  bool submit(std::vector<Segment> segments);
+  /// For a further step of a request that was let in before: takes it in any case.
+  void continue_with(Segment segment);
+
+  BatcherState state() const;
+  const BatcherOptions& options() const { return options_; }
+
+ private:
+  void work();
+  std::vector<Segment> take_batch();
+  void translate(std::vector<Segment> batch);
+  void translate_together(std::vector<Segment>& batch);
+  void push(Segment segment);
+
+  const BatcherOptions options_;
+  const std::function<void(size_t)> on_batch_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Segment> waiting_;
+  BatcherState state_;
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace v0
+}  // namespace transmute

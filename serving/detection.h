@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A language that a text may be in.
+struct DetectedLanguage {
+  std::string code;
+  double confidence = 0;  ///< 0 to 100; 0 where the text tells nothing
+};
+
+/// Which of the languages the text is in, by the Compact Language Detector 2 (Debian's libcld2). Best first, at least
+/// one; with one language to choose from it is that one.
+/// @param text valid UTF-8
+std::vector<DetectedLanguage> detect_language(const std::string& text, const std::vector<std::string>& languages);
+
+}  // namespace v0
+}  // namespace transmute

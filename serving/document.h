@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// How a text is written.
+enum class TextFormat {
+  text,  ///< plain, lines and all
+  tags,  ///< one piece of text with inline tags such as <b> and placeholders such as {name}
+  html,  ///< HTML, a page or a part of one
+};
+
+/// A text cut into segments, which are translated each by itself, and what stands between them, which stays.
+class Document {
+ public:
+  /// Cuts at line breaks, and at sentence ends where `split_sentences` is set. HTML is cut at elements that are not
+  /// inline; what script, style, pre and code hold stays as it is.
+  Document(const std::string& text, TextFormat format, bool split_sentences);
+  /// The whole text is one segment.
+  explicit Document(const std::string& text);
+
+  /// What is to be translated, in order. Character references of HTML are decoded.
+  const std::vector<std::string>& segments() const { return segments_; }
+
+  /// The text with a translation in place of each segment.
+  std::string with(const std::vector<std::string>& translations) const;
+
+ private:
+  void add_segment(const std::string& text);
+  void add_lines(const std::string& text, bool split_sentences);
+  void add_line(const std::string& line, bool split_sentences);
+  void add_html(const std::string& html);
+  void add_inline_html(const std::string& html);
+
+  bool is_html_ = false;
+  std::vector<std::string> segments_;
+  std::vector<std::string> between_{""};  // before each segment, and behind the last
+};
+
+}  // namespace v0
+}  // namespace transmute

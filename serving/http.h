@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A complete request.
+struct HttpRequest {
+  std::string method;                          ///< "GET"
+  std::string path;                            ///< before the question mark, percent-encoding left as it is
+  std::string query;                           ///< behind it
+  std::map<std::string, std::string> headers;  ///< by name in lower case; of repeated ones the last
+  std::string body;                            ///< as it was sent
+  std::string client;                          ///< the address that the connection comes from
+
+  /// Empty where it is missing. `name` in lower case.
+  std::string header(const std::string& name) const {
+    const auto found = headers.find(name);
+    return found == headers.end() ? std::string() : found->second;
+  }
+};
+
+/// What answers a request, or begins a stream.
+struct HttpResponse {
+  int status = 200;                                 ///< "200"
+  std::string content_type = "application/json";    ///< of the body
+  std::string body{};                               ///< UTF-8, or empty
+  std::vector<std::pair<std::string, std::string>> headers{};  ///< further ones
+};
+
+/// One request and the way to its client. Everything but request() may be called from any thread; what comes after the
+/// answer, or after the client has gone, has no effect.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+  virtual const HttpRequest& request() const = 0;
+  /// The whole answer.
+  virtual void respond(HttpResponse response) = 0;
+  /// The head of an answer whose body comes piece by piece with write() and ends with end().
+  virtual void begin_stream(HttpResponse head) = 0;
+  /// A client that does not take what waits for it loses the connection.
+  virtual void write(std::string piece) = 0;
+  /// Pieces still wait for the client to take them.
+  virtual bool is_writing() const = 0;
+  virtual void end() = 0;
+  /// The client has closed the connection: nobody waits for the answer.
+  virtual bool is_abandoned() const = 0;
+};
+
+/// Called on the server's thread for every request; must not block.
+using HttpHandler = std::function<void(std::shared_ptr<HttpExchange> exchange)>;
+
+/// What one client, or all of them, may take of the server.
+struct HttpLimits {
+  size_t header_bytes = 16 * 1024;             ///< of a request's line and headers
+  size_t body_bytes = 1024 * 1024;             ///< of a request's body
+  size_t total_body_bytes = 256 * 1024 * 1024; ///< of all bodies that are being received or worked on
+  size_t stream_bytes = 1024 * 1024;           ///< of a stream that its client has not taken yet
+  size_t connections = 10000;                  ///< open at once; more are closed at once
+  double idle_seconds = 75;                    ///< without a request
+  double header_seconds = 10;                  ///< from a request's first byte to the end of its headers
+  double body_seconds = 30;                    ///< from there to the end of its body
+  double write_seconds = 30;                   ///< for an answer, or a piece of a stream, to be taken
+};
+
+/// Requests that never reached the handler, by reason, and connections.
+struct HttpStatistics {
+  size_t connections = 0;                       ///< open now
+  size_t accepted = 0;                          ///< since the start
+  size_t refused = 0;                           ///< for lack of room
+  std::map<int, size_t> answered_by_server{};   ///< by status: 400, 408, 413, 431, 503
+};
+
+}  // namespace v0
+}  // namespace transmute

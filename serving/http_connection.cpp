@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/http_connection.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/read.hpp>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace http {
+
+namespace beast = boost::beast;
+using boost::asio::ip::tcp;
+
+namespace {
+
+constexpr size_t kReadBytes = 4096;
+constexpr double kLingerSeconds = 2;
+
+std::chrono::steady_clock::duration duration_of(double seconds) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string text_of(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+HttpRequest request_of(beast::http::request<beast::http::string_body>&& message, std::string client) {
+  HttpRequest request;
+  request.client = std::move(client);
+  request.method = text_of(message.method_string());
+  const std::string target = text_of(message.target());
+  const size_t question = target.find('?');
+  request.path = target.substr(0, question);
+  if (question != std::string::npos) request.query = target.substr(question + 1);
+  for (const auto& field : message) request.headers[lower_case(text_of(field.name_string()))] = text_of(field.value());
+  request.body = std::move(message.body());
+  return request;
+}
+
+}  // namespace
+
+/// What the handler sees of a request. Keeps its connection, and lets go of it on the server's thread.
+class Exchange : public HttpExchange {
+ public:
+  Exchange(std::shared_ptr<Connection> connection, Shared& shared, HttpRequest request,
+           std::shared_ptr<RequestState> state)
+      : connection_(std::move(connection)),
+        loop_(shared.loop),
+        ticket_(++shared.tickets),
+        request_(std::move(request)),
+        state_(std::move(state)) {}
+  ~Exchange() override {
+    boost::asio::post(loop_, [connection = std::move(connection_), ticket = ticket_] { connection->forsake(ticket); });
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  const HttpRequest& request() const override { return request_; }
+  void respond(HttpResponse response) override {
+    on_connection([response = std::move(response)](Connection& connection, uint64_t ticket) mutable {
+      connection.respond(ticket, std::move(response));
+    });
+  }
+  void begin_stream(HttpResponse head) override {
+    on_connection([head = std::move(head)](Connection& connection, uint64_t ticket) {
+      connection.begin_stream(ticket, head);
+    });
+  }
+  void write(std::string piece) override {
+    state_->writing = true;
+    on_connection([piece = std::move(piece)](Connection& connection, uint64_t ticket) {
+      connection.write(ticket, piece);
+    });
+  }
+  void end() override {
+    on_connection([](Connection& connection, uint64_t ticket) { connection.end(ticket); });
+  }
+  bool is_writing() const override { return state_->writing; }
+  bool is_abandoned() const override { return state_->abandoned; }
+  uint64_t ticket() const { return ticket_; }
+
+ private:
+  template <class Act>
+  void on_connection(Act act) {
+    boost::asio::post(loop_, [connection = connection_, ticket = ticket_, act = std::move(act)]() mutable {
+      act(*connection, ticket);
+    });
+  }
+
+  std::shared_ptr<Connection> connection_;
+  boost::asio::io_context& loop_;
+  const uint64_t ticket_;
+  HttpRequest request_;
+  std::shared_ptr<RequestState> state_;
+};
+
+Connection::Connection(tcp::socket socket, Shared& shared)
+    : socket_(std::move(socket)),
+      shared_(shared),
+      timer_(shared.loop),
+      buffer_(shared.limits.header_bytes + kReadBytes) {
+  shared_.connections.insert(this);
+}
+
+Connection::~Connection() {
+  release_body();
+  shared_.connections.erase(this);
+  if (shared_.on_closed) shared_.on_closed();
+}
+
+void Connection::release_body() {
+  shared_.body_bytes -= std::exchange(held_body_bytes_, 0);
+}
+
+void Connection::close() {
+  if (phase_ == Phase::closed) return;
+  phase_ = Phase::closed;
+  if (state_) state_->abandoned = true;
+  ticket_ = 0;
+  timer_.cancel();
+  Error ignored;
+  socket_.shutdown(tcp::socket::shutdown_both, ignored);
+  socket_.close(ignored);
+}
+
+// In every phase but handling, in which the handler decides how long it takes.
+void Connection::limit_time(double seconds) {
+  timer_.expires_after(duration_of(seconds));
+  timer_.async_wait([weak = weak_from_this()](Error error) {
+    const auto self = weak.lock();
+    if (error || !self || self->phase_ == Phase::closed) return;
+    if (self->timer_.expiry() > std::chrono::steady_clock::now()) return;  // set anew in the meantime
+    const bool can_say_so = self->phase_ == Phase::header || self->phase_ == Phase::body;
+    if (!can_say_so) return self->close();
+    self->timed_out_ = true;
+    Error ignored;
+    self->socket_.cancel(ignored);
+  });
+}
+
+void Connection::await_request() {
+  phase_ = Phase::idle;
+  ticket_ = 0;
+  state_.reset();
+  parser_.reset();
+  release_body();
+  limit_time(shared_.limits.idle_seconds);
+  if (reading_) return;
+  if (buffer_.size() > 0) return read_header();
+  read();
+}
+
+void Connection::read() {
+  reading_ = true;
+  socket_.async_read_some(buffer_.prepare(kReadBytes),
+                          [self = shared_from_this()](Error error, size_t bytes) { self->on_read(error, bytes); });
+}
+
+void Connection::on_read(Error error, size_t bytes) {
+  reading_ = false;
+  if (phase_ == Phase::closed) return;
+  if (error) return close();
+  if (phase_ == Phase::lingering) return read();  // the buffer's space is used again
+  buffer_.commit(bytes);
+  // While a request is handled, what comes behind it waits here, and the client is not read from.
+  if (phase_ == Phase::idle) read_header();
+}
+
+void Connection::read_header() {
+  phase_ = Phase::header;
+  timed_out_ = false;
+  parser_.emplace();
+  parser_->header_limit(static_cast<uint32_t>(shared_.limits.header_bytes));
+  parser_->body_limit(shared_.limits.body_bytes);
+  limit_time(shared_.limits.header_seconds);
+  beast::http::async_read_header(socket_, buffer_, *parser_,
+                                 [self = shared_from_this()](Error error, size_t) { self->on_header(error); });
+}
+
+void Connection::on_header(Error error) {
+  if (phase_ == Phase::closed) return;
+  if (error) return refuse_for(error);
+  const auto& head = parser_->get();
+  if (head.version() >= 11 && head.count(beast::http::field::host) != 1)
+    return refuse(400, "a request of HTTP/1.1 needs one Host header");
+  // Beast passes over codings that it does not know: whoever stands before this server may read another length.
+  const auto coding = head.find(beast::http::field::transfer_encoding);
+  if (coding != head.end() &&
+      (head.count(beast::http::field::transfer_encoding) != 1 || !beast::iequals(coding->value(), "chunked")))
+    return refuse(501, "chunked is the only Transfer-Encoding that is read");
+  const size_t size = parser_->content_length() ? static_cast<size_t>(*parser_->content_length())
+                                                : (parser_->is_done() ? 0 : shared_.limits.body_bytes);
+  if (shared_.body_bytes + size > shared_.limits.total_body_bytes)
+    return refuse(503, "too much is being received at once; try again later");
+  held_body_bytes_ = size;
+  shared_.body_bytes += size;
+  phase_ = Phase::body;
+  limit_time(shared_.limits.body_seconds);
+  if (!beast::iequals(parser_->get()[beast::http::field::expect], "100-continue") || parser_->is_done())
+    return read_body();
+  sending_ = "HTTP/1.1 100 Continue\r\n\r\n";
+  boost::asio::async_write(socket_, boost::asio::buffer(sending_),
+                           [self = shared_from_this()](Error failed, size_t) {
+                             if (self->phase_ == Phase::closed) return;
+                             if (failed) return self->close();
+                             self->read_body();
+                           });
+}
+
+void Connection::read_body() {
+  beast::http::async_read(socket_, buffer_, *parser_,
+                          [self = shared_from_this()](Error error, size_t) { self->on_body(error); });
+}
+
+void Connection::on_body(Error error) {
+  if (phase_ == Phase::closed) return;
+  if (error) return refuse_for(error);
+  hand_over();
+}
+
+void Connection::hand_over() {
+  phase_ = Phase::handling;
+  timer_.cancel();
+  auto message = parser_->release();
+  parser_.reset();
+  keep_alive_ = message.keep_alive();
+  is_head_ = message.method() == beast::http::verb::head;
+  is_http_1_0_ = message.version() < 11;
+  chunked_ = complete_ = false;
+  Error ignored;
+  const auto address = socket_.remote_endpoint(ignored).address();
+  state_ = std::make_shared<RequestState>();
+  const auto exchange =
+      std::make_shared<Exchange>(shared_from_this(), shared_,
+                                 request_of(std::move(message), address.to_string()), state_);
+  ticket_ = exchange->ticket();
+  if (buffer_.size() == 0) read();  // to notice the client leaving
+  shared_.handler(exchange);
+}
+
+bool Connection::is_answering(uint64_t ticket) const {
+  return phase_ == Phase::handling && ticket == ticket_ && !complete_;
+}
+
+void Connection::respond(uint64_t ticket, HttpResponse response) {
+  if (!is_answering(ticket) || chunked_) return;
+  complete_ = true;
+  send(head_of(response, false) + (is_head_ ? "" : response.body));
+}
+
+void Connection::begin_stream(uint64_t ticket, const HttpResponse& head) {
+  if (!is_answering(ticket) || chunked_) return;
+  chunked_ = true;
+  if (is_http_1_0_) keep_alive_ = false;  // knows no chunks: the end of the connection is the end of the stream
+  send(head_of(head, true));
+}
+
+void Connection::write(uint64_t ticket, const std::string& piece) {
+  if (!is_answering(ticket) || !chunked_ || piece.empty()) return;
+  send(is_http_1_0_ ? piece : fmt::format("{:x}\r\n{}\r\n", piece.size(), piece));
+}
+
+void Connection::end(uint64_t ticket) {
+  if (!is_answering(ticket) || !chunked_) return;
+  complete_ = true;
+  send(is_http_1_0_ ? "" : "0\r\n\r\n");
+}
+
+// The handler let go of a request without an answer.
+void Connection::forsake(uint64_t ticket) {
+  if (!is_answering(ticket)) return;
+  if (chunked_) return close();  // in the middle of a stream there is no other way to say so
+  respond(ticket, {500, "application/json", R"({"error":"Internal error: the request was not answered"})"});
+}
+
+std::string Connection::head_of(const HttpResponse& response, bool chunked) const {
+  const auto reason = beast::http::obsolete_reason(static_cast<beast::http::status>(response.status));
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, text_of(reason));
+  const auto add = [&head](const std::string& name, const std::string& value) {
+    head += name + ": ";
+    // A header has one line, whatever its value is made of.
+    std::copy_if(value.begin(), value.end(), std::back_inserter(head),
+                 [](char c) { return c != '\r' && c != '\n' && c != '\0'; });
+    head += "\r\n";
+  };
+  if (!response.content_type.empty()) add("Content-Type", response.content_type);
+  for (const auto& [name, value] : response.headers) add(name, value);
+  if (!chunked) add("Content-Length", std::to_string(response.body.size()));
+  if (chunked && !is_http_1_0_) add("Transfer-Encoding", "chunked");
+  if (!keep_alive_ || shared_.draining) add("Connection", "close");
+  if (keep_alive_ && is_http_1_0_ && !shared_.draining) add("Connection", "keep-alive");
+  return head + "\r\n";
+}
+
+// One write is under way at a time; what comes meanwhile waits.
+void Connection::send(std::string bytes) {
+  waiting_ += bytes;
+  if (chunked_ && waiting_.size() > shared_.limits.stream_bytes) return close();
+  if (writing_) return;
+  if (waiting_.empty()) return finish_answer();
+  writing_ = true;
+  sending_.swap(waiting_);
+  waiting_.clear();
+  limit_time(shared_.limits.write_seconds);
+  boost::asio::async_write(socket_, boost::asio::buffer(sending_),
+                           [self = shared_from_this()](Error error, size_t) { self->on_sent(error); });
+}
+
+void Connection::on_sent(Error error) {
+  writing_ = false;
+  if (phase_ == Phase::closed) return;
+  if (error) return close();
+  timer_.cancel();
+  if (sending_.capacity() > kReadBytes) std::string().swap(sending_);
+  if (!waiting_.empty()) return send("");
+  if (state_) state_->writing = false;
+  if (complete_) finish_answer();
+}
+
+void Connection::finish_answer() {
+  if (!keep_alive_ || shared_.draining) return linger();
+  await_request();
+}
+
+// The end of the connection must not overtake the answer: a socket closed with unread bytes resets the connection.
+void Connection::linger() {
+  phase_ = Phase::lingering;
+  ticket_ = 0;
+  release_body();
+  Error ignored;
+  socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  limit_time(kLingerSeconds);
+  buffer_.consume(buffer_.size());
+  if (!reading_) read();
+}
+
+void Connection::refuse_for(Error error) {
+  namespace http = beast::http;
+  if (timed_out_) return refuse(408, "the request took too long to arrive");
+  if (error == http::error::end_of_stream || error == http::error::partial_message) return close();
+  if (error == http::error::body_limit)
+    return refuse(413, fmt::format("the body is larger than {} bytes", shared_.limits.body_bytes));
+  if (error == http::error::header_limit || error == http::error::buffer_overflow)
+    return refuse(431, fmt::format("the headers are larger than {} bytes", shared_.limits.header_bytes));
+  if (error.category() == http::make_error_code(http::error::bad_method).category())
+    return refuse(400, "this is no HTTP request: " + error.message());
+  close();
+}
+
+void Connection::refuse(int status, const std::string& message) {
+  phase_ = Phase::handling;
+  ticket_ = 0;
+  keep_alive_ = is_head_ = chunked_ = is_http_1_0_ = false;
+  complete_ = true;
+  ++shared_.statistics.answered_by_server[status];
+  HttpResponse response{status, "application/json", "{\"error\":\"" + message + "\"}"};
+  response.headers = {{"Access-Control-Allow-Origin", "*"}, {"X-Content-Type-Options", "nosniff"}};
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  send(head_of(response, false) + response.body);
+}
+
+}  // namespace http
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Boost's headers: for http_server.cpp and http_connection.cpp only.
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <transmute/serving/http.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+namespace transmute {
+inline namespace v0 {
+namespace http {
+
+class Connection;
+
+/// What the threads that work on a request may know of its connection.
+struct RequestState {
+  std::atomic<bool> abandoned{false};  // the client has gone
+  std::atomic<bool> writing{false};    // pieces of the answer wait
+};
+
+/// What the connections of a server share. Used on the server's thread only.
+struct Shared {
+  const HttpLimits limits;
+  const HttpHandler handler;
+  std::unordered_set<Connection*> connections{};
+  HttpStatistics statistics{};
+  size_t body_bytes = 0;  // of all requests being received or worked on
+  bool draining = false;
+  uint64_t tickets = 0;  // one for each request
+  std::function<void()> on_closed{};
+  boost::asio::io_context loop{1};  // last: what waits in it uses the others when it is thrown away
+};
+
+/// One client's connection: reads a request, hands it to the handler, writes the answer, and again. It goes through
+/// idle, header, body, handling and writing, and has one timer for whichever it is in. At most one read is under way;
+/// while a request is handled, that read notices a client that leaves.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(boost::asio::ip::tcp::socket socket, Shared& shared);
+  ~Connection();
+
+  void start() { await_request(); }
+  bool is_idle() const { return phase_ == Phase::idle; }
+  void close();
+
+  // For Exchange, on the server's thread. `ticket` says which request's answer it is: one that was given up has none.
+  void respond(uint64_t ticket, HttpResponse response);
+  void begin_stream(uint64_t ticket, const HttpResponse& head);
+  void write(uint64_t ticket, const std::string& piece);
+  void end(uint64_t ticket);
+  void forsake(uint64_t ticket);
+
+ private:
+  enum class Phase { idle, header, body, handling, lingering, closed };
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Error = boost::system::error_code;
+
+  void await_request();
+  void read();
+  void on_read(Error error, size_t bytes);
+  void read_header();
+  void on_header(Error error);
+  void read_body();
+  void on_body(Error error);
+  void hand_over();
+  void refuse(int status, const std::string& message);
+  void refuse_for(Error error);
+  void send(std::string bytes);
+  void on_sent(Error error);
+  void finish_answer();
+  void linger();
+  void limit_time(double seconds);
+  bool is_answering(uint64_t ticket) const;
+  std::string head_of(const HttpResponse& response, bool chunked) const;
+  void release_body();
+
+  boost::asio::ip::tcp::socket socket_;
+  Shared& shared_;
+  boost::asio::steady_timer timer_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  Phase phase_ = Phase::idle;
+  bool reading_ = false, writing_ = false, timed_out_ = false;
+  // Of the request that is handled:
+  uint64_t ticket_ = 0;  // 0: none
+  std::shared_ptr<RequestState> state_{};
+  bool keep_alive_ = false, is_head_ = false, is_http_1_0_ = false;
+  bool chunked_ = false, complete_ = false;
+  size_t held_body_bytes_ = 0;
+  std::string sending_, waiting_;  // of the answer
+};
+
+}  // namespace http
+}  // namespace v0
+}  // namespace transmute

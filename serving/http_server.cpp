@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/http_server.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <spdlog/fmt/fmt.h>
+#include <transmute/serving/http_connection.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+using boost::asio::ip::tcp;
+using Error = boost::system::error_code;
+
+namespace {
+
+// How long an open connection may bring one more request after drain() began.
+constexpr std::chrono::seconds kDrainGrace{1};
+constexpr std::chrono::milliseconds kPauseAfterFailedAccept{100};
+
+}  // namespace
+
+struct HttpServer::State {
+  State(const HttpLimits& limits, HttpHandler handler) : shared{limits, std::move(handler)} {}
+
+  void listen(const std::string& address, int port) {
+    Error error;
+    const auto ip = boost::asio::ip::make_address(address == "localhost" ? "127.0.0.1" : address, error);
+    if (error)
+      throw std::invalid_argument("\"" + address + "\" is no IP address; 0.0.0.0 or :: listens on all of the machine's");
+    const tcp::endpoint endpoint(ip, static_cast<unsigned short>(port));
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
+    if (!error) acceptor.non_blocking(true, error);
+    if (error)
+      throw std::runtime_error(fmt::format("cannot listen on {} port {}: {}", address, port, error.message()));
+  }
+
+  void accept() {
+    acceptor.async_accept([this](Error error, tcp::socket socket) {
+      if (error == boost::asio::error::operation_aborted) return;
+      if (!error) {
+        take(std::move(socket));
+        return accept();
+      }
+      // No descriptors are left, or the client is gone again: others wait a moment, and are served.
+      accept_again.expires_after(kPauseAfterFailedAccept);
+      accept_again.async_wait([this](Error cancelled) {
+        if (!cancelled && acceptor.is_open()) accept();
+      });
+    });
+  }
+
+  void take(tcp::socket socket) {
+    if (shared.connections.size() >= shared.limits.connections) {
+      ++shared.statistics.refused;
+      return;
+    }
+    ++shared.statistics.accepted;
+    Error ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    std::make_shared<http::Connection>(std::move(socket), shared)->start();
+  }
+
+  void drain(double seconds) {
+    if (shared.draining) return;
+    shared.draining = true;
+    shared.on_closed = [this] { stop_if_done(); };
+    for (Error error; !error;) {  // those whose connection stands already
+      tcp::socket socket(shared.loop);
+      acceptor.accept(socket, error);
+      if (!error) take(std::move(socket));
+    }
+    acceptor.close();
+    accept_again.cancel();
+    grace.expires_after(kDrainGrace);
+    grace.async_wait([this](Error) {
+      close_if([](const http::Connection& connection) { return connection.is_idle(); });
+    });
+    deadline.expires_after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+    deadline.async_wait([this](Error error) {
+      if (!error) shared.loop.stop();
+    });
+    stop_if_done();
+  }
+
+  template <class Predicate>
+  void close_if(Predicate predicate) {
+    std::vector<std::shared_ptr<http::Connection>> chosen;  // closing one takes it out of the set
+    for (http::Connection* connection : shared.connections)
+      if (predicate(*connection)) chosen.push_back(connection->shared_from_this());
+    for (const auto& connection : chosen) connection->close();
+  }
+
+  void stop_if_done() {
+    if (shared.connections.empty()) shared.loop.stop();
+  }
+
+  http::Shared shared;
+  tcp::acceptor acceptor{shared.loop};
+  boost::asio::steady_timer accept_again{shared.loop}, grace{shared.loop}, deadline{shared.loop};
+  std::optional<boost::asio::signal_set> signals{};
+  std::function<void(int)> on_signal{};
+
+  void await_signal() {
+    signals->async_wait([this](Error error, int signal) {
+      if (error) return;
+      on_signal(signal);
+      await_signal();
+    });
+  }
+};
+
+HttpServer::HttpServer(const std::string& address, int port, const HttpLimits& limits, HttpHandler handler)
+    : state_(std::make_unique<State>(limits, std::move(handler))) {
+  state_->listen(address, port);
+}
+
+HttpServer::~HttpServer() {
+  state_->shared.on_closed = nullptr;
+}
+
+int HttpServer::port() const {
+  return state_->acceptor.local_endpoint().port();
+}
+
+void HttpServer::catch_signals(const std::vector<int>& signals, std::function<void(int)> on_signal) {
+  state_->signals.emplace(state_->shared.loop);
+  for (const int signal : signals) state_->signals->add(signal);
+  state_->on_signal = std::move(on_signal);
+  state_->await_signal();
+}
+
+void HttpServer::run() {
+  state_->accept();
+  state_->shared.loop.run();
+}
+
+void HttpServer::drain(double seconds) {
+  boost::asio::post(state_->shared.loop, [this, seconds] { state_->drain(seconds); });
+}
+
+HttpStatistics HttpServer::statistics() const {
+  HttpStatistics statistics = state_->shared.statistics;
+  statistics.connections = state_->shared.connections.size();
+  return statistics;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/translation/translator.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// A model and the languages that it translates between.
+struct ModelSource {
+  std::string source;  ///< a language's code: "en", "pt-BR"
+  std::string target;  ///< likewise
+  std::string path;    ///< a model folder, or a file of export_torchscript
+};
+
+/// Reads "en-de=FOLDER", "pt-BR:en=FOLDER" or "FOLDER" alone. In the last case, the languages are those by which the
+/// files that the model was trained on are called, as in train.en and train.de.
+/// @throws std::invalid_argument where the languages cannot be told.
+ModelSource parse_model_source(const std::string& text);
+
+/// "en-de".
+std::string model_name(const ModelSource& model);
+
+/// The models of one moment, which stay open as long as somebody holds them.
+class ModelSet {
+ public:
+  using Route = std::vector<std::shared_ptr<const Translator>>;
+
+  /// @throws as Translator's constructor; std::invalid_argument for two models of the same languages.
+  ModelSet(const std::vector<ModelSource>& models, const TranslatorOptions& options, std::string pivot);
+
+  /// The models that lead from one language to the other, one behind the other: one, or two by way of the pivot.
+  /// Empty where none do.
+  Route route(const std::string& source, const std::string& target) const;
+  bool has_source(const std::string& language) const { return targets_.count(language) != 0; }
+  /// The languages that each source language can be translated to.
+  const std::map<std::string, std::set<std::string>>& targets() const { return targets_; }
+
+ private:
+  std::shared_ptr<const Translator> find(const std::string& source, const std::string& target) const;
+
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const Translator>> models_;
+  std::map<std::string, std::set<std::string>> targets_;
+  std::string pivot_;
+};
+
+/// The models that a server has now, which reload() replaces.
+class Models {
+ public:
+  /// @throws as ModelSet's constructor.
+  Models(std::vector<ModelSource> models, TranslatorOptions options, std::string pivot);
+
+  std::shared_ptr<const ModelSet> current() const;
+  const std::vector<ModelSource>& sources() const { return models_; }
+
+  /// Opens the files again. Where that fails, the present models stay.
+  /// @throws as ModelSet's constructor.
+  void reload();
+
+ private:
+  const std::vector<ModelSource> models_;
+  const TranslatorOptions options_;
+  const std::string pivot_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const ModelSet> current_;
+};
+
+/// What people call a language, in English: "German" for "de".
+std::string language_name(const std::string& code);
+
+}  // namespace v0
+}  // namespace transmute

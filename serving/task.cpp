@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/task.h>
+
+#include <atomic>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+Translation unchanged(const std::string& text) {
+  Translation translation;
+  translation.hypotheses.emplace_back();
+  translation.hypotheses.front().text = text;
+  return translation;
+}
+
+// A request's segments on their way through the batcher.
+class Task : public std::enable_shared_from_this<Task> {
+ public:
+  Task(TaskRequest request, Batcher& batcher) : request_(std::move(request)), batcher_(batcher) {
+    for (const Document& document : request_.documents) {
+      translations_.emplace_back(document.segments().size());
+      so_far_.emplace_back(document.segments().size());
+      left_ += document.segments().size();
+    }
+  }
+
+  bool start() {
+    std::vector<Segment> segments;
+    for (size_t document = 0; document < translations_.size(); ++document)
+      for (size_t i = 0; i < translations_[document].size(); ++i) {
+        const std::string& text = request_.documents[document].segments()[i];
+        if (request_.route.empty()) {
+          translations_[document][i] = unchanged(text);
+        } else {
+          segments.push_back(segment({document, i}, 0, text));
+        }
+      }
+    if (segments.empty()) {
+      request_.on_done(std::move(translations_));
+      return true;
+    }
+    return batcher_.submit(std::move(segments));
+  }
+
+ private:
+  struct Place {
+    size_t document, segment;
+  };
+
+  Segment segment(Place place, size_t hop, const std::string& text) {
+    const bool is_last = hop + 1 == request_.route.size();
+    Segment segment;
+    segment.model = request_.route[hop];
+    segment.options = is_last ? request_.options : request_.earlier_options;
+    segment.text = text;
+    if (is_last && !request_.prefixes.empty()) segment.prefix = request_.prefixes[place.document];
+    segment.is_unwanted = [self = shared_from_this()] { return self->is_unwanted(); };
+    if (is_last && request_.on_text)
+      segment.on_text = [self = shared_from_this(), place](const std::string& so_far) { self->tell(place, so_far); };
+    segment.done = [self = shared_from_this(), place, hop](Translation translation) {
+      self->take(place, hop, std::move(translation));
+    };
+    segment.failed = [self = shared_from_this()](const std::exception_ptr& error) { self->fail(error); };
+    return segment;
+  }
+
+  bool is_unwanted() {
+    if (failed_) return true;
+    return request_.is_unwanted && request_.is_unwanted();
+  }
+
+  void tell(Place place, const std::string& so_far) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (failed_) return;
+    so_far_[place.document][place.segment] = so_far;
+    if (request_.wants_text && !request_.wants_text()) return;
+    request_.on_text(place.document, request_.documents[place.document].with(so_far_[place.document]));
+  }
+
+  void take(Place place, size_t hop, Translation translation) {
+    if (hop + 1 < request_.route.size())
+      return batcher_.continue_with(segment(place, hop + 1, translation.hypotheses.front().text));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    translations_[place.document][place.segment] = std::move(translation);
+    if (--left_ == 0 && !failed_) request_.on_done(std::move(translations_));
+  }
+
+  void fail(const std::exception_ptr& error) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!failed_.exchange(true)) request_.on_failed(error);
+  }
+
+  const TaskRequest request_;
+  Batcher& batcher_;
+  std::mutex mutex_;
+  std::vector<std::vector<Translation>> translations_;
+  std::vector<std::vector<std::string>> so_far_;
+  size_t left_ = 0;  // segments without a translation
+  std::atomic<bool> failed_{false};
+};
+
+}  // namespace
+
+bool start_task(TaskRequest request, Batcher& batcher) {
+  return std::make_shared<Task>(std::move(request), batcher)->start();
+}
+
+std::string text_of(const Document& document, const std::vector<Translation>& translations) {
+  std::vector<std::string> best;
+  for (const Translation& translation : translations) best.push_back(translation.hypotheses.front().text);
+  return document.with(best);
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/serving/batcher.h>
+#include <transmute/serving/document.h>
+#include <transmute/serving/models.h>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What a request asks to be translated. The functions are called from the batcher's threads, one at a time.
+struct TaskRequest {
+  std::vector<Document> documents;
+  std::vector<std::string> prefixes{};             ///< one for each document of one segment, or none
+  ModelSet::Route route;                           ///< empty: the texts stay as they are
+  std::shared_ptr<const SegmentOptions> options;   ///< of the route's last model
+  std::shared_ptr<const SegmentOptions> earlier_options{};  ///< of those before it
+  std::function<bool()> is_unwanted{};             ///< see Segment; may be called by many threads at once
+  /// Whether on_text is wanted right now; it is not called while this is false.
+  std::function<bool()> wants_text{};
+  /// The document's translation so far, in whole; only where it is set.
+  std::function<void(size_t document, const std::string& so_far)> on_text{};
+  /// The translations of each document's segments. Called once, unless on_failed is.
+  std::function<void(std::vector<std::vector<Translation>> translations)> on_done;
+  std::function<void(std::exception_ptr error)> on_failed;
+};
+
+/// Begins to translate. False where the batcher has no room; nothing will be called then.
+bool start_task(TaskRequest request, Batcher& batcher);
+
+/// The best translations of a document's segments, put together.
+std::string text_of(const Document& document, const std::vector<Translation>& translations);
+
+}  // namespace v0
+}  // namespace transmute

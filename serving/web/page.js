@@ -1,0 +1,350 @@
+// The page of `serve`. Text enters the document as text nodes only; styles that depend on data go through the CSSOM,
+// which the Content-Security-Policy allows.
+const byId = (id) => document.getElementById(id);
+const source = byId('source'), target = byId('target'), from = byId('from'), to = byId('to');
+const status = byId('status'), alternatives = byId('alternatives'), glossary = byId('glossary');
+
+const kPauseBeforeTranslating = 250;  // milliseconds without a keystroke
+const kNumAlternatives = 6;
+
+let languages = [], running = null, pause = 0, last = null;
+
+function say(text, isProblem = false) {
+  status.textContent = text;
+  status.classList.toggle('problem', isProblem);
+}
+
+async function ask(path, body, signal) {
+  const headers = {'Content-Type': 'application/json'};
+  if (byId('key').value) headers.Authorization = 'Bearer ' + byId('key').value;
+  const answer = await fetch(path, body === undefined ? {signal} : {method: 'POST', headers, body: JSON.stringify(body), signal});
+  if (answer.ok) return answer;
+  const problem = await answer.json().catch(() => ({}));
+  throw new Error(problem.error || 'the server answered ' + answer.status);
+}
+
+// The events of a stream, as they come.
+async function* eventsOf(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    text += piece.value;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const lines = text.slice(0, end).split('\n');
+      text = text.slice(end + 2);
+      const of = (name) => lines.find((line) => line.startsWith(name + ': '))?.slice(name.length + 2);
+      yield {name: of('event'), data: JSON.parse(of('data'))};
+    }
+  }
+}
+
+function glossaryEntries() {
+  return glossary.value.split('\n').map((line) => line.split('=').map((term) => term.trim()))
+    .filter((terms) => terms.length === 2 && terms[0] && terms[1])
+    .map(([term, translation]) => ({source: term, target: translation}));
+}
+
+function requestFor(text, more) {
+  const request = {text, source: from.value, target: to.value, ...more};
+  const entries = glossaryEntries();
+  if (entries.length && !more.alternatives) request.glossary = entries;
+  return request;
+}
+
+async function translate() {
+  running?.abort();
+  closeAlternatives();
+  const text = source.value;
+  byId('count').textContent = text ? `${[...text].length} characters` : '';
+  if (!text.trim()) {
+    last = null;
+    target.replaceChildren();
+    return say('');
+  }
+  const mine = running = new AbortController();
+  target.classList.add('working');
+  say('Translating…');
+  try {
+    const answer = await ask('/v1/translate', requestFor(text, {stream: true, alignments: true}), mine.signal);
+    for await (const {name, data} of eventsOf(answer)) {
+      if (mine !== running) return;
+      if (name === 'text') target.textContent = data.text;
+      if (name === 'error') throw new Error(data.error);
+      if (name === 'done') show(data.translations[0], data);
+    }
+    say(last?.detected ? `Detected: ${nameOf(last.detected.language)}` : '');
+  } catch (error) {
+    if (mine === running && error.name !== 'AbortError') say(error.message, true);
+  } finally {
+    if (mine === running) target.classList.remove('working');
+  }
+}
+
+function translateSoon() {
+  clearTimeout(pause);
+  pause = setTimeout(translate, kPauseBeforeTranslating);
+}
+
+// Words of a hypothesis: pieces up to the next one that begins with a space mark.
+function wordsOf(hypothesis) {
+  const words = [];
+  hypothesis.tokens.forEach((token, position) => {
+    const text = token.replaceAll('▁', ' ');
+    if (!words.length || text.startsWith(' ')) words.push({text: '', first: position, rows: []});
+    const word = words.at(-1);
+    word.text += text;
+    word.rows.push(hypothesis.alignment?.[position] || []);
+  });
+  return words.map((word) => ({...word, text: word.text.trim()})).filter((word) => word.text);
+}
+
+// Each segment's words become buttons; where pieces do not spell its text (byte pieces), it stays plain.
+function show(translation, answer) {
+  last = {...translation, target: answer.target};
+  target.replaceChildren();
+  let rest = translation.text;
+  for (const segment of translation.segments) {
+    const text = segment.hypotheses[0].text;
+    const place = rest.indexOf(text);
+    if (!text || place < 0) continue;
+    target.append(rest.slice(0, place));
+    appendSegment(segment, text);
+    rest = rest.slice(place + text.length);
+  }
+  target.append(rest);
+  const first = target.querySelector('.word');
+  if (first) first.tabIndex = 0;
+  byId('spoken').textContent = translation.text;
+}
+
+function appendSegment(segment, text) {
+  let at = 0;
+  for (const word of wordsOf(segment.hypotheses[0])) {
+    const place = text.indexOf(word.text, at);
+    if (place < 0) continue;
+    target.append(text.slice(at, place));
+    const element = document.createElement('span');
+    element.className = 'word';
+    element.role = 'button';
+    element.tabIndex = -1;
+    element.textContent = word.text;
+    element.title = 'Alternatives from here on';
+    const prefix = text.slice(0, place).trimEnd();
+    element.addEventListener('click', () => showAlternatives(element, segment, prefix));
+    element.addEventListener('pointerenter', () => showAttention(segment, word));
+    element.addEventListener('pointerleave', hideAttention);
+    element.addEventListener('focus', () => showAttention(segment, word));
+    element.addEventListener('blur', hideAttention);
+    target.append(element);
+    at = place + word.text.length;
+  }
+  target.append(text.slice(at));
+}
+
+// The source's pieces, the darker the more the word attended to them.
+function showAttention(segment, word) {
+  hideAttention();
+  if (!word.rows[0]?.length) return;
+  const box = document.createElement('p');
+  box.className = 'attention';
+  box.append(`“${word.text}” looked at: `);
+  segment.source_tokens.forEach((token, position) => {
+    const weight = word.rows.reduce((sum, row) => sum + (row[position] || 0), 0) / word.rows.length;
+    const piece = document.createElement('span');
+    piece.className = 'attended';
+    piece.textContent = token.replaceAll('▁', ' ');
+    piece.style.setProperty('background-color', `rgb(var(--mark) / ${Math.min(0.75, weight).toFixed(3)})`);
+    box.append(piece);
+  });
+  source.after(box);
+}
+
+function hideAttention() {
+  document.querySelector('.attention')?.remove();
+}
+
+async function showAlternatives(element, segment, prefix) {
+  closeAlternatives();
+  say('Looking for alternatives…');
+  try {
+    const more = {prefix, split_sentences: false, alternatives: kNumAlternatives};
+    const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
+    const found = answer.translations[0].segments[0].hypotheses.map((hypothesis) => hypothesis.text);
+    say(`${found.length} alternatives`);
+    alternatives.replaceChildren(...found.map((text, number) => {
+      const item = document.createElement('li');
+      item.role = 'option';
+      item.id = 'alternative-' + number;
+      item.textContent = text;
+      item.addEventListener('click', () => take(segment, text));
+      return item;
+    }));
+    alternatives.hidden = false;
+    alternatives.dataset.from = '';
+    alternatives.opener = element;
+    choose(0);
+    alternatives.focus();
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+function choose(number) {
+  const items = [...alternatives.children];
+  if (!items.length) return;
+  const wanted = (number + items.length) % items.length;
+  items.forEach((item, i) => item.setAttribute('aria-selected', String(i === wanted)));
+  alternatives.setAttribute('aria-activedescendant', items[wanted].id);
+  items[wanted].scrollIntoView({block: 'nearest'});
+}
+
+const chosen = () => [...alternatives.children].findIndex((item) => item.getAttribute('aria-selected') === 'true');
+
+function closeAlternatives() {
+  alternatives.hidden = true;
+  alternatives.replaceChildren();
+}
+
+// Puts an alternative into its segment's place.
+function take(segment, text) {
+  const old = segment.hypotheses[0].text;
+  const place = last.segments.slice(0, last.segments.indexOf(segment))
+    .reduce((at, other) => last.text.indexOf(other.hypotheses[0].text, at) + other.hypotheses[0].text.length, 0);
+  const found = last.text.indexOf(old, place);
+  segment.hypotheses[0] = {text, tokens: [], alignment: []};
+  const changed = {...last, text: last.text.slice(0, found) + text + last.text.slice(found + old.length)};
+  closeAlternatives();
+  rescore(changed, segment, text);
+}
+
+// The words of an alternative come with the search that its whole text begins.
+async function rescore(translation, segment, text) {
+  show(translation, translation);
+  target.focus();
+  say('');
+  try {
+    const more = {prefix: text, split_sentences: false, alternatives: 1, alignments: true};
+    const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
+    const hypothesis = answer.translations[0].segments[0].hypotheses[0];
+    if (last.text !== translation.text || !hypothesis.text.startsWith(text)) return;
+    segment.hypotheses[0] = {...hypothesis, text};
+    show(translation, translation);
+    target.querySelector('.word')?.focus();
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+function moveBetweenWords(event) {
+  const words = [...target.querySelectorAll('.word')];
+  const at = words.indexOf(document.activeElement);
+  if (at < 0) return;
+  const steps = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
+  if (event.key in steps) {
+    const next = words[Math.max(0, Math.min(words.length - 1, at + steps[event.key]))];
+    words[at].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  } else if (event.key === 'Enter' || event.key === ' ') {
+    words[at].click();
+  } else if (event.key === 'Escape') {
+    source.focus();
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function moveBetweenAlternatives(event) {
+  if (event.key === 'ArrowDown') choose(chosen() + 1);
+  else if (event.key === 'ArrowUp') choose(chosen() - 1);
+  else if (event.key === 'Enter') alternatives.children[chosen()]?.click();
+  else if (event.key === 'Escape') {
+    closeAlternatives();
+    alternatives.opener?.focus();
+  } else return;
+  event.preventDefault();
+}
+
+const nameOf = (code) => languages.find((language) => language.code === code)?.name || code;
+
+function fill(select, codes, wanted) {
+  select.replaceChildren(...codes.map((code) => new Option(code === 'auto' ? 'Detect' : nameOf(code), code)));
+  if (codes.includes(wanted)) select.value = wanted;
+}
+
+function fillTargets(wanted) {
+  const of = languages.find((language) => language.code === from.value);
+  const all = languages.flatMap((language) => language.targets.filter((code) => code !== language.code));
+  fill(to, [...new Set(of ? of.targets.filter((code) => code !== of.code) : all)], wanted);
+}
+
+function swap() {
+  const [oldFrom, oldTo, text] = [from.value, to.value, last?.text];
+  if (!languages.some((language) => language.code === oldTo && language.targets.includes(oldFrom)))
+    return say(`There is no model from ${nameOf(oldTo)} to ${nameOf(oldFrom)}.`, true);
+  from.value = oldTo;
+  fillTargets(oldFrom);
+  if (text) source.value = text;
+  translate();
+}
+
+async function copy() {
+  await navigator.clipboard.writeText(last?.text || target.textContent);
+  say('Copied');
+}
+
+async function readFile(file) {
+  const limit = 8 << 20;
+  if (file.size > limit) return say('The file is larger than 8 MB; translate it with the program translate.', true);
+  try {
+    const isPacked = file.name.endsWith('.gz');
+    const stream = isPacked ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream();
+    const bytes = await new Response(stream).arrayBuffer();
+    source.value = new TextDecoder('utf-8', {fatal: true}).decode(bytes);
+    translate();
+  } catch {
+    say(`${file.name} is no UTF-8 text.`, true);
+  }
+}
+
+function listen() {
+  source.addEventListener('input', translateSoon);
+  glossary.addEventListener('input', translateSoon);
+  byId('key').addEventListener('change', translate);
+  from.addEventListener('change', () => { fillTargets(to.value); translate(); });
+  to.addEventListener('change', translate);
+  byId('swap').addEventListener('click', swap);
+  byId('copy').addEventListener('click', copy);
+  target.addEventListener('keydown', moveBetweenWords);
+  alternatives.addEventListener('keydown', moveBetweenAlternatives);
+  document.addEventListener('keydown', (event) => {
+    if (!event.altKey || event.ctrlKey || event.metaKey) return;
+    const act = {KeyS: swap, KeyC: copy}[event.code];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+  for (const kind of ['dragover', 'dragleave', 'drop'])
+    source.addEventListener(kind, (event) => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      source.classList.toggle('dropping', kind === 'dragover');
+      if (kind === 'drop' && event.dataTransfer.files[0]) readFile(event.dataTransfer.files[0]);
+    });
+}
+
+async function start() {
+  listen();
+  try {
+    languages = await (await ask('/languages')).json();
+    const codes = languages.map((language) => language.code);
+    fill(from, codes.length > 1 ? ['auto', ...codes] : codes, codes.length > 1 ? 'auto' : codes[0]);
+    fillTargets();
+    if (source.value) translate();
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+start();

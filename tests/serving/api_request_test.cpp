@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/serving/api_request.h>
+
+#include <string>
+#include <utility>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+HttpRequest json_request(std::string body) {
+  HttpRequest request;
+  request.method = "POST";
+  request.headers["content-type"] = "application/json; charset=utf-8";
+  request.body = std::move(body);
+  return request;
+}
+
+HttpRequest form_request(std::string body) {
+  HttpRequest request = json_request(std::move(body));
+  request.headers["content-type"] = "application/x-www-form-urlencoded";
+  return request;
+}
+
+ApiLimits small_limits() {
+  ApiLimits limits;
+  limits.texts = 3;
+  limits.characters = 20;
+  limits.beam_size = 8;
+  return limits;
+}
+
+using Parse = ApiRequest (*)(const HttpRequest&, const ApiLimits&);
+
+// "status message" of the refusal.
+std::string refusal(Parse parse, const HttpRequest& request) {
+  try {
+    parse(request, small_limits());
+  } catch (const ApiError& error) {
+    return std::to_string(error.status()) + " " + error.what();
+  }
+  return "accepted";
+}
+
+std::string v1_with(const std::string& more) {
+  return R"({"text":"a","source":"en","target":"de",)" + more + "}";
+}
+
+TEST(LibreTranslateRequest, IsReadFromJsonAndFromForms) {
+  for (const HttpRequest& http :
+       {json_request(R"({"q":"a \u00e4","source":"en","target":"de","format":"html","alternatives":2,"api_key":"k"})"),
+        form_request("q=a+%C3%A4&source=en&target=de&format=html&alternatives=2&api_key=k")}) {
+    const ApiRequest request = parse_libretranslate(http, small_limits());
+    EXPECT_THAT(request.texts, ElementsAre("a ä"));
+    EXPECT_FALSE(request.is_list);
+    EXPECT_EQ(request.source, "en");
+    EXPECT_EQ(request.target, "de");
+    EXPECT_EQ(request.format, TextFormat::html);
+    EXPECT_EQ(request.alternatives, 2);
+    EXPECT_EQ(request.options.search.num_hypotheses, 3);
+    EXPECT_EQ(request.api_key, "k");
+  }
+}
+
+TEST(LibreTranslateRequest, TakesListsOfTexts) {
+  EXPECT_THAT(parse_libretranslate(json_request(R"({"q":["a"],"source":"en","target":"de"})"), {}).texts,
+              ElementsAre("a"));
+  const ApiRequest form = parse_libretranslate(form_request("q=a&q=b&source=en&target=de"), {});
+  EXPECT_TRUE(form.is_list);
+  EXPECT_THAT(form.texts, ElementsAre("a", "b"));
+}
+
+TEST(LibreTranslateRequest, IgnoresMembersThatItDoesNotKnow) {
+  EXPECT_EQ(parse_libretranslate(json_request(R"({"q":"a","source":"en","target":"de","secret":"x"})"), {}).target,
+            "de");
+}
+
+TEST(LibreTranslateRequest, IsRefusedWithLibreTranslatesWords) {
+  const auto refused = [](const char* json) { return refusal(parse_libretranslate, json_request(json)); };
+  EXPECT_EQ(refused(R"({"source":"en","target":"de"})"), "400 Invalid request: missing q parameter");
+  EXPECT_EQ(refused(R"({"q":"","source":"en","target":"de"})"), "400 Invalid request: missing q parameter");
+  EXPECT_EQ(refused(R"({"q":[],"source":"en","target":"de"})"), "400 Invalid request: missing q parameter");
+  EXPECT_EQ(refused(R"({"q":"a","target":"de"})"), "400 Invalid request: missing source parameter");
+  EXPECT_EQ(refused(R"({"q":"a","source":"en"})"), "400 Invalid request: missing target parameter");
+  EXPECT_THAT(refused(R"({"q":"a","source":"en","target":"de","alternatives":8})"), HasSubstr("0 to 7"));
+  EXPECT_THAT(refused(R"({"q":"a","source":"en","target":"de","format":"pdf"})"), HasSubstr("format must be text"));
+}
+
+TEST(ApiRequest, CountsCharactersAndNotBytes) {
+  const auto refused = [](const std::string& text) {
+    return refusal(parse_libretranslate, form_request("source=en&target=de&q=" + text));
+  };
+  std::string twenty;
+  for (int i = 0; i < 20; ++i) twenty += "ä";
+  EXPECT_EQ(refused(twenty), "accepted");
+  EXPECT_EQ(refused(twenty + "b"), "400 Invalid request: request (21) exceeds text limit (20)");
+  EXPECT_THAT(refused("a&q=b&q=c&q=d"), HasSubstr("4 texts exceed the limit of 3"));
+}
+
+TEST(ApiRequest, RefusesWhatIsNoUtf8AndNoJson) {
+  EXPECT_THAT(refusal(parse_libretranslate, form_request("source=en&target=de&q=%ff%fe")), HasSubstr("400 "));
+  for (const std::string& body :
+       {std::string("{\"q\":\"\xff\"}"), std::string("{\"q\":\"\\ud800\"}"), std::string("{\"q\":"), std::string(""),
+        std::string("[]"), std::string("1"), std::string("{\"q\":\"a\"} x"), std::string("{\"q\":\"a\0b\"}", 11)})
+    EXPECT_THAT(refusal(parse_libretranslate, json_request(body)), HasSubstr("400 Invalid request: ")) << body;
+}
+
+TEST(ApiRequest, RefusesDeepJsonWithoutRecursion) {
+  for (const char* bracket : {"[", "{\"a\":"}) {
+    std::string deep = R"({"q":)";
+    for (int i = 0; i < 400'000; ++i) deep += bracket;
+    EXPECT_EQ(refusal(parse_libretranslate, json_request(deep)), "400 Invalid request: the JSON is nested too deeply");
+  }
+}
+
+TEST(V1Request, HasTheLibrarysDefaults) {
+  const ApiRequest request = parse_v1(json_request(R"({"text":"a","source":"en","target":"de"})"), {});
+  const SearchOptions defaults;
+  EXPECT_EQ(request.options.search.beam_size, defaults.beam_size);
+  EXPECT_EQ(request.options.search.length_alpha, defaults.length_alpha);
+  EXPECT_EQ(request.options.search.max_extra_length, defaults.max_extra_length);
+  EXPECT_FALSE(request.options.search.sampling);
+  EXPECT_TRUE(request.split_sentences);
+  EXPECT_FALSE(request.stream);
+  EXPECT_THAT(request.prefixes, IsEmpty());
+}
+
+TEST(V1Request, ReadsEveryOption) {
+  const ApiRequest request = parse_v1(
+      json_request(
+          R"({"text":["a","b"],"source":"en","target":"de","format":"text","prefix":["x",""],"api_key":"k","stream":true,
+              "beam_size":2,"num_hypotheses":3,"length_alpha":0.5,"coverage_beta":0.1,"no_repeat_ngram":3,
+              "max_extra_length":7,"alignments":true,"glossary":[{"source":"a","target":"b"}],
+              "sampling":{"temperature":0.5,"top_k":3,"top_p":0.9,"seed":11}})"),
+      {});
+  EXPECT_THAT(request.prefixes, ElementsAre("x", ""));
+  EXPECT_FALSE(request.split_sentences) << "a prefix belongs to a whole text";
+  EXPECT_TRUE(request.stream);
+  const SearchOptions& search = request.options.search;
+  EXPECT_EQ(search.num_hypotheses, 3);
+  EXPECT_EQ(search.length_alpha, 0.5);
+  EXPECT_EQ(search.coverage_beta, 0.1);
+  EXPECT_EQ(search.no_repeat_ngram, 3);
+  EXPECT_EQ(search.max_extra_length, 7);
+  EXPECT_TRUE(search.alignments);
+  ASSERT_TRUE(search.sampling);
+  EXPECT_EQ(search.sampling->temperature, 0.5);
+  EXPECT_EQ(search.sampling->top_k, 3);
+  EXPECT_EQ(search.sampling->top_p, 0.9);
+  EXPECT_EQ(search.sampling->seed, 11U);
+  ASSERT_EQ(request.options.glossary.size(), 1U);
+  EXPECT_EQ(request.options.glossary[0].target, "b");
+}
+
+TEST(V1Request, NamesUnknownMembersAndTheirNeighbour) {
+  const auto refused = [](const std::string& more) { return refusal(parse_v1, json_request(v1_with(more))); };
+  EXPECT_EQ(refused(R"("beamsize":3)"),
+            "400 Invalid request: unknown member \"beamsize\"; did you mean \"beam_size\"?");
+  EXPECT_THAT(refused(R"("sampling":{"topk":3})"), HasSubstr("unknown member \"sampling.topk\""));
+}
+
+TEST(V1Request, RefusesWhatDoesNotGoTogether) {
+  const auto refused = [](const std::string& more) { return refusal(parse_v1, json_request(v1_with(more))); };
+  EXPECT_THAT(refused(R"("alternatives":2,"sampling":{})"), HasSubstr("exclude each other"));
+  EXPECT_THAT(refused(R"("prefix":["x","y"])"), HasSubstr("2 prefixes were given for 1 texts"));
+  EXPECT_THAT(refused(R"("prefix":"x","split_sentences":true)"), HasSubstr("not with split_sentences"));
+  EXPECT_THAT(refused(R"("format":"html","stream":true)"), HasSubstr("plain text only"));
+  EXPECT_EQ(refusal(parse_v1, form_request("text=a")), "415 send JSON, with Content-Type: application/json");
+}
+
+TEST(V1Request, MayShareABatchOnlyWhereAllOptionsAreEqual) {
+  const auto key = [](const std::string& more) { return parse_v1(json_request(v1_with(more)), {}).key; };
+  const std::string plain = key(R"("beam_size":4)");
+  EXPECT_EQ(plain, parse_v1(json_request(R"({"text":"b","source":"en","target":"de"})"), {}).key);
+  for (const char* more : {R"("beam_size":3)", R"("num_hypotheses":2)", R"("length_alpha":0.61)",
+                           R"("coverage_beta":0.1)", R"("no_repeat_ngram":2)", R"("max_extra_length":49)",
+                           R"("alignments":true)", R"("alternatives":1)", R"("format":"tags")", R"("sampling":{})",
+                           R"("sampling":{"seed":2})", R"("glossary":[{"source":"a","target":"b"}])"})
+    EXPECT_NE(key(more), plain) << more;
+  EXPECT_NE(key(R"("glossary":[{"source":"a","target":"b=c"}])"), key(R"("glossary":[{"source":"a=b","target":"c"}])"));
+}
+
+}  // namespace
+}  // namespace transmute::testing

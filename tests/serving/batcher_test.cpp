@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many requests on one model: what shares a batch, what is let in, and who is left alone.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/serving/batcher.h>
+#include <transmute/tests/serving/tiny_model_folder.h>
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Promised {
+  std::promise<Translation> promise;
+  std::future<Translation> future = promise.get_future();
+};
+
+class ABatcher : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    TranslatorOptions options;
+    options.threads = 1;
+    folder_ = std::make_unique<TinyModelFolder>();
+    model_ = std::make_shared<const Translator>(folder_->path(), options);
+  }
+  static void TearDownTestSuite() {
+    model_.reset();
+    folder_.reset();
+  }
+
+  static std::shared_ptr<const SegmentOptions> options_with(int64_t beam_size) {
+    SegmentOptions options;
+    options.translation.search.beam_size = beam_size;
+    options.translation.search.max_extra_length = 10;
+    options.key = std::to_string(beam_size);
+    return std::make_shared<const SegmentOptions>(options);
+  }
+
+  Segment segment(const std::string& text, const std::shared_ptr<const SegmentOptions>& options = options_with(1)) {
+    auto promised = std::make_shared<Promised>();
+    futures_.push_back(promised);
+    Segment segment;
+    segment.model = model_;
+    segment.options = options;
+    segment.text = text;
+    segment.done = [promised](Translation translation) { promised->promise.set_value(std::move(translation)); };
+    segment.failed = [promised](const std::exception_ptr& error) { promised->promise.set_exception(error); };
+    return segment;
+  }
+
+  // Occupies the only worker until it is released; what is submitted then waits together.
+  Segment blocking_segment() {
+    Segment first = segment("the red house", options_with(9));
+    first.on_text = [this](const std::string&) {
+      if (!std::exchange(is_running_, true)) running_.set_value();
+      release_future_.wait();
+    };
+    return first;
+  }
+  void wait_until_running() { running_.get_future().wait(); }
+  void release() { release_.set_value(); }
+
+  // What the text is translated to by itself.
+  static std::string alone(const std::string& text, int64_t beam_size = 1) {
+    return model_->translate(text, options_with(beam_size)->translation);
+  }
+  std::string result(size_t number) { return futures_[number]->future.get().hypotheses.front().text; }
+
+  static std::unique_ptr<TinyModelFolder> folder_;
+  static std::shared_ptr<const Translator> model_;
+  std::vector<std::shared_ptr<Promised>> futures_;
+
+ private:
+  std::promise<void> running_, release_;
+  std::shared_future<void> release_future_ = release_.get_future().share();
+  bool is_running_ = false;
+};
+std::unique_ptr<TinyModelFolder> ABatcher::folder_;
+std::shared_ptr<const Translator> ABatcher::model_;
+
+TEST_F(ABatcher, TranslatesWhatWaitsTogetherAsIfEachWereAlone) {
+  std::mutex mutex;
+  std::vector<size_t> sizes;
+  Batcher batcher({1, 64, 100, 10'000}, [&](size_t size) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    sizes.push_back(size);
+  });
+  ASSERT_TRUE(batcher.submit([&] {
+    std::vector<Segment> one;
+    one.push_back(blocking_segment());
+    return one;
+  }()));
+  wait_until_running();
+  const std::vector<std::string> texts{"the old train is here.", "the red house", "a green bridge is far.", "river"};
+  for (const std::string& text : texts) {
+    std::vector<Segment> one;
+    one.push_back(segment(text));
+    ASSERT_TRUE(batcher.submit(std::move(one)));
+  }
+  std::vector<Segment> other;
+  other.push_back(segment("the blue river", options_with(3)));
+  ASSERT_TRUE(batcher.submit(std::move(other)));
+  EXPECT_EQ(batcher.state().waiting_segments, 5U);
+  release();
+  for (size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(result(i + 1), alone(texts[i]));
+  EXPECT_EQ(result(5), alone("the blue river", 3));
+  EXPECT_THAT(sizes, ElementsAre(1, 4, 1)) << "only segments with the same options share a batch";
+}
+
+TEST_F(ABatcher, LetsNobodyInWhereTheQueueIsFull) {
+  Batcher batcher({1, 64, 3, 40});
+  std::vector<Segment> first;
+  first.push_back(blocking_segment());
+  ASSERT_TRUE(batcher.submit(std::move(first)));
+  wait_until_running();
+  const auto submit = [&](const std::vector<std::string>& texts) {
+    std::vector<Segment> segments;
+    for (const std::string& text : texts) segments.push_back(segment(text));
+    return batcher.submit(std::move(segments));
+  };
+  EXPECT_FALSE(submit({"a", "b", "c", "d"})) << "four are more than three";
+  EXPECT_EQ(batcher.state().waiting_segments, 0U) << "all or nothing";
+  EXPECT_FALSE(submit({std::string(41, 'x')})) << "41 bytes are more than 40";
+  EXPECT_TRUE(submit({"a", "b"}));
+  EXPECT_FALSE(submit({"c", "d"}));
+  EXPECT_TRUE(submit({"e"}));
+  EXPECT_EQ(batcher.state().waiting_bytes, 3U);
+  release();
+}
+
+TEST_F(ABatcher, LeavesASentenceThatNobodyWantsAndFinishesTheOthers) {
+  std::atomic<bool> gone{false};
+  std::atomic<int> asked{0};
+  Batcher batcher({1, 64, 100, 10'000});
+  std::vector<Segment> first;
+  first.push_back(blocking_segment());
+  ASSERT_TRUE(batcher.submit(std::move(first)));
+  wait_until_running();
+  std::vector<Segment> both;
+  both.push_back(segment("the old train is here."));
+  both.back().is_unwanted = [&] {
+    if (++asked == 3) gone = true;  // in the middle of the search
+    return gone.load();
+  };
+  both.push_back(segment("the red house is near."));
+  ASSERT_TRUE(batcher.submit(std::move(both)));
+  release();
+  EXPECT_THROW(futures_[1]->future.get(), Cancelled);
+  EXPECT_EQ(result(2), alone("the red house is near."));
+  EXPECT_LT(asked, 8) << "the search went on for a sentence that was left";
+}
+
+TEST_F(ABatcher, DoesNotEvenBeginWhatWasGivenUpInTheQueue) {
+  std::vector<size_t> sizes;
+  Batcher batcher({1, 64, 100, 10'000}, [&](size_t size) { sizes.push_back(size); });
+  std::vector<Segment> one;
+  one.push_back(segment("the red house"));
+  one.back().is_unwanted = [] { return true; };
+  ASSERT_TRUE(batcher.submit(std::move(one)));
+  EXPECT_THROW(futures_[0]->future.get(), Cancelled);
+  EXPECT_THAT(sizes, IsEmpty());
+}
+
+TEST_F(ABatcher, OneTextThatFailsDoesNotFailItsNeighbours) {
+  Batcher batcher({1, 64, 100, 10'000});
+  std::vector<Segment> segments;
+  segments.push_back(blocking_segment());
+  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  wait_until_running();
+  std::vector<Segment> three;
+  three.push_back(segment("the red house"));
+  three.push_back(segment("no UTF-8: \xff"));
+  three.push_back(segment("river"));
+  ASSERT_TRUE(batcher.submit(std::move(three)));
+  release();
+  EXPECT_EQ(result(1), alone("the red house"));
+  EXPECT_THROW(futures_[2]->future.get(), std::invalid_argument);
+  EXPECT_EQ(result(3), alone("river"));
+}
+
+TEST_F(ABatcher, CancelsItsWorkWhenItGoes) {
+  std::thread helper;
+  {
+    Batcher batcher({1, 1, 100, 10'000});
+    std::vector<Segment> segments;
+    segments.push_back(blocking_segment());
+    ASSERT_TRUE(batcher.submit(std::move(segments)));
+    wait_until_running();
+    std::vector<Segment> waiting;
+    waiting.push_back(segment("river"));
+    ASSERT_TRUE(batcher.submit(std::move(waiting)));
+    helper = std::thread([this] {
+      futures_[1]->future.wait();
+      release();
+    });
+  }
+  helper.join();
+  EXPECT_THROW(futures_[0]->future.get(), Cancelled) << "what ran";
+  EXPECT_THROW(futures_[1]->future.get(), Cancelled) << "what waited";
+}
+
+}  // namespace
+}  // namespace transmute::testing

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/serving/document.h>
+
+#include <chrono>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Every segment in capitals.
+std::string shouted(const Document& document) {
+  std::vector<std::string> segments = document.segments();
+  for (std::string& segment : segments) {
+    bool in_tag = false;
+    for (char& c : segment) {
+      in_tag = c == '<' || (in_tag && c != '>');
+      if (!in_tag && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+  }
+  return document.with(segments);
+}
+
+TEST(Document, KeepsLinesIndentationAndEmptyLines) {
+  const Document document("  one\r\n\n\ttwo \nthree", TextFormat::text, false);
+  EXPECT_THAT(document.segments(), ElementsAre("one", "two", "three"));
+  EXPECT_EQ(shouted(document), "  ONE\r\n\n\tTWO \nTHREE");
+}
+
+TEST(Document, SplitsSentencesWhereAsked) {
+  EXPECT_THAT(Document("A dog. A cat.", TextFormat::text, true).segments(), ElementsAre("A dog.", "A cat."));
+  EXPECT_THAT(Document("A dog. A cat.", TextFormat::text, false).segments(), ElementsAre("A dog. A cat."));
+  EXPECT_THAT(Document("A dog. A cat.", TextFormat::tags, true).segments(), ElementsAre("A dog. A cat."));
+}
+
+TEST(Document, OfNothingHasNoSegments) {
+  for (const TextFormat format : {TextFormat::text, TextFormat::tags, TextFormat::html})
+    for (const char* text : {"", " \n\t\n", "\n"}) {
+      const Document document(text, format, true);
+      EXPECT_THAT(document.segments(), IsEmpty());
+      EXPECT_EQ(document.with({}), text);
+    }
+}
+
+TEST(Document, CutsHtmlAtBlocksAndKeepsInlineElementsWithTheirWords) {
+  const std::string html = "<!doctype html>\n<ul class=\"a\">\n <li>a <b>red</b> house</li>\n <li><br>two</li></ul>";
+  const Document document(html, TextFormat::html, true);
+  EXPECT_THAT(document.segments(), ElementsAre("a <b>red</b> house", "<br>two"));
+  EXPECT_EQ(shouted(document),
+            "<!doctype html>\n<ul class=\"a\">\n <li>A <b>RED</b> HOUSE</li>\n <li><br>TWO</li></ul>");
+}
+
+TEST(Document, LeavesScriptsStylesCodeAndCommentsAlone) {
+  for (const char* html : {"<script>if (a < b) say('<p>x</p>')</script>", "<style>p { color: red }</style>",
+                           "<pre>some <b>code</b></pre>", "<code>x</code>", "<!-- a <p>comment</p> -->",
+                           "<head><title>t</title></head>", "<SCRIPT>x</SCRIPT>", "<script>never closed"}) {
+    const Document document(html, TextFormat::html, true);
+    EXPECT_THAT(document.segments(), IsEmpty()) << html;
+    EXPECT_EQ(document.with({}), html);
+  }
+}
+
+TEST(Document, DecodesCharacterReferencesForTheModelAndWritesThemAgain) {
+  const Document document("<p>Tom &amp; J&eacute;r&#244;me: 1 &lt; 2 &nosuch; &lt;b&gt;</p>", TextFormat::html, true);
+  EXPECT_THAT(document.segments(), ElementsAre("Tom & Jérôme: 1 < 2 &nosuch; &lt;b>"));
+  EXPECT_EQ(document.with(document.segments()), "<p>Tom &amp; Jérôme: 1 &lt; 2 &amp;nosuch; &lt;b&gt;</p>");
+}
+
+TEST(Document, LetsNoTranslationBringMarkupThatABrowserWouldRun) {
+  const Document document("<p>text &lt;script&gt;alert(1)&lt;/script&gt;</p>", TextFormat::html, true);
+  ASSERT_EQ(document.segments().size(), 1U);
+  EXPECT_EQ(document.with(document.segments()).find("<script"), std::string::npos)
+      << document.with(document.segments());
+}
+
+TEST(Document, KeepsOnlyTheTagsOfTheSource) {
+  const Document document("<p>a <b>red</b> &lt; house</p>", TextFormat::html, true);
+  EXPECT_EQ(document.with({"<b>ein</b> <i>rotes</i> <script>Haus</script> <b onclick=x>"}),
+            "<p><b>ein</b> &lt;i&gt;rotes&lt;/i&gt; &lt;script&gt;Haus&lt;/script&gt; &lt;b onclick=x&gt;</p>");
+}
+
+TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
+  std::mt19937 random(1);
+  const std::vector<std::string> pieces{"<",     ">",        "</", "<b>",  "</b>", "<p", "&",
+                                        "&amp;", ";",        "\"", "'",    " ",    "\n", "<!--",
+                                        "-->",   "<script>", "a",  "word", "=",    "/",  std::string(1, '\0')};
+  for (int round = 0; round < 2000; ++round) {
+    std::string html;
+    for (int i = 0; i < 30; ++i) html += pieces[random() % pieces.size()];
+    const Document document(html, TextFormat::html, true);
+    document.with(document.segments());
+    EXPECT_EQ(Document(html, TextFormat::text, false).with(Document(html, TextFormat::text, false).segments()), html);
+  }
+  for (const char* piece : {"<", "<p", "<!--", "&", "</script", "<script>", "<b \"", "<p>"}) {
+    std::string html;
+    while (html.size() < 1'000'000) html += piece;
+    const auto begin = std::chrono::steady_clock::now();
+    const Document document(html, TextFormat::html, true);
+    document.with(document.segments());
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << piece;
+  }
+}
+
+}  // namespace
+}  // namespace transmute::testing

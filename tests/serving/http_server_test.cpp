@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's side of HTTP against clients that send what they should not, by a handler that echoes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/serving/http_server.h>
+#include <transmute/tests/serving/client.h>
+
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+HttpLimits small_limits() {
+  HttpLimits limits;
+  limits.header_bytes = 1024;
+  limits.body_bytes = 10'000;
+  limits.total_body_bytes = 20'000;
+  limits.stream_bytes = 100'000;
+  limits.connections = 20;
+  limits.idle_seconds = 10;
+  limits.header_seconds = limits.body_seconds = 0.5;
+  limits.write_seconds = 1;
+  return limits;
+}
+
+// Answers /echo with the body; keeps the requests to other paths for the test to answer.
+class AServer : public ::testing::Test {
+ protected:
+  void start(const HttpLimits& limits = small_limits()) {
+    server_ =
+        std::make_unique<HttpServer>("127.0.0.1", 0, limits, [this](auto exchange) { handle(std::move(exchange)); });
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  void TearDown() override {
+    if (!server_) return;
+    server_->drain(2);
+    kept_.clear();
+    thread_.join();
+  }
+  int port() const { return server_->port(); }
+
+  std::shared_ptr<HttpExchange> next_kept() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    arrived_.wait_for(lock, std::chrono::seconds(20), [&] { return !kept_.empty(); });
+    if (kept_.empty()) throw std::runtime_error("no request arrived");
+    auto exchange = kept_.front();
+    kept_.erase(kept_.begin());
+    return exchange;
+  }
+
+  std::unique_ptr<HttpServer> server_;
+
+ private:
+  void handle(std::shared_ptr<HttpExchange> exchange) {
+    const HttpRequest& request = exchange->request();
+    if (request.path == "/forget") return;
+    if (request.path == "/echo")
+      return exchange->respond({200, "text/plain", request.method + " " + request.query + " " + request.body});
+    const std::lock_guard<std::mutex> lock(mutex_);
+    kept_.push_back(std::move(exchange));
+    arrived_.notify_all();
+  }
+
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<std::shared_ptr<HttpExchange>> kept_;
+};
+
+TEST_F(AServer, AnswersRequestsOneAfterTheOtherOnOneConnection) {
+  start();
+  Client client(port());
+  EXPECT_EQ(client.get("/echo?a=b").body, "GET a=b ");
+  EXPECT_EQ(client.post("/echo", "text").body, "POST  text");
+  EXPECT_EQ(client.get("/echo").headers.count("connection"), 0U);
+}
+
+TEST_F(AServer, AnswersPipelinedRequestsInOrder) {
+  start();
+  Client client(port());
+  std::string all;
+  for (int i = 0; i < 50; ++i) all += request_bytes("POST", "/echo", "number " + std::to_string(i));
+  ASSERT_TRUE(client.send(all));
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(client.receive().body, "POST  number " + std::to_string(i));
+}
+
+TEST_F(AServer, ReadsChunkedBodiesAndRequestsThatComeByteByByte) {
+  start();
+  Client client(port());
+  for (const char byte : std::string("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                     "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"))
+    ASSERT_TRUE(client.send(std::string(1, byte)));
+  EXPECT_EQ(client.receive().body, "POST  abcde");
+}
+
+TEST_F(AServer, AnswersExpectContinueBeforeTheBody) {
+  start();
+  Client client(port());
+  client.send("POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+  EXPECT_THAT(client.receive_until("\r\n\r\n").value_or(""), HasSubstr("100 Continue"));
+  client.send("body");
+  EXPECT_EQ(client.receive().body, "POST  body");
+}
+
+TEST_F(AServer, ClosesTheConnectionWhereTheClientAsksForIt) {
+  start();
+  Client client(port());
+  EXPECT_EQ(client.get("/echo", "Connection: close\r\n").headers["connection"], "close");
+  EXPECT_TRUE(client.is_closed_within(5));
+}
+
+TEST_F(AServer, SendsNoBodyForHead) {
+  start();
+  Client client(port());
+  client.send(request_bytes("HEAD", "/echo"));
+  EXPECT_THAT(client.receive_until("\r\n\r\n").value_or(""), HasSubstr("Content-Length: 6\r\n"));
+  EXPECT_EQ(client.get("/echo").body, "GET  ") << "bytes of a body were left";
+}
+
+struct Hostile {
+  const char* name;
+  std::string bytes;
+  int status;
+};
+
+class HostileRequests : public AServer, public ::testing::WithParamInterface<Hostile> {};
+
+TEST_P(HostileRequests, GetTheirStatusAndTheServerServesOn) {
+  start();
+  Client client(port());
+  client.send(GetParam().bytes);
+  const Answer answer = client.receive();
+  EXPECT_EQ(answer.status, GetParam().status);
+  if (answer.status != 0) {
+    EXPECT_EQ(answer.headers.at("connection"), "close");
+    EXPECT_THAT(answer.body, HasSubstr("{\"error\":\""));
+  }
+  EXPECT_TRUE(client.is_closed_within(5));
+  EXPECT_EQ(Client(port()).get("/echo").status, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostileRequests,
+    ::testing::Values(
+        Hostile{"NoHttp", "hello server\r\n\r\n", 400},  //
+        Hostile{"Tls", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15), 400},
+        Hostile{"NulInTheLine", std::string("GET /e\0cho HTTP/1.1\r\n\r\n", 23), 400},
+        Hostile{"NulInAHeader", std::string("GET /echo HTTP/1.1\r\nA: b\0c\r\n\r\n", 30), 400},
+        Hostile{"NoColon", "GET /echo HTTP/1.1\r\nHost\r\n\r\n", 400},
+        Hostile{"SpaceBeforeColon", "GET /echo HTTP/1.1\r\nHost : x\r\n\r\n", 400},
+        Hostile{"NegativeLength", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400},
+        Hostile{"LengthIsNoNumber", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5x\r\n\r\n", 400},
+        Hostile{"LengthOverflows", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+                400},
+        Hostile{"TwoLengths", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400},
+        Hostile{"LengthAndChunks",
+                "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                400},
+        Hostile{"BadChunk", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+        Hostile{"BodyIsAnnouncedTooLarge", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10001\r\n\r\n", 413},
+        Hostile{"ChunksGrowTooLarge",
+                "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2711\r\n" +
+                    std::string(10001, 'x') + "\r\n",
+                413},
+        Hostile{"HeadersTooLarge", "GET /echo HTTP/1.1\r\nA: " + std::string(5000, 'x') + "\r\n\r\n", 431},
+        Hostile{"LineTooLong", "GET /" + std::string(5000, 'x') + " HTTP/1.1\r\n\r\n", 431},
+        Hostile{"ManyHeaders",
+                [] {
+                  std::string text = "GET /echo HTTP/1.1\r\n";
+                  for (int i = 0; i < 500; ++i) text += "A" + std::to_string(i) + ": b\r\n";
+                  return text + "\r\n";
+                }(),
+                431},
+        Hostile{"NoHost", "GET /echo HTTP/1.1\r\n\r\n", 400},
+        Hostile{"TwoHosts", "GET /echo HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400},
+        Hostile{"UnknownCoding", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
+        Hostile{"AlmostChunked", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 501},
+        Hostile{
+            "TwoCodings",
+            "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            501},
+        Hostile{"HeadersNeverEnd", "GET /echo HTTP/1.1\r\nHost: x\r\n", 408},
+        Hostile{"BodyNeverEnds", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabc", 408}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(AServer, ClosesAConnectionThatIsIdleOrTrickles) {
+  HttpLimits limits = small_limits();
+  limits.idle_seconds = 0.5;
+  start(limits);
+  Client idle(port());
+  EXPECT_TRUE(idle.is_closed_within(5));
+  Client trickling(port());
+  const auto begin = std::chrono::steady_clock::now();
+  bool open = true;
+  for (int i = 0; i < 100 && open; ++i) {  // a byte every 50 ms keeps nothing open
+    open = trickling.send(i == 0 ? "GET /echo HTTP/1.1\r\nX: " : "x");
+    open = open && !trickling.is_closed_within(0.05);
+  }
+  EXPECT_FALSE(open);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
+TEST_F(AServer, SurvivesClientsThatLeaveInTheMiddle) {
+  start();
+  for (const std::string& part :
+       {"", "GE", "GET /echo HTTP/1.1\r\nHo", "POST /echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"})
+    Client(port()).send(part);
+  EXPECT_EQ(Client(port()).get("/echo").status, 200);
+}
+
+TEST_F(AServer, ClosesWhatExceedsItsConnections) {
+  HttpLimits limits = small_limits();
+  limits.connections = 3;
+  start(limits);
+  std::vector<std::unique_ptr<Client>> open;
+  for (int i = 0; i < 3; ++i) {
+    open.push_back(std::make_unique<Client>(port()));
+    ASSERT_EQ(open.back()->get("/echo").status, 200);
+  }
+  Client refused(port());
+  EXPECT_TRUE(refused.is_closed_within(5));
+  EXPECT_EQ(open.front()->get("/echo").status, 200);
+  open.pop_back();
+  Answer answer;
+  for (int i = 0; i < 100 && answer.status == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the server has seen it go
+    answer = Client(port()).get("/echo");
+  }
+  EXPECT_EQ(answer.status, 200);
+}
+
+TEST_F(AServer, RefusesBodiesThatTogetherAreTooMuch) {
+  HttpLimits limits = small_limits();
+  limits.body_seconds = 10;
+  start(limits);
+  Client first(port()), second(port()), third(port());
+  for (Client* client : {&first, &second})
+    client->send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\nx");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  third.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\nx");
+  const Answer answer = third.receive();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.headers.at("retry-after"), "1");
+  first.send(std::string(8999, 'x'));
+  EXPECT_EQ(first.receive().status, 200);
+}
+
+TEST_F(AServer, TellsTheHandlerThatItsClientHasLeft) {
+  start();
+  Client client(port());
+  client.send(request_bytes("POST", "/keep", "x"));
+  const auto exchange = next_kept();
+  EXPECT_FALSE(exchange->is_abandoned());
+  client.close();
+  for (int i = 0; i < 500 && !exchange->is_abandoned(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(exchange->is_abandoned());
+  exchange->respond({});  // has no effect
+}
+
+TEST_F(AServer, AnswersForAHandlerThatForgetsARequest) {
+  start();
+  Client client(port());
+  EXPECT_EQ(client.get("/forget").status, 500);
+  EXPECT_EQ(client.get("/echo").status, 200);
+}
+
+TEST_F(AServer, StreamsInChunksFromAnotherThread) {
+  start();
+  Client client(port());
+  client.send(request_bytes("GET", "/stream"));
+  const auto exchange = next_kept();
+  exchange->begin_stream({200, "text/event-stream"});
+  exchange->write("one ");
+  EXPECT_THAT(client.receive_until("one \r\n").value_or(""), HasSubstr("Transfer-Encoding: chunked"));
+  exchange->write("two");
+  exchange->end();
+  EXPECT_EQ(client.receive_until("0\r\n\r\n").value_or(""), "3\r\ntwo\r\n0\r\n\r\n");
+  EXPECT_EQ(client.get("/echo").status, 200) << "the connection stays usable";
+}
+
+TEST_F(AServer, DropsAStreamThatItsClientDoesNotTake) {
+  start();
+  Client client(port());
+  client.send(request_bytes("GET", "/stream"));
+  const auto exchange = next_kept();
+  exchange->begin_stream({200, "text/event-stream"});
+  for (int i = 0; i < 2000 && !exchange->is_abandoned(); ++i) {
+    exchange->write(std::string(50'000, 'x'));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (int i = 0; i < 300 && !exchange->is_abandoned(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(exchange->is_abandoned());
+}
+
+TEST_F(AServer, WritesNoLineBreaksIntoHeaders) {
+  start();
+  Client client(port());
+  client.send(request_bytes("GET", "/keep"));
+  HttpResponse response;
+  response.headers = {{"X-Name", "a\r\nSet-Cookie: b"}};
+  next_kept()->respond(std::move(response));
+  const Answer answer = client.receive();
+  EXPECT_EQ(answer.headers.at("x-name"), "aSet-Cookie: b");
+  EXPECT_EQ(answer.headers.count("set-cookie"), 0U);
+}
+
+TEST_F(AServer, FinishesWhatItHasAcceptedWhileItDrains) {
+  start();
+  Client busy(port()), idle(port()), late(port());
+  busy.send(request_bytes("GET", "/keep"));
+  const auto exchange = next_kept();
+  server_->drain(20);
+  late.send(request_bytes("GET", "/echo"));
+  EXPECT_EQ(late.receive().headers["connection"], "close") << "a request on an open connection is still answered";
+  EXPECT_TRUE(idle.is_closed_within(5));
+  exchange->respond({200, "text/plain", "late"});
+  EXPECT_EQ(busy.receive().body, "late");
+  EXPECT_TRUE(busy.is_closed_within(5));
+}
+
+TEST(HttpServer, NamesTheAddressThatItCannotListenOn) {
+  const HttpHandler none = [](auto) {};
+  const HttpServer first("127.0.0.1", 0, {}, none);
+  try {
+    HttpServer second("127.0.0.1", first.port(), {}, none);
+    FAIL() << "two servers listen on one port";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot listen on 127.0.0.1 port " + std::to_string(first.port())));
+  }
+  EXPECT_THROW(HttpServer("no address", 0, {}, none), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace transmute::testing

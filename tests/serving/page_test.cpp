@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of serve in a real browser, with a real server behind it. Skipped where there is no Chromium.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/serving/browser.h>
+#include <transmute/tests/serving/running_serve.h>
+#include <transmute/tests/serving/tiny_model_folder.h>
+#include <transmute/translation/translator.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr const char* kText = "the old train is here.";
+constexpr const char* kShown = "document.querySelector('#target').textContent";
+constexpr const char* kIsReady =
+    "document.querySelector('#target .word') && !document.querySelector('#target.working')";
+
+class ServePage : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TinyModelFolder>();
+    // The same network in both directions, so that the languages can be swapped.
+    server_ = std::make_unique<RunningServe>(std::vector<std::string>{"--model", "en-de=" + folder_->path(), "--model",
+                                                                      "de-en=" + folder_->path(), "--threads", "2"});
+  }
+  static void TearDownTestSuite() {
+    server_.reset();
+    folder_.reset();
+  }
+  void SetUp() override {
+    if (BrowserPage::chromium().empty()) GTEST_SKIP() << "no Chromium is installed (Debian's package: chromium)";
+    try {
+      page_ = std::make_unique<BrowserPage>();
+    } catch (const std::runtime_error& error) {
+      GTEST_SKIP() << error.what();
+    }
+    page_->open(server_->address() + "/");
+    ASSERT_TRUE(page_->becomes_true("document.querySelector('#to').options.length"));
+    page_->evaluate(
+        "document.querySelector('#from').value = 'en', "
+        "document.querySelector('#from').dispatchEvent(new Event('change'))");
+  }
+  void TearDown() override {
+    if (!page_) return;
+    EXPECT_THAT(page_->problems(), IsEmpty());
+  }
+
+  void type_and_wait(const std::string& text = kText) {
+    page_->evaluate("document.querySelector('#source').focus()");
+    page_->type(text);
+    ASSERT_TRUE(page_->becomes_true(kIsReady)) << page_->evaluate("document.body.innerText");
+  }
+  static std::string translated(const std::string& text) { return Translator(folder_->path()).translate(text); }
+
+  static std::unique_ptr<TinyModelFolder> folder_;
+  static std::unique_ptr<RunningServe> server_;
+  std::unique_ptr<BrowserPage> page_;
+};
+std::unique_ptr<TinyModelFolder> ServePage::folder_;
+std::unique_ptr<RunningServe> ServePage::server_;
+
+TEST_F(ServePage, TranslatesWhileOneTypesAndAsksNoOtherHost) {
+  EXPECT_EQ(page_->evaluate("document.activeElement.id"), "source") << "one can type at once";
+  type_and_wait();
+  EXPECT_EQ(page_->evaluate(kShown), translated(kText));
+  EXPECT_THAT(page_->content_types(), Contains("text/event-stream"));
+  EXPECT_THAT(page_->requests(), Each(StartsWith(server_->address() + "/")));
+  page_->evaluate("document.querySelector('#source').select()");
+  page_->type("the red house");
+  EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === " + Json(translated("the red house")).dump()));
+  page_->evaluate("document.querySelector('#source').select()");
+  page_->press("Delete", "Delete", 46);
+  EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === ''"));
+}
+
+TEST_F(ServePage, OffersAlternativesByKeyboardAlone) {
+  type_and_wait();
+  const auto before = page_->evaluate(kShown).get<std::string>();
+  page_->evaluate("document.querySelector('#target .word[tabindex=\"0\"]').focus()");
+  page_->press("ArrowRight", "ArrowRight", 39);
+  const auto first = page_->evaluate("document.querySelector('#target .word').textContent").get<std::string>();
+  EXPECT_NE(page_->evaluate("document.activeElement.textContent"), first) << "the second word has the focus";
+  page_->press("Enter", "Enter", 13);
+  ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
+  EXPECT_EQ(page_->evaluate("document.activeElement.id"), "alternatives");
+  page_->press("ArrowDown", "ArrowDown", 40);
+  const auto chosen =
+      page_->evaluate("document.querySelector('#alternatives [aria-selected=true]').textContent").get<std::string>();
+  EXPECT_THAT(chosen, StartsWith(first)) << "what stands before the word stays";
+  EXPECT_NE(chosen, before);
+  page_->press("Enter", "Enter", 13);
+  EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === " + Json(chosen).dump()));
+  EXPECT_EQ(page_->evaluate("document.querySelector('#alternatives').hidden"), true);
+}
+
+TEST_F(ServePage, ClosesTheListOnEscape) {
+  type_and_wait();
+  page_->evaluate("document.querySelector('#target .word').focus()");
+  page_->press("Enter", "Enter", 13);
+  ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
+  page_->press("Escape", "Escape", 27);
+  EXPECT_EQ(page_->evaluate("document.querySelector('#alternatives').hidden"), true);
+  EXPECT_EQ(page_->evaluate("document.activeElement.className"), "word");
+  page_->press("Escape", "Escape", 27);
+  EXPECT_EQ(page_->evaluate("document.activeElement.id"), "source");
+}
+
+TEST_F(ServePage, ShowsTheAttentionOfAWord) {
+  type_and_wait();
+  page_->evaluate("document.querySelector('#target .word').focus()");
+  const auto pieces =
+      page_->evaluate("[...document.querySelectorAll('.attended')].map((piece) => piece.textContent).join('').trim()");
+  EXPECT_EQ(pieces, kText);
+  EXPECT_NE(page_->evaluate("document.querySelector('.attended').style.backgroundColor"), "")
+      << "the policy must allow the colors";
+}
+
+TEST_F(ServePage, UsesTheGlossary) {
+  page_->evaluate("document.querySelector('#glossary').value = 'train = Fluss'");
+  type_and_wait();
+  EXPECT_THAT(page_->evaluate(kShown).get<std::string>(), HasSubstr("Fluss"));
+}
+
+TEST_F(ServePage, SwapsTheLanguages) {
+  type_and_wait();
+  const auto before = page_->evaluate(kShown).get<std::string>();
+  page_->press("s", "KeyS", 83, 1);
+  EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "de");
+  EXPECT_EQ(page_->evaluate("document.querySelector('#to').value"), "en");
+  EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
+}
+
+TEST_F(ServePage, ReadsDroppedFiles) {
+  page_->evaluate(R"((async () => {
+    const packed = new Response(new Blob(['the red house']).stream().pipeThrough(new CompressionStream('gzip')));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([await packed.blob()], 'text.txt.gz'));
+    document.querySelector('#source').dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, bubbles: true}));
+  })())");
+  EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === " + Json(translated("the red house")).dump()));
+}
+
+TEST_F(ServePage, TellsScreenReadersWhatEverythingIs) {
+  type_and_wait();
+  const auto nodes = page_->accessible_nodes();
+  for (const char* node : {"heading Translate", "combobox From", "combobox To", "textbox Text", "button Copy",
+                           "button Swap the languages", "group Translation"})
+    EXPECT_THAT(nodes, Contains(StartsWith(node)));
+  EXPECT_THAT(nodes, Contains(StartsWith("status")));
+  page_->evaluate("document.querySelector('#target .word').focus()");
+  page_->press("Enter", "Enter", 13);
+  ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
+  const auto with_list = page_->accessible_nodes();
+  EXPECT_THAT(with_list, Contains(StartsWith("listbox Alternatives")));
+  EXPECT_THAT(with_list, Contains(StartsWith("option ")));
+}
+
+TEST_F(ServePage, ShowsProblemsAndRunsNoMarkupOfTexts) {
+  type_and_wait("<img src=x onerror=alert(1)> <script>document.title = 'run'</script>");
+  EXPECT_EQ(page_->evaluate("document.querySelectorAll('#target img, #target script').length"), 0);
+  EXPECT_EQ(page_->evaluate("document.title"), "Translate");
+  const std::string policy =
+      page_->evaluate("fetch('/').then((answer) => answer.headers.get('Content-Security-Policy'))").get<std::string>();
+  EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
+  EXPECT_EQ(policy.find("unsafe"), std::string::npos);
+  page_->evaluate(
+      "document.querySelector('#source').value = 'x'.repeat(100001), "
+      "document.querySelector('#source').dispatchEvent(new Event('input'))");
+  EXPECT_TRUE(page_->becomes_true("document.querySelector('#status.problem')?.textContent.includes('text limit')"));
+}
+
+TEST_F(ServePage, FitsAPhone) {
+  page_->call("Emulation.setDeviceMetricsOverride",
+              {{"width", 360}, {"height", 700}, {"deviceScaleFactor", 2}, {"mobile", true}});
+  type_and_wait();
+  EXPECT_LE(page_->evaluate("document.documentElement.scrollWidth").get<int>(), 360) << "nothing is cut off";
+  EXPECT_GT(page_->evaluate("document.querySelector('#target').getBoundingClientRect().top").get<double>(),
+            page_->evaluate("document.querySelector('#source').getBoundingClientRect().bottom").get<double>());
+}
+
+}  // namespace
+}  // namespace transmute::testing

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program serve as its clients see it: a real process, plain sockets, an untrained model.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/common/json.h>
+#include <transmute/tests/serving/client.h>
+#include <transmute/tests/serving/running_serve.h>
+#include <transmute/tests/serving/schema.h>
+#include <transmute/tests/serving/tiny_model_folder.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/subprocess.h>
+#include <transmute/translation/translator.h>
+
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace transmute::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr const char* kText = "the old train is here.";
+
+Json v1_request(const Json& more = Json::object()) {
+  Json request{{"text", kText}, {"source", "en"}, {"target", "de"}};
+  request.update(more);
+  return request;
+}
+
+// A request that takes the untrained model seconds: long, wide and with all the tokens that it may have.
+std::string slow_request() {
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "the old train is here and the red house is near ";
+  return v1_request({{"text", text}, {"beam_size", 32}, {"max_extra_length", 500}, {"split_sentences", false}}).dump();
+}
+
+class Serve : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TinyModelFolder>();
+    server_ = std::make_unique<RunningServe>(flags());
+    const Answer openapi = Client(server_->port()).get("/openapi.json");
+    schemas_ = std::make_unique<Schemas>(parse_json(openapi.body));
+  }
+  static void TearDownTestSuite() {
+    schemas_.reset();
+    server_.reset();
+    folder_.reset();
+  }
+  static std::vector<std::string> flags(const std::vector<std::string>& more = {"--threads", "2"}) {
+    std::vector<std::string> words{"--model", "en-de=" + folder_->path()};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  static Json post(const std::string& path, const Json& request, int status = 200) {
+    const Answer answer = Client(server_->port()).post(path, request.dump());
+    EXPECT_EQ(answer.status, status) << answer.body;
+    const Json json = parse_json(answer.body);
+    EXPECT_EQ(schemas_->fault(json, schemas_->of_answer(path, "post", status)), "");
+    return json;
+  }
+  static Json get(const std::string& path) {
+    const Answer answer = Client(server_->port()).get(path);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    const Json json = parse_json(answer.body);
+    EXPECT_EQ(schemas_->fault(json, schemas_->of_answer(path, "get", 200)), "");
+    return json;
+  }
+  static std::string translated(const std::string& text, const TranslationOptions& options = {}) {
+    return Translator(folder_->path()).translate(text, options);
+  }
+
+  static std::unique_ptr<TinyModelFolder> folder_;
+  static std::unique_ptr<RunningServe> server_;
+  static std::unique_ptr<Schemas> schemas_;
+};
+std::unique_ptr<TinyModelFolder> Serve::folder_;
+std::unique_ptr<RunningServe> Serve::server_;
+std::unique_ptr<Schemas> Serve::schemas_;
+
+TEST_F(Serve, TranslatesAsLibreTranslateDoes) {
+  const std::string wanted = translated(kText);
+  const Json one = post("/translate", {{"q", kText}, {"source", "en"}, {"target", "de"}});
+  EXPECT_EQ(one, (Json{{"translatedText", wanted}}));
+  const Json list = post("/translate", {{"q", {kText, ""}}, {"source", "en"}, {"target", "de"}, {"alternatives", 2}});
+  EXPECT_EQ(list["translatedText"], (Json{wanted, ""}));
+  EXPECT_THAT(list["alternatives"], SizeIs(2));
+  EXPECT_THAT(list["alternatives"][0], SizeIs(2));
+  const Json detected = post("/translate", {{"q", kText}, {"source", "auto"}, {"target", "de"}});
+  EXPECT_EQ(detected["detectedLanguage"]["language"], "en");
+  EXPECT_EQ(detected["translatedText"], wanted);
+  const Json same = post("/translate", {{"q", kText}, {"source", "en"}, {"target", "en"}});
+  EXPECT_EQ(same["translatedText"], kText);
+}
+
+TEST_F(Serve, TakesForms) {
+  const Answer answer =
+      Client(server_->port())
+          .post("/translate", "q=the+old+train+is+here.&source=en&target=de", "", "application/x-www-form-urlencoded");
+  EXPECT_EQ(parse_json(answer.body)["translatedText"], translated(kText));
+}
+
+TEST_F(Serve, RefusesWithLibreTranslatesStatusAndWords) {
+  EXPECT_EQ(post("/translate", {{"source", "en"}, {"target", "de"}}, 400)["error"],
+            "Invalid request: missing q parameter");
+  EXPECT_EQ(post("/translate", {{"q", "a"}, {"source", "zz"}, {"target", "de"}}, 400)["error"], "zz is not supported");
+  EXPECT_THAT(post("/translate", {{"q", "a"}, {"source", "en"}, {"target", "zz"}}, 400)["error"].get<std::string>(),
+              StartsWith("zz is not supported"));
+  Client client(server_->port());
+  EXPECT_EQ(client.post("/translate", "{", "").status, 400);
+  EXPECT_EQ(client.get("/translate").status, 405);
+  EXPECT_EQ(client.get("/translate").headers["allow"], "POST, OPTIONS");
+  EXPECT_EQ(client.get("/nowhere").status, 404);
+  EXPECT_EQ(client.get("/../../etc/passwd").status, 404);
+  EXPECT_EQ(client.post("/detect", "").status, 400);
+}
+
+TEST_F(Serve, SaysItsLanguagesSettingsAndHealth) {
+  EXPECT_EQ(get("/languages"), parse_json(R"([{"code":"en","name":"English","targets":["de","en"]}])"));
+  const Json settings = get("/frontend/settings");
+  EXPECT_EQ(settings["language"]["target"]["name"], "German");
+  EXPECT_EQ(settings["keyRequired"], false);
+  for (const char* path : {"/health", "/health/live", "/health/ready"}) EXPECT_EQ(get(path)["status"], "ok");
+  const Json detected = post("/detect", {{"q", kText}});
+  EXPECT_EQ(detected[0]["language"], "en");
+}
+
+TEST_F(Serve, AllowsPagesOfOtherSitesToAsk) {
+  Client client(server_->port());
+  client.send(request_bytes("OPTIONS", "/translate", "", "Origin: https://example.org\r\n"));
+  const Answer preflight = client.receive();
+  EXPECT_EQ(preflight.status, 204);
+  EXPECT_EQ(preflight.headers.at("access-control-allow-origin"), "*");
+  EXPECT_THAT(preflight.headers.at("access-control-allow-headers"), HasSubstr("Content-Type"));
+  for (const char* path : {"/languages", "/nowhere"})
+    EXPECT_EQ(client.get(path).headers.at("access-control-allow-origin"), "*");
+}
+
+TEST_F(Serve, GivesWhatTheLibraryGives) {
+  TranslationOptions options;
+  options.search.num_hypotheses = 3;
+  options.search.alignments = true;
+  const Translation expected = Translator(folder_->path()).translate_batch({kText}, options).front();
+  const Json answer = post("/v1/translate", v1_request({{"num_hypotheses", 3}, {"alignments", true}}));
+  const Json& segment = answer["translations"][0]["segments"][0];
+  EXPECT_EQ(segment["source_tokens"], Json(expected.source_tokens));
+  ASSERT_EQ(segment["hypotheses"].size(), expected.hypotheses.size());
+  for (size_t i = 0; i < expected.hypotheses.size(); ++i) {
+    const Json& hypothesis = segment["hypotheses"][i];
+    EXPECT_EQ(hypothesis["text"], expected.hypotheses[i].text);
+    EXPECT_EQ(hypothesis["score"], expected.hypotheses[i].score);
+    EXPECT_EQ(hypothesis["log_probability"], expected.hypotheses[i].log_probability);
+    EXPECT_EQ(hypothesis["tokens"], Json(expected.hypotheses[i].tokens));
+    EXPECT_EQ(hypothesis["token_scores"], Json(expected.hypotheses[i].token_scores));
+    EXPECT_EQ(hypothesis["alignment"], Json(expected.hypotheses[i].alignment));
+  }
+}
+
+TEST_F(Serve, TakesPrefixesGlossariesAndSeeds) {
+  const Json prefixed = post("/v1/translate", v1_request({{"prefix", "das rote"}}));
+  EXPECT_THAT(prefixed["translations"][0]["text"].get<std::string>(), StartsWith("das rote"));
+  const Json glossary = Json::array({{{"source", "train"}, {"target", "Brücke"}}});
+  EXPECT_THAT(post("/v1/translate", v1_request({{"glossary", glossary}}))["translations"][0]["text"].get<std::string>(),
+              HasSubstr("Brücke"));
+  const auto sampled = [](int seed) {
+    return post("/v1/translate", v1_request({{"sampling", {{"seed", seed}}}}))["translations"][0]["text"];
+  };
+  EXPECT_EQ(sampled(1), sampled(1));
+  EXPECT_NE(sampled(1), sampled(2));
+  EXPECT_THAT(post("/v1/translate", v1_request({{"alternatives", 5}}))["translations"][0]["segments"][0]["hypotheses"],
+              SizeIs(5));
+}
+
+TEST_F(Serve, TranslatesLinesAndSentencesByThemselves) {
+  const std::string text = "the red house is near. The blue river is far.\n\nthe green bridge";
+  const Json answer = post("/v1/translate", v1_request({{"text", text}}));
+  const Json& segments = answer["translations"][0]["segments"];
+  ASSERT_EQ(segments.size(), 3U);
+  EXPECT_EQ(answer["translations"][0]["text"], translated("the red house is near.") + " " +
+                                                   translated("The blue river is far.") + "\n\n" +
+                                                   translated("the green bridge"));
+}
+
+TEST_F(Serve, KeepsMarkup) {
+  const Json answer = post("/translate", {{"q", "<ul><li>the <b>red</b> house</li><li>&amp;</li></ul>"},
+                                          {"source", "en"},
+                                          {"target", "de"},
+                                          {"format", "html"}});
+  const auto text = answer["translatedText"].get<std::string>();
+  EXPECT_THAT(text, StartsWith("<ul><li>"));
+  EXPECT_THAT(text, HasSubstr("</li><li>"));
+  EXPECT_EQ(text.find("<b>"), text.rfind("<b>"));
+  EXPECT_LT(text.find("<b>"), text.find("</b>"));
+}
+
+// The events of a stream as "name data".
+std::vector<std::pair<std::string, Json>> events_of(const std::string& stream) {
+  std::vector<std::pair<std::string, Json>> events;
+  std::istringstream lines(stream);
+  std::string name;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("event: ", 0) == 0) name = line.substr(7);
+    if (line.rfind("data: ", 0) == 0) events.emplace_back(name, parse_json(line.substr(6)));
+  }
+  return events;
+}
+
+TEST_F(Serve, StreamsATranslationThatOnlyGrows) {
+  const Answer answer = Client(server_->port()).post("/v1/translate", v1_request({{"stream", true}}).dump());
+  ASSERT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers.at("content-type"), "text/event-stream");
+  const auto events = events_of(answer.body);
+  ASSERT_GE(events.size(), 2U);
+  std::string before;
+  for (size_t i = 0; i + 1 < events.size(); ++i) {
+    EXPECT_EQ(events[i].first, "text");
+    EXPECT_EQ(schemas_->fault_by_name(events[i].second, "V1TextEvent"), "");
+    const auto text = events[i].second["text"].get<std::string>();
+    EXPECT_THAT(text, StartsWith(before));
+    before = text;
+  }
+  EXPECT_EQ(events.back().first, "done");
+  EXPECT_EQ(schemas_->fault_by_name(events.back().second, "V1Answer"), "");
+  EXPECT_EQ(events.back().second, post("/v1/translate", v1_request()));
+}
+
+TEST_F(Serve, AgreesWithItsDescriptionOnWhichRequestsAreValid) {
+  const Json& schema = schemas_->of_request("/v1/translate");
+  const Json& members = schemas_->document()["components"]["schemas"]["V1Request"]["properties"];
+  std::vector<Json> requests;
+  const auto try_values = [&](const std::string& name, const std::vector<Json>& values) {
+    for (const Json& value : values) requests.push_back(v1_request({{name, value}}));
+  };
+  for (const auto& [name, member] : members.items()) {
+    try_values(name, {Json(nullptr), Json::object(), Json::array({1}), 0.5, -1, "text", true});
+    if (member.contains("minimum")) {
+      const double step = member["type"] == "integer" ? 1 : 0.5;
+      if (member["type"] == "integer") {
+        const auto low = member["minimum"].get<int64_t>(), high = member["maximum"].get<int64_t>();
+        try_values(name, {low, high, low - 1, high + 1});
+      } else {
+        const double low = member["minimum"], high = member["maximum"];
+        try_values(name, {low, high, low - step, high + step});
+      }
+    }
+  }
+  for (const auto& [name, member] : schemas_->document()["components"]["schemas"]["Sampling"]["properties"].items())
+    for (const Json& value : std::vector<Json>{member["minimum"], member["maximum"], -1, "x", 1e300})
+      requests.push_back(v1_request({{"sampling", {{name, value}}}}));
+  requests.push_back(v1_request({{"unknown", 1}}));
+  requests.push_back({{"text", "a"}, {"source", "en"}});
+  // What only the server can know: languages, and members that exclude each other or count each other.
+  const auto is_beyond_schemas = [](const Json& request) {
+    return request["source"] != "en" || request.value("target", "") != "de" ||
+           (request.contains("format") && request.contains("stream")) || request.contains("prefix");
+  };
+  Client client(server_->port());
+  size_t checked = 0;
+  for (Json request : requests) {
+    // JSON's null means that a member is absent, in LibreTranslate's clients too.
+    bool has_null = false;
+    for (const auto& [name, value] : request.items()) has_null = has_null || value.is_null();
+    if (has_null) continue;
+    if (!request.contains("max_extra_length")) request["max_extra_length"] = 1;
+    if (schemas_->fault(request, schema).empty() && is_beyond_schemas(request)) continue;
+    const int status = client.post("/v1/translate", request.dump()).status;
+    EXPECT_EQ(status, schemas_->fault(request, schema).empty() ? 200 : 400)
+        << request.dump() << " " << schemas_->fault(request, schema);
+    ++checked;
+  }
+  EXPECT_GT(checked, 100U);
+}
+
+TEST_F(Serve, SurvivesBodiesOfAllKinds) {
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "[";
+  for (const std::string& body :
+       {std::string(), std::string(100, '\0'), std::string("{\"q\":\"\xff\xfe\",\"source\":\"en\",\"target\":\"de\"}"),
+        deep, std::string("{\"q\":\"a\",\"q\":1}"), std::string("null"), std::string("{\"q\":{}}")}) {
+    const Answer answer = Client(server_->port()).post("/translate", body);
+    EXPECT_EQ(answer.status, 400) << body.substr(0, 50);
+    EXPECT_EQ(schemas_->fault_by_name(parse_json(answer.body), "Error"), "");
+  }
+  for (const char* text : {"a\\u0000b", "\\u202e\\ufeff", "\\ud83d\\ude00", " ", "\\n\\n"}) {
+    const std::string body = std::string(R"({"q":")") + text + R"(","source":"en","target":"de"})";
+    EXPECT_EQ(Client(server_->port()).post("/translate", body).status, 200) << text;
+  }
+  EXPECT_EQ(Client(server_->port()).post("/translate", std::string(2'000'000, 'x')).status, 413);
+}
+
+TEST_F(Serve, PutsNoTextIntoItsLogAndPassesRequestIdsOn) {
+  Client client(server_->port());
+  const Answer answer =
+      client.post("/v1/translate", v1_request({{"text", "zebra7"}}).dump(), "X-Request-Id: my-id.1\r\n");
+  EXPECT_EQ(answer.headers.at("x-request-id"), "my-id.1");
+  EXPECT_NE(client.get("/health", "X-Request-Id: bad id\r\n").headers.at("x-request-id"), "bad id");
+  ASSERT_TRUE(server_->logs("my-id.1"));
+  EXPECT_THAT(server_->log(), Not(HasSubstr("zebra7")));
+  std::istringstream lines(server_->log());
+  for (std::string line; std::getline(lines, line);) {
+    const Json entry = parse_json(line);
+    if (!entry.contains("id") || entry["id"] != "my-id.1") continue;
+    EXPECT_EQ(entry["status"], 200);
+    EXPECT_EQ(entry["path"], "/v1/translate");
+    EXPECT_EQ(entry["languages"], "en-de");
+    EXPECT_GT(entry["seconds"], 0);
+  }
+}
+
+TEST_F(Serve, CountsForPrometheus) {
+  Client client(server_->port());
+  client.post("/translate", R"({"q":"a","source":"en","target":"de"})");
+  const Answer answer = client.get("/metrics");
+  EXPECT_EQ(answer.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  for (const char* part :
+       {"transmute_requests_total{route=\"/translate\",status=\"200\"} ", "transmute_request_seconds_bucket{",
+        "transmute_batch_segments_count ", "transmute_queue_segments ", "transmute_running_segments ",
+        "transmute_tokens_total{side=\"target\"} ", "transmute_connections ", "transmute_model_info{model=\"en-de\","})
+    EXPECT_THAT(answer.body, HasSubstr(part));
+  EXPECT_THAT(answer.body, Not(HasSubstr("/nowhere"))) << "a client must not make up labels";
+}
+
+TEST_F(Serve, StopsWorkingWhereTheClientLeaves) {
+  RunningServe server(flags({"--threads", "1"}));
+  {
+    Client client(server.port());
+    client.send(request_bytes("POST", "/v1/translate", slow_request(), "Content-Type: application/json\r\n"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  ASSERT_TRUE(server.logs("\"status\":499"));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(Client(server.port()).post("/v1/translate", v1_request({{"max_extra_length", 1}}).dump()).status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "the only worker was still busy";
+}
+
+TEST_F(Serve, BoundsTheQueueTheTimeAndEachClient) {
+  RunningServe server(flags({"--threads", "1", "--batch-size", "1", "--max-queue", "2", "--max-requests-per-client",
+                             "4", "--request-seconds", "3", "--max-characters", "5000"}));
+  const auto head = "Content-Type: application/json\r\n";
+  std::vector<std::unique_ptr<Client>> busy;
+  for (int i = 0; i < 3; ++i) {  // one is worked on, two wait
+    busy.push_back(std::make_unique<Client>(server.port()));
+    busy.back()->send(request_bytes("POST", "/v1/translate", slow_request(), head));
+  }
+  Client client(server.port());
+  for (int i = 0; i < 100 && client.get("/metrics").body.find("transmute_queue_segments 2\n") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const Answer full = client.post("/v1/translate", v1_request().dump());
+  EXPECT_EQ(full.status, 503);
+  EXPECT_EQ(full.headers.at("retry-after"), "1");
+  const Answer never = client.post("/v1/translate", v1_request({{"text", "a\nb\nc"}}).dump());
+  EXPECT_EQ(never.status, 413) << "three lines never fit into a queue of two";
+  for (auto& waiting : busy) EXPECT_EQ(waiting->receive().status, 503) << "nothing may take longer than four seconds";
+  EXPECT_EQ(client.post("/v1/translate", v1_request({{"text", std::string(100'001, 'x')}}).dump()).status, 400);
+  EXPECT_EQ(client.post("/v1/translate", v1_request({{"max_extra_length", 1}}).dump()).status, 200);
+  const Answer metrics = client.get("/metrics");
+  EXPECT_THAT(metrics.body, HasSubstr("transmute_rejected_total{reason=\"queue\"} 1\n"));
+}
+
+TEST_F(Serve, BoundsTheRequestsOfAClient) {
+  RunningServe server(flags({"--threads", "1", "--max-requests-per-client", "1", "--behind-proxy"}));
+  const std::string json = "Content-Type: application/json\r\n";
+  Client first(server.port()), second(server.port());
+  first.send(request_bytes("POST", "/v1/translate", slow_request(), json + "X-Forwarded-For: 9.9.9.9, 10.0.0.1\r\n"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const Answer same = second.post("/v1/translate", v1_request().dump(), "X-Forwarded-For: 10.0.0.1\r\n");
+  EXPECT_EQ(same.status, 429);
+  EXPECT_EQ(same.headers.at("retry-after"), "1");
+  first.close();
+  EXPECT_EQ(second.post("/v1/translate", v1_request().dump(), "X-Forwarded-For: 10.0.0.2\r\n").status, 200);
+}
+
+TEST_F(Serve, AsksForKeys) {
+  const TemporaryFolder folder;
+  const Outcome hashed = run_program_with({"sha256sum"}, "secret-of-alice");
+  write_text(folder / "keys", hashed.output.substr(0, 64) + " alice\n");
+  RunningServe server(flags({"--api-keys", folder / "keys"}));
+  Client client(server.port());
+  const Json request{{"q", kText}, {"source", "en"}, {"target", "de"}};
+  EXPECT_EQ(client.post("/translate", request.dump()).status, 403);
+  EXPECT_EQ(client.post("/translate", request.dump(), "Authorization: Bearer wrong\r\n").status, 403);
+  EXPECT_EQ(client.post("/translate", request.dump(), "Authorization: Bearer secret-of-alice\r\n").status, 200);
+  Json with_key = request;
+  with_key["api_key"] = "secret-of-alice";
+  EXPECT_EQ(client.post("/translate", with_key.dump()).status, 200);
+  EXPECT_EQ(client.post("/detect", R"({"q":"a"})").status, 403);
+  EXPECT_EQ(client.get("/languages").status, 200);
+  EXPECT_EQ(parse_json(client.get("/frontend/settings").body)["keyRequired"], true);
+  EXPECT_THAT(server.log(), HasSubstr("\"key\":\"alice\""));
+  EXPECT_THAT(server.log(), Not(HasSubstr("secret-of-alice")));
+  write_text(folder / "keys", "# nobody\n");
+  server.signal(SIGHUP);
+  ASSERT_TRUE(server.logs("\"event\":\"reload\",\"result\":\"done\""));
+  EXPECT_EQ(client.post("/translate", with_key.dump()).status, 403);
+}
+
+TEST_F(Serve, ReloadsModelsWithoutLosingARequest) {
+  TinyModelFolder folder(5);
+  RunningServe server({"--model", "en-de=" + folder.path(), "--threads", "2"});
+  const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}}.dump();
+  Client client(server.port());
+  const std::string before = client.post("/translate", request).body;
+  std::atomic<bool> stop{false};
+  std::atomic<int> answered{0}, failed{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 4; ++i)
+    clients.emplace_back([&] {
+      Client mine(server.port());
+      while (!stop) ++(mine.post("/translate", request).status == 200 ? answered : failed);
+    });
+  folder.replace(6);
+  server.signal(SIGHUP);
+  EXPECT_TRUE(server.logs("\"event\":\"reload\",\"result\":\"done\""));
+  stop = true;
+  for (auto& thread : clients) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_GT(answered, 0);
+  const std::string after = client.post("/translate", request).body;
+  EXPECT_NE(after, before);
+  write_text(folder.path() + "/weights.safetensors", "damaged");
+  server.signal(SIGHUP);
+  EXPECT_TRUE(server.logs("failed; what was read before stays"));
+  EXPECT_EQ(client.post("/translate", request).body, after);
+}
+
+TEST_F(Serve, TranslatesByWayOfAPivotOnlyWhereAsked) {
+  const TinyModelFolder second(6);
+  const std::vector<std::string> models{"--model", "fr-en=" + folder_->path(), "--model", "en-de=" + second.path()};
+  const Json request{{"q", kText}, {"source", "fr"}, {"target", "de"}};
+  {
+    RunningServe server(models);
+    EXPECT_EQ(Client(server.port()).post("/translate", request.dump()).status, 400);
+  }
+  std::vector<std::string> with_pivot = models;
+  with_pivot.insert(with_pivot.end(), {"--pivot", "en"});
+  RunningServe server(with_pivot);
+  const Answer answer = Client(server.port()).post("/translate", request.dump());
+  EXPECT_EQ(parse_json(answer.body)["translatedText"], Translator(second.path()).translate(translated(kText)));
+  EXPECT_THAT(Client(server.port()).get("/languages").body, HasSubstr(R"("targets":["de","en","fr"])"));
+}
+
+TEST_F(Serve, LosesNoAcceptedRequestWhenItIsTerminated) {
+  const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}}.dump();
+  for (int round = 0; round < 5; ++round) {
+    RunningServe server(flags({"--quiet"}));
+    std::atomic<int> answered{0}, lost{0};
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 8; ++i)
+      clients.emplace_back([&] {
+        try {
+          while (true) {
+            Client client(server.port());  // throws once nobody listens any more
+            if (!client.send(request_bytes("POST", "/translate", request, "Content-Type: application/json\r\n")))
+              return;
+            ++(client.receive().status == 200 ? answered : lost);
+          }
+        } catch (const std::runtime_error&) {
+        }
+      });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 + 30 * round));
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0);
+    for (auto& thread : clients) thread.join();
+    EXPECT_GT(answered, 0);
+    EXPECT_EQ(lost, 0) << "of " << answered + lost << " in round " << round;
+  }
+}
+
+TEST_F(Serve, IsAliveButNotReadyWhileItDrains) {
+  RunningServe server(flags({"--threads", "1", "--request-seconds", "2"}));
+  Client busy(server.port()), probe(server.port());
+  busy.send(request_bytes("POST", "/v1/translate", slow_request(), "Content-Type: application/json\r\n"));
+  EXPECT_EQ(probe.get("/health/ready").status, 200);
+  server.signal(SIGTERM);
+  ASSERT_TRUE(server.logs("\"event\":\"draining\""));
+  EXPECT_EQ(probe.get("/health/ready").status, 503);
+  EXPECT_NE(busy.receive().status, 0) << "its request was accepted";
+  EXPECT_EQ(server.wait(), 0);
+}
+
+TEST_F(Serve, EndsAfterItsTimeToDrain) {
+  RunningServe server(flags({"--threads", "1", "--drain-seconds", "0.2"}));
+  Client busy(server.port());
+  busy.send(request_bytes("POST", "/v1/translate", slow_request(), "Content-Type: application/json\r\n"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 0);
+}
+
+TEST(ServeUsage, NamesWhatIsWrong) {
+  const auto errors = [](const std::vector<std::string>& flags, int code) {
+    std::vector<std::string> words{std::string(TRANSMUTE_PROGRAMS) + "/serve"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = run_program_with(words);
+    EXPECT_EQ(outcome.exit_code, code) << outcome.errors;
+    return outcome.errors;
+  };
+  EXPECT_THAT(errors({}, 2), HasSubstr("--model"));
+  EXPECT_THAT(errors({"--model", "en-de=/nowhere"}, 1), HasSubstr("/nowhere"));
+  EXPECT_THAT(errors({"--model", "english=/nowhere"}, 2), HasSubstr("write en-de=FOLDER"));
+  EXPECT_THAT(errors({"--model", "/nowhere"}, 2), HasSubstr("there is no such folder"));
+  const TinyModelFolder folder;
+  EXPECT_THAT(errors({"--model", folder.path()}, 2), HasSubstr("--model en-de="));
+  const std::string model = "en-de=" + folder.path();
+  EXPECT_THAT(errors({"--model", model, "--model", model}, 2), HasSubstr("two models are given for en-de"));
+  EXPECT_THAT(errors({"--model", model, "--address", "example.org"}, 2), HasSubstr("is no IP address"));
+  EXPECT_THAT(errors({"--model", model, "--max-queue", "0"}, 2), HasSubstr("--max-queue"));
+}
+
+}  // namespace
+}  // namespace transmute::testing
