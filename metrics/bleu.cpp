@@ -239,6 +239,23 @@ BleuScore corpus_bleu(const std::vector<std::string>& hypotheses,
   return bleu_from_counts(sum, options);
 }
 
+std::vector<std::vector<double>> pairwise_bleu(const std::vector<std::string>& segments, const BleuOptions& options) {
+  SegmentReader reader(options);
+  std::vector<std::vector<TokenId>> tokens;
+  std::vector<ReferenceCounts> references;
+  for (const std::string& segment : segments) {
+    tokens.push_back(reader.read(segment));
+    add_reference(references.emplace_back(), tokens.back());
+  }
+  std::vector<std::vector<double>> scores;
+  for (const auto& hypothesis : tokens) {
+    std::vector<double>& row = scores.emplace_back();
+    for (const ReferenceCounts& reference : references)
+      row.push_back(bleu_from_counts(count_segment(hypothesis, reference), options).score);
+  }
+  return scores;
+}
+
 std::string bleu_signature(const BleuOptions& options, std::size_t num_references) {
   const std::string letter_case = options.letter_case == BleuCase::lower ? "lc" : "mixed";
   return "nrefs:" + std::to_string(num_references) + "|case:" + letter_case +

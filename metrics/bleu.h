@@ -72,6 +72,10 @@ std::vector<BleuCounts> bleu_segment_counts(const std::vector<std::string>& hypo
                                             const BleuOptions& options = {});
 BleuScore bleu_from_counts(const BleuCounts& counts, const BleuOptions& options = {});
 
+/// The score of each segment against each: element [h][r] has segment h as hypothesis and r as reference. Give
+/// `effective_order`, as for all single sentences.
+std::vector<std::vector<double>> pairwise_bleu(const std::vector<std::string>& segments, const BleuOptions& options);
+
 /// What must be reported with a score for others to compare with it, in sacreBLEU's notation:
 /// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:transmute-1`. The version says who counted: the
 /// number after "transmute-" changes whenever a change here could move a score.

@@ -147,6 +147,18 @@ double corpus_chrf(const std::vector<std::string>& hypotheses, const std::vector
   return chrf_from_counts(sum, options);
 }
 
+std::vector<std::vector<double>> pairwise_chrf(const std::vector<std::string>& segments, const ChrfOptions& options) {
+  std::vector<NgramsByOrder> ngrams;
+  for (const std::string& segment : segments) ngrams.push_back(count_ngrams(segment, options));
+  std::vector<std::vector<double>> scores;
+  for (const NgramsByOrder& hypothesis : ngrams) {
+    std::vector<double>& row = scores.emplace_back();
+    for (const NgramsByOrder& reference : ngrams)
+      row.push_back(chrf_from_counts(compare(hypothesis, reference), options));
+  }
+  return scores;
+}
+
 std::string chrf_name(const ChrfOptions& options) {
   return "chrF" + std::to_string(options.beta) + std::string(static_cast<std::size_t>(options.word_order), '+');
 }

@@ -38,6 +38,10 @@ std::vector<std::vector<ChrfCounts>> chrf_segment_counts(const std::vector<std::
 void add_counts(std::vector<ChrfCounts>& sum, const std::vector<ChrfCounts>& counts);
 double chrf_from_counts(const std::vector<ChrfCounts>& counts, const ChrfOptions& options = {});
 
+/// The score of each segment against each: element [h][r] has segment h as hypothesis and r as reference.
+std::vector<std::vector<double>> pairwise_chrf(const std::vector<std::string>& segments,
+                                               const ChrfOptions& options = {});
+
 /// "chrF2" or "chrF2++".
 std::string chrf_name(const ChrfOptions& options);
 

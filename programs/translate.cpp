@@ -40,6 +40,7 @@ struct Arguments {
   int64_t buffer_lines = 4096;
   int64_t num_best = 0;
   int64_t alternatives = 0;
+  std::string mbr_utility = "chrf";
 };
 
 // A line on standard error that says how far it is; where results go to the terminal too, nothing.
@@ -140,6 +141,7 @@ transmute::TranslationOptions options_from(const Arguments& arguments) {
   options.word_alignments = options.search.alignments && arguments.alignment != "tokens";  // of the flag alone too
   options.search.alignment_layer = arguments.alignment_layer;
   options.search.alignment_head = arguments.alignment_head;
+  if (arguments.mbr_utility == "bleu") options.mbr.utility = transmute::MbrUtility::bleu;
   if (arguments.long_lines == "fail") options.long_texts = transmute::LongTexts::refused;
   if (arguments.sample) options.search.sampling = arguments.sampling;
   if (!arguments.glossary.empty()) options.glossary = transmute::read_glossary(arguments.glossary);
@@ -225,9 +227,19 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--n-best", arguments.num_best, "the N best (in Moses' format, unless json) instead of the best one")
       ->check(transmute::at_least(1));
-  app.add_option("--alternatives", arguments.alternatives,
-                 "instead of searching, the N best next tokens after the --target-prefix, each completed greedily")
-      ->check(transmute::at_least(1));
+  const auto alternatives =
+      app.add_option("--alternatives", arguments.alternatives,
+                     "instead of searching, the N best next tokens after the --target-prefix, each completed greedily")
+          ->check(transmute::at_least(1));
+  const auto mbr = app.add_option("--mbr", arguments.translation.mbr.candidates,
+                                  "minimum Bayes risk: of the N best, or with --sample of N draws, the translation "
+                                  "that is most like all of them")
+                       ->check(transmute::between(2, 1000))
+                       ->excludes(alternatives);
+  app.add_option("--mbr-utility", arguments.mbr_utility, "what tells how like two translations are")
+      ->check(transmute::one_of({"chrf", "bleu"}))
+      ->capture_default_str()
+      ->needs(mbr);
   app.add_option("--alignment", arguments.alignment,
                  "add \" ||| 0-0 1-2\": for each word, or token, of the translation the source's that it belongs to; "
                  "without a value: words; in json the attention over tokens too")

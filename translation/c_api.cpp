@@ -98,6 +98,12 @@ transmute::TranslationHooks hooks_of(const transmute_translation_options& given)
   return hooks;
 }
 
+transmute::MbrUtility mbr_utility_of(const std::string& name) {
+  if (name == "chrf") return transmute::MbrUtility::chrf;
+  if (name == "bleu") return transmute::MbrUtility::bleu;
+  throw std::invalid_argument("mbr_utility must be \"chrf\" or \"bleu\", not \"" + name + "\"");
+}
+
 // All but the target prefixes, whose number the texts have.
 transmute::TranslationOptions translation_options(const transmute_translation_options& given) {
   transmute::TranslationOptions ours;
@@ -121,6 +127,8 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   ours.split_sentences = given.split_sentences != 0;
   if (given.source_language != nullptr) ours.source_language = given.source_language;
   if (given.target_language != nullptr) ours.target_language = given.target_language;
+  ours.mbr.candidates = given.mbr_candidates;
+  if (given.mbr_utility != nullptr) ours.mbr.utility = mbr_utility_of(given.mbr_utility);
   if (given.glossary_size > SIZE_MAX / 2)
     throw std::invalid_argument("the glossary's size is " + std::to_string(given.glossary_size) + "; is it negative?");
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
@@ -130,10 +138,11 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
 
 transmute::GenerationOptions generation_options(const transmute_translation_options& given) {
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
-      given.split_sentences != 0 || given.source_language != nullptr || given.target_language != nullptr)
+      given.split_sentences != 0 || given.source_language != nullptr || given.target_language != nullptr ||
+      given.mbr_candidates != 0)
     throw std::invalid_argument(
-        "target_prefixes, glossary, inline_tags, split_sentences, source_language and target_language are for "
-        "translators, not for language models");
+        "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language and mbr_candidates "
+        "are for translators, not for language models");
   const transmute::TranslationOptions shared = translation_options(given);
   transmute::GenerationOptions ours;
   ours.search = shared.search;

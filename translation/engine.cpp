@@ -9,6 +9,7 @@
 #include <transmute/translation/text/alignment.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/join_parts.h>
+#include <transmute/translation/text/minimum_risk.h>
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/text/word_alignment.h>
 
@@ -26,6 +27,21 @@ void check(const TranslationOptions& options) {
   check_at_least_one(options.batch_size, "batch_size");
   check_at_least_one(options.batch_tokens, "batch_tokens");
   check_at_least_one(options.max_source_tokens, "max_source_tokens");
+  constexpr int64_t kMostCandidates = 1000;
+  if (options.mbr.candidates < 0 || options.mbr.candidates > kMostCandidates)
+    throw std::invalid_argument(
+        fmt::format("mbr.candidates must be from 0 to {}, not {}", kMostCandidates, options.mbr.candidates));
+  if (options.mbr.candidates > 0 && options.search.alternatives)
+    throw std::invalid_argument("mbr does not go with alternatives, whose order is that of their first tokens");
+}
+
+// With as many results as are to be compared.
+SearchOptions search_of(const TranslationOptions& options) {
+  SearchOptions search = options.search;
+  if (options.mbr.candidates == 0) return search;
+  search.num_hypotheses = std::max(search.num_hypotheses, options.mbr.candidates);
+  if (!search.sampling) search.beam_size = std::max(search.beam_size, search.num_hypotheses);
+  return search;
 }
 
 void check_whole(size_t tokens, const char* purpose) {
@@ -54,7 +70,7 @@ TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformer
 }
 
 void TranslationEngine::check_for_model(const TranslationOptions& options) const {
-  SearchOptions search = options.search;
+  SearchOptions search = search_of(options);
   search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
   beam_search(*model_, {{special_ids::kUnknown}}, search, {}, {});
 }
@@ -72,6 +88,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
                                                       const TranslationOptions& given,
                                                       const TranslationHooks& hooks) const {
   check(given);
+  if (given.mbr.candidates > 0 && hooks.on_text)
+    throw std::invalid_argument("mbr does not go with on_text: which translation is chosen shows at the end");
   if (texts.empty()) check_for_model(given);
   TranslationOptions options = given;
   options.search.alignments |= options.word_alignments;
@@ -143,11 +161,14 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
     if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
     if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
   }
-  auto found = beam_search(*model_, sources, options.search, hooks, demands);
+  auto found = beam_search(*model_, sources, search_of(options), hooks, demands);
   for (size_t i = 0; i < found.size(); ++i) {
     Translation& translation = translations[batch[i]];
     for (auto& hypothesis : found[i])
       translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer_.target()));
+    if (options.mbr.candidates > 0)
+      choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
+                     static_cast<size_t>(options.search.num_hypotheses));
     for (const int64_t id : sources[i]) translation.source_tokens.push_back(tokenizer_.source().piece(id));
   }
 }

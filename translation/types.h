@@ -64,9 +64,27 @@ struct GlossaryEntry {
   std::string target;  ///< what their translation contains
 };
 
+/// How good one translation is where another is the reference, by segment.
+enum class MbrUtility {
+  chrf,  ///< character n-gram F-score
+  bleu,  ///< sentence BLEU, smoothed and of the orders that there are
+};
+
+/// Minimum Bayes risk: of several translations the one that is most like all of them, instead of the most probable one
+/// (Kumar and Byrne, 2004).
+struct MbrOptions {
+  /// So many are compared: the best of the search, whose beam is at least as wide, or samples where
+  /// SearchOptions::sampling is set. 0: off.
+  int64_t candidates = 0;
+  MbrUtility utility = MbrUtility::chrf;  ///< what tells how like two translations are
+};
+
 /// How texts are translated.
 struct TranslationOptions {
-  SearchOptions search;                     ///< beam search, sampling or alternatives
+  SearchOptions search;  ///< beam search, sampling or alternatives
+  /// What puts the results of the search into order. Scores stay the model's. Not together with
+  /// SearchOptions::alternatives, nor with TranslationHooks::on_text.
+  MbrOptions mbr{};
   int64_t batch_size = 64;                  ///< sentences that a thread decodes together
   int64_t batch_tokens = 4096;              ///< and their padded source tokens at most
   int64_t max_source_tokens = 256;          ///< more make a text over-long

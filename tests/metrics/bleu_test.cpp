@@ -174,5 +174,16 @@ TEST(Bleu, TokenizerNamesGoBothWaysAndOthersAreErrors) {
   EXPECT_THROW(bleu_tokenizer_from_name("13b"), std::invalid_argument);
 }
 
+TEST(Bleu, ComparesEachSegmentWithEach) {
+  const std::vector<std::string> segments{"the red house", "a red house.", "", "the train is near", "the red house is"};
+  BleuOptions options;
+  options.effective_order = true;
+  const auto scores = pairwise_bleu(segments, options);
+  ASSERT_EQ(scores.size(), segments.size());
+  for (size_t h = 0; h < segments.size(); ++h)
+    for (size_t r = 0; r < segments.size(); ++r)
+      EXPECT_EQ(scores[h].at(r), corpus_bleu({segments[h]}, {{segments[r]}}, options).score) << h << ' ' << r;
+}
+
 }  // namespace
 }  // namespace transmute

@@ -55,5 +55,17 @@ TEST(Chrf, OfTheReferenceIsAHundredAndOfNothingZero) {
   EXPECT_THROW(corpus_chrf({"a", "b"}, {{"a"}}), std::invalid_argument);
 }
 
+TEST(Chrf, ComparesEachSegmentWithEach) {
+  const std::vector<std::string> segments{"the red house", "a red house.", "", "the train is near", "ein Zug, nah"};
+  for (const int64_t word_order : {0, 2}) {
+    const ChrfOptions options{6, word_order};
+    const auto scores = pairwise_chrf(segments, options);
+    ASSERT_EQ(scores.size(), segments.size());
+    for (size_t h = 0; h < segments.size(); ++h)
+      for (size_t r = 0; r < segments.size(); ++r)
+        EXPECT_EQ(scores[h].at(r), corpus_chrf({segments[h]}, {{segments[r]}}, options)) << h << ' ' << r;
+  }
+}
+
 }  // namespace
 }  // namespace transmute

@@ -8,6 +8,7 @@
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/search/transformer_step_model.h>
+#include <transmute/translation/text/minimum_risk.h>
 
 #include <numeric>
 #include <stdexcept>
@@ -71,6 +72,34 @@ TEST_F(Engine, KeepsTheOrderOfItsInput) {
     EXPECT_EQ(found[i].hypotheses.at(0).text, tokenizer.target().decode(alone.ids)) << texts[i];
     EXPECT_NEAR(found[i].hypotheses[0].score, alone.score, 1e-4);
   }
+}
+
+TEST_F(Engine, ChoosesTheTranslationOfLeastRiskAmongTheBestOrAmongSamples) {
+  const std::vector<std::string> texts{"the red house is near.", "the old train is closed.", "", "house"};
+  for (const bool samples : {false, true})
+    for (const MbrUtility utility : {MbrUtility::chrf, MbrUtility::bleu}) {
+      TranslationOptions options = few_tokens();
+      if (samples) options.search.sampling = SamplingOptions();
+      options.search.num_hypotheses = options.search.beam_size = 8;
+      auto expected = translate(texts, options);
+      for (Translation& translation : expected) choose_by_risk(translation.hypotheses, utility, samples, 2);
+      options.search.num_hypotheses = 2;
+      options.search.beam_size = 4;
+      options.mbr = {8, utility};
+      expect_same(translate(texts, options), expected);
+    }
+}
+
+TEST_F(Engine, RefusesMinimumRiskWhereTheChoiceHasNoMeaning) {
+  TranslationOptions options = few_tokens();
+  options.mbr.candidates = 4;
+  TranslationHooks hooks;
+  hooks.on_text = [](size_t, const std::string&) {};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the"}, options, 1, hooks); }), HasSubstr("on_text"));
+  options.search.alternatives = true;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the"}, options); }), HasSubstr("alternatives"));
+  options.mbr.candidates = -1;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({}, options); }), HasSubstr("mbr.candidates"));
 }
 
 TEST_F(Engine, GivesTheSameWithAnyNumberOfWorkersAndAnyBatchSize) {
