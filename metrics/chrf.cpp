@@ -149,6 +149,7 @@ double corpus_chrf(const std::vector<std::string>& hypotheses, const std::vector
 
 std::vector<std::vector<double>> pairwise_chrf(const std::vector<std::string>& segments, const ChrfOptions& options) {
   std::vector<NgramsByOrder> ngrams;
+  ngrams.reserve(segments.size());
   for (const std::string& segment : segments) ngrams.push_back(count_ngrams(segment, options));
   std::vector<std::vector<double>> scores;
   for (const NgramsByOrder& hypothesis : ngrams) {

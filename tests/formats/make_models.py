@@ -276,17 +276,20 @@ def marian_arrays(size, vocab_size, pre_norm):
 
 
 def ctranslate2_results(converted, lines, sources, token_of, piece_of):
-    """What CTranslate2 says of each line, whose pieces `sources` has; its tokens may have other names."""
+    """What CTranslate2 says of each line, whose pieces `sources` has; its tokens may have other names. Where it must not
+    say a token, such as <unk> or the end before min_decoding_length, the others share that token's probability, which
+    here they do not: so it may say everything. It ends where it has beam_size translations, unless it is patient."""
     import ctranslate2
     translator = ctranslate2.Translator(converted, intra_threads=1, inter_threads=1)
     results = []
     for line, pieces in zip(lines, sources):
         tokens = [token_of(piece) for piece in pieces]
         longest = len(tokens) + 9
-        item = {"source": line, "source_pieces": list(pieces), "min_length": 1, "max_length": longest}
+        item = {"source": line, "source_pieces": list(pieces), "min_length": 0, "max_length": longest}
         for search, beam in (("greedy", 1), ("beam", 4)):
             found = translator.translate_batch(
-                [tokens], beam_size=beam, max_decoding_length=longest, disable_unk=True, return_scores=True)[0]
+                [tokens], beam_size=beam, max_decoding_length=longest, min_decoding_length=0, patience=64,
+                return_scores=True)[0]
             said, mean = found.hypotheses[0], found.scores[0]
             item[search] = {"pieces": [piece_of(token) for token in said], "ended": len(said) < longest,
                             "score": mean * (len(said) + 1) if beam == 1 else mean}

@@ -92,6 +92,10 @@ void BrowserPage::notice(const Json& event) {
   if (entry["level"] == "error" && entry["source"] != "network") problems_.push_back(entry.dump());  // "network": a 400
 }
 
+Json BrowserPage::call(const std::string& method) {
+  return call(method, Json());
+}
+
 Json BrowserPage::call(const std::string& method, const Json& parameters, bool of_page) {
   Json command{{"id", ++last_id_}, {"method", method}};
   command["params"] = parameters.is_null() ? Json::object() : parameters;
@@ -143,7 +147,8 @@ void BrowserPage::press(const std::string& key, const std::string& code, int key
 
 std::vector<std::string> BrowserPage::accessible_nodes() {
   std::vector<std::string> nodes;
-  for (const Json& node : call("Accessibility.getFullAXTree")["nodes"]) {
+  const Json tree = call("Accessibility.getFullAXTree");
+  for (const Json& node : tree["nodes"]) {
     if (node.value("ignored", false)) continue;
     const std::string role = node["role"]["value"].get<std::string>();
     nodes.push_back(role + " " + (node.contains("name") ? node["name"]["value"].get<std::string>() : ""));

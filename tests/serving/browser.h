@@ -34,7 +34,8 @@ class BrowserPage {
   void press(const std::string& key, const std::string& code, int key_code, int modifiers = 0);
   /// "role name" of everything that a screen reader is told of.
   std::vector<std::string> accessible_nodes();
-  Json call(const std::string& method, const Json& parameters = Json(), bool of_page = true);
+  Json call(const std::string& method);
+  Json call(const std::string& method, const Json& parameters, bool of_page = true);
 
   /// The addresses that were asked for, the content types that came, and what went wrong in scripts or with the
   /// Content-Security-Policy.

@@ -42,7 +42,7 @@ Json v1_request(const Json& more = Json::object()) {
 // A request that takes the untrained model seconds: long, wide and with all the tokens that it may have.
 std::string slow_request() {
   std::string text;
-  for (int i = 0; i < 400; ++i) text += "the old train is here and the red house is near ";
+  for (int i = 0; i < 2000; ++i) text += "the old train is here and the red house is near ";
   return v1_request({{"text", text}, {"beam_size", 32}, {"max_extra_length", 500}, {"split_sentences", false}}).dump();
 }
 
@@ -348,22 +348,26 @@ TEST_F(Serve, StopsWorkingWhereTheClientLeaves) {
 
 TEST_F(Serve, BoundsTheQueueTheTimeAndEachClient) {
   RunningServe server(flags({"--threads", "1", "--batch-size", "1", "--max-queue", "2", "--max-requests-per-client",
-                             "4", "--request-seconds", "3", "--max-characters", "5000"}));
+                             "4", "--request-seconds", "1"}));
   const auto head = "Content-Type: application/json\r\n";
+  Client client(server.port());
+  const auto wait_for = [&](const std::string& figure) {
+    for (int i = 0; i < 500 && client.get("/metrics").body.find(figure + "\n") == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
   std::vector<std::unique_ptr<Client>> busy;
   for (int i = 0; i < 3; ++i) {  // one is worked on, two wait
     busy.push_back(std::make_unique<Client>(server.port()));
     busy.back()->send(request_bytes("POST", "/v1/translate", slow_request(), head));
+    if (i == 0) wait_for("transmute_running_segments 1");
   }
-  Client client(server.port());
-  for (int i = 0; i < 100 && client.get("/metrics").body.find("transmute_queue_segments 2\n") == std::string::npos; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  wait_for("transmute_queue_segments 2");
   const Answer full = client.post("/v1/translate", v1_request().dump());
   EXPECT_EQ(full.status, 503);
   EXPECT_EQ(full.headers.at("retry-after"), "1");
   const Answer never = client.post("/v1/translate", v1_request({{"text", "a\nb\nc"}}).dump());
   EXPECT_EQ(never.status, 413) << "three lines never fit into a queue of two";
-  for (auto& waiting : busy) EXPECT_EQ(waiting->receive().status, 503) << "nothing may take longer than four seconds";
+  for (auto& waiting : busy) EXPECT_EQ(waiting->receive().status, 503) << "nothing may take longer than a second";
   EXPECT_EQ(client.post("/v1/translate", v1_request({{"text", std::string(100'001, 'x')}}).dump()).status, 400);
   EXPECT_EQ(client.post("/v1/translate", v1_request({{"max_extra_length", 1}}).dump()).status, 200);
   const Answer metrics = client.get("/metrics");

@@ -50,7 +50,8 @@ class InitialModel : public ::testing::Test {
     std::vector<std::string> all{"data.folder=" + folder_.path(), "data.train_source=en",
                                  "data.train_target=de",          "training.initialize_from=" + initial_,
                                  "training.precision=float32",    "training.batch_tokens=128",
-                                 "training.log_every=1",          "model.dropout=0"};
+                                 "training.log_every=1",          "model.dropout=0",
+                                 "training.label_smoothing=0"};
     all.insert(all.end(), assignments.begin(), assignments.end());
     for (const auto& assignment : all) schema.set(assignment);
     TrainerOptions options;

@@ -10,6 +10,7 @@
 #include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/text/minimum_risk.h>
 
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -71,6 +72,28 @@ TEST_F(Engine, KeepsTheOrderOfItsInput) {
         beam_search(TransformerStepModel(transformer, torch::kCPU), {ids}, few_tokens().search).at(0).at(0);
     EXPECT_EQ(found[i].hypotheses.at(0).text, tokenizer.target().decode(alone.ids)) << texts[i];
     EXPECT_NEAR(found[i].hypotheses[0].score, alone.score, 1e-4);
+  }
+}
+
+TEST_F(Engine, LeavesATextThatNobodyWantsEmptyInAllItsParts) {
+  TranslationOptions options = few_tokens();
+  options.max_source_tokens = 6;
+  const std::vector<std::string> texts{"the red house is near. the old train is closed. the river is far.",
+                                       "the house"};
+  const auto expected = translate(texts, options);
+  ASSERT_GT(expected[0].parts, 1);
+  for (const bool alignments : {false, true}) {
+    options.search.alignments = alignments;
+    TranslationHooks hooks;
+    hooks.is_unwanted = [](size_t text) { return text == 0; };
+    const auto found = translate(texts, options, 1, hooks);
+    const Hypothesis& left = found[0].hypotheses.at(0);
+    EXPECT_EQ(left.text, "");
+    EXPECT_THAT(left.tokens, IsEmpty());
+    EXPECT_THAT(left.token_scores, IsEmpty());
+    EXPECT_THAT(left.alignment, IsEmpty());
+    EXPECT_EQ(left.log_probability, -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(found[1].hypotheses.at(0).text, expected[1].hypotheses.at(0).text);
   }
 }
 

@@ -134,7 +134,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("position_frequencies", &model.sinusoids.frequencies, kFrequencies,
              "10000^(-2i/d_model), as in the paper, or tensor2tensor's 10000^(-i/(d_model/2 - 1))");
   schema.add("first_position", &model.sinusoids.first_position,
-             "number of a text's first position in the sinusoids; 2 in fairseq", Bounds<int64_t>{0});
+             "number of a text's first position in the sinusoids; 2 in fairseq", kAtLeastZero);
   schema.add("activation", &model.activation, kActivations,
              "of the feed-forward network; the paper's is relu, gelu is the exact one");
   schema.add("attention_bias", &model.attention_bias, "biases of the attention projections; not in the paper");

@@ -141,7 +141,7 @@ bool SentenceSearch::done() const {
 
 void SentenceSearch::abandon() {
   live_.clear();
-  finished_.assign(1, IdHypothesis{{}, kNever, kNever});
+  finished_.assign(1, IdHypothesis{{}, kNever, kNever, {kNever}, {}});
 }
 
 void SentenceSearch::finish(const TokenNode& end, double log_probability) {
