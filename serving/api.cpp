@@ -23,11 +23,13 @@ constexpr const char* kAutomatic = "auto";
 struct WebFile {
   const char *path, *name, *content_type;
 };
-constexpr std::array<WebFile, 5> kWebFiles{{{"/", "page.html", "text/html; charset=utf-8"},
+constexpr std::array<WebFile, 6> kWebFiles{{{"/", "page.html", "text/html; charset=utf-8"},
                                             {"/page.css", "page.css", "text/css; charset=utf-8"},
                                             {"/page.js", "page.js", "text/javascript; charset=utf-8"},
                                             {"/icon.svg", "icon.svg", "image/svg+xml"},
-                                            {"/openapi.json", "openapi.json", "application/json"}}};
+                                            {"/openapi.json", "openapi.json", "application/json"},
+                                            // LibreTranslate's name for it.
+                                            {"/spec", "openapi.json", "application/json"}}};
 
 constexpr std::array<std::pair<const char*, const char*>, 9> kRoutes{{{"/translate", "POST"},
                                                                       {"/v1/translate", "POST"},
@@ -214,6 +216,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
     request->source = detect_language(all, source_languages(*models)).front().code;
   }
   if (!models->has_source(request->source)) throw ApiError(400, request->source + " is not supported");
+  if (!models->has_target(request->target)) throw ApiError(400, request->target + " is not supported");
   TaskRequest task;
   if (request->source != request->target) {
     task.route = models->route(request->source, request->target);

@@ -114,6 +114,11 @@ ModelSet::Route ModelSet::route(const std::string& source, const std::string& ta
   return {};
 }
 
+bool ModelSet::has_target(const std::string& language) const {
+  return std::any_of(targets_.begin(), targets_.end(),
+                     [&](const auto& targets) { return targets.second.count(language) != 0; });
+}
+
 Models::Models(std::vector<ModelSource> models, TranslatorOptions options, std::string pivot)
     : models_(std::move(models)),
       options_(std::move(options)),

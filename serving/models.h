@@ -40,6 +40,7 @@ class ModelSet {
   /// Empty where none do.
   Route route(const std::string& source, const std::string& target) const;
   bool has_source(const std::string& language) const { return targets_.count(language) != 0; }
+  bool has_target(const std::string& language) const;
   /// The languages that each source language can be translated to.
   const std::map<std::string, std::set<std::string>>& targets() const { return targets_; }
 
