@@ -3,7 +3,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
+#include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -13,10 +16,25 @@ inline namespace v0 {
 /// JSON whose objects keep the order in which their members were set.
 using Json = nlohmann::ordered_json;
 
-/// Throws Json::parse_error, which says where `text` is no JSON.
-Json parse_json(std::string_view text);
+/// What JSON from a stranger may have.
+struct JsonLimits {
+  size_t depth = 1000;                                  ///< of objects and arrays in each other
+  size_t members = std::numeric_limits<size_t>::max();  ///< of the outermost object
+  bool repeated_names = true;                           ///< in one object; the last value counts
+};
 
-/// Nothing where `text` is no JSON.
+/// JSON beyond the limits.
+class JsonLimitError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// In a time that grows with the text's length alone, however many members an object has: Json::parse looks through all
+/// of them for each. Looking a name up takes as long as the object is large: go through items() where there are many.
+/// @throws Json::parse_error, which says where `text` is no JSON; JsonLimitError
+Json parse_json(std::string_view text, const JsonLimits& limits = {});
+
+/// Nothing where `text` is no JSON, or is nested too deeply.
 std::optional<Json> parse_json_if_valid(std::string_view text);
 
 /// On one line, or indented by `indent` spaces a level. Bytes that are no UTF-8 become U+FFFD.

@@ -17,7 +17,8 @@ inline namespace v0 {
 
 namespace {
 
-constexpr int kDeepestJson = 16;
+constexpr size_t kDeepestJson = 16;
+constexpr size_t kMostFormParameters = 100;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw ApiError(400, "Invalid request: " + message);
@@ -51,6 +52,7 @@ void read_form(std::string_view form, Json& into) {
     const size_t equals = pair.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string name = form_decoded(pair.substr(0, equals)), value = form_decoded(pair.substr(equals + 1));
+    if (into.size() == kMostFormParameters) refuse(fmt::format("a form has {} parameters at most", kMostFormParameters));
     if (name != "q" || into.count("q") == 0) {
       into[name] = value;
     } else if (into["q"].is_array()) {
@@ -62,14 +64,12 @@ void read_form(std::string_view form, Json& into) {
 }
 
 Json read_json(const std::string& body) {
-  const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepestJson) refuse("the JSON is nested too deeply");
-    return true;
-  };
   try {
-    Json json = Json::parse(body, check_depth);
+    Json json = parse_json(body, {kDeepestJson});
     if (!json.is_object()) refuse("the body must be a JSON object");
     return json;
+  } catch (const JsonLimitError& error) {
+    refuse(fmt::format("the JSON is {}", error.what()));
   } catch (const Json::exception& error) {
     const std::string message = error.what();  // "[json.exception.parse_error.101] parse error at line 1, …"
     const size_t bracket = message.find("] ");

@@ -114,7 +114,8 @@ TEST(ApiRequest, RefusesDeepJsonWithoutRecursion) {
   for (const char* bracket : {"[", "{\"a\":"}) {
     std::string deep = R"({"q":)";
     for (int i = 0; i < 400'000; ++i) deep += bracket;
-    EXPECT_EQ(refusal(parse_libretranslate, json_request(deep)), "400 Invalid request: the JSON is nested too deeply");
+    EXPECT_EQ(refusal(parse_libretranslate, json_request(deep)),
+              "400 Invalid request: the JSON is nested more than 16 levels deep");
   }
 }
 

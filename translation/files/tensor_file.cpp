@@ -31,7 +31,7 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 constexpr size_t kLengthBytes = 8;
 // More than the optimizer's state of 1,000 layers has; a header is read into memory many times its size.
 constexpr size_t kMaxTensors = 100'000;
-constexpr int kMaxHeaderDepth = 4;
+constexpr size_t kMaxHeaderDepth = 4;
 constexpr const char* kMetadata = "__metadata__";
 constexpr const char* kChecksum = "crc32";
 
@@ -66,21 +66,14 @@ torch::Dtype parse_dtype(const std::string& path, const std::string& name) {
   throw std::runtime_error(fmt::format("{}: holds a tensor of the unknown type '{}'", path, name));
 }
 
-// The header of the file. The JSON reader refuses names that are no UTF-8; of two equal names it would keep one.
+// The header of the file. The JSON reader refuses names that are no UTF-8.
 Json parse_header(const std::string& path, const std::string& text) {
   if (text.empty() || text.front() != '{') damaged(path, "its header does not begin with '{'");
-  std::vector<std::set<std::string>> names;  // of each object that is open
-  size_t tensors = 0;
-  return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kMaxHeaderDepth) damaged(path, "its header is nested too deeply");
-    if (event == Json::parse_event_t::key && depth == 1 && ++tensors > kMaxTensors)
-      damaged(path, fmt::format("its header has more than {} tensors", kMaxTensors));
-    if (event == Json::parse_event_t::object_start) names.emplace_back();
-    if (event == Json::parse_event_t::object_end) names.pop_back();
-    if (event == Json::parse_event_t::key && !names.back().insert(value.get<std::string>()).second)
-      damaged(path, fmt::format("'{}' stands twice in its header", value.get<std::string>()));
-    return true;
-  });
+  try {
+    return parse_json(text, {kMaxHeaderDepth, kMaxTensors, false});
+  } catch (const JsonLimitError& error) {
+    damaged(path, fmt::format("in its header, {}", error.what()));
+  }
 }
 
 // A whole number, which the JSON reader would also make of 1.5.

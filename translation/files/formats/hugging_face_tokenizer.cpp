@@ -40,11 +40,18 @@ void place(std::vector<std::string>& pieces, const std::string& file, const std:
   pieces[static_cast<size_t>(number)] = piece;
 }
 
+// JsonConfig::integer(), but of a member at hand: looking it up among all pieces would take as long as there are many.
+int64_t whole_number(const std::string& file, const std::string& piece, const Json& number) {
+  if (!number.is_number_integer())
+    throw std::runtime_error(fmt::format("{}: \"{}\" is not a whole number", file, piece));
+  return number.get<int64_t>();
+}
+
 // {"piece": number, …}
 std::vector<std::string> read_vocabulary(const std::string& path, int64_t size) {
   const JsonConfig file(path);
   std::vector<std::string> pieces(static_cast<size_t>(size));
-  for (const auto& [piece, number] : file.json().items()) place(pieces, path, piece, file.integer(piece));
+  for (const auto& [piece, number] : file.json().items()) place(pieces, path, piece, whole_number(path, piece, number));
   return pieces;
 }
 
@@ -101,7 +108,7 @@ AddedPieces read_added_pieces(const std::string& folder) {
   }
   if (std::filesystem::exists(file("added_tokens.json"))) {
     const JsonConfig pieces(file("added_tokens.json"));
-    for (const auto& [piece, number] : pieces.json().items()) add(piece, pieces.integer(piece));
+    for (const auto& [piece, number] : pieces.json().items()) add(piece, whole_number(pieces.path(), piece, number));
   }
   for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
     if (!std::filesystem::exists(file(name))) continue;
