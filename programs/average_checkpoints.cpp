@@ -30,13 +30,13 @@ int average(const std::vector<std::string>& models, const std::string& output) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Writes a model folder whose weights are the mean of those in several checkpoints or model folders of "
-      "one training (section 6.1 of the paper). Config and tokenizer are the first one's.",
+      "Averages the weights of several checkpoints or model folders of one training run (section 6.1 of the paper) and "
+      "writes a model folder. Config and tokenizer come from the first one.",
       "average_checkpoints");
   app.footer("{} -o mean runs/demo/checkpoints/step-*");
   std::vector<std::string> models;
   std::string output;
-  app.add_option("-o,--output", output, "the model folder to write")->type_name("FOLDER")->required();
+  app.add_option("-o,--output", output, "model folder to write")->type_name("FOLDER")->required();
   app.add_option("models", models, "model folders or checkpoints")->required()->type_name("FOLDER");
   return transmute::run_program(app, argc, argv, [&] { return average(models, output); });
 }

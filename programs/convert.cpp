@@ -14,9 +14,10 @@
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Writes a model in another form. 'safetensors' is a folder with model.safetensors, as other programs call it, "
-      "config.yaml and the tokenizer; 'folder' is a model folder. Weights become float32, or their matrices what "
-      "--precision says: smaller files, which load faster.",
+      "Converts a model to another format. 'folder' is a model folder; 'safetensors' is a folder with "
+      "model.safetensors, "
+      "config.yaml and the tokenizer. Weights are stored in float32, or their matrices in --precision, which makes the "
+      "files smaller and faster to load.",
       "convert");
   app.footer("{} -m runs/demo/model --to folder --precision int8 -o small");
   std::string model;
@@ -25,14 +26,12 @@ int main(int argc, char** argv) {
   std::string precision = "float32";
   const std::map<std::string, const char*> weights_files{{"folder", transmute::kWeightsFile},
                                                          {"safetensors", transmute::kNeutralWeightsFile}};
-  app.add_option("-m,--model", model, "a folder of either form, or a file of export_torchscript")
-      ->type_name("MODEL")
-      ->required();
-  app.add_option("--to", form, "the form to write")->required()->check(transmute::one_of({"folder", "safetensors"}));
-  app.add_option("-o,--output", output, "the folder to write")->type_name("FOLDER")->required();
+  app.add_option("-m,--model", model, "a model in any format that translate reads")->type_name("MODEL")->required();
+  app.add_option("--to", form, "format to write")->required()->check(transmute::one_of({"folder", "safetensors"}));
+  app.add_option("-o,--output", output, "output folder")->type_name("FOLDER")->required();
   app.add_option("--precision", precision,
-                 "of the stored matrices; translate --precision with the same one gives the same text as from the "
-                 "float32 model. int8 is for model folders")
+                 "number format of the stored matrices; translations are the same as those of the float32 model with "
+                 "translate --precision; int8 is for model folders only")
       ->check(transmute::one_of({"float32", "bfloat16", "half", "int8"}))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {

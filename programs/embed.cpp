@@ -115,29 +115,31 @@ int embed(const Arguments& arguments) {
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Writes vectors of text, one line of JSON for each line, from a model's encoder: the mean over a line's tokens, "
-      "or each token's own.",
+      "Writes sentence embeddings from a model's encoder, one JSON object per line: the mean over a line's tokens, or "
+      "one vector per token.",
       "embed");
   app.footer("{} -m runs/demo/model -i test.en -o test.json --normalize");
   Arguments arguments;
   arguments.model.add_to(app);
   arguments.streams.add_to(app);
-  app.add_option("--per", arguments.per, "sentence: one vector a line, zeros for an empty one; token: one a token")
+  app.add_option("--per", arguments.per,
+                 "sentence: one vector per line, zeros for an empty line; token: one vector per token")
       ->check(transmute::one_of({"sentence", "token"}))
       ->capture_default_str();
   app.add_option("--format", arguments.format,
-                 "json: an object a line; npy: a NumPy array of float32, a row for each line")
+                 "json: one object per line; npy: a NumPy array of float32, one row per line")
       ->check(transmute::one_of({"json", "npy"}))
       ->capture_default_str();
   app.add_flag("--normalize", arguments.normalize, "scale each vector to length 1, so that dot products are cosines");
-  app.add_option("--batch-size", arguments.encoder.batch_size, "lines that a worker encodes together")
+  app.add_option("--batch-size", arguments.encoder.batch_size, "maximum number of lines in a batch")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--batch-tokens", arguments.encoder.batch_tokens, "and their padded tokens at most")
+  app.add_option("--batch-tokens", arguments.encoder.batch_tokens,
+                 "maximum number of tokens in a batch, padding included")
       ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--max-source-tokens", arguments.encoder.max_source_tokens,
-                 "longer lines are encoded in parts, cut at sentence, clause or word ends")
+                 "longer lines are encoded in parts, cut at sentence, clause or word boundaries")
       ->check(transmute::at_least(1))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return embed(arguments); });

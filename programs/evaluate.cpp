@@ -58,47 +58,47 @@ std::string check_tokenizer(std::string& name) {
 
 void declare_options(CLI::App& app, EvaluateOptions& options) {
   app.add_option("-i,--hypothesis", options.hypothesis_path,
-                 "translations, one segment a line, plain or gzipped; default, and -: standard input")
+                 "translations, one segment per line, plain or gzipped; by default, or with -, standard input")
       ->type_name("FILE");
   app.add_option("-r,--reference", options.reference_paths,
                  "reference translations, parallel to the hypothesis file; repeat for several references")
       ->type_name("FILE")
       ->required();
-  app.add_option("--metric", options.metrics, "several, separated by commas")
+  app.add_option("--metric", options.metrics, "one or more metrics, separated by commas")
       ->delimiter(',')
       ->check(transmute::one_of({"bleu", "chrf", "chrf++", "ter"}))
       ->capture_default_str();
   app.add_option("--compare", options.compared_paths,
-                 "translations by another system: says for each, by paired bootstrap, how likely its difference to "
-                 "--hypothesis comes of chance")
+                 "translations of another system; prints the p-value of its difference from --hypothesis by paired "
+                 "bootstrap resampling; may be repeated")
       ->type_name("FILE");
-  app.add_flag("--confidence", options.confidence, "also print the mean and 95% interval over resampled texts");
-  app.add_option("--samples", options.bootstrap.samples, "resampled texts for --compare and --confidence")
+  app.add_flag("--confidence", options.confidence, "also print the mean and the 95% interval over bootstrap samples");
+  app.add_option("--samples", options.bootstrap.samples, "number of bootstrap samples for --compare and --confidence")
       ->check(transmute::between(40, 1000000))
       ->capture_default_str();
-  app.add_option("--seed", options.bootstrap.seed, "of the resampling; sacreBLEU's for the same intervals is 12345")
+  app.add_option("--seed", options.bootstrap.seed, "seed of the resampling; 12345 gives sacreBLEU's intervals")
       ->capture_default_str();
-  app.add_flag("--lowercase", options.lowercase,
-               "ignore the difference between upper and lower case; TER does by default");
-  app.add_flag("--case-sensitive", options.case_sensitive, "have TER respect it")->group("TER");
-  app.add_flag("--ter-normalize", options.ter.normalized, "cut words from punctuation, as Tercom does")->group("TER");
-  app.add_flag("--ter-no-punctuation", options.ter.no_punctuation, "leave punctuation out")->group("TER");
+  app.add_flag("--lowercase", options.lowercase, "ignore case (TER does by default)");
+  app.add_flag("--case-sensitive", options.case_sensitive, "make TER case-sensitive")->group("TER");
+  app.add_flag("--ter-normalize", options.ter.normalized, "separate punctuation from words, as Tercom does")
+      ->group("TER");
+  app.add_flag("--ter-no-punctuation", options.ter.no_punctuation, "ignore punctuation")->group("TER");
   app.add_flag("--ter-asian-support", options.ter.asian_support,
-               "take each Chinese, Japanese and Korean character for a word")
+               "treat each Chinese, Japanese and Korean character as a word")
       ->group("TER");
   app.add_option("--tokenize", options.tokenizer,
-                 "how BLEU cuts segments into tokens; zh: Chinese characters by themselves; char: every character, for "
-                 "Japanese, Korean and others without blanks; none: text that is tokenized already")
+                 "BLEU's tokenization; zh: Chinese characters one by one; char: every character, for languages without "
+                 "spaces such as Japanese; none: the text is already tokenized")
       ->check(CLI::Validator(check_tokenizer, "{13a,intl,zh,char,none}"))
       ->capture_default_str();
-  app.add_option("--smooth", options.smoothing, "what an n-gram length without a match counts in BLEU")
+  app.add_option("--smooth", options.smoothing, "BLEU's smoothing of n-gram orders without a match")
       ->check(transmute::one_of({"exp", "floor", "add-k", "none"}))
       ->capture_default_str();
-  app.add_option("--smooth-value", options.smoothing_value, "for floor (default 0.1) and add-k (default 1)")
+  app.add_option("--smooth-value", options.smoothing_value, "parameter of floor (default 0.1) or add-k (default 1)")
       ->check(transmute::between(0, 1e9));
   app.add_flag("--effective-order", options.effective_order,
-               "BLEU counts only the n-gram lengths that the translations have: for single sentences");
-  app.add_flag("--score-only", options.score_only, "print only the number, one line for each metric");
+               "BLEU: leave out n-gram orders longer than the translation; for single sentences");
+  app.add_flag("--score-only", options.score_only, "print only the scores, one line per metric");
 }
 
 Lines read_hypotheses(const std::string& path) {
@@ -257,7 +257,7 @@ int evaluate(const EvaluateOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Scores a translated file against references with BLEU, chrF, chrF++ and TER, equal to sacreBLEU's.",
+  CLI::App app("Scores translations against references with BLEU, chrF, chrF++ and TER. The scores equal sacreBLEU's.",
                "evaluate");
   app.footer(
       "{} -i translated.de -r test.de --metric bleu,chrf,ter --confidence\n"

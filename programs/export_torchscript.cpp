@@ -10,18 +10,19 @@
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Writes a model as one TorchScript file that LibTorch (torch::jit::load) and PyTorch (torch.jit.load) run by "
-      "themselves: weights, beam search (of a language model: sampling and greedy search), tokenizer, config.",
+      "Writes a model as a single TorchScript file for LibTorch (torch::jit::load) and PyTorch (torch.jit.load). It "
+      "contains the weights, beam search (for language models: sampling and greedy search), the tokenizer and the "
+      "config.",
       "export_torchscript");
   app.footer("{} -m runs/demo/model -o model.pt");
   std::string model;
   std::string output;
   std::string precision = "float32";
-  app.add_option("-m,--model", model, "a model folder, as train makes it, or an exported file")
+  app.add_option("-m,--model", model, "a model folder written by train, or an exported file")
       ->type_name("MODEL")
       ->required();
-  app.add_option("-o,--output", output, "the file to write")->type_name("FILE")->required();
-  app.add_option("--precision", precision, "of the weights: float32, bfloat16, or half, which is for GPUs")
+  app.add_option("-o,--output", output, "output file")->type_name("FILE")->required();
+  app.add_option("--precision", precision, "number format of the weights; half is for GPUs")
       ->check(transmute::one_of({"float32", "bfloat16", "half"}))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {

@@ -85,13 +85,13 @@ int generate(const Arguments& arguments) {
 
 void add_search_flags(CLI::App& app, Arguments& arguments) {
   auto& search = arguments.generation.search;
-  const auto beam = app.add_option("-b,--beam-size", arguments.beam_size,
-                                   "look for the most probable text with so many hypotheses instead of drawing one; 1 "
-                                   "is greedy search")
-                        ->check(transmute::at_least(1))
-                        ->group("Search");
-  app.add_option("--length-alpha", search.length_alpha,
-                 "exponent of the length penalty ((5 + length) / 6)^alpha of the ranking")
+  const auto beam =
+      app.add_option(
+             "-b,--beam-size", arguments.beam_size,
+             "search for the most probable text with this many hypotheses instead of sampling; 1: greedy search")
+          ->check(transmute::at_least(1))
+          ->group("Search");
+  app.add_option("--length-alpha", search.length_alpha, "exponent of the length penalty ((5 + length) / 6)^alpha")
       ->check(transmute::not_negative())
       ->capture_default_str()
       ->group("Search");
@@ -100,28 +100,31 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
 
 void add_text_flags(CLI::App& app, Arguments& arguments) {
   auto& search = arguments.generation.search;
-  app.add_option("--format", arguments.format, "text: a line each; json: an object a line, with tokens and scores")
+  app.add_option("--format", arguments.format,
+                 "text: one text per line; json: one object per line, with tokens and scores")
       ->check(transmute::one_of({"text", "json"}))
       ->capture_default_str();
   app.add_option("--n-best", arguments.num_best,
-                 "N texts for each line, the most probable first (in Moses' format, unless json)")
+                 "print N texts per line, the most probable first (in Moses' format, unless json)")
       ->check(transmute::at_least(1));
-  app.add_option("--max-new-tokens", search.max_extra_length, "tokens that follow a line at most")
+  app.add_option("--max-new-tokens", search.max_extra_length, "maximum number of tokens to add to a line")
       ->check(transmute::at_least(0))
       ->capture_default_str();
-  app.add_option("--min-length", search.min_length, "tokens that a text has at least, those of its line included")
+  app.add_option("--min-length", search.min_length, "minimum length of a text in tokens, its line included")
       ->check(transmute::at_least(0))
       ->capture_default_str();
-  app.add_option("--no-repeat-ngram", search.no_repeat_ngram, "no N tokens in a row come twice in a text; 0: they may")
+  app.add_option("--no-repeat-ngram", search.no_repeat_ngram,
+                 "never repeat a sequence of N tokens within a text; 0: allow it")
       ->check(transmute::at_least(0))
       ->capture_default_str();
-  app.add_option("--batch-size", arguments.generation.batch_size, "lines that a worker continues together")
+  app.add_option("--batch-size", arguments.generation.batch_size, "maximum number of lines in a batch")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--batch-tokens", arguments.generation.batch_tokens, "and their padded tokens at most")
+  app.add_option("--batch-tokens", arguments.generation.batch_tokens,
+                 "maximum number of tokens in a batch, padding included")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--buffer-lines", arguments.buffer_lines, "lines that are read ahead to fill batches")
+  app.add_option("--buffer-lines", arguments.buffer_lines, "lines to read ahead for filling batches")
       ->check(transmute::at_least(1))
       ->capture_default_str();
 }
@@ -131,18 +134,18 @@ void add_text_flags(CLI::App& app, Arguments& arguments) {
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Continues text with a language model, one line out for each line in, in order: the line and what follows it. "
-      "Without an input line's words a text begins from nothing. Tokens are drawn from the model's distribution; "
-      "--beam-size looks for the most probable text instead.",
+      "Continues text with a language model: for each input line, prints the line and its continuation. An empty line "
+      "yields a text from scratch. Tokens are sampled from the model's distribution; --beam-size searches for the most "
+      "probable text instead.",
       "generate");
   app.footer("{} -m runs/language_model/model --prompt 'Two men' --n-best 3");
   Arguments arguments;
   arguments.model.add_to(app);
-  const auto prompt = app.add_option("--prompt", arguments.prompts,
-                                     "a text to continue, instead of an input; may be given several times")
-                          ->type_name("TEXT")
-                          ->take_all()
-                          ->allow_extra_args(false);
+  const auto prompt =
+      app.add_option("--prompt", arguments.prompts, "a text to continue, instead of input lines; may be repeated")
+          ->type_name("TEXT")
+          ->take_all()
+          ->allow_extra_args(false);
   arguments.streams.add_to(app)->excludes(prompt);
   add_text_flags(app, arguments);
   add_search_flags(app, arguments);

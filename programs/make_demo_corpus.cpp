@@ -25,27 +25,25 @@ struct Arguments {
 
 void declare_options(CLI::App& app, Arguments& arguments) {
   transmute::DemoCorpusOptions& options = arguments.corpus;
-  app.add_option("-o,--output", arguments.output, "the folder to write to; made where it is missing")
-      ->type_name("FOLDER")
-      ->required();
-  app.add_flag("--force", arguments.force, "replace another text that the folder has");
+  app.add_option("-o,--output", arguments.output, "output folder; created if missing")->type_name("FOLDER")->required();
+  app.add_flag("--force", arguments.force, "overwrite a different text in the folder");
   app.add_option("--source-locale", options.source_locale, "language to translate from, as an ICU locale")
       ->type_name("LOCALE")
       ->capture_default_str();
   app.add_option("--target-locale", options.target_locale, "language to translate to, as an ICU locale")
       ->type_name("LOCALE")
       ->capture_default_str();
-  app.add_option("--train", options.train_pairs, "pairs to train on")
+  app.add_option("--train", options.train_pairs, "training pairs")
       ->check(transmute::at_least(0))
       ->capture_default_str();
-  app.add_option("--valid", options.valid_pairs, "pairs to watch the training with")
+  app.add_option("--valid", options.valid_pairs, "validation pairs")
       ->check(transmute::at_least(0))
       ->capture_default_str();
-  app.add_option("--test", options.test_pairs, "held-out pairs")->check(transmute::at_least(0))->capture_default_str();
-  app.add_option("--max-number", options.max_number, "largest number to occur")
+  app.add_option("--test", options.test_pairs, "test pairs")->check(transmute::at_least(0))->capture_default_str();
+  app.add_option("--max-number", options.max_number, "largest number in the text")
       ->check(transmute::at_least(0))
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "another seed draws other expressions")
+  app.add_option("--seed", options.seed, "seed of the random expressions")
       ->check(transmute::at_least(0))
       ->capture_default_str();
 }
@@ -92,7 +90,7 @@ int make_demo_corpus(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Writes parallel text of numbers, dates and times in two languages, made from ICU's locale data.",
+  CLI::App app("Generates parallel text of numbers, dates and times in two languages from ICU's locale data.",
                "make_demo_corpus");
   app.footer("{} -o data/demo --max-number 999");
   Arguments arguments;

@@ -53,26 +53,26 @@ int make_shortlist(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Learns from parallel text which target tokens translate which source tokens (IBM Model 1), and writes a table "
-      "of lines \"target source probability\" for translate --shortlist.",
+      "Estimates from parallel text which target tokens translate which source tokens (IBM Model 1), and writes a "
+      "table of lines \"target source probability\" for translate --shortlist.",
       "make_shortlist");
   app.footer("{} -m runs/demo/model --source train.en --target train.de -o shortlist.txt");
   Arguments arguments;
-  app.add_option("-m,--model", arguments.model, "a model folder, or any folder with its tokenizer")
+  app.add_option("-m,--model", arguments.model, "a model folder, or any folder that contains its tokenizer")
       ->type_name("FOLDER")
       ->required();
-  app.add_option("--source", arguments.source, "UTF-8 text, plain or gzipped; several files in a row")
+  app.add_option("--source", arguments.source, "UTF-8 text, plain or gzipped; one or more files")
       ->type_name("FILE")
       ->required();
   app.add_option("--target", arguments.target, "its translation, line for line")->type_name("FILE")->required();
   transmute::add_output_flag(app, arguments.output);
-  app.add_option("--shortlist-best", arguments.best, "translations of each source token at most")
+  app.add_option("--shortlist-best", arguments.best, "maximum number of translations per source token")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--least", arguments.least, "least probability of a translation")
+  app.add_option("--least", arguments.least, "minimum probability of a translation")
       ->check(transmute::between(0, 1))
       ->capture_default_str();
-  app.add_option("--iterations", arguments.iterations, "of expectation maximization")
+  app.add_option("--iterations", arguments.iterations, "iterations of expectation maximization")
       ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--max-source-tokens", arguments.limits.source_tokens, "longer pairs are left out")
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   app.add_option("--max-target-tokens", arguments.limits.target_tokens, "longer pairs are left out")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--threads", arguments.threads, "workers on the CPU; 0: one per core")
+  app.add_option("--threads", arguments.threads, "CPU worker threads; 0: one per core")
       ->check(transmute::at_least(0))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return make_shortlist(arguments); });

@@ -15,11 +15,11 @@
 namespace transmute {
 
 void ModelFlags::add_to(CLI::App& app) {
-  app.add_option("-m,--model", path_, "a model folder, as train makes it, or a file of export_torchscript")
+  app.add_option("-m,--model", path_, "a model folder written by train, or a file written by export_torchscript")
       ->type_name("MODEL")
       ->required();
   add_device_flag(app, device_);
-  app.add_option("--precision", precision_, "of weights and products; half is for GPUs")
+  app.add_option("--precision", precision_, "number format of weights and matrix products; half is for GPUs")
       ->check(one_of({"float32", "bfloat16", "half"}))
       ->capture_default_str();
   add_threads_flag(app, threads_);

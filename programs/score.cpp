@@ -133,8 +133,8 @@ int score(const Arguments& arguments) {
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Prints for each line of a translation its natural log-probability given the source, or for each line of plain "
-      "text that by a language model, the end included; at the end, on standard error, the perplexity of the whole.",
+      "Prints the natural log-probability of each line: of a translation given its source, or of plain text under a "
+      "language model. The end of the sentence is included. The perplexity of the whole text goes to standard error.",
       "score");
   app.footer("{} -m runs/demo/model --source test.en --target test.de");
   Arguments arguments;
@@ -145,19 +145,20 @@ int main(int argc, char** argv) {
                           ->type_name("FILE")
                           ->needs(source);
   source->needs(target);
-  app.add_option("--text", arguments.text, "with a language model: the text, plain or gzipped, instead of these two")
+  app.add_option("--text", arguments.text,
+                 "for language models: the text, plain or gzipped, instead of --source and --target")
       ->type_name("FILE")
       ->excludes(source)
       ->excludes(target);
   transmute::add_output_flag(app, arguments.output);
   arguments.lines.add_to(app);
-  app.add_flag("--per-token", arguments.per_token, "add each token with its log-probability, tabs between");
+  app.add_flag("--per-token", arguments.per_token, "also print each token with its log-probability, separated by tabs");
   transmute::TranslatorFlags::add_languages_to(app, arguments.translation);
-  app.add_option("--batch-size", arguments.translation.batch_size, "sentences that a worker scores together")
+  app.add_option("--batch-size", arguments.translation.batch_size, "maximum number of sentences in a batch")
       ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--batch-tokens", arguments.translation.batch_tokens,
-                 "and their padded tokens at most, of translations the source's")
+                 "maximum number of tokens in a batch, padding included (source tokens for translations)")
       ->check(transmute::at_least(1))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] { return score(arguments); });

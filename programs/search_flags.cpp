@@ -38,22 +38,23 @@ void SearchFlags::add_to(CLI::App& app) {
     return app.add_option(name, value, text)->capture_default_str()->group(kGroup);
   };
   beam_size_ = add("-b,--beam-size", search_.beam_size,
-                   "hypotheses kept; 1 is greedy search; where it is not given, --n-best raises it")
+                   "number of hypotheses kept; 1: greedy search; if not given, --n-best raises it")
                    ->check(at_least(1));
-  length_alpha_ = add("--length-alpha", search_.length_alpha, "exponent of the length penalty of the ranking")
-                      ->check(not_negative());
+  length_alpha_ = add("--length-alpha", search_.length_alpha, "exponent of the length penalty")->check(not_negative());
   add("--length-penalty", length_penalty_,
-      "paper: ((5 + length) / 6)^alpha; power: length^alpha, with alpha 1 the mean over the tokens; a number, as "
-      "CTranslate2 and Hugging Face take it: power with that alpha")
+      "paper: ((5 + length) / 6)^alpha; power: length^alpha, the mean over tokens for alpha 1; a number: power with "
+      "that alpha, as in CTranslate2 and Hugging Face")
       ->check(CLI::Validator(check_length_penalty, ""))
       ->type_name("paper|power|NUMBER");
   add("--coverage-beta", search_.coverage_beta,
-      "weight of the coverage penalty, which prefers translations that attended to all of the source")
+      "weight of the coverage penalty, which favors translations that attend to the whole source")
       ->check(not_negative());
-  add("--min-length", search_.min_length, "tokens that a translation has at least")->check(at_least(0));
-  add("--max-extra-length", search_.max_extra_length, "a translation has at most so many tokens more than its source")
+  add("--min-length", search_.min_length, "minimum length of a translation in tokens")->check(at_least(0));
+  add("--max-extra-length", search_.max_extra_length,
+      "maximum number of tokens by which a translation may exceed its source")
       ->check(at_least(0));
-  add("--no-repeat-ngram", search_.no_repeat_ngram, "no N tokens in a row come twice in a translation; 0: they may")
+  add("--no-repeat-ngram", search_.no_repeat_ngram,
+      "never repeat a sequence of N tokens within a translation; 0: allow it")
       ->check(at_least(0));
 }
 
@@ -78,13 +79,16 @@ SearchOptions SearchFlags::options(int64_t num_best) const {
 
 std::vector<CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOptions& sampling) {
   const std::vector<CLI::Option*> flags{
-      app.add_option("--temperature", sampling.temperature, "below 1: closer to the best tokens; above: further off")
+      app.add_option("--temperature", sampling.temperature,
+                     "below 1: sharper, closer to the most probable tokens; above 1: flatter")
           ->check(not_negative()),
-      app.add_option("--top-k", sampling.top_k, "only among the K best tokens; 0: all")->check(at_least(0)),
-      app.add_option("--top-p", sampling.top_p, "only among the fewest tokens with probability P together, up to 1")
+      app.add_option("--top-k", sampling.top_k, "sample only from the K most probable tokens; 0: from all")
+          ->check(at_least(0)),
+      app.add_option("--top-p", sampling.top_p,
+                     "sample only from the smallest set of tokens with a total probability of at least P")
           ->check(positive())
           ->check(between(0, 1)),
-      app.add_option("--seed", sampling.seed, "another seed draws other texts")};
+      app.add_option("--seed", sampling.seed, "seed of the random samples")};
   for (CLI::Option* flag : flags) flag->capture_default_str()->group("Sampling");
   return flags;
 }

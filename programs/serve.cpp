@@ -138,60 +138,59 @@ void add_limits(CLI::App& app, Arguments& arguments) {
   const auto add = [&app](const std::string& name, auto& value, const std::string& description) {
     app.add_option(name, value, description)->capture_default_str()->check(transmute::positive())->group("Limits");
   };
-  add("--max-body-bytes", arguments.http.body_bytes, "size of a request's body; a larger one is answered with 413");
+  add("--max-body-bytes", arguments.http.body_bytes, "maximum size of a request's body (else 413)");
   add("--max-characters", arguments.api.limits.characters,
-      "length of all texts of a request; more is answered with 400");
-  add("--max-texts", arguments.api.limits.texts, "texts of a request; more are answered with 400");
-  add("--max-beam-size", arguments.api.limits.beam_size, "hypotheses and alternatives that a request may ask for");
-  add("--max-queue", arguments.batcher.max_segments,
-      "sentences that wait to be translated; a request that exceeds it is answered with 503");
-  add("--max-queue-bytes", arguments.batcher.max_bytes, "size of the texts that wait, with the same answer");
+      "maximum length of all texts of a request together (else 400)");
+  add("--max-texts", arguments.api.limits.texts, "maximum number of texts in a request (else 400)");
+  add("--max-beam-size", arguments.api.limits.beam_size,
+      "maximum number of hypotheses or alternatives that a request may ask for");
+  add("--max-queue", arguments.batcher.max_segments, "maximum number of waiting sentences (else 503)");
+  add("--max-queue-bytes", arguments.batcher.max_bytes, "maximum size of the waiting texts (else 503)");
   add("--max-requests-per-client", arguments.api.requests_per_client,
-      "requests of one API key, or else one address, at the same time; more are answered with 429");
-  add("--max-connections", arguments.http.connections, "open connections; more are closed");
-  add("--request-seconds", arguments.api.request_seconds,
-      "time from a complete request to its answer; a slower one is answered with 503");
-  add("--header-seconds", arguments.http.header_seconds, "time for the headers of a request to arrive, else 408");
-  add("--body-seconds", arguments.http.body_seconds, "time for the body of a request to arrive, else 408");
-  add("--write-seconds", arguments.http.write_seconds, "time for a client to take its answer");
-  add("--idle-seconds", arguments.http.idle_seconds, "time that a connection stays open without a request");
-  add("--drain-seconds", arguments.drain_seconds, "time for requests to end after SIGTERM or SIGINT");
+      "maximum number of concurrent requests per API key or, without keys, per address (else 429)");
+  add("--max-connections", arguments.http.connections, "maximum number of open connections; further ones are closed");
+  add("--request-seconds", arguments.api.request_seconds, "time from the end of a request to its answer (else 503)");
+  add("--header-seconds", arguments.http.header_seconds, "time for the headers of a request to arrive (else 408)");
+  add("--body-seconds", arguments.http.body_seconds, "time for the body of a request to arrive (else 408)");
+  add("--write-seconds", arguments.http.write_seconds, "time for a client to receive its answer");
+  add("--idle-seconds", arguments.http.idle_seconds, "time that an idle connection stays open");
+  add("--drain-seconds", arguments.drain_seconds, "time for requests to finish after SIGTERM or SIGINT");
 }
 
 void add_flags(CLI::App& app, Arguments& arguments) {
-  app.add_option("-m,--model", arguments.models,
-                 "a model folder, as train makes it, or a file of export_torchscript, after its languages: "
-                 "en-de=FOLDER; a folder alone has the languages by which its training files are called (train.en, "
-                 "train.de); several for several languages")
+  app.add_option(
+         "-m,--model", arguments.models,
+         "a model folder or a file written by export_torchscript, preceded by its languages: en-de=FOLDER; for a "
+         "folder alone they come from the names of its training files (train.en, train.de); repeat for more languages")
       ->type_name("MODEL")
       ->required();
   app.add_option("--pivot", arguments.pivot,
-                 "a language through which pairs without a model of their own are translated")
+                 "language through which to translate between pairs that have no model of their own")
       ->type_name("LANGUAGE");
-  app.add_option(
-         "--address", arguments.address,
-         "IP address to listen on; 0.0.0.0 or :: listens on all of the machine's addresses, best behind a proxy "
-         "with TLS")
+  app.add_option("--address", arguments.address,
+                 "IP address to listen on; 0.0.0.0 or :: for all of the machine's addresses, preferably behind a proxy "
+                 "with TLS")
       ->type_name("ADDRESS")
       ->capture_default_str();
-  app.add_option("--port", arguments.port, "port to listen on; 0: any that is free")
+  app.add_option("--port", arguments.port, "port to listen on; 0: any free port")
       ->check(transmute::between(0, 65535))
       ->capture_default_str();
   transmute::add_device_flag(app, arguments.translator.device);
   transmute::add_precision_flag(app, arguments.precision);
   transmute::add_threads_flag(app, arguments.translator.threads);
   app.add_option("--batch-size", arguments.batcher.batch_size,
-                 "sentences, of all requests, that a worker decodes together")
+                 "maximum number of sentences, of any requests, in a batch")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--api-keys", arguments.api_keys,
-                 "a file with a line for each client: the SHA-256 of its key, and a name; without it everybody may "
-                 "translate")
+  app.add_option(
+         "--api-keys", arguments.api_keys,
+         "a file with one line per client: the SHA-256 of its key and a name; without this flag, no key is needed")
       ->type_name("FILE");
-  app.add_flag("--behind-proxy", arguments.api.behind_proxy,
-               "take a client's address from the end of X-Forwarded-For; only where a proxy sets that header");
-  app.add_flag("--log-texts", arguments.api.log_texts, "write texts and translations to the log, too");
-  app.add_flag("--quiet", arguments.quiet, "log no requests");
+  app.add_flag(
+      "--behind-proxy", arguments.api.behind_proxy,
+      "take the client's address from the end of X-Forwarded-For; use it only behind a proxy that sets this header");
+  app.add_flag("--log-texts", arguments.api.log_texts, "also log texts and translations");
+  app.add_flag("--quiet", arguments.quiet, "do not log requests");
 }
 
 }  // namespace
@@ -199,9 +198,8 @@ void add_flags(CLI::App& app, Arguments& arguments) {
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Translates for everybody who speaks HTTP: LibreTranslate's interface, /v1/translate with all that the models "
-      "can "
-      "do, and a page to type into.",
+      "Serves translations over HTTP: LibreTranslate's API, /v1/translate with everything that the models can do, and "
+      "a web page.",
       "serve");
   app.footer("{} -m runs/demo/model\n{} -m en-de=models/en-de -m de-fr=models/de-fr --pivot de --port 8080");
   Arguments arguments;

@@ -6,7 +6,8 @@ namespace transmute {
 
 CLI::Option* StreamFlags::add_to(CLI::App& app) {
   CLI::Option* const flag =
-      app.add_option("-i,--input", input, "UTF-8 text, a line each, plain or gzipped; default, and -: standard input")
+      app.add_option("-i,--input", input,
+                     "UTF-8 text, one segment per line, plain or gzipped; by default, or with -, standard input")
           ->type_name("FILE");
   add_output_flag(app, output);
   lines.add_to(app);
@@ -20,17 +21,17 @@ BlockSource StreamFlags::open() const {
 CLI::Option* add_output_flag(CLI::App& app, std::string& output) {
   return app
       .add_option("-o,--output", output,
-                  "the file to write, compressed where it ends in .gz; default, and -: standard output")
+                  "output file, gzipped if its name ends in .gz; by default, or with -, standard output")
       ->type_name("FILE");
 }
 
 void LineFlags::add_to(CLI::App& app) {
   app.add_option("--invalid-utf8", invalid_utf8,
-                 "what a line that is no UTF-8 does: fail, once the lines before it are written, or have U+FFFD in the "
-                 "place of its bad bytes")
+                 "what to do with a line that is not valid UTF-8: fail after writing the lines before it, or replace "
+                 "the invalid bytes with U+FFFD")
       ->check(one_of({"fail", "replace"}))
       ->capture_default_str();
-  app.add_option("--max-line-bytes", max_line_bytes, "a longer line ends the program: it is hardly a text")
+  app.add_option("--max-line-bytes", max_line_bytes, "stop with an error at a line longer than this")
       ->check(between(1, 1 << 30))
       ->capture_default_str();
 }

@@ -241,17 +241,17 @@ void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config, CL
   const auto add = [&app](const char* name, std::string& value, const char* text) {
     return app.add_option(name, value, text)->type_name("FILE")->group("Without a config");
   };
-  CLI::Option* const source =
-      add("--source", arguments.text.train.source, "text to learn from; all else is chosen, see docs/training.md");
+  CLI::Option* const source = add("--source", arguments.text.train.source,
+                                  "training text; everything else is chosen automatically, see docs/training.md");
   CLI::Option* const target = add("--target", arguments.text.train.target, "its translation, line for line");
   source->needs(target)->needs(run_folder)->excludes(config);
   target->needs(source);
   CLI::Option* const valid_source =
-      add("--valid-source", arguments.text.valid.source, "text for validation; default: lines held out of --source");
+      add("--valid-source", arguments.text.valid.source, "validation text; default: lines held out from --source");
   CLI::Option* const valid_target = add("--valid-target", arguments.text.valid.target, "its translation");
   valid_source->needs(valid_target)->needs(source);
   valid_target->needs(valid_source);
-  app.add_option("--minutes", arguments.minutes, "time for training; default: as long as the text is worth")
+  app.add_option("--minutes", arguments.minutes, "training time; default: chosen from the size of the text")
       ->check(transmute::positive())
       ->needs(source)
       ->group("Without a config");
@@ -262,8 +262,8 @@ void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config, CL
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Learns a Transformer from aligned text files, or a language model from plain text. Run again with the same run "
-      "folder, it goes on from the newest checkpoint.",
+      "Trains a Transformer on aligned text files, or a language model on plain text. Run again with the same run "
+      "folder, it resumes from the newest checkpoint.",
       "train");
   app.footer(
       "{} --source train.en --target train.de --run-folder runs/mine --minutes 60\n"
@@ -271,29 +271,31 @@ int main(int argc, char** argv) {
   Arguments arguments;
   CLI::Option* const config =
       app.add_option("-c,--config", arguments.config, "the experiment's YAML file")->type_name("FILE");
-  app.add_option("--set", arguments.assignments, "override a key of it, for example training.warmup_steps=8000")
+  app.add_option("--set", arguments.assignments,
+                 "override a configuration key, for example training.warmup_steps=8000; may be repeated")
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
   CLI::Option* const run_folder =
       app.add_option("--run-folder", arguments.trainer.run_folder,
-                     "gets checkpoints, metrics and the model; default: runs/ and the config's name")
+                     "folder for checkpoints, metrics and the model; default: runs/ and the config's name")
           ->type_name("FOLDER");
   transmute::add_device_flag(app, arguments.trainer.device);
   transmute::add_threads_flag(app, arguments.trainer.threads);
   app.add_option("--local-ranks", arguments.local_ranks,
-                 "train with so many processes on this machine; more machines: torchrun, srun or mpirun, whose RANK, "
-                 "WORLD_SIZE, MASTER_ADDR … are understood; 1: alone, whatever they say")
+                 "number of training processes on this machine; for several machines, start train with torchrun, srun "
+                 "or mpirun, whose RANK, WORLD_SIZE and MASTER_ADDR it reads; 1: ignore these variables")
       ->check(transmute::between(1, 1024));
   app.add_option("--rank-timeout", arguments.rank_timeout,
-                 "seconds without a sign of life after which a process is lost, and all others end")
+                 "seconds without a sign of life after which a process counts as lost and the others stop")
       ->check(transmute::between(0.001, 1e9))
       ->capture_default_str();
   app.add_option("--profile", arguments.trainer.profile,
-                 "write a trace of this run's steps 5 to 24 (data, forward, backward and optimizer of each worker, and "
-                 "LibTorch's operations), which chrome://tracing and ui.perfetto.dev open")
+                 "write a trace of steps 5 to 24 of this run (data, forward, backward and optimizer of each worker, "
+                 "and LibTorch's operations) for chrome://tracing or ui.perfetto.dev")
       ->type_name("FILE");
   add_text_flags(app, arguments, config, run_folder);
-  app.add_flag("--describe-config", arguments.describe_config, "print every key with default and meaning");
+  app.add_flag("--describe-config", arguments.describe_config,
+               "print all configuration keys with their defaults and meanings");
   return transmute::run_program(app, argc, argv, [&] { return train(arguments, command_of_rank(argc, argv)); });
 }

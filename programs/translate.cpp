@@ -220,55 +220,56 @@ int translate(const Arguments& arguments) {
 }
 
 void add_result_flags(CLI::App& app, Arguments& arguments) {
-  app.add_option(
-         "--format", arguments.format,
-         "text: a line each; json: an object a line, with tokens, scores and what --n-best and --alignment ask for")
+  app.add_option("--format", arguments.format,
+                 "text: one translation per line; json: one object per line, with tokens, scores, and the results of "
+                 "--n-best and --alignment")
       ->check(transmute::one_of({"text", "json"}))
       ->capture_default_str();
-  app.add_option("--n-best", arguments.num_best, "the N best (in Moses' format, unless json) instead of the best one")
+  app.add_option("--n-best", arguments.num_best, "print the N best translations (in Moses' format, unless json)")
       ->check(transmute::at_least(1));
-  const auto alternatives =
-      app.add_option("--alternatives", arguments.alternatives,
-                     "instead of searching, the N best next tokens after the --target-prefix, each completed greedily")
-          ->check(transmute::at_least(1));
+  const auto alternatives = app.add_option("--alternatives", arguments.alternatives,
+                                           "instead of searching, take the N most probable next tokens after "
+                                           "--target-prefix and complete each greedily")
+                                ->check(transmute::at_least(1));
   const auto mbr = app.add_option("--mbr", arguments.translation.mbr.candidates,
-                                  "minimum Bayes risk: of the N best, or with --sample of N draws, the translation "
-                                  "that is most like all of them")
+                                  "minimum Bayes risk decoding: of the N best translations (with --sample, of N "
+                                  "samples), print the one most similar to all of them")
                        ->check(transmute::between(2, 1000))
                        ->excludes(alternatives);
-  app.add_option("--mbr-utility", arguments.mbr_utility, "what tells how like two translations are")
+  app.add_option("--mbr-utility", arguments.mbr_utility, "similarity measure of --mbr")
       ->check(transmute::one_of({"chrf", "bleu"}))
       ->capture_default_str()
       ->needs(mbr);
   app.add_option("--alignment", arguments.alignment,
-                 "add \" ||| 0-0 1-2\": for each word, or token, of the translation the source's that it belongs to; "
-                 "without a value: words; in json the attention over tokens too")
+                 "append word (or token) alignments as \" ||| 0-0 1-2\" (source-target); without a value: words; json "
+                 "also gets the attention over tokens")
       ->expected(0, 1)
       ->check(transmute::one_of_or_first({"words", "tokens"}));
-  app.add_option("--alignment-layer", arguments.alignment_layer, "of the decoder, from 1; 0: the last")
+  app.add_option("--alignment-layer", arguments.alignment_layer,
+                 "decoder layer whose attention gives the alignment, from 1; 0: the last")
       ->check(transmute::at_least(0))
       ->capture_default_str();
-  app.add_option("--alignment-head", arguments.alignment_head, "from 1; 0: the mean of the layer's heads")
+  app.add_option("--alignment-head", arguments.alignment_head,
+                 "attention head, from 1; 0: the mean over the layer's heads")
       ->check(transmute::at_least(0))
       ->capture_default_str();
 }
 
 void add_search_flags(CLI::App& app, Arguments& arguments) {
   arguments.search.add_to(app);
-  app.add_option("--target-prefix", arguments.prefixes, "a file whose line n begins the translation of line n")
+  app.add_option("--target-prefix", arguments.prefixes,
+                 "a file whose line n is the beginning of the translation of line n")
       ->type_name("FILE")
       ->group("Search");
-  app.add_option(
-         "--glossary", arguments.glossary,
-         "a file of lines \"source term<tab>target term\": a translation contains the target terms of those source "
-         "terms that its line contains")
+  app.add_option("--glossary", arguments.glossary,
+                 "a file of lines \"source term<tab>target term\"; if a line contains a source term, its translation "
+                 "will contain the target term")
       ->type_name("FILE")
       ->group("Search");
   arguments.translator.add_shortlist_to(app);
   const auto sample =
       app.add_flag("--sample", arguments.sample,
-                   "draw the tokens from the model's distribution instead of searching; with --n-best N "
-                   "several times")
+                   "sample tokens from the model's distribution instead of searching; with --n-best N, draw N samples")
           ->group("Sampling");
   for (CLI::Option* flag : transmute::add_sampling_flags(app, arguments.sampling)) flag->needs(sample);
 }
@@ -277,28 +278,30 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
   transmute::TranslationOptions& translation = arguments.translation;
   const auto inline_tags = app.add_flag(
       "--inline-tags", translation.inline_tags,
-      "carry tags such as <b>, </b>, <br/> and placeholders such as {name} over to the words that they belong to");
+      "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the corresponding words");
   app.add_flag("--split-sentences", translation.split_sentences,
-               "translate each sentence of a line by itself, by Unicode's rules for where they end")
+               "split each line into sentences by Unicode's rules and translate them separately")
       ->excludes(inline_tags)
       ->group("Long lines");
-  app.add_option("--max-source-tokens", translation.max_source_tokens, "more make a line over-long")
+  app.add_option("--max-source-tokens", translation.max_source_tokens,
+                 "a line with more source tokens counts as over-long")
       ->check(transmute::at_least(1))
       ->capture_default_str()
       ->group("Long lines");
   app.add_option("--long-lines", arguments.long_lines,
-                 "split: translate over-long lines in parts, cut at sentence, clause or word ends; fail: end at the "
-                 "first, once the lines before it are written")
+                 "split: translate over-long lines in parts, cut at sentence, clause or word boundaries; fail: stop at "
+                 "the first one, after writing the lines before it")
       ->check(transmute::one_of({"split", "fail"}))
       ->capture_default_str()
       ->group("Long lines");
-  app.add_option("--batch-size", translation.batch_size, "sentences that a worker decodes together")
+  app.add_option("--batch-size", translation.batch_size, "maximum number of sentences in a batch")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--batch-tokens", translation.batch_tokens, "and their padded source tokens at most")
+  app.add_option("--batch-tokens", translation.batch_tokens,
+                 "maximum number of source tokens in a batch, padding included")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--buffer-lines", arguments.buffer_lines, "lines that are read ahead to fill batches")
+  app.add_option("--buffer-lines", arguments.buffer_lines, "lines to read ahead for filling batches")
       ->check(transmute::at_least(1))
       ->capture_default_str();
 }
@@ -307,7 +310,7 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
 
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
-  CLI::App app("Translates text, one line in, one line out, in order; an empty line stays empty.", "translate");
+  CLI::App app("Translates text line by line. An empty line stays empty.", "translate");
   app.footer(
       "echo 'Monday, March 3, 2025' | {} -m runs/demo/model\n"
       "{} -m runs/demo/model -i test.en -o test.de.gz --precision int8");

@@ -12,10 +12,10 @@ constexpr const char* kAsStored = "stored";
 }  // namespace
 
 void TranslatorFlags::add_to(CLI::App& app) {
-  app.add_option(
-         "-m,--model", models_,
-         "a model folder, as train makes it, a file of export_torchscript, or a model of Hugging Face, CTranslate2 or "
-         "Marian; several with one tokenizer make an ensemble: their probabilities are averaged")
+  app.add_option("-m,--model", models_,
+                 "a model folder written by train, a file written by export_torchscript, or a model of Hugging Face, "
+                 "CTranslate2 or Marian; several models with the same tokenizer form an ensemble, whose probabilities "
+                 "are averaged")
       ->type_name("MODEL")
       ->required();
   add_device_flag(app, options_.device);
@@ -27,16 +27,17 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
   ShortlistOptions& shortlist = options_.shortlist;
   CLI::Option* const table =
       app.add_option("--shortlist", shortlist.table,
-                     "a table of make_shortlist: translations are made of what it gives for a line's tokens, of the "
-                     "line's own, of numbers and marks, and of frequent ones")
+                     "a table written by make_shortlist; restricts output to the table's translations of the line's "
+                     "tokens, tokens of the line itself, digits, punctuation and frequent tokens")
           ->type_name("FILE")
           ->group("Shortlist");
-  app.add_option("--shortlist-best", shortlist.best, "translations of each token at most")
+  app.add_option("--shortlist-best", shortlist.best, "maximum number of translations per source token")
       ->check(at_least(0))
       ->capture_default_str()
       ->needs(table)
       ->group("Shortlist");
-  app.add_option("--shortlist-frequent", shortlist.frequent, "and so many of the vocabulary's first tokens")
+  app.add_option("--shortlist-frequent", shortlist.frequent,
+                 "number of frequent tokens to allow always, from the start of the vocabulary")
       ->check(at_least(0))
       ->capture_default_str()
       ->needs(table)
@@ -45,11 +46,11 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
 
 void TranslatorFlags::add_languages_to(CLI::App& app, TranslationOptions& options) {
   app.add_option("--source-language", options.source_language,
-                 "of a model of many languages: the source's, as the model calls it (eng_Latn, en)")
+                 "for multilingual models: the source language by the model's own name (eng_Latn, en)")
       ->type_name("LANGUAGE")
       ->group("Languages");
   app.add_option("--target-language", options.target_language,
-                 "of a model of many languages: the translation's (deu_Latn, de, deu)")
+                 "for multilingual models: the target language (deu_Latn, de, deu)")
       ->type_name("LANGUAGE")
       ->group("Languages");
 }
@@ -75,10 +76,11 @@ void add_device_flag(CLI::App& app, std::string& device) {
 
 void add_precision_flag(CLI::App& app, std::string& precision) {
   precision = kAsStored;
-  app.add_option("--precision", precision,
-                 "of matrix products: float32; bfloat16 (half the memory, fast on GPUs and with AVX512-BF16 or AMX); "
-                 "on CPUs int8 (a quarter, fast with VNNI or AMX); on GPUs half; stored: what the model's matrices are "
-                 "stored in (convert --precision), where the device is made for it, else float32")
+  app.add_option(
+         "--precision", precision,
+         "number format of matrix products: float32; bfloat16 (half the memory; fast on GPUs and with AVX512-BF16 or "
+         "AMX); int8 (a quarter of the memory; CPUs only, fast with VNNI or AMX); half (GPUs only); stored: the format "
+         "in which the model is stored (see convert --precision) if the device is fast at it, else float32")
       ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))
       ->capture_default_str();
 }
@@ -89,7 +91,7 @@ std::optional<Precision> precision_of_flag(const std::string& precision) {
 }
 
 void add_threads_flag(CLI::App& app, int& threads) {
-  app.add_option("--threads", threads, "workers on the CPU; 0: one per core")
+  app.add_option("--threads", threads, "CPU worker threads; 0: one per core")
       ->check(at_least(0))
       ->capture_default_str();
 }

@@ -55,33 +55,31 @@ std::vector<transmute::ExplorerSentence> read_sentences(const Arguments& argumen
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Writes one HTML page that shows what every attention head of a model looks at, sentence by sentence, with the "
-      "positional encodings and the embeddings. The page needs no network.",
+      "Writes an HTML page that shows the attention of every head, sentence by sentence, with the positional encodings "
+      "and the embeddings. The page works offline.",
       "visualize");
   app.footer("head -n 5 test.en | {} -m runs/demo/model -o attention.html");
   Arguments arguments;
   auto& explorer = arguments.explorer;
   arguments.model.add_to(app);
   app.add_option("-i,--input", arguments.input,
-                 "sentences, one a line, plain or gzipped; default, and -: standard input")
+                 "sentences, one per line, plain or gzipped; by default, or with -, standard input")
       ->type_name("FILE");
-  app.add_option("--target", arguments.target, "their translations, to be followed instead of the model's own")
-      ->type_name("FILE");
+  app.add_option("--target", arguments.target, "translations to show instead of the model's own")->type_name("FILE");
   transmute::add_output_flag(app, arguments.output)->required();
-  app.add_option("-b,--beam-size", explorer.search.beam_size, "of the search for translations")
+  app.add_option("-b,--beam-size", explorer.search.beam_size, "beam size of the search")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--length-alpha", explorer.search.length_alpha, "its length penalty")
+  app.add_option("--length-alpha", explorer.search.length_alpha, "exponent of the length penalty")
       ->check(transmute::not_negative())
       ->capture_default_str();
-  app.add_option("--max-sentences", explorer.max_sentences, "more are an error")
+  app.add_option("--max-sentences", explorer.max_sentences, "maximum number of sentences")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--max-tokens", explorer.max_tokens,
-                 "longer sentences are an error: the page grows with the square of the length")
+  app.add_option("--max-tokens", explorer.max_tokens, "maximum length of a sentence; the page grows with its square")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--map-tokens", explorer.map_tokens, "tokens on the map of the embeddings")
+  app.add_option("--map-tokens", explorer.map_tokens, "number of tokens on the map of embeddings")
       ->check(transmute::at_least(0))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
