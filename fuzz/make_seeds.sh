@@ -37,4 +37,15 @@ printf '\201\0\x0dthe red house' | seed c_interface score
 # The pickle of a module with one tensor of 16 numbers, and an archive around nothing.
 printf '\x80\2c__torch__.m\nM\n)\x81}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\x10tQK\0K\4K\4\x86K\4K\1\x86\x89ccollections\nOrderedDict\n)RtRsb.' |
   seed torchscript_records module
+printf '{"a":[1,-2.5e3,{"b":null}],"c":"\\u00e4\xc3\xa4","a":true}' | seed json object
+printf '\0{"q":["a <b>red</b> house","x"],"source":"en","target":"de","format":"html"}' | seed http_request libretranslate
+printf '\1q=a+red%%20house&q=b&source=en&target=de&format=text' | seed http_request form
+printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","glossary":[{"source":"a","target":"b"}],
+"sampling":{"top_k":3},"num_hypotheses":2}' | seed http_request v1
+{ printf '\0'; cat "$root/tests/data/formats/marian_ctranslate2/model.bin"; } | seed foreign_weights ctranslate2
+{ printf '\1'; cat "$root/tests/data/formats/npz/model.npz"; } | seed foreign_weights npz
+{ printf '\2'; printf '</s>: 0\n<unk>: 1\n"\\xC3": 2\n? ":"\n: 3\n'; } | seed foreign_weights vocabulary
+{ printf '\3'; printf 'dim-emb: 8\nvocabs:\n  - a.spm\n  - b.spm\nbeam-size: 6\n'; } | seed foreign_weights settings
+{ printf '\5'; printf '%b' "\\x$(printf %02x ${#header})\0\0\0\0\0\0\0"; printf '%s' "$header"; printf '\0\0\200\77'; } |
+  seed foreign_weights safetensors
 printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' | seed zip_records empty

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights and vocabularies as other programs write them: CTranslate2's, Marian's and PyTorch's.
+#include <transmute/fuzz/fuzz.h>
+#include <transmute/translation/files/formats/ctranslate2_file.h>
+#include <transmute/translation/files/formats/hugging_face_weights.h>
+#include <transmute/translation/files/formats/marian_files.h>
+
+using namespace transmute;
+
+namespace {
+
+void run_here(size_t count, const std::function<void(size_t)>& task) {
+  for (size_t i = 0; i < count; ++i) task(i);
+}
+
+// A tensor's memory is what its file has of it, at most twice for 16-bit types.
+void require_no_more_than(size_t bytes, const NamedTensors& tensors) {
+  size_t total = 0;
+  for (const auto& [name, tensor] : tensors) total += tensor.nbytes();
+  fuzz::require(total <= 1000 * bytes + 100'000);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  const uint8_t kind = input.byte() % 6;
+  const std::string bytes = input.rest();
+  const std::string& folder = fuzz::scratch_folder();
+  for (const char* name : {"/model.safetensors", "/pytorch_model.bin", "/model.safetensors.index.json"})
+    std::filesystem::remove(folder + name);
+  fuzz::may_refuse([&] {
+    const fuzz::MemoryFile file(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    if (kind == 0) formats::CTranslate2File read(file.path());
+    if (kind == 1) require_no_more_than(bytes.size(), formats::read_marian_file(file.path()).tensors);
+    if (kind == 2) formats::read_marian_vocabulary(file.path());
+    if (kind == 3) {
+      formats::read_flat_yaml(bytes);
+      formats::read_yaml_list(bytes, "vocabs");
+    }
+    if (kind >= 4) {
+      fuzz::write_bytes(folder + (kind == 4 ? "/pytorch_model.bin" : "/model.safetensors"), bytes);
+      formats::read_hugging_face_weights(folder, run_here);
+    }
+  });
+  return 0;
+}
