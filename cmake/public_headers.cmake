@@ -11,7 +11,8 @@ set(TRANSMUTE_PUBLIC_HEADERS
   translation/files/model_folder.h translation/search/hypothesis.h translation/search/search.h
   translation/search/step_model.h translation/search/target_demands.h translation/search/transformer_step_model.h
   translation/language_model.h translation/precision.h translation/search_options.h translation/text_encoder.h
-  translation/torchscript.h translation/translator.h translation/transmute.h translation/types.h)
+  translation/torchscript.h translation/torchscript/options.h translation/translator.h translation/transmute.h
+  translation/types.h)
 
 # What those include, and shorter paths for some of them.
 set(TRANSMUTE_INCLUDED_HEADERS

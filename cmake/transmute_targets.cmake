@@ -9,6 +9,9 @@ mark_as_advanced(TRANSMUTE_CCACHE)
 # Each file that includes LibTorch costs the compiler two seconds before its first line, precompiled header or not.
 option(TRANSMUTE_UNITY_BUILD "Compile source files four at a time: a full build takes two thirds of the time" ON)
 
+# Position-independent programs are CMake's and Debian's default.
+option(TRANSMUTE_HARDEN "Check buffers and containers at run time, and make relocations read-only" ON)
+
 # transmute_include_folder(<target> <access> [<folder>]): lets a target include the headers of a top folder, the one that
 # it is made in where none is named, and gives that to those who link it: a target sees its own folder and those of the
 # libraries that it links. <transmute/model/attention.h> names the same file here, in an installation and in an
@@ -38,6 +41,16 @@ function(transmute_common_settings target)
     $<${gcc_or_clang}:-fno-math-errno> $<${gcc_or_clang}:-fno-trapping-math>
     # GCC 12 warns of LibTorch's optional tensors without a reason.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  if(TRANSMUTE_HARDEN AND NOT TRANSMUTE_SANITIZE)
+    target_compile_options(${target} PRIVATE $<${gcc_or_clang}:-fstack-protector-strong>)
+    # Some systems' compilers define it themselves; without optimization it does nothing but warn.
+    target_compile_options(${target} PRIVATE
+      $<$<AND:${gcc_or_clang},$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
+    target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
+    if(UNIX AND NOT APPLE)
+      target_link_options(${target} PRIVATE -Wl,-z,relro -Wl,-z,now)
+    endif()
+  endif()
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources files)
   if(files GREATER 1)

@@ -60,7 +60,7 @@ std::string format_duration(double seconds) {
 std::string format_count(int64_t count) {
   std::string digits = fmt::format("{}", count);
   for (auto i = static_cast<int64_t>(digits.size()) - 3; i > (count < 0 ? 1 : 0); i -= 3)
-    digits.insert(static_cast<size_t>(i), ",");
+    digits.insert(static_cast<size_t>(i), 1, ',');
   return digits;
 }
 

@@ -24,7 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const std::string& text : request.texts) {
       const Document document(text, request.format, request.split_sentences);
       const std::string same = document.with(document.segments());
-      if (request.format == TextFormat::text) fuzz::require(same == text);
+      // Between sentences, the server puts a blank of its own.
+      if (request.format == TextFormat::text && !request.split_sentences) fuzz::require(same == text);
     }
   });
   return 0;

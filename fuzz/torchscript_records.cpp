@@ -19,7 +19,8 @@ void add(std::string& bytes, uint64_t value, int count) {
 // As PKWARE's APPNOTE.TXT says, without compression.
 std::string archive_of(const std::vector<std::pair<std::string, std::string>>& records) {
   std::string archive, list;
-  for (const auto& [name, content] : records) {
+  for (const auto& record : records) {
+    const std::string &name = record.first, &content = record.second;
     const uint32_t crc = crc32(0, content.data(), content.size());
     const auto add_common = [&](std::string& to) {
       for (int i = 0; i < 5; ++i) add(to, 0, 2);

@@ -7,6 +7,14 @@
 #include <transmute/translation/torchscript.h>
 
 #include <filesystem>
+#include <stdexcept>
+
+namespace {
+
+constexpr const char* kTeacherForcing = "teacher_forcing";
+constexpr const char* kTranslate = "translate";
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -14,19 +22,51 @@ int main(int argc, char** argv) {
       "contains the weights, beam search (for language models: sampling and greedy search), the tokenizer and the "
       "config.",
       "export_torchscript");
-  app.footer("{} -m runs/demo/model -o model.pt");
+  app.footer("{} -m runs/demo/model -o model.pt\n{} -m runs/demo/model --triton repository/en-de");
   std::string model;
   std::string output;
   std::string precision = "float32";
   app.add_option("-m,--model", model, "a model folder written by train, or an exported file")
       ->type_name("MODEL")
       ->required();
-  app.add_option("-o,--output", output, "output file")->type_name("FILE")->required();
+  const auto file = app.add_option("-o,--output", output, "output file")->type_name("FILE");
   app.add_option("--precision", precision, "number format of the weights; half is for GPUs")
       ->check(transmute::one_of({"float32", "bfloat16", "half"}))
       ->capture_default_str();
+  std::string forward = kTeacherForcing;
+  app.add_option(
+         "--forward", forward,
+         "what forward() of a translation model does: teacher_forcing: (source, target_in) -> logits; translate: "
+         "source -> (ids, lengths, scores), for servers that call forward() with tensors alone")
+      ->check(transmute::one_of({kTeacherForcing, kTranslate}))
+      ->capture_default_str();
+  std::string triton;
+  app.add_option("--triton", triton,
+                 "instead of --output: a model of NVIDIA Triton's model repository, with config.pbtxt and 1/model.pt, "
+                 "whose forward() translates")
+      ->type_name("FOLDER")
+      ->excludes(file);
+  transmute::TorchScriptSearch search;
+  app.add_option("-b,--beam-size", search.beam_size, "beam size of a forward() that translates")
+      ->check(transmute::between(1, 1000))
+      ->capture_default_str();
+  app.add_option("--length-alpha", search.length_alpha, "exponent of its length penalty")
+      ->check(transmute::not_negative())
+      ->capture_default_str();
+  app.add_option("--max-extra-length", search.max_extra_length,
+                 "maximum number of tokens by which its translations may exceed their sources")
+      ->check(transmute::between(0, 100'000))
+      ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
-    transmute::export_torchscript(model, output, {transmute::precision_from_name(precision)});
+    if (output.empty() && triton.empty()) throw std::invalid_argument("--output or --triton is required");
+    transmute::TorchScriptOptions options{transmute::precision_from_name(precision)};
+    if (forward == kTranslate || !triton.empty()) options.forward_search = search;
+    if (!triton.empty()) {
+      transmute::export_triton_model(model, triton, options);
+      transmute::note("wrote " + triton);
+      return 0;
+    }
+    transmute::export_torchscript(model, output, options);
     const auto kibibytes = static_cast<int64_t>(std::filesystem::file_size(output) / 1024);
     transmute::note("wrote " + output + " (" + transmute::format_count(kibibytes) + " KiB)");
     return 0;

@@ -1,24 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/torchscript.h>
 
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/files/dtype.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/files/torchscript_file.h>
 #include <transmute/translation/torchscript/script_transformer.h>
 
+#include <filesystem>
 #include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
 
+namespace {
+
+// Requests of equal length are batched. Names end in the number of forward()'s argument or result.
+constexpr const char* kTritonConfig = R"(name: "{}"
+backend: "pytorch"
+max_batch_size: 64
+input [ {{ name: "source__0" data_type: TYPE_INT64 dims: [ -1 ] }} ]
+output [
+  {{ name: "ids__0" data_type: TYPE_INT64 dims: [ -1 ] }},
+  {{ name: "lengths__1" data_type: TYPE_INT64 dims: [ 1 ] reshape {{ shape: [ ] }} }},
+  {{ name: "scores__2" data_type: TYPE_FP32 dims: [ 1 ] reshape {{ shape: [ ] }} }}
+]
+dynamic_batching {{ max_queue_delay_microseconds: 1000 }}
+)";
+
+}  // namespace
+
 void export_torchscript(const std::string& model_path, const std::string& output, const TorchScriptOptions& options) {
   if (options.precision == Precision::int8)
     throw std::invalid_argument("a TorchScript file stores float32, bfloat16 or half, not int8");
   const LoadedModel model = load_model(model_path, torch::kCPU);
-  const torch::jit::Module module = torchscript::script_transformer(model.transformer, dtype_of(options.precision),
-                                                                    model.tokenizer.target().line_breaks());
+  if (options.forward_search && model.transformer->options.architecture == Architecture::decoder_only)
+    throw std::invalid_argument(fmt::format("{}: a language model, which does not translate", model_path));
+  const torch::jit::Module module = torchscript::script_transformer(
+      model.transformer, dtype_of(options.precision), model.tokenizer.target().line_breaks(), options.forward_search);
   save_torchscript_model(output, module, model, precision_name(options.precision));
+}
+
+void export_triton_model(const std::string& model_path, const std::string& folder, const TorchScriptOptions& options) {
+  TorchScriptOptions translating = options;
+  if (!translating.forward_search) translating.forward_search.emplace();
+  const std::filesystem::path path = std::filesystem::path(folder) / "";  // "de" and "de/" alike
+  const std::string name = path.parent_path().filename().string();
+  std::filesystem::create_directories(path / "1");
+  export_torchscript(model_path, (path / "1" / "model.pt").string(), translating);
+  write_file_atomically((path / "config.pbtxt").string(), fmt::format(kTritonConfig, name));
 }
 
 }  // namespace v0

@@ -2,19 +2,12 @@
 #pragma once
 
 #include <transmute/common/export.h>
-#include <transmute/translation/precision.h>
+#include <transmute/translation/torchscript/options.h>
 
 #include <string>
 
 namespace transmute {
 inline namespace v0 {
-
-/// How a model is exported.
-struct TorchScriptOptions {
-  /// Numeric type of the stored weights: float32; bfloat16, which computes in bfloat16, softmax and log-probabilities
-  /// aside; or half, for GPUs: LibTorch before 2.1 cannot multiply half matrices on a CPU.
-  Precision precision = Precision::float32;
-};
 
 /// Writes a model as one TorchScript file, atomically. Any program with LibTorch or PyTorch of at least this build's
 /// version runs it, with nothing of transmute: torch::jit::load(path), torch.jit.load(path). Types are named tuples.
@@ -26,7 +19,8 @@ struct TorchScriptOptions {
 ///   start_decoding(EncodedSource) -> DecoderCache
 ///   decode_step(ids: Tensor, DecoderCache) -> DecoderStep(log_probabilities, alignment, cache)
 ///   select(DecoderCache, sentences: Tensor, parents: Tensor) -> DecoderCache
-///   forward(source: Tensor, target_in: Tensor) -> logits
+///   forward(source: Tensor, target_in: Tensor) -> logits; with options.forward_search
+///   forward(source: Tensor) -> (ids: Tensor [B,T], lengths: Tensor [B], scores: Tensor [B])
 ///
 /// A language model (Architecture::decoder_only) has instead
 ///
@@ -38,17 +32,25 @@ struct TorchScriptOptions {
 ///   select(TextCache, rows: Tensor) -> TextCache
 ///   forward(ids: Tensor) -> logits
 ///
-/// Defaults are those of SearchOptions and TranslationOptions; torchscript/types.py, transformer.py and search.py, or
-/// language_model.py and generation.py, say what each is. `greedy` gives the same ids as the native search, `generate`
-/// draws other texts from the same distribution. Sources and prompts are ids without begin and end. Parameters have the
-/// names of a model folder's. Extra files: `config.yaml`, `tokenizer.model` (or `tokenizer.source.model` and
-/// `tokenizer.target.model`), and `transmute.json` with format_version, special_ids, precision and a checksum.
+/// Defaults are those of SearchOptions and TranslationOptions; torchscript/types.py, transformer.py, search.py and
+/// forward.py, or language_model.py and generation.py, say what each is. `greedy` gives the same ids as the native
+/// search, `generate` draws other texts from the same distribution. Sources and prompts are ids without begin and end.
+/// Parameters have the names of a model folder's. Extra files: `config.yaml`, `tokenizer.model` (or
+/// `tokenizer.source.model` and `tokenizer.target.model`), and `transmute.json` with format_version, special_ids,
+/// precision and a checksum.
 ///
 /// `model`: anything that load_model opens.
 /// @throws std::runtime_error where the model cannot be read or the file not be written; std::invalid_argument for
-/// int8.
+/// int8, and for a language model with forward_search.
 TRANSMUTE_API void export_torchscript(const std::string& model, const std::string& output,
                                       const TorchScriptOptions& options = {});
+
+/// Writes what NVIDIA Triton's PyTorch backend needs to serve a translation model: `folder`/config.pbtxt and
+/// `folder`/1/model.pt, whose forward() translates (with TorchScriptSearch's defaults where options.forward_search is
+/// not set). The last part of `folder` is what Triton calls the model; the folder above is Triton's model repository.
+/// @throws as export_torchscript does.
+TRANSMUTE_API void export_triton_model(const std::string& model, const std::string& folder,
+                                       const TorchScriptOptions& options = {});
 
 }  // namespace v0
 }  // namespace transmute

@@ -97,6 +97,60 @@ TEST_F(TorchScriptFile, TranslatesInTheTranslator) {
     EXPECT_EQ(of_file.translate(line), of_folder.translate(line));
 }
 
+// A row is a source's ids, with its end or without, and padding.
+torch::Tensor padded_rows(const std::vector<Ids>& rows) {
+  size_t longest = 0;
+  for (const Ids& row : rows) longest = std::max(longest, row.size());
+  const torch::Tensor ids =
+      torch::full({static_cast<int64_t>(rows.size()), static_cast<int64_t>(longest)}, special_ids::kPad, torch::kLong);
+  for (size_t r = 0; r < rows.size(); ++r)
+    for (size_t i = 0; i < rows[r].size(); ++i) ids[static_cast<int64_t>(r)][static_cast<int64_t>(i)] = rows[r][i];
+  return ids;
+}
+
+TEST_F(TorchScriptFile, TranslatesInForwardForServersOfTensors) {
+  const torch::NoGradGuard no_grad;
+  const std::string triton = folder / "repository/tiny";
+  TorchScriptOptions options;
+  options.forward_search = TorchScriptSearch{2, 1.0, 7};
+  export_triton_model(model, triton + "/", options);
+  EXPECT_THAT(testing::names_in(triton), ::testing::ElementsAre("1", "config.pbtxt"));
+  EXPECT_THAT(read_text(triton + "/config.pbtxt"),
+              AllOf(StartsWith("name: \"tiny\"\nbackend: \"pytorch\"\n"), HasSubstr("reshape { shape: [ ] }")));
+
+  torch::jit::Module module = torch::jit::load(triton + "/1/model.pt");
+  const std::vector<Ids> sources{{7, 8, 9, 10}, {}, {11}, {12, 13, 7}};
+  c10::List<c10::List<int64_t>> lists;
+  for (const Ids& source : sources) lists.push_back(c10::List<int64_t>(c10::ArrayRef<int64_t>(source)));
+  const auto expected =
+      module.get_method("translate")({lists}, {{"beam_size", 2}, {"length_alpha", 1.0}, {"max_extra_length", 7}})
+          .toList();
+  std::vector<Ids> with_end = sources;
+  for (Ids& row : with_end) row.push_back(special_ids::kEnd);
+  for (const auto& rows : {padded_rows(sources), padded_rows(with_end), padded_rows(with_end).to(torch::kInt)}) {
+    const auto found = module.forward({rows}).toTupleRef().elements();
+    const torch::Tensor ids = found[0].toTensor(), lengths = found[1].toTensor(), scores = found[2].toTensor();
+    ASSERT_EQ(ids.size(0), 4);
+    ASSERT_EQ(lengths.sizes(), torch::IntArrayRef({4}));
+    ASSERT_EQ(scores.sizes(), torch::IntArrayRef({4}));
+    EXPECT_EQ(ids.scalar_type(), torch::kLong);
+    EXPECT_EQ(scores.scalar_type(), torch::kFloat);
+    EXPECT_EQ(ids.size(1), lengths.max().item<int64_t>());
+    for (int64_t r = 0; r < 4; ++r) {
+      const auto best = c10::IValue(expected.get(static_cast<size_t>(r))).toListRef()[0].toTupleRef().elements();
+      Ids row = best[0].toIntVector();
+      EXPECT_EQ(lengths[r].item<int64_t>(), static_cast<int64_t>(row.size()));
+      row.resize(static_cast<size_t>(ids.size(1)), special_ids::kPad);
+      EXPECT_TRUE(torch::equal(ids[r], torch::tensor(row, torch::kLong))) << r;
+      EXPECT_NEAR(scores[r].item<double>(), best[1].toDouble(), 1e-5);
+    }
+  }
+  // Another model of the same repository is replaced, and the file opens as any other.
+  export_triton_model(model, triton);
+  EXPECT_EQ(Translator(triton + "/1/model.pt", {"cpu", 1}).translate("the red house"),
+            Translator(model, {"cpu", 1}).translate("the red house"));
+}
+
 TEST_F(TorchScriptFile, OfHalfTheSizeLoadsAsFloat32) {
   export_torchscript(model, path);
   const auto full_bytes = std::filesystem::file_size(path);

@@ -228,6 +228,8 @@ TEST(TorchScriptLanguageModelFile, IsOpenedAsTheModelThatItIs) {
   for (const auto& prompt : {"the red house", "", "the old train is near."})
     EXPECT_EQ(of_file.generate(prompt), of_folder.generate(prompt));
   EXPECT_THAT(message_of<std::invalid_argument>([&] { Translator{file}; }), HasSubstr("is a language model"));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { export_triton_model(path, folder / "triton"); }),
+              HasSubstr("does not translate"));
 
   torch::jit::Module module = torch::jit::load(file);
   const auto refusal = [&](const std::vector<Ids>& prompts, const torch::jit::Kwargs& given) {

@@ -212,8 +212,7 @@ TEST_F(AServer, ClosesAConnectionThatIsIdleOrTrickles) {
 
 TEST_F(AServer, SurvivesClientsThatLeaveInTheMiddle) {
   start();
-  for (const std::string& part :
-       {"", "GE", "GET /echo HTTP/1.1\r\nHo", "POST /echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"})
+  for (const char* part : {"", "GE", "GET /echo HTTP/1.1\r\nHo", "POST /echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"})
     Client(port()).send(part);
   EXPECT_EQ(Client(port()).get("/echo").status, 200);
 }

@@ -113,10 +113,11 @@ class Converter {
                           });
   }
 
-  /// With the methods of transformer.py and search.py.
-  Module transformer() {
+  /// With the methods of transformer.py, search.py and forward.py.
+  Module transformer(const std::optional<TorchScriptSearch>& forward_search) {
     return compiler_.make("Transformer",
-                          {class_of(options_.embedding_tying), "transformer.Transformer", "search.Search"},
+                          {class_of(options_.embedding_tying), "transformer.Transformer", "search.Search",
+                           forward_search ? "forward.Translation" : "forward.TeacherForcing"},
                           [&](Module& module) {
                             if (options_.embedding_tying == EmbeddingTying::all) {
                               module.register_module("embedding", with_weight("Embedding", "embedding"));
@@ -134,6 +135,11 @@ class Converter {
                             set(module, "embedding_scale", embedding_scale(options_));
                             set(module, "source_vocab_size", options_.source_vocab_size);
                             set(module, "reads_source_end", options_.source_end ? int64_t{1} : int64_t{0});
+                            if (forward_search) {
+                              set(module, "forward_beam_size", forward_search->beam_size);
+                              set(module, "forward_length_alpha", forward_search->length_alpha);
+                              set(module, "forward_max_extra_length", forward_search->max_extra_length);
+                            }
                             set_special_ids(module);
                           });
   }
@@ -290,10 +296,11 @@ class Converter {
 
 }  // namespace
 
-Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks) {
+Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks,
+                          const std::optional<TorchScriptSearch>& forward_search) {
   Converter converter(transformer, dtype, line_breaks);
   return transformer->options.architecture == Architecture::decoder_only ? converter.language_model()
-                                                                         : converter.transformer();
+                                                                         : converter.transformer(forward_search);
 }
 
 }  // namespace torchscript

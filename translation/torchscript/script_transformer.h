@@ -4,6 +4,9 @@
 #include <torch/csrc/jit/api/module.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tokenizer/special_ids.h>
+#include <transmute/translation/torchscript/options.h>
+
+#include <optional>
 
 namespace transmute {
 inline namespace v0 {
@@ -11,8 +14,10 @@ namespace torchscript {
 
 /// The same network as a TorchScript module, with the methods of transformer.py and search.py, or, decoder-only, of
 /// language_model.py and generation.py. Parameters have the same names; they are shared where `dtype` is theirs, else
-/// converted. `line_breaks`: tokens that its searches never choose, see SubwordModel.
-torch::jit::Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks = {});
+/// converted. `line_breaks`: tokens that its searches never choose, see SubwordModel. `forward_search`: as in
+/// TorchScriptOptions, for translation models.
+torch::jit::Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks = {},
+                                      const std::optional<TorchScriptSearch>& forward_search = std::nullopt);
 
 }  // namespace torchscript
 }  // namespace v0

@@ -71,13 +71,6 @@ class Transformer:
         mask = mask.unsqueeze(1).unsqueeze(1).to(x.device)
         return EncodedSource(self.encoder(x, mask), mask)
 
-    def forward(self, source: Tensor, target_in: Tensor) -> Tensor:
-        """Teacher forcing. source: [B,S] as for encode, target_in: [B,T] ids that begin with begin_id; result: logits
-        [B,T,V]."""
-        encoded = self.encode(source)
-        x = self.sum_target(target_in, self.target_positions(0, target_in.size(1)))
-        return self.project(self.decoder(x, encoded.memory, encoded.mask))
-
     def start_decoding(self, source: EncodedSource) -> DecoderCache:
         """A cache of one hypothesis per sentence, with no token decoded yet."""
         return self.decoder.start(source)
