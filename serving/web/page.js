@@ -266,7 +266,17 @@ function moveBetweenAlternatives(event) {
   event.preventDefault();
 }
 
-const nameOf = (code) => languages.find((language) => language.code === code)?.name || code;
+const namesOfLanguages = new Intl.DisplayNames(['en'], {type: 'language', fallback: 'code'});
+// The server names those that it translates from; the browser knows the others.
+const nameOf = (code) => {
+  const known = languages.find((language) => language.code === code);
+  if (known) return known.name;
+  try {
+    return namesOfLanguages.of(code);
+  } catch {
+    return code;  // no code of a language
+  }
+};
 
 function fill(select, codes, wanted) {
   select.replaceChildren(...codes.map((code) => new Option(code === 'auto' ? 'Detect' : nameOf(code), code)));

@@ -30,9 +30,10 @@ class ServePage : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = std::make_unique<TinyModelFolder>();
-    // The same network in both directions, so that the languages can be swapped.
-    server_ = std::make_unique<RunningServe>(std::vector<std::string>{"--model", "en-de=" + folder_->path(), "--model",
-                                                                      "de-en=" + folder_->path(), "--threads", "2"});
+    // The same network in both directions, so that the languages can be swapped, and into a language that is no source.
+    const std::string path = folder_->path();
+    server_ = std::make_unique<RunningServe>(std::vector<std::string>{
+        "--model", "en-de=" + path, "--model", "de-en=" + path, "--model", "de-fr=" + path, "--threads", "2"});
   }
   static void TearDownTestSuite() {
     server_.reset();
@@ -139,6 +140,14 @@ TEST_F(ServePage, SwapsTheLanguages) {
   EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "de");
   EXPECT_EQ(page_->evaluate("document.querySelector('#to').value"), "en");
   EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
+}
+
+TEST_F(ServePage, CallsLanguagesByTheirNames) {
+  page_->evaluate(
+      "document.querySelector('#from').value = 'de', "
+      "document.querySelector('#from').dispatchEvent(new Event('change'))");
+  EXPECT_EQ(page_->evaluate("[...document.querySelector('#to').options].map((option) => option.text).join()"),
+            "English,French");
 }
 
 TEST_F(ServePage, ReadsDroppedFiles) {
