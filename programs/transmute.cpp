@@ -23,21 +23,21 @@ struct Command {
 
 // In the order in which they are met.
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{{"train", "learn a Transformer from text"},
+  static const std::vector<Command> all{{"train", "train a model on text"},
                                         {"translate", "translate text"},
 #ifdef TRANSMUTE_HAS_SERVE
-                                        {"serve", "translate over HTTP"},
+                                        {"serve", "serve translations over HTTP"},
 #endif
                                         {"evaluate", "score translations with BLEU, chrF and TER"},
-                                        {"score", "print how probable translations or texts are"},
+                                        {"score", "print log-probabilities of translations or texts"},
                                         {"generate", "continue text with a language model"},
-                                        {"embed", "write vectors of text"},
-                                        {"visualize", "show what a model attends to"},
-                                        {"average_checkpoints", "make one model of several checkpoints"},
-                                        {"convert", "write a model in another form or precision"},
-                                        {"export_torchscript", "write a model as one file for LibTorch and PyTorch"},
-                                        {"make_shortlist", "learn which tokens translate which"},
-                                        {"make_demo_corpus", "write parallel text to try things with"}};
+                                        {"embed", "write sentence embeddings"},
+                                        {"visualize", "draw a model's attention as an HTML page"},
+                                        {"average_checkpoints", "average checkpoints into one model"},
+                                        {"convert", "convert a model to another format or precision"},
+                                        {"export_torchscript", "export a model for LibTorch, PyTorch and Triton"},
+                                        {"make_shortlist", "build a vocabulary shortlist from parallel text"},
+                                        {"make_demo_corpus", "generate a small parallel text for experiments"}};
   return all;
 }
 
