@@ -36,7 +36,7 @@ struct Arguments {
   std::vector<std::string> precisions = {"float32", "bfloat16"};
   int workers = 2;
   int64_t batch_tokens = 4096;
-  int64_t piece_tokens = 0;
+  int64_t micro_batch_tokens = 0;
   std::string device;  // empty: workers on the CPU, against the roof of their products
   double peak_tflops = 0;
   double seconds = 20;
@@ -135,8 +135,8 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
     {
       const Trace::Span span(spans, "data");
       input = {{}, count_target_tokens(text, batch), static_cast<uint64_t>(step)};
-      for (const auto& piece : cut_into_pieces(text, batch, a.piece_tokens, workers.size()))
-        input.pieces.push_back(make_batch(text, piece));
+      for (const auto& micro_batch : cut_into_micro_batches(text, batch, a.micro_batch_tokens, workers.size()))
+        input.micro_batches.push_back(make_batch(text, micro_batch));
     }
     ++step;
     replicas.accumulate_gradients(input, 0.1, spans);
@@ -156,18 +156,18 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
   while (seconds_since(start) < a.seconds || shares.size() < 5) {
     StepInput input;
     const Measured whole = measured([&] { input = take_step(&trace); });
-    std::vector<std::vector<Product>> pieces;
+    std::vector<std::vector<Product>> micro_batches;
     int64_t step_source_tokens = 0;
-    for (const Batch& batch : input.pieces) {
-      pieces.push_back(products_of(shape, batch.source.numel(), batch.target_in.numel()));
+    for (const Batch& batch : input.micro_batches) {
+      micro_batches.push_back(products_of(shape, batch.source.numel(), batch.target_in.numel()));
       step_source_tokens += batch.source_tokens;
     }
     const auto run_products = [&](Multiplier multiplier) {
       workers.run([&](int worker) {
         const torch::NoGradGuard no_grad;
         const auto w = static_cast<size_t>(worker);
-        for (size_t i = w; i < pieces.size(); i += runners.size())
-          for (const auto& product : pieces[i]) runners[w].run(product, multiplier);
+        for (size_t i = w; i < micro_batches.size(); i += runners.size())
+          for (const auto& product : micro_batches[i]) runners[w].run(product, multiplier);
       });
     };
     run_products(Multiplier::libtorch);  // makes the operands, and oneDNN's kernels for these sizes
@@ -179,7 +179,7 @@ void run_one(const Shape& shape, Precision precision, const Arguments& a) {
     shares.push_back(products.wall / whole.wall);
     cpu_shares.push_back(products.cpu / whole.cpu);
     double operations = 0;
-    for (const auto& piece : pieces) operations += operations_of(piece);
+    for (const auto& micro_batch : micro_batches) operations += operations_of(micro_batch);
     product_rates.push_back(operations * a.workers / products.cpu * 1e-9);
     own_rates.push_back(operations * a.workers / own.cpu * 1e-9);
     source_tokens += static_cast<double>(step_source_tokens);
@@ -226,27 +226,29 @@ Precision precision_of(const std::string& name) {
 }
 
 void run_on_device(const Arguments& a) {
-  std::printf("commit %s; LibTorch %s; %s; batches of %ld padded target tokens in pieces of %ld\n",
+  std::printf("commit %s; LibTorch %s; %s; batches of %ld padded target tokens in micro-batches of %ld\n",
               output_of("git -C " TRANSMUTE_SOURCE_FOLDER " describe --always --dirty 2>/dev/null").c_str(),
-              TORCH_VERSION, a.device.c_str(), static_cast<long>(a.batch_tokens), static_cast<long>(a.piece_tokens));
+              TORCH_VERSION, a.device.c_str(), static_cast<long>(a.batch_tokens),
+              static_cast<long>(a.micro_batch_tokens));
   print_device_heading();
   for (const auto& shape : kShapes) {
     if (std::find(a.shapes.begin(), a.shapes.end(), shape.name) == a.shapes.end()) continue;
     for (const auto& precision : a.precisions)
       in_a_process_of_its_own([&] {
-        train_on_device(shape, precision_of(precision),
-                        {a.device, a.batch_tokens, a.piece_tokens, a.seconds, a.length, a.recompute, a.peak_tflops});
+        train_on_device(
+            shape, precision_of(precision),
+            {a.device, a.batch_tokens, a.micro_batch_tokens, a.seconds, a.length, a.recompute, a.peak_tflops});
       });
   }
 }
 
 void run(const Arguments& a) {
   std::printf(
-      "commit %s; %s; LibTorch %s; CPU, %d workers of 1 thread; batches of %ld padded target tokens in pieces "
+      "commit %s; %s; LibTorch %s; CPU, %d workers of 1 thread; batches of %ld padded target tokens in micro-batches "
       "of %ld; warm-up 3 steps; at least %.0f s each; %s\n",
       output_of("git -C " TRANSMUTE_SOURCE_FOLDER " describe --always --dirty 2>/dev/null").c_str(),
       output_of("sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1").c_str(), TORCH_VERSION, a.workers,
-      static_cast<long>(a.batch_tokens), static_cast<long>(a.piece_tokens), a.seconds,
+      static_cast<long>(a.batch_tokens), static_cast<long>(a.micro_batch_tokens), a.seconds,
       a.length > 0 ? fmt::format("sentences of {} tokens", a.length).c_str() : "lengths as Multi30k's");
   std::printf(
       "tokens/s without padding, source and target, by the wall clock; target by CPU time. Roof: the time of the "
@@ -283,7 +285,7 @@ int main(int argc, char** argv) {
   app.add_option("--precision", a.precisions)->check(CLI::IsMember({"float32", "bfloat16"}))->capture_default_str();
   app.add_option("--workers", a.workers)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--batch-tokens", a.batch_tokens)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--piece-tokens", a.piece_tokens, "0: as training.piece_tokens has it")
+  app.add_option("--micro-batch-tokens", a.micro_batch_tokens, "0: as training.micro_batch_tokens has it")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--seconds", a.seconds, "of each measurement")->capture_default_str();
@@ -296,7 +298,7 @@ int main(int argc, char** argv) {
                  "of the device, dense, as its maker states it for the precision: the share of it that a step reaches");
   CLI11_PARSE(app, argc, argv);
   const bool on_gpu = a.device.rfind("cuda", 0) == 0;
-  if (a.piece_tokens == 0) a.piece_tokens = transmute::default_piece_tokens(on_gpu);
+  if (a.micro_batch_tokens == 0) a.micro_batch_tokens = transmute::default_micro_batch_tokens(on_gpu);
   if (a.device.empty())
     transmute::run(a);
   else

@@ -82,9 +82,9 @@ class Steps {
       if (prepared_.size() == kSteps) break;
       Prepared step;
       step.input = {{}, count_target_tokens(text_, batch), prepared_.size()};
-      for (const auto& piece : cut_into_pieces(text_, batch, run_.piece_tokens, 1)) {
-        step.input.pieces.push_back(make_batch(text_, piece));
-        const Batch& made = step.input.pieces.back();
+      for (const auto& micro_batch : cut_into_micro_batches(text_, batch, run_.micro_batch_tokens, 1)) {
+        step.input.micro_batches.push_back(make_batch(text_, micro_batch));
+        const Batch& made = step.input.micro_batches.back();
         step.operations += operations_of(products_of(shape_, made.source.numel(), made.target_in.numel())) +
                            attention_operations_of(shape_, made);
         step.source_tokens += made.source_tokens;

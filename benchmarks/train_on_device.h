@@ -11,7 +11,7 @@ namespace transmute::benchmarks {
 struct DeviceRun {
   std::string device;
   int64_t batch_tokens = 0;
-  int64_t piece_tokens = 0;
+  int64_t micro_batch_tokens = 0;
   double seconds = 0;
   int64_t length = 0;  ///< tokens of every sentence; 0: as Multi30k's
   bool recompute = false;

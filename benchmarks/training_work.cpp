@@ -70,9 +70,10 @@ double operations_of(const std::vector<Product>& products) {
   return operations;
 }
 
-double attention_operations_of(const Shape& shape, const Batch& piece) {
-  const auto sentences = static_cast<double>(piece.source.size(0));
-  const auto source = static_cast<double>(piece.source.size(1)), target = static_cast<double>(piece.target_in.size(1));
+double attention_operations_of(const Shape& shape, const Batch& micro_batch) {
+  const auto sentences = static_cast<double>(micro_batch.source.size(0));
+  const auto source = static_cast<double>(micro_batch.source.size(1)),
+             target = static_cast<double>(micro_batch.target_in.size(1));
   const double pairs = source * source + target * target + target * source;
   return 2 * 6.0 * static_cast<double>(shape.layers * shape.d_model) * sentences * pairs;
 }

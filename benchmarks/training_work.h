@@ -34,14 +34,14 @@ struct Product {
   int64_t rows, in, out;
 };
 
-/// The products with weights that one piece takes, padding included. Those of attention itself are left out.
+/// The products with weights that one micro-batch takes, padding included. Those of attention itself are left out.
 std::vector<Product> products_of(const Shape& shape, int64_t source_rows, int64_t target_rows);
 
 /// Floating-point operations of products with both of their gradients, two for each multiply-add.
 double operations_of(const std::vector<Product>& products);
 
-/// The same of attention's own products, queries by keys and weights by values, for a piece of S source and T target
-/// positions in each of its sentences.
-double attention_operations_of(const Shape& shape, const Batch& piece);
+/// The same of attention's own products, queries by keys and weights by values, for a micro-batch of S source and T
+/// target positions in each of its sentences.
+double attention_operations_of(const Shape& shape, const Batch& micro_batch);
 
 }  // namespace transmute::benchmarks

@@ -114,7 +114,8 @@ transmute::Int8Weights int8_weights_for(Precision precision) {
   return precision == Precision::int8 ? transmute::Int8Weights::kept : transmute::Int8Weights::expanded;
 }
 
-// As a table with so many translations of each token would give them: 100 tokens for every source, and those.
+// The tokens that a table with this many translations of each source token allows, besides 100 that every source
+// allows.
 ShortlistOf made_up_shortlists(int64_t translations, int64_t vocabulary) {
   return [=](const Ids& source) {
     Ids list(100);

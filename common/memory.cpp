@@ -24,7 +24,7 @@ void prefer_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] size_t byt
 #ifdef MADV_HUGEPAGE
   constexpr uintptr_t kHugePage = uintptr_t{1} << 21;
   if (bytes < kLargeBlock) return;
-  // To whole huge pages: blocks that lie one behind the other would else each lose those at their ends.
+  // To whole huge pages: otherwise each of several adjacent blocks would lose those at its ends.
   const uintptr_t before = reinterpret_cast<uintptr_t>(block) % kHugePage;
   const uintptr_t whole = (before + bytes + kHugePage - 1) / kHugePage * kHugePage;
   ::madvise(static_cast<char*>(block) - before, whole, MADV_HUGEPAGE);

@@ -99,7 +99,7 @@ void WorkerCrew::run(const std::function<void(int)>& task) {
     if (error) std::rethrow_exception(error);
 }
 
-void WorkerCrew::for_each_piece(size_t count, size_t grain, const std::function<void(size_t, size_t, int)>& task) {
+void WorkerCrew::for_each_chunk(size_t count, size_t grain, const std::function<void(size_t, size_t, int)>& task) {
   std::atomic<size_t> next{0};
   run([&](int worker) {
     for (size_t begin = next.fetch_add(grain); begin < count; begin = next.fetch_add(grain))
@@ -150,20 +150,20 @@ void ThreadPool::serve(const std::function<void()>& start_thread) {
     if (state_->stop) return;
     Call& call = *waiting.front();
     waiting.pop_front();
-    const size_t piece = call.next++;
+    const size_t number = call.next++;
     ++call.running;
     if (call.next < call.count) waiting.push_back(&call);
     lock.unlock();
     std::exception_ptr error;
     try {
-      call.task(piece);
+      call.task(number);
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
-    if (error && (!call.error || piece < call.failed_piece)) {
+    if (error && (!call.error || number < call.failed_task)) {
       call.error = error;
-      call.failed_piece = piece;
+      call.failed_task = number;
     }
     if (error && call.next < call.count) {
       call.next = call.count;

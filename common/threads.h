@@ -33,7 +33,7 @@ class TRANSMUTE_API WorkerCrew {
  public:
   /// @param start_worker called once on each of the crew's own threads before its first task (thread
   /// settings).
-  /// @throws std::runtime_error where the system has not so many threads.
+  /// @throws std::runtime_error where the system cannot start that many threads.
   explicit WorkerCrew(int size, std::function<void()> start_worker = {});
   ~WorkerCrew();
   WorkerCrew(const WorkerCrew&) = delete;
@@ -44,8 +44,8 @@ class TRANSMUTE_API WorkerCrew {
   /// Rethrows the exception of the lowest-numbered worker that threw, after all have ended.
   void run(const std::function<void(int worker)>& task);
 
-  /// Splits [0, count) into pieces of `grain` that the workers take in turn.
-  void for_each_piece(size_t count, size_t grain,
+  /// Splits [0, count) into chunks of `grain` that the workers take in turn.
+  void for_each_chunk(size_t count, size_t grain,
                       const std::function<void(size_t begin, size_t end, int worker)>& task);
 
  private:
@@ -63,12 +63,12 @@ class TRANSMUTE_API WorkerCrew {
   bool stop_ = false;
 };
 
-/// Threads that serve many callers at once. Each call brings a number of pieces of work; the threads take pieces from
+/// Threads that serve many callers at once. Each call brings a number of tasks; the threads take tasks from
 /// the waiting calls in turn, so that a short call does not wait for a long one to end.
 class TRANSMUTE_API ThreadPool {
  public:
-  /// @param start_thread called once on each thread before its first piece (thread settings).
-  /// @throws std::runtime_error where the system has not so many threads.
+  /// @param start_thread called once on each thread before its first task (thread settings).
+  /// @throws std::runtime_error where the system cannot start that many threads.
   explicit ThreadPool(int size, std::function<void()> start_thread = {});
   /// No call may be under way.
   ~ThreadPool();
@@ -78,7 +78,7 @@ class TRANSMUTE_API ThreadPool {
   int size() const { return static_cast<int>(threads_.size()); }
 
   /// Runs task(0) … task(count-1), begun in this order, on the pool's threads, and returns when all have ended. After a
-  /// piece has thrown no further one is begun; the exception of the lowest-numbered piece is rethrown.
+  /// task has thrown, no further one is begun; the exception of the lowest-numbered task is rethrown.
   /// @throws std::logic_error from within a task, which would wait for itself; std::runtime_error in a forked process,
   /// which has none of the threads.
   void for_each(size_t count, const std::function<void(size_t)>& task);
@@ -90,9 +90,9 @@ class TRANSMUTE_API ThreadPool {
   struct Call {
     const std::function<void(size_t)>& task;
     size_t count;
-    size_t next = 0;     // the first piece not begun
-    size_t running = 0;  // pieces begun and not ended
-    size_t failed_piece = 0;
+    size_t next = 0;     // the first task not begun
+    size_t running = 0;  // tasks begun and not ended
+    size_t failed_task = 0;
     std::exception_ptr error{};
     std::condition_variable ended{};
   };
@@ -100,7 +100,7 @@ class TRANSMUTE_API ThreadPool {
   struct State {
     std::mutex mutex;
     std::condition_variable wake;
-    std::deque<Call*> waiting;  // calls with pieces not begun; the front is served next
+    std::deque<Call*> waiting;  // calls with tasks not begun; the front is served next
     bool stop = false;
   };
   void serve(const std::function<void()>& start_thread);

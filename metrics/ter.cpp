@@ -171,7 +171,7 @@ std::vector<Match> matches_of(const Words& hypothesis, const Words& reference) {
   return matches;
 }
 
-// Whether any of so many words is wrong.
+// Whether any of `length` words from `begin` on is wrong.
 bool any_wrong(const std::vector<char>& is_wrong, int64_t begin, int64_t length) {
   return std::any_of(is_wrong.begin() + begin, is_wrong.begin() + begin + length,
                      [](char wrong) { return wrong != 0; });

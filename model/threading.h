@@ -8,7 +8,7 @@ inline namespace v0 {
 
 /// Makes LibTorch's operations run on the calling thread alone, without changing any other thread's setting:
 /// the workers of training and translation each take whole tasks. (An OpenMP region that must wait
-/// for a second thread costs more than it gains at the sizes of one sentence or one piece of a batch.)
+/// for a second thread costs more than it gains at the sizes of one sentence or one micro-batch.)
 void run_operations_on_this_thread_only();
 
 /// For programs, which own their process: as above for every thread, and BLAS's own thread pool too, which would

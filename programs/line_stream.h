@@ -47,7 +47,7 @@ class LineStream {
   std::exception_ptr failure_;  // of the next call
 };
 
-/// Gives up to so many lines, at least one; none at the end.
+/// Gives at least one line and at most `most`; none at the end.
 using BlockSource = std::function<std::vector<std::string>(size_t most)>;
 
 /// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines

@@ -10,7 +10,7 @@
 
 namespace transmute {
 
-// Compresses text piece by piece.
+// Compresses text in chunks.
 class Output::Gzip {
  public:
   Gzip() {

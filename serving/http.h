@@ -44,11 +44,11 @@ class HttpExchange {
   virtual const HttpRequest& request() const = 0;
   /// The whole answer.
   virtual void respond(HttpResponse response) = 0;
-  /// The head of an answer whose body comes piece by piece with write() and ends with end().
+  /// The head of an answer whose body comes in chunks with write() and ends with end().
   virtual void begin_stream(HttpResponse head) = 0;
   /// A client that does not take what waits for it loses the connection.
-  virtual void write(std::string piece) = 0;
-  /// Pieces still wait for the client to take them.
+  virtual void write(std::string chunk) = 0;
+  /// Chunks still wait for the client to take them.
   virtual bool is_writing() const = 0;
   virtual void end() = 0;
   /// The client has closed the connection: nobody waits for the answer.
@@ -68,7 +68,7 @@ struct HttpLimits {
   double idle_seconds = 75;                    ///< without a request
   double header_seconds = 10;                  ///< from a request's first byte to the end of its headers
   double body_seconds = 30;                    ///< from there to the end of its body
-  double write_seconds = 30;                   ///< for an answer, or a piece of a stream, to be taken
+  double write_seconds = 30;                   ///< for an answer, or a chunk of a stream, to be taken
 };
 
 /// Requests that never reached the handler, by reason, and connections.

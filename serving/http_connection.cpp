@@ -78,10 +78,10 @@ class Exchange : public HttpExchange {
       connection.begin_stream(ticket, head);
     });
   }
-  void write(std::string piece) override {
+  void write(std::string chunk) override {
     state_->writing = true;
-    on_connection([piece = std::move(piece)](Connection& connection, uint64_t ticket) {
-      connection.write(ticket, piece);
+    on_connection([chunk = std::move(chunk)](Connection& connection, uint64_t ticket) {
+      connection.write(ticket, chunk);
     });
   }
   void end() override {
@@ -267,9 +267,9 @@ void Connection::begin_stream(uint64_t ticket, const HttpResponse& head) {
   send(head_of(head, true));
 }
 
-void Connection::write(uint64_t ticket, const std::string& piece) {
-  if (!is_answering(ticket) || !chunked_ || piece.empty()) return;
-  send(is_http_1_0_ ? piece : fmt::format("{:x}\r\n{}\r\n", piece.size(), piece));
+void Connection::write(uint64_t ticket, const std::string& chunk) {
+  if (!is_answering(ticket) || !chunked_ || chunk.empty()) return;
+  send(is_http_1_0_ ? chunk : fmt::format("{:x}\r\n{}\r\n", chunk.size(), chunk));
 }
 
 void Connection::end(uint64_t ticket) {

@@ -26,7 +26,7 @@ class Connection;
 /// What the threads that work on a request may know of its connection.
 struct RequestState {
   std::atomic<bool> abandoned{false};  // the client has gone
-  std::atomic<bool> writing{false};    // pieces of the answer wait
+  std::atomic<bool> writing{false};    // chunks of the answer wait
 };
 
 /// What the connections of a server share. Used on the server's thread only.
@@ -57,7 +57,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // For Exchange, on the server's thread. `ticket` says which request's answer it is: one that was given up has none.
   void respond(uint64_t ticket, HttpResponse response);
   void begin_stream(uint64_t ticket, const HttpResponse& head);
-  void write(uint64_t ticket, const std::string& piece);
+  void write(uint64_t ticket, const std::string& chunk);
   void end(uint64_t ticket);
   void forsake(uint64_t ticket);
 

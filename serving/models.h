@@ -36,7 +36,7 @@ class ModelSet {
   /// @throws as Translator's constructor; std::invalid_argument for two models of the same languages.
   ModelSet(const std::vector<ModelSource>& models, const TranslatorOptions& options, std::string pivot);
 
-  /// The models that lead from one language to the other, one behind the other: one, or two by way of the pivot.
+  /// The models that lead from one language to the other, in the order of use: one, or two by way of the pivot.
   /// Empty where none do.
   Route route(const std::string& source, const std::string& target) const;
   bool has_source(const std::string& language) const { return targets_.count(language) != 0; }

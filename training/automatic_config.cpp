@@ -137,7 +137,7 @@ TrainingConfig config_for(const TextSize& size) {
   config.data.max_length_ratio = 9;
   TrainingOptions& training = config.training;
   training.batch_tokens = shape.batch_tokens;
-  training.piece_tokens = std::min<int64_t>(shape.batch_tokens, 1024);
+  training.micro_batch_tokens = std::min<int64_t>(shape.batch_tokens, 1024);
   training.schedule = Schedule::cosine;
   training.learning_rate = 0.36 / static_cast<double>(shape.d_model);
   training.precision = std::nullopt;

@@ -227,8 +227,8 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("max_target_tokens", &data.max_target_tokens,
              "pairs with a longer target, and longer lines of train_text, are left out, and counted", kTokens);
   schema.add("max_length_ratio", &data.max_length_ratio,
-             "pairs whose longer side has more than so many times the tokens of the shorter are left out, and counted; "
-             "0: none",
+             "largest ratio of the two sides' numbers of tokens; pairs beyond it are left out, and counted; "
+             "0: no limit",
              kNotNegative);
   schema.add("source_sampling", &data.source_sampling,
              "other segmentations of the source in each epoch: BPE-dropout's probability, or unigram sampling's alpha; "
@@ -249,11 +249,12 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("batch_tokens", &training.batch_tokens, "maximum padded tokens of a batch, on each side", kAtLeastOne);
   schema.add("accumulate_batches", &training.accumulate_batches,
              "batches per process whose gradients are summed into one step", kBatches);
-  schema.add(
-      "piece_tokens", &training.piece_tokens,
-      "a batch is computed in pieces of so many padded tokens, which bounds the memory; 0: 2,048 on a CPU, 8,192 on "
-      "a GPU",
-      kAtLeastZero);
+  schema.add("micro_batch_tokens", &training.micro_batch_tokens,
+             "padded tokens of a micro-batch: a batch is computed in micro-batches, which bounds the memory; 0: 2,048 "
+             "on a CPU, "
+             "8,192 on a GPU",
+             kAtLeastZero);
+  schema.former_name("piece_tokens", "micro_batch_tokens");
   schema.add("recompute", &training.recompute,
              "compute each layer once more in the backward pass instead of keeping its activations: less memory, more "
              "time");

@@ -39,7 +39,7 @@ struct DataOptions {
   std::vector<std::string> valid_text;    ///< validation text of a decoder-only model
   int64_t max_source_tokens = 256;        ///< training pairs with a longer source are left out, and counted
   int64_t max_target_tokens = 256;        ///< and those with a longer target, and longer lines of plain text
-  /// And those whose longer side has more than so many times the tokens of the shorter; 0: no limit.
+  /// The largest ratio of the two sides' numbers of tokens; pairs beyond it are left out too. 0: no limit.
   double max_length_ratio = 0;
   /// Segmentations drawn afresh in each epoch, see SubwordSampler: BPE-dropout's probability, or the exponent for
   /// unigram models. 0: none.
@@ -58,8 +58,9 @@ struct TrainingOptions {
   /// Padded target tokens, and padded source tokens, of one batch at most.
   int64_t batch_tokens = BatchStreamOptions().batch_tokens;
   int64_t accumulate_batches = 1;  ///< batches of each process whose gradients make one step
-  /// A batch is computed in pieces of at most this many padded tokens, which bounds memory; 0: default_piece_tokens.
-  int64_t piece_tokens = 0;
+  /// A batch is computed in micro-batches of at most this many padded tokens, which bounds memory; 0:
+  /// default_micro_batch_tokens.
+  int64_t micro_batch_tokens = 0;
   int64_t max_steps = ScheduleOptions().last_step;  ///< updates of the weights
   int64_t max_epochs = 0;                           ///< passes over the text; 0: no limit
   bool recompute = false;  ///< the layers' activations in the backward pass, instead of keeping them

@@ -45,7 +45,7 @@ FusedAdam::FusedAdam(AdamMoments& moments) : moments_(moments) {
 
 void FusedAdam::keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers) {
   rounded_ = std::move(copies);
-  workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
+  workers.for_each_chunk(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
     void* copy = rounded_copy(chunk);
     if (copy == nullptr) return;
@@ -64,7 +64,7 @@ double FusedAdam::update(const Gradients& given, const Update& update, WorkerCre
   const Gradients gradients = as_arrays(given, moments_.parameters);
   const std::vector<torch::Tensor> sums = memory_for_sums(gradients);
   std::vector<double> squares(chunks_.size());
-  workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
+  workers.for_each_chunk(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
     const torch::Tensor& sum = sums[chunk.parameter];
     add_shares(gradients, sum, chunk);
@@ -123,7 +123,7 @@ void FusedAdam::update_parameters(const std::vector<torch::Tensor>& gradient, do
   if (update.average != nullptr) step.average_share = update.average->share(step.step);
   kernels::AdamStep matrix_step = step;
   matrix_step.weight_decay = options.weight_decay;
-  workers.for_each_piece(chunks_.size(), 1, [&](size_t c, size_t, int) {
+  workers.for_each_chunk(chunks_.size(), 1, [&](size_t c, size_t, int) {
     const Chunk& chunk = chunks_[c];
     const size_t p = chunk.parameter;
     const torch::Tensor& parameter = moments_.parameters[p].second;

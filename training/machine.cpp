@@ -39,9 +39,10 @@ torch::Device device_of(const TrainerOptions& options) {
 Machine machine_of(const TrainerOptions& options, const TrainingOptions& training) {
   const torch::Device device = device_of(options);
   const bool is_alone = options.ranks.size == 1;
-  const Machine machine{device, resolve(training.precision, device), workers_of(options, device),
-                        training.piece_tokens > 0 ? training.piece_tokens : default_piece_tokens(device.is_cuda()),
-                        options.overlaps_steps.value_or(!device.is_cpu() && is_alone)};
+  const Machine machine{
+      device, resolve(training.precision, device), workers_of(options, device),
+      training.micro_batch_tokens > 0 ? training.micro_batch_tokens : default_micro_batch_tokens(device.is_cuda()),
+      options.overlaps_steps.value_or(!device.is_cpu() && is_alone)};
   if (machine.overlaps_steps && (machine.workers > 1 || !is_alone))
     throw std::invalid_argument(
         "overlaps_steps is for one process with one worker: set threads to 1, or leave it unset");

@@ -13,8 +13,8 @@ struct Machine {
   torch::Device device;
   Precision precision;  ///< of the matrix products
   int workers;
-  int64_t piece_tokens;  ///< padded tokens that are computed together at most
-  bool overlaps_steps;   ///< whether a step begins before the last one's loss is known
+  int64_t micro_batch_tokens;  ///< padded tokens that are computed together at most
+  bool overlaps_steps;         ///< whether a step begins before the last one's loss is known
 };
 
 /// @throws std::invalid_argument where the options do not fit each other.

@@ -47,7 +47,7 @@ class Adam {
   /// this object. @throws c10::ValueError where it is of other parameters.
   void keep_average(WeightAverage& average);
 
-  /// That were taken so far; waits for the device.
+  /// Steps taken so far; waits for the device.
   int64_t steps() const;
 
   /// Both moments of each parameter, for checkpoints; the number of steps is the trainer's to keep.

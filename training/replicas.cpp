@@ -131,7 +131,7 @@ void Replicas::complete_own(size_t worker, size_t parameter) {
   sum_->complete(parameter);
 }
 
-// What backward has not come by: parameters without a gradient, and all of a worker that had no piece.
+// What backward has not come by: parameters without a gradient, and all of a worker that had no micro-batch.
 void Replicas::complete_rest(size_t worker) {
   Completion& own = completions_[worker];
   own.awaited = false;
@@ -170,9 +170,9 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
     Transformer& replica = trained_[w];
     replica->train();
     const bool sums = sum_ && input.is_last_of_step;
-    std::vector<torch::Tensor> sums_of_pieces;
-    for (size_t i = w; i < input.pieces.size(); i += replicas_.size()) {
-      const Batch& batch = input.pieces[i];
+    std::vector<torch::Tensor> sums_of_micro_batches;
+    for (size_t i = w; i < input.micro_batches.size(); i += replicas_.size()) {
+      const Batch& batch = input.micro_batches[i];
       const TrainingLoss loss = [&] {
         const Trace::Span span(trace, "forward");
         const kernels::DropoutScope scope(combine_keys(input.dropout_key, i));
@@ -180,12 +180,13 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
       }();
       const Trace::Span span(trace, "backward");
       set_gradients_aside(w);
-      if (sums) completions_[w].awaited = i + replicas_.size() >= input.pieces.size();
+      if (sums) completions_[w].awaited = i + replicas_.size() >= input.micro_batches.size();
       (loss.guidance.defined() ? loss.tokens + guidance_.weight * loss.guidance : loss.tokens).backward();
-      sums_of_pieces.push_back(parts_of(loss));
+      sums_of_micro_batches.push_back(parts_of(loss));
       losses[w].tokens += batch.target_tokens;
     }
-    if (!sums_of_pieces.empty()) losses[w].sums = torch::stack(sums_of_pieces).to(torch::kDouble).sum(0) / factor;
+    if (!sums_of_micro_batches.empty())
+      losses[w].sums = torch::stack(sums_of_micro_batches).to(torch::kDouble).sum(0) / factor;
     if (sums) complete_rest(w);
   });
   PendingLoss total;
@@ -193,7 +194,8 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
   return total;
 }
 
-// Adds what bfloat16 gradients a worker has to its float32 sums: bfloat16 would lose small ones over many pieces.
+// Adds what bfloat16 gradients a worker has to its float32 sums: bfloat16 would lose small ones over many
+// micro_batches.
 void Replicas::set_gradients_aside(size_t worker) {
   const auto parameters = trained_[worker]->parameters();
   for (size_t p = 0; p < parameters.size(); ++p) {
@@ -233,11 +235,11 @@ void Replicas::clear_gradients() {
   for (auto& sums : sums_) sums.clear();
 }
 
-LossSum Replicas::evaluate(const ParallelText& text, int64_t piece_tokens) {
+LossSum Replicas::evaluate(const ParallelText& text, int64_t micro_batch_tokens) {
   // In order of length, so that there is little padding; the sum does not mind the order.
-  const auto batches = epoch_batches(text, piece_tokens, 0, 0);
+  const auto batches = epoch_batches(text, micro_batch_tokens, 0, 0);
   std::vector<double> sums(batches.size());
-  workers_.for_each_piece(batches.size(), 1, [&](size_t b, size_t, int worker) {
+  workers_.for_each_chunk(batches.size(), 1, [&](size_t b, size_t, int worker) {
     const torch::NoGradGuard no_grad;
     Transformer& replica = replicas_[static_cast<size_t>(worker)];
     replica->eval();

@@ -44,13 +44,13 @@ struct Guidance {
 
 /// One batch's share of a step's work.
 struct StepInput {
-  std::vector<Batch> pieces;       ///< as cut_into_pieces deals them out
-  int64_t step_target_tokens = 0;  ///< of the whole step: the gradient is of the loss per target token
-  uint64_t dropout_key = 0;        ///< of this batch
+  std::vector<Batch> micro_batches;  ///< as cut_into_micro_batches deals them out
+  int64_t step_target_tokens = 0;    ///< of the whole step: the gradient is of the loss per target token
+  uint64_t dropout_key = 0;          ///< of this batch
   bool is_last_of_step = true;
 };
 
-/// The network once per worker: all share the first one's parameters, each has gradients of its own. Piece i is
+/// The network once per worker: all share the first one's parameters, each has gradients of its own. Micro-batch i is
 /// worker i mod W's, so that sums come out the same in every run.
 ///
 /// Precision::bfloat16 on the CPU: what is trained on are copies of the network whose matrices are rounded to bfloat16,
@@ -86,7 +86,7 @@ class Replicas {
   const std::vector<torch::Tensor>& rounded_parameters() const { return rounded_; }
 
   /// Negative log-likelihood of a text, without dropout.
-  LossSum evaluate(const ParallelText& text, int64_t piece_tokens);
+  LossSum evaluate(const ParallelText& text, int64_t micro_batch_tokens);
 
   Transformer& transformer() { return replicas_.front(); }
 
@@ -109,14 +109,15 @@ class Replicas {
   std::vector<Transformer> replicas_;  // float32
   std::vector<Transformer> trained_;   // the same, or rounded
   std::vector<torch::Tensor> rounded_;
-  std::vector<std::vector<torch::Tensor>> sums_;  // float32, of a worker's bfloat16 gradients where pieces are many
+  std::vector<std::vector<torch::Tensor>>
+      sums_;  // float32, of a worker's bfloat16 gradients where micro-batches are many
 
   // With several ranks. The hooks are autograd's: it tells when it has accumulated a gradient.
   struct Completion {
     std::vector<torch::Tensor> parameters;
     std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // kept: variables only know them weakly
     std::vector<bool> is_complete;                                     // by parameter, in this step
-    bool awaited = false;                                              // the step's last piece is under way
+    bool awaited = false;                                              // the step's last micro-batch is under way
   };
   std::vector<Completion> completions_;  // by worker
   std::unique_ptr<GradientSum> sum_;

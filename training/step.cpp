@@ -81,7 +81,7 @@ Steps::Begun Steps::begin(Trace* trace) {
   step.epoch = state_.epoch;
   step.batch = state_.batch;
   for (const auto& batch : batches) step.source_tokens += batch.source_tokens;
-  if (!config_.is_language_model() && group_.is_first()) sample_ = first_rows(batches.front().pieces.front());
+  if (!config_.is_language_model() && group_.is_first()) sample_ = first_rows(batches.front().micro_batches.front());
   const PendingLoss own = accumulate_gradients(std::move(batches), step.number, trace);
   if (options_.overlap) {
     exchange({});
@@ -100,7 +100,7 @@ PendingLoss Steps::accumulate_gradients(std::vector<PreparedBatch> batches, int6
   const auto ranks = static_cast<size_t>(group_.size());
   PendingLoss own;
   for (auto b = static_cast<size_t>(group_.rank()); b < batches.size(); b += ranks) {
-    const StepInput input{std::move(batches[b].pieces), step_tokens,
+    const StepInput input{std::move(batches[b].micro_batches), step_tokens,
                           combine_keys(static_cast<uint64_t>(config_.training.seed), static_cast<uint64_t>(step), b),
                           b + ranks >= batches.size()};
     own.add(replicas_.accumulate_gradients(input, config_.training.label_smoothing, trace));

@@ -34,7 +34,7 @@ void StepReport::show_progress() {
                         format_duration(seconds * (1 - done) / std::max(done, 1e-9))));
 }
 
-// On a few pairs of the last step: one more pass over a small share of a piece.
+// On a few pairs of the last step: one more pass over a small share of a micro-batch.
 void StepReport::measure_source_signal() {
   if (!parts_.steps.sample()) return;
   const TransformerOptions& options = parts_.config.model.model;

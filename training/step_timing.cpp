@@ -62,8 +62,9 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   for (int step = 0; step < kWarmUp + kTimed; ++step) {
     if (step == kWarmUp) start = Clock::now();
     StepInput input;
-    for (const auto& piece : cut_into_pieces(text, pairs, config.training.piece_tokens, workers.size()))
-      input.pieces.push_back(make_batch(text, piece));
+    for (const auto& micro_batch :
+         cut_into_micro_batches(text, pairs, config.training.micro_batch_tokens, workers.size()))
+      input.micro_batches.push_back(make_batch(text, micro_batch));
     input.step_target_tokens = count_target_tokens(text, pairs);
     input.dropout_key = static_cast<uint64_t>(step);
     replicas.accumulate_gradients(input, config.training.label_smoothing).read();

@@ -204,9 +204,9 @@ void Trainer::Session::start_batches() {
   state_.window = std::max<int64_t>(state_.window, 0);
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
-  // Two passes are computed as one piece of twice the size.
+  // Two passes are computed as one micro-batch of twice the size.
   const int64_t passes = config_.training.consistency == Consistency::none ? 1 : 2;
-  options.piece_tokens = std::max<int64_t>(machine_.piece_tokens / passes, 1);
+  options.micro_batch_tokens = std::max<int64_t>(machine_.micro_batch_tokens / passes, 1);
   options.workers = workers_.size();
   options.seed = static_cast<uint64_t>(config_.training.seed);
   options.prefetch_threads = config_.data.prefetch_threads;

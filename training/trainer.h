@@ -26,8 +26,8 @@ class ProcessGroup;
 ///     report.html                      curves, sample translations and the config, for a browser
 ///
 /// Several processes (TrainerOptions::ranks) each take every size-th batch of a step, which has size times
-/// `training.accumulate_batches` of them: the same training as one process with so many, but for rounding in the sums.
-/// Rank 0 alone validates and writes.
+/// `training.accumulate_batches` of them: the same training as one process that accumulates all of them, but for
+/// rounding in the sums. Rank 0 alone validates and writes.
 class TRANSMUTE_API Trainer {
  public:
   /// @param config_yaml the whole resolved config, which is kept with the run and with every model

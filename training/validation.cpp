@@ -49,7 +49,7 @@ Json TranslatedText::samples() const {
 }
 
 double Validator::loss() const {
-  const LossSum loss = parts_.replicas.evaluate(text_, parts_.machine.piece_tokens);
+  const LossSum loss = parts_.replicas.evaluate(text_, parts_.machine.micro_batch_tokens);
   return loss.sum / static_cast<double>(loss.tokens);
 }
 
@@ -63,7 +63,7 @@ TranslatedText Validator::translate() const {
   transformer->eval();
   const TranslationEngine engine(transformer, parts_.tokenizer, parts_.machine.device, Precision::float32,
                                  [this](size_t count, const std::function<void(size_t)>& task) {
-                                   parts_.workers.for_each_piece(count, 1, [&](size_t i, size_t, int) { task(i); });
+                                   parts_.workers.for_each_chunk(count, 1, [&](size_t i, size_t, int) { task(i); });
                                  });
   TranslationOptions options;
   options.search.beam_size = validation.beam_size;

@@ -93,7 +93,7 @@ typedef struct transmute_translation_options {
   const char* source_language; /* of models of many languages, or NULL; as the model calls it, e.g. eng_Latn */
   const char* target_language; /* as source_language, e.g. deu_Latn or deu */
 
-  /* Minimum Bayes risk: of so many of the best translations, or samples, the one that is most like all; 0: off. */
+  /* Minimum Bayes risk: picks, among this many best translations or samples, the one most like all others; 0: off. */
   int64_t mbr_candidates;
   const char* mbr_utility; /* what tells how like two translations are: "chrf" or "bleu"; NULL: chrf */
 } transmute_translation_options;

@@ -47,7 +47,7 @@ void add_product(torch::Tensor& sum, const torch::Tensor& logits, const torch::T
   }
 }
 
-// `targets`, with ignored ones behind them up to so many rows.
+// `targets`, padded with ignored ones to the given number of rows.
 torch::Tensor with_ignored(const torch::Tensor& targets, int64_t rows, int64_t ignored) {
   if (targets.size(0) == rows) return targets;
   return torch::cat({targets, torch::full({rows - targets.size(0)}, ignored, torch::kLong)});

@@ -15,7 +15,7 @@ namespace kernels {
 /// in this scope, for as long as the object lives. Without a scope the masks come from LibTorch's default
 /// generator.
 ///
-/// Training opens one per (seed, step, piece of the batch), so that a step can be repeated exactly, in any
+/// Training opens one per (seed, step, micro-batch), so that a step can be repeated exactly, in any
 /// thread.
 class DropoutScope {
  public:
@@ -56,7 +56,7 @@ struct DropoutDraw {
   static DropoutDraw next(double probability, bool training);
 };
 
-/// A draw's mask over so many elements. The views point into this object.
+/// A draw's mask over `elements` elements. The views point into this object.
 class MaskKeys {
  public:
   MaskKeys(const DropoutDraw& draw, int64_t elements);

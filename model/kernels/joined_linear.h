@@ -10,12 +10,12 @@ inline namespace v0 {
 namespace kernels {
 
 /// The products of one input with several matrices, side by side: x Wᵢᵀ, [...,sum of outputs], in one product.
-/// x: [...,D], weights: [outputᵢ,D]. Matrices that lie one behind the other in memory, as join() puts them, are
+/// x: [...,D], weights: [outputᵢ,D]. Matrices that are adjacent in memory, as join() puts them, are
 /// used where they are; others are copied together first. One matrix will do.
 torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second = {},
                             const torch::Tensor& third = {});
 
-/// Moves the numbers of some parameters into one block of memory, one behind the other.
+/// Moves the numbers of some parameters into one block of memory, next to each other.
 void join(const std::vector<torch::Tensor>& parameters);
 
 }  // namespace kernels

@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kStep = kTileRowBytes / 2;  // numbers of a tile's row
 constexpr int64_t kTile = kTileRows * kStep;  // and of a tile
 constexpr int64_t kPair = 2 * kTileRows;      // rows of a, or columns of b, that are multiplied together
-constexpr int64_t kMostSteps = 8;             // of a depth block: two pairs of so many tiles are 32 KiB
+constexpr int64_t kMostSteps = 8;             // of a depth block: two pairs of 8 tiles are 32 KiB
 constexpr int64_t kMostDepth = 2048;          // of a chunk
 constexpr int64_t kHalfCache = 1 << 19;       // numbers: 1 MiB
 constexpr int64_t kMostColumns = 1024;        // at once
@@ -190,7 +190,7 @@ TRANSMUTE_TARGET_AMX void multiply(const DepthChunk& chunk, float* sums, uint16_
   const int64_t steps = ((left.depth + blocks - 1) / blocks + kStep - 1) / kStep;
   const int64_t pair_size = 2 * steps * kTile;  // in one block
   const int64_t all_column_pairs = whole_pairs(right.count);
-  // Rows of a that lie one behind the other are copied when they are needed, if at all; others many at a time, so that
+  // Contiguous rows of a are copied when they are needed, if at all; others many at a time, so that
   // the way through memory is made of runs.
   const bool by_rows = left.depth_stride == 1;
   const bool lies_so = lies_in_tiles(left);

@@ -107,12 +107,12 @@ TEST(WorkerCrew, CoversEachElementExactlyOnce) {
     for (const size_t grain : {1, 3, 64, 5000}) {
       std::vector<std::atomic<int>> visits(count);
       std::atomic<bool> sound{true};
-      crew.for_each_piece(count, grain, [&](size_t begin, size_t end, int worker) {
+      crew.for_each_chunk(count, grain, [&](size_t begin, size_t end, int worker) {
         if (begin >= end || end - begin > grain || worker < 0 || worker >= 3) sound = false;
         for (size_t i = begin; i < end; ++i) ++visits[i];
       });
       EXPECT_TRUE(sound);
-      for (const auto& times : visits) ASSERT_EQ(times, 1) << count << " elements in pieces of " << grain;
+      for (const auto& times : visits) ASSERT_EQ(times, 1) << count << " elements in chunks of " << grain;
     }
 }
 
@@ -127,21 +127,21 @@ TEST(ThreadPool, NeedsAThread) {
   EXPECT_THROW(ThreadPool pool(0), std::invalid_argument);
 }
 
-TEST(ThreadPool, DoesEachPieceOnceOnThreadsOfItsOwn) {
+TEST(ThreadPool, DoesEachTaskOnceOnThreadsOfItsOwn) {
   std::atomic<int> started{0};
   ThreadPool pool(3, [&] { ++started; });
   std::vector<std::atomic<int>> done(1000);
   std::atomic<bool> on_caller{false};
   const auto caller = std::this_thread::get_id();
-  pool.for_each(done.size(), [&](size_t piece) {
-    ++done[piece];
+  pool.for_each(done.size(), [&](size_t task) {
+    ++done[task];
     if (std::this_thread::get_id() == caller) on_caller = true;
   });
   for (const auto& count : done) ASSERT_EQ(count, 1);
   EXPECT_FALSE(on_caller);
   EXPECT_LE(started, 3);
   EXPECT_GE(started, 1);
-  pool.for_each(0, [](size_t) { FAIL() << "there is no piece"; });
+  pool.for_each(0, [](size_t) { FAIL() << "there is no task"; });
 }
 
 TEST(ThreadPool, ServesManyCallersAtOnce) {
@@ -153,7 +153,7 @@ TEST(ThreadPool, ServesManyCallersAtOnce) {
       for (int round = 0; round < 50; ++round) {
         std::atomic<size_t> sum{0};
         const auto count = static_cast<size_t>(caller * 7 + round % 5);
-        pool.for_each(count, [&](size_t piece) { sum += piece + 1; });
+        pool.for_each(count, [&](size_t task) { sum += task + 1; });
         if (sum != count * (count + 1) / 2) ++wrong;
       }
     });
@@ -166,11 +166,11 @@ TEST(ThreadPool, DoesNotLetAShortCallWaitForALongOne) {
   std::mutex mutex;
   std::condition_variable changed;
   bool begun = false, short_waits = false;
-  std::atomic<size_t> pieces_of_long{0};
+  std::atomic<size_t> tasks_of_long{0};
   std::thread long_caller([&] {
-    pool.for_each(1000, [&](size_t piece) {
-      ++pieces_of_long;
-      if (piece != 0) return;
+    pool.for_each(1000, [&](size_t task) {
+      ++tasks_of_long;
+      if (task != 0) return;
       std::unique_lock<std::mutex> lock(mutex);
       begun = true;
       changed.notify_all();
@@ -186,7 +186,7 @@ TEST(ThreadPool, DoesNotLetAShortCallWaitForALongOne) {
     short_waits = true;
   }
   changed.notify_all();
-  pool.for_each(1, [&](size_t) { seen = pieces_of_long; });
+  pool.for_each(1, [&](size_t) { seen = tasks_of_long; });
   long_caller.join();
   EXPECT_LT(seen, 1000U);
 }
@@ -195,12 +195,12 @@ TEST(ThreadPool, RethrowsAndBeginsNothingMoreOfThatCall) {
   ThreadPool pool(1);
   std::atomic<int> begun{0};
   EXPECT_EQ(message_of<std::runtime_error>([&] {
-              pool.for_each(100, [&](size_t piece) {
+              pool.for_each(100, [&](size_t task) {
                 ++begun;
-                if (piece == 3) throw std::runtime_error("piece 3");
+                if (task == 3) throw std::runtime_error("task 3");
               });
             }),
-            "piece 3");
+            "task 3");
   EXPECT_EQ(begun, 4);
   size_t after = 0;
   pool.for_each(1, [&](size_t) { ++after; });

@@ -71,7 +71,7 @@ class TrigramModel {
    public:
     Order() = default;
     explicit Order(const std::map<Ids, int64_t>& counts) : counts_(counts) {
-      std::array<double, 5> of_count{};  // n-grams seen so many times
+      std::array<double, 5> of_count{};  // number of n-grams seen 1, 2, 3 and 4 times
       for (const auto& [ngram, count] : counts)
         if (count < 5) ++of_count[static_cast<size_t>(count)];
       const double y = of_count[1] / std::max(1.0, of_count[1] + 2 * of_count[2]);

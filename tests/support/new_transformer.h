@@ -8,7 +8,7 @@
 
 namespace transmute::testing {
 
-/// A network of so many layers in each stack, 64 wide.
+/// A network of `layers` layers in each stack, 64 wide.
 inline TransformerOptions options_of(int64_t layers, NormPosition norm = NormPosition::post,
                                      Initialization initialization = Initialization::scaled) {
   TransformerOptions options;

@@ -44,12 +44,12 @@ ParallelText small_text() {
   return text;
 }
 
-StepInput input_of(const ParallelText& text, int64_t piece_tokens, int workers) {
+StepInput input_of(const ParallelText& text, int64_t micro_batch_tokens, int workers) {
   std::vector<size_t> pairs(text.size());
   std::iota(pairs.begin(), pairs.end(), size_t{0});
   StepInput input{{}, count_target_tokens(text, pairs), 11};
-  for (const auto& piece : cut_into_pieces(text, pairs, piece_tokens, workers))
-    input.pieces.push_back(make_batch(text, piece));
+  for (const auto& micro_batch : cut_into_micro_batches(text, pairs, micro_batch_tokens, workers))
+    input.micro_batches.push_back(make_batch(text, micro_batch));
   return input;
 }
 
@@ -69,12 +69,12 @@ struct Accumulated {
   std::vector<torch::Tensor> gradients;
 };
 
-Accumulated accumulated(Precision precision, int workers, int64_t piece_tokens) {
+Accumulated accumulated(Precision precision, int workers, int64_t micro_batch_tokens) {
   WorkerCrew crew(workers);
   const ParallelText text = small_text();
   Replicas replicas(small_transformer(), torch::kCPU, crew, precision);
   Accumulated result;
-  result.loss = replicas.accumulate_gradients(input_of(text, piece_tokens, workers), 0.1).read();
+  result.loss = replicas.accumulate_gradients(input_of(text, micro_batch_tokens, workers), 0.1).read();
   result.gradients = summed_gradients(replicas);
   return result;
 }
@@ -91,13 +91,13 @@ double relative_difference(const std::vector<torch::Tensor>& actual, const std::
 }
 
 TEST(Replicas, TrainInBfloat16NearFloat32) {
-  for (const int64_t piece_tokens : {1000, 30}) {
-    const Accumulated exact = accumulated(Precision::float32, 2, piece_tokens);
-    const Accumulated rounded = accumulated(Precision::bfloat16, 2, piece_tokens);
+  for (const int64_t micro_batch_tokens : {1000, 30}) {
+    const Accumulated exact = accumulated(Precision::float32, 2, micro_batch_tokens);
+    const Accumulated rounded = accumulated(Precision::bfloat16, 2, micro_batch_tokens);
     EXPECT_EQ(rounded.loss.tokens, exact.loss.tokens);
     EXPECT_NEAR(rounded.loss.sum / exact.loss.sum, 1, 1e-2);
     // Every number on the way keeps 8 bits.
-    EXPECT_LE(relative_difference(rounded.gradients, exact.gradients), 5e-2) << piece_tokens;
+    EXPECT_LE(relative_difference(rounded.gradients, exact.gradients), 5e-2) << micro_batch_tokens;
   }
 }
 
@@ -111,12 +111,12 @@ TEST(Replicas, GiveTheSameBitsAgain) {
   }
 }
 
-TEST(Replicas, SumManyPiecesInFloat32) {
+TEST(Replicas, SumManyMicroBatchesInFloat32) {
   WorkerCrew crew(1);
   const ParallelText text = small_text();
   Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::bfloat16);
   const StepInput input = input_of(text, 30, 1);
-  ASSERT_GT(input.pieces.size(), 3U);
+  ASSERT_GT(input.micro_batches.size(), 3U);
   replicas.accumulate_gradients(input, 0.1);
   const auto summed = replicas.gradients().front();
   for (const auto& gradient : summed) EXPECT_EQ(gradient.scalar_type(), torch::kFloat);
@@ -130,11 +130,11 @@ TEST(Replicas, SumOverRanksWhatTheWorkersHave) {
   const ParallelText text = small_text();
   struct Case {
     int workers;
-    int64_t piece_tokens;
+    int64_t micro_batch_tokens;
     ScoreFunction function;
   };
-  // Several pieces; one piece, and workers that have none; parameters without a gradient.
-  for (const auto& [workers, piece_tokens, function] :
+  // Several micro-batches; one, and workers that have none; parameters without a gradient.
+  for (const auto& [workers, micro_batch_tokens, function] :
        {Case{2, 30, ScoreFunction::scaled_dot_product}, Case{3, 1000, ScoreFunction::scaled_dot_product},
         Case{1, 30, ScoreFunction::uniform}})
     for (const Precision precision : {Precision::float32, Precision::bfloat16}) {
@@ -143,7 +143,7 @@ TEST(Replicas, SumOverRanksWhatTheWorkersHave) {
       Replicas summing(small_transformer(function), torch::kCPU, crew, precision);
       summing.sum_over(alone);
       for (int step = 0; step < 2; ++step) {
-        StepInput input = input_of(text, piece_tokens, workers);
+        StepInput input = input_of(text, micro_batch_tokens, workers);
         for (const bool last : {false, true}) {
           input.is_last_of_step = last;
           const LossSum loss = apart.accumulate_gradients(input, 0.1).read();
@@ -213,9 +213,9 @@ TEST(Trace, HoldsEachWorkersPhasesAsTheTraceEventFormatWantsThem) {
     threads[event.at("name")].insert(event.at("tid").get<int>());
     ++counts[event.at("name")];
   }
-  const auto pieces = static_cast<int>(input_of(text, 30, 2).pieces.size());
+  const auto micro_batches = static_cast<int>(input_of(text, 30, 2).micro_batches.size());
   for (const char* phase : {"forward", "backward"}) {
-    EXPECT_EQ(counts[phase], pieces) << phase;
+    EXPECT_EQ(counts[phase], micro_batches) << phase;
     EXPECT_EQ(threads[phase].size(), 2U) << phase;
   }
   EXPECT_GT(counts["aten::mm"], 10);

@@ -86,8 +86,8 @@ PreparedBatch BatchStream::prepare(const Job& job) const {
   batch.target_tokens = count_target_tokens(text, pairs);
   batch.source_tokens = count_source_tokens(text, pairs);
   if (!job.own) return batch;
-  for (const auto& piece : cut_into_pieces(text, pairs, options_.piece_tokens, options_.workers))
-    batch.pieces.push_back(make_batch(text, piece));
+  for (const auto& micro_batch : cut_into_micro_batches(text, pairs, options_.micro_batch_tokens, options_.workers))
+    batch.micro_batches.push_back(make_batch(text, micro_batch));
   return batch;
 }
 

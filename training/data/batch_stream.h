@@ -27,8 +27,8 @@ struct BatchCursor {
 
 /// A batch, ready to be trained on.
 struct PreparedBatch {
-  std::vector<Batch> pieces;  ///< empty where the batch is another rank's
-  int64_t source_tokens = 0;  ///< of the batch, also where it is another rank's
+  std::vector<Batch> micro_batches;  ///< empty where the batch is another rank's
+  int64_t source_tokens = 0;         ///< of the batch, also where it is another rank's
   int64_t target_tokens = 0;
   BatchCursor next;       ///< where the batch after it stands
   double epoch_done = 0;  ///< share of next.epoch that is done there

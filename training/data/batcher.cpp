@@ -12,7 +12,7 @@ inline namespace v0 {
 
 namespace {
 
-// Pairs are sorted by length within pools of so many batches: little padding, and in each epoch other neighbors.
+// Pairs are sorted by length within pools of this many batches: little padding, and in each epoch other neighbors.
 // (Sorted as a whole, a small text falls into nearly the same batches every time.)
 constexpr int64_t kPoolBatches = 32;
 
@@ -94,17 +94,17 @@ std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t
                           epoch_key(EpochDraw::batches, seed, epoch));
 }
 
-std::vector<std::vector<size_t>> cut_into_pieces(const ParallelText& text, const std::vector<size_t>& pairs,
-                                                 int64_t piece_tokens, int64_t workers) {
+std::vector<std::vector<size_t>> cut_into_micro_batches(const ParallelText& text, const std::vector<size_t>& pairs,
+                                                        int64_t micro_batch_tokens, int64_t workers) {
   int64_t longest = 0;
   for (const size_t pair : pairs) longest = std::max(longest, padded_length(text, pair));
   const auto rows = static_cast<int64_t>(pairs.size());
-  const int64_t rows_allowed = std::max<int64_t>(1, piece_tokens / longest);
+  const int64_t rows_allowed = std::max<int64_t>(1, micro_batch_tokens / longest);
   int64_t count = (rows + rows_allowed - 1) / rows_allowed;
   count = std::min(rows, (count + workers - 1) / workers * workers);
-  std::vector<std::vector<size_t>> pieces(static_cast<size_t>(count));
-  for (size_t i = 0; i < pairs.size(); ++i) pieces[i % pieces.size()].push_back(pairs[i]);
-  return pieces;
+  std::vector<std::vector<size_t>> micro_batches(static_cast<size_t>(count));
+  for (size_t i = 0; i < pairs.size(); ++i) micro_batches[i % micro_batches.size()].push_back(pairs[i]);
+  return micro_batches;
 }
 
 Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs) {

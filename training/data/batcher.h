@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A piece of training work. Rows are sentence pairs, filled up with padding.
+/// A micro-batch: what one pass through the network computes. Rows are sentence pairs, filled up with padding.
 struct Batch {
   torch::Tensor source;      ///< [B,S] tokens, end; [B,0] of plain text
   torch::Tensor target_in;   ///< [B,T] begin, tokens
@@ -40,11 +40,11 @@ std::vector<std::vector<size_t>> shuffled_batches(const ParallelText& text, int6
 std::vector<std::vector<size_t>> epoch_batches(const ParallelText& text, int64_t batch_tokens, uint64_t seed,
                                                int64_t epoch);
 
-/// Deals a batch's pairs out to pieces of at most `piece_tokens` padded tokens, a multiple of `workers`
-/// pieces where there are pairs enough: neighbors in length go to different pieces, so that all take about
-/// the same time.
-std::vector<std::vector<size_t>> cut_into_pieces(const ParallelText& text, const std::vector<size_t>& pairs,
-                                                 int64_t piece_tokens, int64_t workers);
+/// Deals a batch's pairs out to micro-batches of at most `micro_batch_tokens` padded tokens. Their number is a multiple
+/// of `workers` where there are enough pairs; neighbors in length go to different ones, so that all take about the same
+/// time.
+std::vector<std::vector<size_t>> cut_into_micro_batches(const ParallelText& text, const std::vector<size_t>& pairs,
+                                                        int64_t micro_batch_tokens, int64_t workers);
 
 /// The tensors of some pairs, on the CPU.
 Batch make_batch(const ParallelText& text, const std::vector<size_t>& pairs);

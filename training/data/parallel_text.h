@@ -43,8 +43,8 @@ class TokenLists {
 struct ParallelText {
   TokenLists source;
   TokenLists target;
-  /// Of each pair, which pieces belong together: (target, source) positions one behind the other. Of all pairs, or of
-  /// none.
+  /// Which pieces of each pair belong together, as a flat list target, source, target, source … of positions. Given for
+  /// all pairs or for none.
   TokenLists links;
   size_t size() const { return source.size(); }
   bool is_plain() const { return source.total_tokens() == 0; }

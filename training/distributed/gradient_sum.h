@@ -39,7 +39,7 @@ class GradientSum {
  private:
   struct Bucket {
     std::vector<size_t> parameters;
-    torch::Tensor flat;        // their sums, one behind the other
+    torch::Tensor flat;        // their sums, concatenated
     int64_t missing = 0;       // gradients of workers
     bool is_complete = false;  // and added up
   };

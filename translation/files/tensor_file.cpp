@@ -133,8 +133,8 @@ torch::Tensor empty_tensor(const Entry& entry) {
 }
 
 // What one thread reads at a time.
-constexpr uint64_t kPieceBytes = 4 << 20;
-struct Piece {
+constexpr uint64_t kChunkBytes = 4 << 20;
+struct Chunk {
   uint64_t offset;  // in the file
   char* to;
   uint64_t bytes;
@@ -143,19 +143,19 @@ struct Piece {
   bool is_finite = true;
 };
 
-struct PieceChecks {
+struct ChunkChecks {
   bool checksum;
   bool finite;
 };
 
 // In parts that are still in the cache when they are checked.
-void read_piece(const InputFile& file, const std::string& path, PieceChecks checks, torch::Dtype type, Piece& piece) {
+void read_chunk(const InputFile& file, const std::string& path, ChunkChecks checks, torch::Dtype type, Chunk& chunk) {
   constexpr uint64_t kPartBytes = 1 << 18;
-  for (uint64_t at = 0; at < piece.bytes; at += kPartBytes) {
-    const size_t bytes = std::min(kPartBytes, piece.bytes - at);
-    if (file.read(piece.offset + at, piece.to + at, bytes) < bytes) damaged(path, "cut short");
-    if (checks.checksum) piece.crc = crc32(piece.crc, piece.to + at, bytes);
-    if (checks.finite && !all_finite(piece.to + at, bytes / c10::elementSize(type), type)) piece.is_finite = false;
+  for (uint64_t at = 0; at < chunk.bytes; at += kPartBytes) {
+    const size_t bytes = std::min(kPartBytes, chunk.bytes - at);
+    if (file.read(chunk.offset + at, chunk.to + at, bytes) < bytes) damaged(path, "cut short");
+    if (checks.checksum) chunk.crc = crc32(chunk.crc, chunk.to + at, bytes);
+    if (checks.finite && !all_finite(chunk.to + at, bytes / c10::elementSize(type), type)) chunk.is_finite = false;
   }
 }
 
@@ -217,31 +217,31 @@ NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parall
 
   // All memory before any is touched: see map_memory.
   NamedTensors tensors;
-  std::vector<Piece> pieces;
+  std::vector<Chunk> chunks;
   for (const auto& entry : entries) {
     tensors.emplace_back(entry.name, empty_tensor(entry));
     char* data = static_cast<char*>(tensors.back().second.data_ptr());
-    for (uint64_t at = entry.begin; at < entry.end; at += kPieceBytes)
-      pieces.push_back(
-          {data_begin + at, data + (at - entry.begin), std::min(kPieceBytes, entry.end - at), tensors.size() - 1});
+    for (uint64_t at = entry.begin; at < entry.end; at += kChunkBytes)
+      chunks.push_back(
+          {data_begin + at, data + (at - entry.begin), std::min(kChunkBytes, entry.end - at), tensors.size() - 1});
   }
 
   const bool has_checksum = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);
-  const PieceChecks checks{has_checksum || demands.checksum, demands.finite};
-  parallel_for(pieces.size(),
-               [&](size_t p) { read_piece(file, path, checks, entries[pieces[p].tensor].dtype, pieces[p]); });
+  const ChunkChecks checks{has_checksum || demands.checksum, demands.finite};
+  parallel_for(chunks.size(),
+               [&](size_t p) { read_chunk(file, path, checks, entries[chunks[p].tensor].dtype, chunks[p]); });
   uint32_t crc = 0;
   uint32_t file_crc = crc32(crc32(0, length_bytes, kLengthBytes), text.data(), text.size());
-  for (const Piece& piece : pieces) {
-    crc = joined_crc32(crc, piece.crc, piece.bytes);
-    file_crc = joined_crc32(file_crc, piece.crc, piece.bytes);
+  for (const Chunk& chunk : chunks) {
+    crc = joined_crc32(crc, chunk.crc, chunk.bytes);
+    file_crc = joined_crc32(file_crc, chunk.crc, chunk.bytes);
   }
   if (demands.checksum.value_or(file_crc) != file_crc ||
       (has_checksum && header[kMetadata][kChecksum] != fmt::format("{:08x}", crc)))
     damaged(path, "its checksum does not match its content");
-  for (const Piece& piece : pieces)
-    if (!piece.is_finite)
-      damaged(path, fmt::format("'{}' has numbers that are infinite or no numbers", entries[piece.tensor].name));
+  for (const Chunk& chunk : chunks)
+    if (!chunk.is_finite)
+      damaged(path, fmt::format("'{}' has numbers that are infinite or no numbers", entries[chunk.tensor].name));
   return tensors;
 }
 

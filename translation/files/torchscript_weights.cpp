@@ -156,7 +156,7 @@ class RecordUnpickler {
     return push({PickleKind::module, 0, {}, {}});
   }
 
-  // A module's attributes, or what a dictionary has beside its content, which is of no account.
+  // A module's attributes, or what a dictionary has beside its content, which is ignored.
   bool build() {
     const size_t state = pop();
     if (values_[state].kind != PickleKind::map) refuse("a module's state is no map");

@@ -10,7 +10,7 @@ namespace transmute {
 inline namespace v0 {
 namespace inference {
 
-/// Keys in groups of so many: what lies beyond the last key is filled up with zeros.
+/// Keys come in groups of this size; the last group is padded with zeros.
 constexpr int64_t kKeyGroup = 16;
 inline int64_t padded_keys(int64_t keys) {
   return (keys + kKeyGroup - 1) / kKeyGroup * kKeyGroup;

@@ -299,7 +299,7 @@ class Batch : public DecodingBatch {
   int64_t longest_source_ = 0;
   int64_t hypotheses_ = 0;  // sentence by sentence
   int64_t length_ = 0;      // tokens decoded
-  // Of a call: each hypothesis has so many rows, one behind the other.
+  // Rows of each hypothesis in a call; they are adjacent.
   int64_t positions_ = 1;
   int64_t rows_ = 0;
   int64_t rows_per_sentence_ = 1;

@@ -311,7 +311,7 @@ void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Ep
   const bool is_int8 = precision_ == Precision::int8;
   const int64_t per_step = is_int8 ? kStepBytes : kStepBytes / 2;
   const int64_t steps = blocks_of(inputs_, per_step);
-  // As for float32, so many rows that the second-level cache holds them and what becomes of them: results are written
+  // As for float32, as many rows as the second-level cache holds together with their results: these are written
   // 32 outputs wide, and lines that have left the cache in between cost more than reading the weights once more.
   constexpr int64_t kCachedBytes = 1 << 20;
   const int64_t fitting = kCachedBytes / (steps * kStepBytes + outputs_ * 4) / 32 * 32;

@@ -18,7 +18,7 @@ struct Epilogue {
   bool relu = false;
 };
 
-/// Rows of a matrix, one behind the other. Lists of them stand for the matrix of all their rows.
+/// Contiguous rows of a matrix. Lists of them stand for the matrix of all their rows.
 template <class Number>
 struct Rows {
   const Number* data;

@@ -42,7 +42,7 @@ struct Int8Scales {
   const int32_t* column_sums;  // 128 times the sum of a column's weights, where activations are stored plus 128
 };
 
-/// While a block of rows is multiplied by a panel, so many floats of other weights are fetched for each input.
+/// While a block of rows is multiplied by a panel, this many floats of other weights are prefetched for each input.
 constexpr int64_t kFetchedPerInput = 4;
 
 /// Panels first … end-1.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kBlock = 16;
 
-// to[column][row] = from[row][column], 16 x 16 at a time: so many lines fit the first-level cache, whatever the stride.
+// to[column][row] = from[row][column], 16 x 16 at a time: 32 lines fit the first-level cache, whatever the stride.
 TRANSMUTE_INLINE void transpose(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
                                 int64_t to_stride) {
   const auto turn = [&](int64_t first_row, int64_t row_count, int64_t first_column, int64_t column_count) {

@@ -58,7 +58,7 @@ class TRANSMUTE_API TermsSoFar {
   std::vector<bool> has_;
   size_t tokens_ = 0;    // of the terms that it has whole
   size_t term_ = 0;      // that it is in the middle of,
-  size_t position_ = 0;  // with so many tokens
+  size_t position_ = 0;  // tokens of it that have been met
 };
 
 }  // namespace search

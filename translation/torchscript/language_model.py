@@ -24,7 +24,7 @@ class LanguageModel:
         return self.project(self.decoder(self.embed(ids, 0)))
 
     def start_decoding(self, texts: int) -> TextCache:
-        """A cache of so many texts, with no token decoded yet."""
+        """A cache for a number of texts, with no token decoded yet."""
         return self.decoder.start(self.embed(torch.full([texts, 1], self.begin_id, dtype=torch.int64), 0))
 
     def decode_step(self, ids: Tensor, cache: TextCache) -> TextStep:

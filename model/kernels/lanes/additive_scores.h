@@ -8,7 +8,7 @@ inline namespace v0 {
 namespace kernels {
 
 /// The scores of one head of one sentence, scores[t,s] = Σ_a weight[a] tanh(query[t,a] + key[s,a]), without the [T,S,A]
-/// hyperbolic tangents in memory: they are computed anew in the backward pass. Rows lie one behind the other.
+/// hyperbolic tangents in memory: they are computed anew in the backward pass. Rows are contiguous.
 template <class T>
 struct AdditiveKernels {
   struct Head {

@@ -17,7 +17,7 @@ struct Loss {
 };
 
 /// The fused passes over rows, on plain arrays: T is float or uint16_t (bfloat16's bits); sums, statistics and
-/// one-dimensional parameters are float. Rows lie one behind the other. Nullable pointers say so.
+/// one-dimensional parameters are float. Rows are contiguous. Nullable pointers say so.
 template <class T>
 struct RowKernels {
   /// LayerNorm(residual_scale · residual + Dropout(x + bias)) and its parts, see residual.h.
@@ -60,7 +60,7 @@ struct RowKernels {
 
   /// Smoothed cross-entropy of logits [V,N], one column a token: the sum over the columns whose target is not
   /// `ignored`. Where `differentiate`, the logits become `scale` times their gradient, 0 in ignored columns. scratch: a
-  /// number for each of 64 columns and 256 pieces begun.
+  /// number for each of 64 columns and 256 rows begun.
   double (*loss_columns)(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss,
                          float* scratch);
 

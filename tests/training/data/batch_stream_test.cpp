@@ -33,8 +33,8 @@ using testing::TemporaryFolder;
 uint64_t hash_of(const PreparedBatch& batch) {
   uint64_t hash = combine_keys(static_cast<uint64_t>(batch.source_tokens), batch.target_tokens, batch.next.epoch,
                                batch.next.window, batch.next.batch);
-  for (const auto& piece : batch.pieces)
-    for (const auto& tensor : {piece.source, piece.target_in, piece.target_out})
+  for (const auto& micro_batch : batch.micro_batches)
+    for (const auto& tensor : {micro_batch.source, micro_batch.target_in, micro_batch.target_out})
       hash = hash_bytes(tensor.data_ptr<int64_t>(), static_cast<size_t>(tensor.numel()) * sizeof(int64_t), hash);
   return hash;
 }
@@ -42,7 +42,7 @@ uint64_t hash_of(const PreparedBatch& batch) {
 BatchStreamOptions stream_options(int64_t threads) {
   BatchStreamOptions options;
   options.batch_tokens = 20'000;
-  options.piece_tokens = 3000;
+  options.micro_batch_tokens = 3000;
   options.workers = 2;
   options.prefetch_threads = threads;
   return options;
@@ -108,7 +108,7 @@ TEST_F(BatchesOfALargeText, AreDealtOutToRanks) {
       if (i % kRanks == rank) {
         EXPECT_EQ(hash_of(found), hash_of(expected));
       } else {
-        EXPECT_THAT(found.pieces, IsEmpty());
+        EXPECT_THAT(found.micro_batches, IsEmpty());
       }
     }
   }

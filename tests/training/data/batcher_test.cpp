@@ -136,33 +136,34 @@ TEST(EpochBatches, OfNoTextAreNone) {
   EXPECT_THAT(epoch_batches({}, 100, 1, 0), IsEmpty());
 }
 
-TEST(CutIntoPieces, CoversEachPairWithinTheLimit) {
+TEST(CutIntoMicroBatches, CoversEachPairWithinTheLimit) {
   const ParallelText text = made_text(300, 7);
   for (const size_t rows : {1, 2, 7, 64, 300})
-    for (const int64_t piece_tokens : {1, 100, 1000, 100'000})
+    for (const int64_t micro_batch_tokens : {1, 100, 1000, 100'000})
       for (const int64_t workers : {1, 2, 3, 8}) {
         std::vector<size_t> pairs = all_pairs(rows);
-        const Batches pieces = cut_into_pieces(text, pairs, piece_tokens, workers);
-        EXPECT_EQ(sorted_pairs(pieces), pairs);
-        EXPECT_TRUE(pieces.size() % static_cast<size_t>(workers) == 0 || pieces.size() == rows)
-            << pieces.size() << " pieces of " << rows << " pairs for " << workers;
-        for (const auto& piece : pieces) {
-          EXPECT_FALSE(piece.empty());
-          if (piece.size() > 1) {
-            EXPECT_LE(padded_tokens(text.source, piece), piece_tokens);
-            EXPECT_LE(padded_tokens(text.target, piece), piece_tokens);
+        const Batches micro_batches = cut_into_micro_batches(text, pairs, micro_batch_tokens, workers);
+        EXPECT_EQ(sorted_pairs(micro_batches), pairs);
+        EXPECT_TRUE(micro_batches.size() % static_cast<size_t>(workers) == 0 || micro_batches.size() == rows)
+            << micro_batches.size() << " micro-batches of " << rows << " pairs for " << workers;
+        for (const auto& micro_batch : micro_batches) {
+          EXPECT_FALSE(micro_batch.empty());
+          if (micro_batch.size() > 1) {
+            EXPECT_LE(padded_tokens(text.source, micro_batch), micro_batch_tokens);
+            EXPECT_LE(padded_tokens(text.target, micro_batch), micro_batch_tokens);
           }
         }
       }
 }
 
-TEST(CutIntoPieces, MakesPiecesOfTheSameSize) {
+TEST(CutIntoMicroBatches, MakesMicroBatchesOfTheSameSize) {
   const ParallelText text = made_text(300, 8);
-  const Batches pieces = cut_into_pieces(text, all_pairs(100), 100'000, 3);
-  ASSERT_THAT(pieces, SizeIs(3));
-  for (const auto& piece : pieces) EXPECT_NEAR(static_cast<double>(piece.size()), 100.0 / 3, 1);
-  EXPECT_THAT(cut_into_pieces(text, all_pairs(6), 100'000, 2), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)))
-      << "neighbors go to different pieces";
+  const Batches micro_batches = cut_into_micro_batches(text, all_pairs(100), 100'000, 3);
+  ASSERT_THAT(micro_batches, SizeIs(3));
+  for (const auto& micro_batch : micro_batches) EXPECT_NEAR(static_cast<double>(micro_batch.size()), 100.0 / 3, 1);
+  EXPECT_THAT(cut_into_micro_batches(text, all_pairs(6), 100'000, 2),
+              ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)))
+      << "neighbors go to different micro-batches";
 }
 
 TEST(MakeBatch, FillsRowsWithPadding) {

@@ -55,7 +55,7 @@ std::string file_of_one(const std::string& dtype, const std::string& shape, cons
                  std::string(data_bytes, '\1'));
 }
 
-// A header of so many tensors without numbers.
+// A header of `count` tensors without numbers.
 std::string many_tensors(int count) {
   std::string header = "{";
   for (int i = 0; i < count; ++i)
@@ -116,11 +116,11 @@ TEST_F(TensorFile, ReadsBackEveryType) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("w.safetensors"));
 }
 
-// Of more pieces than one, whole and broken ones, on as many threads as there are and on one.
-TEST_F(TensorFile, IsReadInPieces) {
+// Of more chunks than one, whole and broken ones, on as many threads as there are and on one.
+TEST_F(TensorFile, IsReadInChunks) {
   torch::manual_seed(2);
   const NamedTensors tensors{{"small", torch::randn({7})},
-                             {"pieces", torch::randint(256, {9'000'001}, torch::kByte)},
+                             {"chunks", torch::randint(256, {9'000'001}, torch::kByte)},
                              {"whole", torch::randint(256, {2, 4 << 20}, torch::kByte)},
                              {"none", torch::empty({0})},
                              {"last", torch::randn({300'000})}};

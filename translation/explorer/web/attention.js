@@ -18,7 +18,7 @@ function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/// A canvas of so many CSS pixels, sharp on any screen; returns its context.
+/// Sizes a canvas in CSS pixels, sharp on any screen; returns its context.
 function sized(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);

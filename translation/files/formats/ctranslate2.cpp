@@ -102,7 +102,7 @@ class CTranslate2Stacks {
   }
 
  private:
-  // A matrix whose rows are those of several of ours, one behind the other.
+  // A matrix that concatenates the rows of several of ours.
   void linear(const std::string& from, const std::string& to, const std::vector<std::string>& names) {
     const torch::Tensor weight = file_.tensor(from + "/weight");
     const auto parts = static_cast<int64_t>(names.size());
