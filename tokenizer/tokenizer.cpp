@@ -141,7 +141,7 @@ constexpr size_t kMostBytesAtOnce = 1 << 16;
 // Calls visit(piece, where it begins) for the pieces of a text, which end before spaces where there are any. A piece
 // is encoded with a space in front of it, which stands for the one between two.
 template <class Visit>
-void for_each_piece_of(std::string_view text, const Visit& visit) {
+void for_each_part_of(std::string_view text, const Visit& visit) {
   size_t begin = 0;
   while (text.size() - begin > kMostBytesAtOnce) {
     size_t end = text.rfind(' ', begin + kMostBytesAtOnce);
@@ -156,12 +156,6 @@ void for_each_piece_of(std::string_view text, const Visit& visit) {
 
 void check(const sentencepiece::util::Status& status) {
   if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
-}
-
-std::vector<std::pair<size_t, size_t>> spans_of(const sentencepiece::ImmutableSentencePieceText& text) {
-  std::vector<std::pair<size_t, size_t>> spans;
-  for (const auto& piece : text.pieces()) spans.emplace_back(piece.begin(), piece.end());
-  return spans;
 }
 
 }  // namespace
@@ -231,14 +225,18 @@ LanguagePieces SubwordModel::find_languages() const {
   return found;
 }
 
+int64_t SubwordModel::known(int64_t id) const {
+  return id < size_ ? id : special_ids::kUnknown;
+}
+
 Ids SubwordModel::encode(std::string_view text) const {
   const Tag tag = tag_of(text);
   Ids all;
   if (tag.bytes > 0) all.push_back(tag.id);
-  for_each_piece_of(text.substr(tag.bytes), [&](std::string_view piece, size_t) {
+  for_each_part_of(text.substr(tag.bytes), [&](std::string_view part, size_t) {
     std::vector<int> ids;
-    check(processor_->Encode({piece.data(), piece.size()}, &ids));
-    for (const int id : ids) all.push_back(id < size_ ? id : special_ids::kUnknown);
+    check(processor_->Encode({part.data(), part.size()}, &ids));
+    for (const int id : ids) all.push_back(known(id));
   });
   return all;
 }
@@ -247,27 +245,36 @@ std::vector<std::string> SubwordModel::encode_as_pieces(std::string_view text) c
   const Tag tag = tag_of(text);
   std::vector<std::string> all;
   if (tag.bytes > 0) all.emplace_back(text.substr(0, tag.bytes));
-  for_each_piece_of(text.substr(tag.bytes), [&](std::string_view piece, size_t) {
+  for_each_part_of(text.substr(tag.bytes), [&](std::string_view part, size_t) {
     std::vector<std::string> pieces;
-    check(processor_->Encode({piece.data(), piece.size()}, &pieces));
+    check(processor_->Encode({part.data(), part.size()}, &pieces));
     std::move(pieces.begin(), pieces.end(), std::back_inserter(all));
   });
   return all;
 }
 
-std::vector<std::pair<size_t, size_t>> SubwordModel::spans_in_text(std::string_view text) const {
+SegmentedText SubwordModel::segment(std::string_view text) const {
   const Tag tag = tag_of(text);
-  std::vector<std::pair<size_t, size_t>> all;
-  if (tag.bytes > 0) all.emplace_back(0, tag.bytes);
-  for_each_piece_of(text.substr(tag.bytes), [&](std::string_view piece, size_t at) {
-    for (const auto& [begin, end] : spans_of(processor_->EncodeAsImmutableProto({piece.data(), piece.size()})))
-      all.emplace_back(tag.bytes + at + begin, tag.bytes + at + end);
+  SegmentedText all;
+  if (tag.bytes > 0) {
+    all.ids.push_back(tag.id);
+    all.spans.emplace_back(0, tag.bytes);
+  }
+  for_each_part_of(text.substr(tag.bytes), [&](std::string_view part, size_t at) {
+    const auto segmented = processor_->EncodeAsImmutableProto({part.data(), part.size()});
+    for (const auto& piece : segmented.pieces()) {
+      all.ids.push_back(known(piece.id()));
+      all.spans.emplace_back(tag.bytes + at + piece.begin(), tag.bytes + at + piece.end());
+    }
   });
   return all;
 }
 
 std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces) const {
-  return spans_of(processor_->DecodePiecesAsImmutableProto(pieces));
+  std::vector<std::pair<size_t, size_t>> spans;
+  const auto decoded = processor_->DecodePiecesAsImmutableProto(pieces);
+  for (const auto& piece : decoded.pieces()) spans.emplace_back(piece.begin(), piece.end());
+  return spans;
 }
 
 std::string SubwordModel::decode(const Ids& ids) const {

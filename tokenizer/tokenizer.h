@@ -23,6 +23,12 @@ enum class LanguagePieces {
   both_sides  ///< `eng_Latn` or `__en__` stands before the source, and the target's before the target
 };
 
+/// A text's tokens, and where each stands in it: bytes from `first` to before `second`, spaces included.
+struct SegmentedText {
+  Ids ids;
+  std::vector<std::pair<size_t, size_t>> spans;
+};
+
 /// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.
 class TRANSMUTE_API SubwordModel {
  public:
@@ -42,9 +48,10 @@ class TRANSMUTE_API SubwordModel {
   Ids encode(std::string_view text) const;
   /// The pieces whose ids encode() returns.
   std::vector<std::string> encode_as_pieces(std::string_view text) const;
-  /// Where the pieces of encode_as_pieces(text) stand in `text`: bytes from `first` to before `second`, spaces
-  /// included.
-  std::vector<std::pair<size_t, size_t>> spans_in_text(std::string_view text) const;
+  /// The ids of encode(text) with their places.
+  SegmentedText segment(std::string_view text) const;
+  /// The places of encode(text) alone.
+  std::vector<std::pair<size_t, size_t>> spans_in_text(std::string_view text) const { return segment(text).spans; }
   /// Where the pieces stand in the text that they decode to.
   std::vector<std::pair<size_t, size_t>> spans_of_pieces(const std::vector<std::string>& pieces) const;
   /// Reserved ids other than unknown are passed over.
@@ -73,6 +80,7 @@ class TRANSMUTE_API SubwordModel {
   };
   Tag tag_of(std::string_view text) const;
   bool is_tag(int64_t id) const;
+  int64_t known(int64_t id) const;  // or the unknown id
   LanguagePieces find_languages() const;
 
   struct Processor;

@@ -82,6 +82,7 @@ TEST_P(EachTokenizer, EncodesALongTextAsItsWords) {
     }
   EXPECT_EQ(model.encode(text), ids);
   EXPECT_EQ(model.encode_as_pieces(text), pieces);
+  EXPECT_EQ(model.segment(text).ids, ids);
   const auto found = model.spans_in_text(text);
   ASSERT_EQ(found.size(), spans.size());
   for (size_t i = 0; i < spans.size(); ++i) {

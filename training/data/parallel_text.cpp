@@ -60,15 +60,21 @@ class PairReader {
 };
 
 void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer) {
-  if (!files.source.empty()) pair.tokens.source = tokenizer.source().encode(pair.source_text);
-  pair.tokens.target = tokenizer.target().encode(pair.target_text);
-  if (files.alignment.empty()) return;
+  if (files.alignment.empty()) {
+    if (!files.source.empty()) pair.tokens.source = tokenizer.source().encode(pair.source_text);
+    pair.tokens.target = tokenizer.target().encode(pair.target_text);
+    return;
+  }
+  SegmentedText source = tokenizer.source().segment(pair.source_text);
+  SegmentedText target = tokenizer.target().segment(pair.target_text);
   try {
-    pair.tokens.links = piece_links(parse_word_links(pair.alignment_text), tokenizer.source(), pair.source_text,
-                                    tokenizer.target(), pair.target_text);
+    pair.tokens.links = piece_links(parse_word_links(pair.alignment_text), {pair.source_text, source.spans},
+                                    {pair.target_text, target.spans});
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(fmt::format("{}:{}: {}", files.alignment, pair.line, error.what()));
   }
+  pair.tokens.source = std::move(source.ids);
+  pair.tokens.target = std::move(target.ids);
 }
 
 // Where a pair is counted that is left out; null for one that is kept.

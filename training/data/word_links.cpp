@@ -27,10 +27,10 @@ std::vector<size_t> word_begins(const std::string& text) {
 
 // For each word of `text`, its pieces. A piece of space alone goes to the word behind it, one that goes over several
 // words to the first.
-std::vector<std::vector<int64_t>> pieces_of_words(const SubwordModel& model, const std::string& text) {
+std::vector<std::vector<int64_t>> pieces_of_words(const PlacedPieces& placed) {
+  const auto& [text, spans] = placed;
   const std::vector<size_t> begins = word_begins(text);
   std::vector<std::vector<int64_t>> pieces(begins.size());
-  const auto spans = model.spans_in_text(text);
   for (size_t piece = 0; piece < spans.size(); ++piece) {
     size_t at = spans[piece].first;
     while (at < text.size() && is_space(text[at])) ++at;
@@ -75,11 +75,11 @@ std::vector<std::pair<int64_t, int64_t>> parse_word_links(const std::string& lin
   return links;
 }
 
-Ids piece_links(const std::vector<std::pair<int64_t, int64_t>>& word_links, const SubwordModel& source_model,
-                const std::string& source, const SubwordModel& target_model, const std::string& target) {
+Ids piece_links(const std::vector<std::pair<int64_t, int64_t>>& word_links, const PlacedPieces& source,
+                const PlacedPieces& target) {
   if (word_links.empty()) return {};
-  const auto source_words = pieces_of_words(source_model, source);
-  const auto target_words = pieces_of_words(target_model, target);
+  const auto source_words = pieces_of_words(source);
+  const auto target_words = pieces_of_words(target);
   std::set<std::pair<int64_t, int64_t>> links;
   for (const auto& link : word_links)
     for (const int64_t t : word_at(target_words, link.second, "target", link))

@@ -14,11 +14,17 @@ inline namespace v0 {
 /// @throws std::invalid_argument naming what is no such pair.
 std::vector<std::pair<int64_t, int64_t>> parse_word_links(const std::string& line);
 
+/// A text, and where its pieces stand in it, as SubwordModel::segment has them.
+struct PlacedPieces {
+  const std::string& text;
+  const std::vector<std::pair<size_t, size_t>>& spans;
+};
+
 /// The same between pieces: each piece of a source word with each of the target word's, as a flat, ordered list
 /// target, source, target, source … Words are what white space separates.
 /// @throws std::invalid_argument for a word that is not there.
-Ids piece_links(const std::vector<std::pair<int64_t, int64_t>>& word_links, const SubwordModel& source_model,
-                const std::string& source, const SubwordModel& target_model, const std::string& target);
+Ids piece_links(const std::vector<std::pair<int64_t, int64_t>>& word_links, const PlacedPieces& source,
+                const PlacedPieces& target);
 
 }  // namespace v0
 }  // namespace transmute

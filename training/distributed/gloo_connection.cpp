@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With a LibTorch that has c10d and Gloo's headers.
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
 #include <torch/version.h>
 #include <transmute/training/distributed/connection.h>
 #include <transmute/training/distributed/meeting_point.h>
@@ -127,12 +128,19 @@ class GlooConnection : public Connection {
 
   // All ranks are here, or those that are not are named.
   void meet() {
+    if (options_.rank == 0 && options_.local_size != options_.size && options_.secret.empty())
+      spdlog::warn(
+          fmt::format("anybody who reaches {}:{} can end this training: set {} for all ranks, for example to "
+                      "what \"openssl rand -hex 16\" prints",
+                      options_.address, options_.port, kSecretVariable));
     try {
       store_ = connect(options_, options_.rank == 0, options_.timeout_seconds);
       route_ = route_to(options_.address);
       write(*store_, key_of(kFirst, options_.rank), route_.to);
       const std::string self = fmt::format("process {} on {}", ::getpid(), host_name());
       write(*store_, key_of(kHere, options_.rank), self);
+    } catch (const OtherSecret&) {
+      throw;
     } catch (const std::exception& error) {
       throw std::runtime_error(fmt::format(
           "{} ({}:{}, {}): {}",
@@ -145,11 +153,11 @@ class GlooConnection : public Connection {
       const std::vector<std::string> missing = missing_ranks();
       if (missing.empty()) return;
       if (Clock::now() > deadline)
-        throw std::runtime_error(fmt::format(
-            "waited {} seconds for {} of {} ranks ({}) at {}:{} ({}): start every rank, or unset these variables to "
-            "train alone",
-            options_.timeout_seconds, missing.size(), options_.size, fmt::join(missing, ", "), options_.address,
-            options_.port, options_.origin));
+        throw std::runtime_error(
+            fmt::format("waited {} seconds for {} of {} ranks ({}) at {}:{} ({}): start every rank, with rank 0's "
+                        "TRANSMUTE_RANK_SECRET if it has one, or unset these variables to train alone",
+                        options_.timeout_seconds, missing.size(), options_.size, fmt::join(missing, ", "),
+                        options_.address, options_.port, options_.origin));
       std::this_thread::sleep_for(kPoll);
     }
   }
@@ -309,7 +317,7 @@ class GlooConnection : public Connection {
 
   RankOptions options_;
   Route route_;
-  c10::intrusive_ptr<c10d::TCPStore> store_;
+  c10::intrusive_ptr<c10d::Store> store_;
   std::shared_ptr<Watch> watch_;
   std::vector<WorkPointer> started_;  // sums on their way
   c10::intrusive_ptr<Backend> gloo_, nccl_;

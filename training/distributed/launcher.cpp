@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <random>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -44,6 +45,14 @@ int free_loopback_port() {
   return ntohs(address.sin_port);
 }
 
+// Nobody has to know it but the ranks, whose environment other users cannot read.
+std::string new_secret() {
+  std::random_device random;
+  std::string secret;
+  for (int i = 0; i < 4; ++i) secret += fmt::format("{:08x}", random());
+  return secret;
+}
+
 pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& command) {
   std::vector<std::string> environment;
   const std::vector<std::pair<std::string, std::string>> own = {{"RANK", std::to_string(rank.rank)},
@@ -51,7 +60,8 @@ pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& comman
                                                                 {"LOCAL_RANK", std::to_string(rank.local_rank)},
                                                                 {"LOCAL_WORLD_SIZE", std::to_string(rank.local_size)},
                                                                 {"MASTER_ADDR", rank.address},
-                                                                {"MASTER_PORT", std::to_string(rank.port)}};
+                                                                {"MASTER_PORT", std::to_string(rank.port)},
+                                                                {kSecretVariable, rank.secret}};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string name(*entry, std::strcspn(*entry, "="));
     const bool replaced = std::any_of(own.begin(), own.end(), [&](const auto& pair) { return pair.first == name; });
@@ -111,6 +121,7 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
   RankOptions options;
   options.size = options.local_size = count;
   options.port = free_loopback_port();
+  options.secret = new_secret();
   options.timeout_seconds = timeout_seconds;
   std::vector<pid_t> running;  // by rank; 0 once it ended
   for (; options.rank < count; options.local_rank = ++options.rank) running.push_back(start_rank(options, command));

@@ -5,7 +5,11 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
@@ -17,6 +21,8 @@ namespace distributed {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
+
+constexpr const char* kGate = "gate";  // rank 0 has opened the store: for all, and for those with its secret
 
 Bytes bytes_of(const std::string& text) {
   return {text.begin(), text.end()};
@@ -68,16 +74,17 @@ std::string key_of(const char* prefix, int rank) {
   return prefix + std::to_string(rank);
 }
 
-std::string read(c10d::TCPStore& store, const std::string& key) {
+std::string read(c10d::Store& store, const std::string& key) {
+  constexpr size_t kMostBytes = 4096;
   const Bytes bytes = store.get(key);
-  return {bytes.begin(), bytes.end()};
+  return {bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(std::min(bytes.size(), kMostBytes))};
 }
 
-void write(c10d::TCPStore& store, const std::string& key, const std::string& text) {
+void write(c10d::Store& store, const std::string& key, const std::string& text) {
   store.set(key, bytes_of(text));
 }
 
-c10::intrusive_ptr<c10d::TCPStore> connect(const RankOptions& options, bool serve, double seconds) {
+c10::intrusive_ptr<c10d::Store> connect(const RankOptions& options, bool serve, double seconds) {
   take_broken_pipes_for_errors();
   const SignalsLater signals_later;
   c10d::TCPStoreOptions store;
@@ -85,12 +92,23 @@ c10::intrusive_ptr<c10d::TCPStore> connect(const RankOptions& options, bool serv
   store.isServer = serve;
   store.waitWorkers = false;
   store.timeout = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-  auto connection = c10::make_intrusive<c10d::TCPStore>(options.address, store);
+  const auto open_to_all = c10::make_intrusive<c10d::TCPStore>(options.address, store);
   if (serve && options.local_size == options.size) keep_to_loopback(options.port);
+  auto connection = c10::make_intrusive<c10d::PrefixStore>("transmute/" + options.secret, open_to_all);
+  if (serve) {
+    write(*connection, kGate, "");
+    write(*open_to_all, kGate, "");
+  } else {
+    open_to_all->wait({kGate}, store.timeout);
+    if (!connection->check({kGate}))
+      throw OtherSecret(
+          fmt::format("rank {} has another TRANSMUTE_RANK_SECRET than rank 0 at {}:{}; give all ranks the same",
+                      options.rank, options.address, options.port));
+  }
   return connection;
 }
 
-void pass_verdict(c10d::TCPStore& store, const std::string& what) {
+void pass_verdict(c10d::Store& store, const std::string& what) {
   store.compareSet(kVerdict, {}, bytes_of(what));
 }
 

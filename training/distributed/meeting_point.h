@@ -2,10 +2,11 @@
 #pragma once
 
 #include <transmute/training/distributed/ranks.h>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include <chrono>
 #include <csignal>
+#include <stdexcept>
 #include <string>
 
 // Where ranks meet: the store of rank 0, in which all of them write.
@@ -28,9 +29,9 @@ constexpr const char* kLeft = "transmute/left";        // ranks that left in pea
 /// The key of one rank.
 std::string key_of(const char* prefix, int rank);
 
-/// What stands under a key that is there.
-std::string read(c10d::TCPStore& store, const std::string& key);
-void write(c10d::TCPStore& store, const std::string& key, const std::string& text);
+/// What stands under a key that is there, at most 4 KiB of it.
+std::string read(c10d::Store& store, const std::string& key);
+void write(c10d::Store& store, const std::string& key, const std::string& text);
 
 /// Signals wait for as long as the object lives: c10d's sockets take an interruption for an error. Threads that are
 /// begun meanwhile leave signals to others for good.
@@ -51,12 +52,21 @@ class SignalsLater {
   sigset_t outer_;
 };
 
+/// Thrown where rank 0 answers, but has another RankOptions::secret.
+class OtherSecret : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// A connection to the store at the address of `options`; `serve`: this is rank 0, whose store it is;
 /// where all ranks are on one machine, no other machine reaches it.
-c10::intrusive_ptr<c10d::TCPStore> connect(const RankOptions& options, bool serve, double seconds);
+///
+/// The secret is part of every key, so that who does not know it can neither read nor write what stands there.
+/// @throws OtherSecret; c10d's errors where nobody answers in time.
+c10::intrusive_ptr<c10d::Store> connect(const RankOptions& options, bool serve, double seconds);
 
 /// Writes the verdict, unless there is one.
-void pass_verdict(c10d::TCPStore& store, const std::string& what);
+void pass_verdict(c10d::Store& store, const std::string& what);
 
 /// The message of an error that ends all ranks.
 std::string with_remedy(const std::string& what);

@@ -11,6 +11,12 @@
 namespace transmute {
 inline namespace v0 {
 
+namespace {
+
+constexpr int64_t kMostBroadcastBytes = 1 << 30;
+
+}  // namespace
+
 ProcessGroup::ProcessGroup(const RankOptions& options, torch::Device device) : options_(options), device_(device) {
   if (options.size > 1) connection_ = distributed::connect_ranks(options, device);
 }
@@ -54,7 +60,10 @@ std::string ProcessGroup::broadcast(const std::string& bytes) {
   if (!connection_) return bytes;
   torch::Tensor size = torch::full({1}, static_cast<int64_t>(bytes.size()), torch::kLong);
   connection_->broadcast(size);
-  std::string all = is_first() ? bytes : std::string(static_cast<size_t>(size.item<int64_t>()), '\0');
+  const int64_t count = size.item<int64_t>();
+  if (count < 0 || count > kMostBroadcastBytes)
+    throw std::runtime_error(fmt::format("rank 0 announces {} bytes; is it the same version of transmute?", count));
+  std::string all = is_first() ? bytes : std::string(static_cast<size_t>(count), '\0');
   if (all.empty()) return all;
   torch::Tensor content =
       torch::from_blob(all.data(), {static_cast<int64_t>(all.size())}, torch::TensorOptions(torch::kByte));

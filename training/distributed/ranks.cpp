@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <limits>
@@ -49,11 +50,22 @@ constexpr Names kLaunchers[] = {
 };
 constexpr int kMaxRanks = 1 << 16;
 constexpr int kMaxPort = 65535;
+constexpr size_t kLeastSecret = 16, kMostSecret = 256;
 
 // torchrun's own store has the port, and speaks the language of its own version of torch: ours takes the next one.
 int port_of_environment(int otherwise) {
   const int port = number("MASTER_PORT", 1, kMaxPort - 1).value_or(otherwise);
   return variable("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True" ? port + 1 : port;
+}
+
+std::string secret_of_environment() {
+  const std::string secret = variable(kSecretVariable).value_or("");
+  const bool is_printable = std::all_of(secret.begin(), secret.end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (secret.empty() || (is_printable && secret.size() >= kLeastSecret && secret.size() <= kMostSecret)) return secret;
+  throw std::invalid_argument(
+      fmt::format("{} needs {} to {} printable characters without spaces, the same for all ranks; for example what "
+                  "\"openssl rand -hex 16\" prints",
+                  kSecretVariable, kLeastSecret, kMostSecret));
 }
 
 }  // namespace
@@ -75,6 +87,7 @@ RankOptions ranks_from_environment() {
     // Two jobs of Slurm may share a machine.
     const int job = number("SLURM_JOB_ID", 0, std::numeric_limits<int>::max()).value_or(0);
     options.port = port_of_environment(RankOptions().port + job % 1000);
+    options.secret = secret_of_environment();
     if (const auto address = variable("MASTER_ADDR")) {
       options.address = *address;
     } else if (options.size > 1 && options.local_size != options.size) {

@@ -60,7 +60,7 @@ bool Watch::stop() {
   return changed_.wait_for(lock, Seconds(kGraceSeconds), [&] { return ended_; });
 }
 
-bool Watch::beat(c10d::TCPStore& store) {
+bool Watch::beat(c10d::Store& store) {
   store.add(key_of(kBeats, options_.rank), 1);
   if (options_.rank == 0) {
     for (int rank = 1; rank < options_.size; ++rank) look_at(store, rank);
@@ -85,7 +85,7 @@ bool Watch::beat(c10d::TCPStore& store) {
   return !stop_;
 }
 
-void Watch::look_at(c10d::TCPStore& store, int rank) {
+void Watch::look_at(c10d::Store& store, int rank) {
   Beat& beat = beats_[static_cast<size_t>(rank)];
   const int64_t count = store.add(key_of(kBeats, rank), 0);
   if (count != beat.count) beat = {count, Clock::now()};
@@ -94,7 +94,7 @@ void Watch::look_at(c10d::TCPStore& store, int rank) {
                                   read(store, key_of(kHere, rank)), options_.timeout_seconds));
 }
 
-void Watch::hear_out(c10d::TCPStore& store) {
+void Watch::hear_out(c10d::Store& store) {
   const auto deadline = Clock::now() + Seconds(kGraceSeconds);
   while (options_.rank == 0 && store.add(kHeard, 0) < options_.size && Clock::now() < deadline)
     std::this_thread::sleep_for(kPoll);

@@ -44,12 +44,12 @@ class Watch {
     std::chrono::steady_clock::time_point changed = std::chrono::steady_clock::now();
   };
 
-  bool beat(c10d::TCPStore& store);
+  bool beat(c10d::Store& store);
 
-  void look_at(c10d::TCPStore& store, int rank);
+  void look_at(c10d::Store& store, int rank);
 
   // Rank 0 takes the store along when it ends: it stays until the others have read the verdict.
-  void hear_out(c10d::TCPStore& store);
+  void hear_out(c10d::Store& store);
 
   void decide(const std::string& what);
 

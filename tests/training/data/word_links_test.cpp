@@ -34,7 +34,9 @@ TEST(WordLinks, AreReadInPharaohsNotation) {
 TEST(WordLinks, BecomeLinksOfPieces) {
   const Tokenizer tokenizer = tiny_tokenizer();
   const std::string source = "the  red house", target = "das rote Haus";
-  const Ids links = piece_links({{1, 2}, {2, 0}}, tokenizer.source(), source, tokenizer.target(), target);
+  const auto source_spans = tokenizer.source().spans_in_text(source);
+  const auto target_spans = tokenizer.target().spans_in_text(target);
+  const Ids links = piece_links({{1, 2}, {2, 0}}, {source, source_spans}, {target, target_spans});
   const auto source_words = words_of_pieces(tokenizer.source().encode_as_pieces(source));
   const auto target_words = words_of_pieces(tokenizer.target().encode_as_pieces(target));
   std::set<std::pair<int64_t, int64_t>> expected, found;
@@ -46,7 +48,7 @@ TEST(WordLinks, BecomeLinksOfPieces) {
   EXPECT_EQ(found, expected);
   EXPECT_GE(found.size(), 2U);
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
-                piece_links({{3, 0}}, tokenizer.source(), source, tokenizer.target(), target);
+                piece_links({{3, 0}}, {source, source_spans}, {target, target_spans});
               }),
               StartsWith("3-0: the source line has 3 words"));
 }

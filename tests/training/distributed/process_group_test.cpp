@@ -35,21 +35,29 @@ int next_port() {
   return 20000 + (getpid() * 7 + groups++) % 12000;
 }
 
+struct Meeting {
+  double timeout = 60;
+  int absent = -1;                   // a rank that does not come
+  std::vector<std::string> secrets;  // by rank; empty: none
+  int port = next_port();
+};
+
 // Ranks of one group as threads; what each threw, or "".
-std::vector<std::string> run_ranks(int size, const std::function<void(ProcessGroup&)>& body, double timeout = 60,
-                                   int absent = -1) {
+std::vector<std::string> run_ranks(int size, const std::function<void(ProcessGroup&)>& body,
+                                   const Meeting& meeting = {}) {
   RankOptions options;
   options.size = options.local_size = size;
-  options.port = next_port();
-  options.timeout_seconds = timeout;
+  options.port = meeting.port;
+  options.timeout_seconds = meeting.timeout;
   options.origin = "a test";
   std::vector<std::string> errors(static_cast<size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
-    if (rank == absent) continue;
+    if (rank == meeting.absent) continue;
     threads.emplace_back([&, rank] {
       RankOptions own = options;
       own.rank = own.local_rank = rank;
+      if (!meeting.secrets.empty()) own.secret = meeting.secrets[static_cast<size_t>(rank)];
       try {
         ProcessGroup group(own, torch::kCPU);
         try {
@@ -138,6 +146,36 @@ TEST(ProcessGroup, OnOneMachineListensToThatMachineAlone) {
   for (const auto& error : errors) EXPECT_EQ(error, "");
 }
 
+TEST(ProcessGroup, TellsARankWithAnotherSecret) {
+  SKIP_WITHOUT_GROUPS();
+  const auto errors = run_ranks(2, [](ProcessGroup& group) { group.wait_for_all(); },
+                                {5, -1, {"one secret of many", "another secret of many"}});
+  EXPECT_THAT(errors[1], HasSubstr("rank 1 has another TRANSMUTE_RANK_SECRET than rank 0"));
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("waited 5 seconds for 1 of 2 ranks"), HasSubstr("TRANSMUTE_RANK_SECRET")));
+}
+
+// A verdict ends all ranks: with a secret, it takes the secret to pass one.
+TEST(ProcessGroup, BelievesNobodyWithoutTheSecret) {
+  SKIP_WITHOUT_GROUPS();
+  for (const std::string secret : {"", "a secret of the ranks"}) {
+    const Meeting meeting{60, -1, {secret, secret}};
+    RankOptions stranger;
+    stranger.port = meeting.port;
+    const auto errors = run_ranks(
+        2,
+        [&](ProcessGroup& group) {
+          if (group.is_first()) report_lost_rank(stranger, "a stranger says so");
+          if (!group.is_first()) std::this_thread::sleep_for(std::chrono::seconds(2));  // who waits asks for a verdict
+          group.wait_for_all();
+        },
+        meeting);
+    for (const std::string& error : errors) {
+      EXPECT_EQ(error.find("a stranger says so") != std::string::npos, secret.empty()) << error;
+      EXPECT_EQ(error.empty(), !secret.empty()) << error;
+    }
+  }
+}
+
 TEST(ProcessGroup, AGroupOfOneNeedsNobody) {
   ProcessGroup group({}, torch::kCPU);
   torch::Tensor values = torch::ones({3});
@@ -181,8 +219,7 @@ TEST(ProcessGroup, MakesABrokenPipeAnErrorThatCanBeHandled) {
 
 TEST(ProcessGroup, NamesRanksThatDoNotCome) {
   SKIP_WITHOUT_GROUPS();
-  const auto errors = run_ranks(
-      3, [](ProcessGroup&) {}, 2, 1);
+  const auto errors = run_ranks(3, [](ProcessGroup&) {}, {2, 1, {}});
   EXPECT_THAT(errors[0], AllOf(HasSubstr("waited 2 seconds for 1 of 3 ranks (1)"), HasSubstr("a test")));
 }
 
@@ -297,6 +334,7 @@ TEST(RanksFromEnvironment, AreWhatTorchrunSays) {
                                  {"LOCAL_WORLD_SIZE", "4"},
                                  {"MASTER_ADDR", "alpha"},
                                  {"MASTER_PORT", "1234"},
+                                 {"TRANSMUTE_RANK_SECRET", "0123456789abcdef"},
                                  {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
   const RankOptions ranks = ranks_from_environment();
   EXPECT_EQ(ranks.rank, 5);
@@ -304,6 +342,7 @@ TEST(RanksFromEnvironment, AreWhatTorchrunSays) {
   EXPECT_EQ(ranks.local_rank, 1);
   EXPECT_EQ(ranks.local_size, 4);
   EXPECT_EQ(ranks.address, "alpha");
+  EXPECT_EQ(ranks.secret, "0123456789abcdef");
   EXPECT_EQ(ranks.port, 1235) << "torchrun's store has the other";
 }
 
@@ -343,6 +382,9 @@ TEST(RanksFromEnvironment, MustMakeSense) {
   EXPECT_THAT(error({{"RANK", "0"}}), HasSubstr("set WORLD_SIZE"));
   EXPECT_THAT(error({{"WORLD_SIZE", "2"}}), HasSubstr("set RANK"));
   EXPECT_THAT(error({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "1"}}), HasSubstr("set MASTER_ADDR"));
+  for (const char* bad : {"short", "0123456789 abcdef", "0123456789abcdef\n"})
+    EXPECT_THAT(error({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"TRANSMUTE_RANK_SECRET", bad}}),
+                HasSubstr("TRANSMUTE_RANK_SECRET needs 16 to 256 printable characters"));
 }
 
 TEST(RunLocalRanks, BlameTheOneThatASignalEndedForWhatOthersEndedWith) {
