@@ -7,6 +7,8 @@
 #include <transmute/metrics/bootstrap.h>
 #include <transmute/metrics/chrf.h>
 #include <transmute/metrics/ter.h>
+#include <transmute/parsing/bracketing.h>
+#include <transmute/parsing/tree.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
@@ -16,6 +18,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -39,6 +42,7 @@ struct EvaluateOptions {
   transmute::TerOptions ter;
   bool confidence = false;
   bool score_only = false;
+  bool trees = false;
   transmute::BootstrapOptions bootstrap;
 };
 
@@ -98,6 +102,11 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
       ->check(transmute::between(0, 1e9));
   app.add_flag("--effective-order", options.effective_order,
                "BLEU: leave out n-gram orders longer than the translation; for single sentences");
+  app.add_flag("--trees", options.trees,
+               "score parse trees in brackets, one per line: labelled bracketing precision, recall and F1, complete "
+               "matches and tagging accuracy, as evalb with COLLINS.prm, for all sentences and for those of at most 40 "
+               "words")
+      ->group("Trees");
   app.add_flag("--score-only", options.score_only, "print only the scores, one line per metric");
 }
 
@@ -235,7 +244,53 @@ void print_score(const Metric& metric, const Lines& hypotheses, const EvaluateOp
   std::cout << '\n';
 }
 
+std::vector<transmute::Tree> trees_of(const Lines& lines, const std::string& path) {
+  std::vector<transmute::Tree> trees;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string name = fmt::format("{}:{}", transmute::input_name(path), i + 1);
+    auto read = transmute::read_trees(lines[i], name);
+    if (read.size() != 1)
+      throw std::runtime_error(fmt::format("{}: a line must have one tree, not {}", name, read.size()));
+    trees.push_back(std::move(read.front()));
+  }
+  return trees;
+}
+
+void print_brackets(const char* which, const transmute::BracketCounts& counts) {
+  const transmute::BracketScores scores = transmute::scores_of(counts);
+  std::cout << fmt::format(
+      "{}: F1 {:.2f}, precision {:.2f}, recall {:.2f}, complete match {:.2f}, tagging accuracy {:.2f}; {} ({} with "
+      "other "
+      "words, {} without words)\n",
+      which, scores.f1, scores.precision, scores.recall, scores.complete_match, scores.tagging_accuracy,
+      transmute::counted(counts.sentences, "sentence"), counts.errors, counts.skipped);
+}
+
+int evaluate_trees(const EvaluateOptions& options) {
+  if (options.reference_paths.size() != 1 || !options.compared_paths.empty())
+    throw std::invalid_argument("--trees takes one reference and no --compare");
+  const Lines lines = read_hypotheses(options.hypothesis_path);
+  const auto found = trees_of(lines, options.hypothesis_path);
+  const auto wanted = trees_of(read_parallel(options.reference_paths.front(), options.hypothesis_path, lines.size()),
+                               options.reference_paths.front());
+  constexpr int64_t kUsualLength = 40;
+  transmute::BracketCounts all, usual;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const transmute::BracketCounts counts = transmute::bracket_counts(found[i], wanted[i]);
+    all += counts;
+    if (transmute::length_of(wanted[i]) <= kUsualLength) usual += counts;
+  }
+  if (options.score_only) {
+    std::cout << fmt::format("{:.2f}\n", transmute::scores_of(all).f1);
+    return 0;
+  }
+  print_brackets("all", all);
+  print_brackets("<= 40 words", usual);
+  return 0;
+}
+
 int evaluate(const EvaluateOptions& options) {
+  if (options.trees) return evaluate_trees(options);
   std::vector<System> systems = {{options.hypothesis_path, read_hypotheses(options.hypothesis_path)}};
   const std::size_t segments = systems.front().lines.size();
   for (const std::string& path : options.compared_paths)

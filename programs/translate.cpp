@@ -5,6 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
+#include <transmute/parsing/tree_constraint.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/search_flags.h>
@@ -27,6 +28,7 @@ struct Arguments {
   transmute::StreamFlags streams;
   std::string prefixes;
   std::string glossary;
+  std::string trees;
   transmute::TranslatorFlags translator;
   transmute::SearchFlags search;
   transmute::TranslationOptions translation;
@@ -181,12 +183,20 @@ BlockResult translate_block(const transmute::Translator& translator, std::vector
   }
 }
 
+std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const std::string& path,
+                                                                      const transmute::Tokenizer& tokenizer) {
+  transmute::TreeLabels labels;
+  for (const std::string& line : transmute::read_all_lines(path)) labels.add(line);
+  return std::make_shared<transmute::TreeConstraint>(tokenizer, labels);
+}
+
 int translate(const Arguments& arguments) {
   transmute::TranslationOptions options = options_from(arguments);
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = arguments.streams.open();
   Prefixes prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes);
   const transmute::Translator translator = arguments.translator.open();
+  if (!arguments.trees.empty()) options.search.constraint = tree_constraint(arguments.trees, translator.tokenizer());
   translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());
   transmute::Output output(arguments.streams.output);
@@ -264,6 +274,11 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
   app.add_option("--glossary", arguments.glossary,
                  "a file of lines \"source term<tab>target term\"; if a line contains a source term, its translation "
                  "will contain the target term")
+      ->type_name("FILE")
+      ->group("Search");
+  app.add_option("--trees", arguments.trees,
+                 "for models that parse: let every output be a tree over exactly the words of the input, of the labels "
+                 "that this file of trees has, such as the training text that the program trees wrote")
       ->type_name("FILE")
       ->group("Search");
   arguments.translator.add_shortlist_to(app);

@@ -24,13 +24,13 @@ translation/text
 translation/torchscript translation/explorer
 translation
 training/data training/distributed training/reporting
-training serving
+training serving parsing
 programs
 tests benchmarks fuzz
 '
 torch_free=(common tokenizer metrics serving translation/language_model.h translation/precision.h translation/search_options.h
   translation/translator.h translation/transmute.h translation/types.h model/options.h)
-folders=(common tokenizer metrics model translation training serving programs tests benchmarks fuzz)
+folders=(common tokenizer metrics model translation training serving parsing programs tests benchmarks fuzz)
 status=0
 
 # includes <file with its line>: "file:line included", all of the project's.

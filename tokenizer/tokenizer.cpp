@@ -71,6 +71,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
       {"character_coverage", fmt::format("{}", options.character_coverage)},
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"split_digits", options.split_digits ? "true" : "false"},
+      {"split_by_unicode_script", options.split_by_script ? "true" : "false"},
       {"normalization_rule_name", options.normalization},
       {"input_sentence_size", fmt::format("{}", options.max_training_sentences)},
       {"shuffle_input_sentence", "true"},
@@ -94,8 +95,13 @@ std::string digits_after(const std::string& message, const std::string& phrase) 
   return message.substr(begin, message.find_first_not_of("0123456789", begin) - begin);
 }
 
+// The key that says how large the models are to be.
+const char* size_key(const TokenizerOptions& options) {
+  return options.target_vocab_size > 0 ? "tokenizer.target_vocab_size" : "tokenizer.vocab_size";
+}
+
 VocabularyTooLarge too_large(const TokenizerOptions& options, int64_t most) {
-  return {fmt::format("tokenizer.vocab_size {} is more than the training text supports; set it to at most {}",
+  return {fmt::format("{} {} is more than the training text supports; set it to at most {}", size_key(options),
                       options.vocab_size, most),
           most};
 }
@@ -104,9 +110,9 @@ VocabularyTooLarge too_large(const TokenizerOptions& options, int64_t most) {
 std::invalid_argument explain(const std::string& message, const TokenizerOptions& options) {
   if (message.find("smaller than required_chars") != std::string::npos)
     return std::invalid_argument(
-        fmt::format("tokenizer.vocab_size {} is less than the {} pieces that the text's single characters and the "
-                    "reserved ids take; raise it, or lower tokenizer.character_coverage",
-                    options.vocab_size, digits_after(message, " vs ")));
+        fmt::format("{} {} is less than the {} pieces that the text's single characters and the reserved ids take; "
+                    "raise it, or lower tokenizer.character_coverage",
+                    size_key(options), options.vocab_size, digits_after(message, " vs ")));
   return std::invalid_argument("the tokenizer cannot be trained with these options: " + message);
 }
 
@@ -323,11 +329,17 @@ void Tokenizer::save(const std::string& folder) const {
 
 Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target) {
   if (options.vocabulary == VocabularySharing::shared) {
+    if (options.target_vocab_size > 0)
+      throw std::invalid_argument(
+          "tokenizer.target_vocab_size needs tokenizer.vocabulary: separate; a shared one has one size");
     const auto both = train_model(options, {source, target});
     return Tokenizer(both, both);
   }
-  auto source_model = train_model(options, {source});
-  return Tokenizer(std::move(source_model), train_model(options, {target}));
+  TokenizerOptions of_source = options, of_target = options;
+  of_source.target_vocab_size = 0;
+  if (options.target_vocab_size > 0) of_target.vocab_size = options.target_vocab_size;
+  auto source_model = train_model(of_source, {source});
+  return Tokenizer(std::move(source_model), train_model(of_target, {target}));
 }
 
 }  // namespace v0

@@ -34,6 +34,8 @@ class TranslationEngine {
   TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer, torch::Device device,
                     Precision precision, ParallelFor parallel_for, WeightUse use = WeightUse::copied);
 
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+
   /// From now on translations are made of what a source's shortlist has.
   void use(Shortlist shortlist) { shortlist_ = std::make_unique<const Shortlist>(std::move(shortlist)); }
 

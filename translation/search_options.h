@@ -4,11 +4,14 @@
 #include <transmute/common/export.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
+
+class NextTokenConstraint;
 
 /// What log P is divided by to rank hypotheses of different lengths; the end counts.
 enum class LengthPenalty {
@@ -42,6 +45,9 @@ struct SearchOptions {
   /// num_hypotheses ways to go on from the prefix instead of a search: the best next tokens, all different, and each
   /// completed greedily. Best first; beam_size counts for nothing.
   bool alternatives = false;
+  /// What translations may consist of; null: anything. At the maximum length a translation ends, allowed or not. Goes
+  /// neither with alternatives nor with terms that a translation must contain.
+  std::shared_ptr<const NextTokenConstraint> constraint{};
 };
 
 /// Thrown where a caller's hook asked for the work to stop.

@@ -40,6 +40,10 @@ Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;
 
+const Tokenizer& Translator::tokenizer() const {
+  return state_->engine.tokenizer();
+}
+
 std::string Translator::slow_reason() const {
   return state_->engine.slow_reason();
 }

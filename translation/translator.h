@@ -13,6 +13,8 @@ namespace transmute {
 /// Version of the binary interface; code that uses transmute does not name it.
 inline namespace v0 {
 
+class Tokenizer;
+
 /// A trained model, ready to translate. For applications: needs no LibTorch header.
 ///
 /// Safe to use from many threads at once: calls share the translator's own threads, which take batches from the waiting
@@ -45,6 +47,9 @@ class TRANSMUTE_API Translator {
   /// @throws std::invalid_argument where there are not as many targets as sources, or one is not UTF-8.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                       const TranslationOptions& options = {}) const;
+
+  /// What its texts are made of, for a SearchOptions::constraint.
+  const Tokenizer& tokenizer() const;
 
   /// Why this model runs several times slower on the CPU than others do; empty where it does not.
   std::string slow_reason() const;

@@ -206,4 +206,35 @@ done
 grep -q 'score_function: additive' variants/additive/config.yaml || fail "additive is not additive"
 grep -q 'd_k: 64' variants/dot_product_d_k_64/config.yaml || fail "dot_product_d_k_64 is not 64 wide"
 
+# -- parsing.sh: trees of a little grammar to a parser; under the constraint it writes nothing but trees
+mkdir bank
+for part in train dev test; do
+  awk -v seed="${#part}" -v trees="$([[ $part == train ]] && echo 300 || echo 12)" '
+    function one(words,   list) { return list[1 + int(rand() * split(words, list, " "))] }
+    function np(depth) {
+      if (depth < 2 && rand() < 0.3) return "(NP " np(depth + 1) " (PP-LOC (IN " one("in near under") ") " np(depth + 1) "))"
+      return "(NP (DT " one("a the") ") (NN " one("dog cat house tree") "))"
+    }
+    BEGIN {
+      srand(seed)
+      for (i = 0; i < trees; ++i)
+        print "( (S (NP-SBJ " np(1) ")\n  (VP (VBZ " one("sees likes") ") " np(0) " (NP (-NONE- *T*)))\n  (. .)) )"
+    }' >"bank/$part.mrg"
+done
+parse() {
+  "$root/scripts/parsing.sh" --data parsed/data --run-folder parsed/run --programs "$programs" --threads 1 \
+    --train 'bank/train*.mrg' --dev bank/dev.mrg --test 'bank/test.mrg' --set tokenizer.vocab_size=50 \
+    --set tokenizer.target_vocab_size=30 --set model.num_encoder_layers=1 --set model.num_decoder_layers=1 \
+    --set model.d_model=32 --set model.d_ff=64 --set model.num_heads=2 --set training.batch_tokens=256 \
+    --set training.max_steps=40 --set training.warmup_steps=20 --set training.checkpoint_every=20 \
+    --set validation.every=40 --set training.precision=float32 2>&1
+}
+said=$(parse) || fail "parsing.sh: $said"
+[[ $(head -n 1 parsed/data/train.labels) == "(S (NP (NP "* ]] || fail "labels: $(head -n 1 parsed/data/train.labels)"
+[[ $(wc -l <parsed/data/train.words) -eq 300 ]] || fail "$(wc -l <parsed/data/train.words) training sentences"
+expect "constrained" "${said##*Parsing: constrained}" "12 trees; 0 repaired (0 unbalanced, 0 with other numbers of words)"
+expect "scores" "${said##*Parsing: constrained}" "<= 40 words: F1 "
+said=$("$root/scripts/parsing.sh" --data none --treebank bank --programs "$programs" 2>&1) && fail "a folder without CRAFT"
+expect "a folder without CRAFT" "$said" "no such file; is it the folder of CRAFT's trees?"
+
 echo "recipes: all as expected"

@@ -287,6 +287,38 @@ TEST(SubwordModel, EncodesTheSameFromManyThreads) {
   }
 }
 
+TEST(TrainTokenizer, GivesTheTargetASizeOfItsOwn) {
+  TokenizerOptions options;
+  options.vocabulary = VocabularySharing::separate;
+  options.vocab_size = 60;
+  options.target_vocab_size = 50;
+  const Tokenizer tokenizer = tiny_tokenizer(options);
+  EXPECT_EQ(tokenizer.source().size(), 60);
+  EXPECT_EQ(tokenizer.target().size(), 50);
+  options.target_vocab_size = 5000;
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }),
+      StartsWith("tokenizer.target_vocab_size 5000 is more than the training text supports; set it to at most "));
+  options.vocabulary = VocabularySharing::shared;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }),
+              StartsWith("tokenizer.target_vocab_size needs tokenizer.vocabulary: separate"));
+}
+
+TEST(TrainTokenizer, LetsPiecesGoFromPunctuationToLetters) {
+  TokenizerOptions options;
+  const auto pieces = [&] {
+    const std::vector<std::string> lines(20, "(NP NN )NP (VP VBZ )VP");
+    const Tokenizer tokenizer =
+        train_tokenizer(options, testing::lines_from(lines), testing::lines_from(std::vector<std::string>{}));
+    return tokenizer.source().encode_as_pieces("(NP )NP");
+  };
+  options.vocab_size = 16;
+  EXPECT_THAT(pieces(), ::testing::Contains("NP"));
+  options.split_by_script = false;
+  options.vocab_size = 24;
+  EXPECT_THAT(pieces(), ElementsAre("▁(NP", "▁)NP"));
+}
+
 TEST(TrainTokenizer, NeedsText) {
   for (const auto algorithm : {SubwordAlgorithm::bpe, SubwordAlgorithm::unigram}) {
     TokenizerOptions options = tiny_tokenizer_options();

@@ -55,6 +55,7 @@ const EnumNames<EmbeddingTying> kTyings{
 
 constexpr Bounds<int64_t> kAtLeastOne{1, 1'000'000'000};
 constexpr Bounds<int64_t> kVocabulary{special_ids::kCount + 1, 1 << 24};
+constexpr Bounds<int64_t> kTargetVocabulary{0, 1 << 24};
 constexpr Bounds<int64_t> kAtLeastZero{0, kAtLeastOne.high};
 constexpr Bounds<double> kProbability{0.0, 0.99};
 
@@ -100,10 +101,14 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("algorithm", &tokenizer.algorithm, kAlgorithms, "how SentencePiece learns the pieces");
   schema.add("vocabulary", &tokenizer.vocabulary, kSharing, "one model for both languages, or one each");
   schema.add("vocab_size", &tokenizer.vocab_size, "pieces of each model, the four reserved ids included", kVocabulary);
+  schema.add("target_vocab_size", &tokenizer.target_vocab_size,
+             "pieces of the target's model where the two are separate; 0: vocab_size", kTargetVocabulary);
   schema.add("character_coverage", &tokenizer.character_coverage,
              "share of the text's characters that get a piece of their own", Bounds<double>{0.5, 1.0});
   schema.add("byte_fallback", &tokenizer.byte_fallback, "spell other characters as bytes instead of as unknown");
   schema.add("split_digits", &tokenizer.split_digits, "every digit is a piece of its own");
+  schema.add("split_by_script", &tokenizer.split_by_script,
+             "no piece goes from one script to another, or from letters to punctuation");
   schema.add("normalization", &tokenizer.normalization,
              "SentencePiece's rule: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
   schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are always one piece");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace transmute {
@@ -30,6 +31,13 @@ std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& s
 // The next token of a prefix.
 std::vector<Candidate> forced_token(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
   return {{0, token, sentence.live().front().log_probability + scores.log_probability(sentence, b, 0, token)}};
+}
+
+void check_allowed(const SentenceSearch& sentence, int64_t token) {
+  const std::vector<int64_t> columns = sentence.allowed_columns(0);
+  const auto column = sentence.column_of(token);
+  if (!column || std::find(columns.begin(), columns.end(), *column) == columns.end())
+    throw std::invalid_argument("the constraint does not allow the given beginning of a translation");
 }
 
 void take_out_banned(const SentenceSearch& sentence, std::vector<Candidate>& candidates) {
@@ -60,6 +68,43 @@ std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores&
           {parent, token, hypothesis.log_probability + scores.log_probability(sentence, b, parent, token)});
   }
   return sentence.share_out(std::move(candidates));
+}
+
+// The best of what the constraint allows each hypothesis.
+std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+  const size_t count = sentence.candidates();
+  std::vector<Candidate> candidates;
+  for (size_t n = 0; n < sentence.live().size(); ++n) {
+    const auto parent = static_cast<int64_t>(n);
+    const std::vector<float> logits = scores.all(sentence, b, parent);
+    std::vector<int64_t> columns = sentence.allowed_columns(n);
+    const auto better = [&](int64_t x, int64_t y) {
+      const float a = logits[static_cast<size_t>(x)], c = logits[static_cast<size_t>(y)];
+      return a != c ? a > c : x < y;
+    };
+    const size_t most = std::min(count, columns.size());
+    std::partial_sort(columns.begin(), columns.begin() + static_cast<int64_t>(most), columns.end(), better);
+    columns.resize(most);
+    for (const int64_t column : columns) {
+      const int64_t token = sentence.token_of(column);
+      candidates.push_back(
+          {parent, token, sentence.live()[n].log_probability + scores.log_probability(sentence, b, parent, token)});
+    }
+  }
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
+    if (x.log_probability != y.log_probability) return x.log_probability > y.log_probability;
+    return x.parent != y.parent ? x.parent < y.parent : x.token < y.token;
+  });
+  if (candidates.size() > count) candidates.resize(count);
+  return candidates;
+}
+
+// Lets nothing be drawn but what the constraint allows.
+void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<float>& columns) {
+  std::vector<float> kept(columns.size(), -INFINITY);
+  for (const int64_t column : sentence.allowed_columns(parent))
+    kept[static_cast<size_t>(column)] = columns[static_cast<size_t>(column)];
+  columns = std::move(kept);
 }
 
 // A column by its log-probability (up to a constant), `random` from [0, 1); nothing where none has a probability.
@@ -117,6 +162,7 @@ std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores,
     for (const int64_t reserved : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin}) never(reserved);
     for (const int64_t excluded : sentence.excluded()) never(excluded);
     for (const int64_t banned : sentence.banned(parent)) never(banned);
+    if (sentence.is_constrained()) keep_allowed(sentence, parent, columns);
     const std::optional<int64_t> column = draw(columns, *options.sampling, sentence.random(length, n));
     if (!column) continue;
     const int64_t token = sentence.token_of(*column);
@@ -140,10 +186,15 @@ std::vector<Candidate> alternatives(const SentenceSearch& sentence, NextScores& 
 
 std::vector<Candidate> allowed_candidates(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
                                           const SearchOptions& options) {
-  if (length < sentence.prefix_length()) return forced_token(sentence, scores, b, sentence.prefix_token(length));
+  if (length < sentence.prefix_length()) {
+    const int64_t token = sentence.prefix_token(length);
+    if (sentence.is_constrained()) check_allowed(sentence, token);
+    return forced_token(sentence, scores, b, token);
+  }
   if (sentence.at_limit(length)) return forced_ends(sentence, scores, b);
   if (options.sampling) return drawn(sentence, scores, b, length, options);
   if (options.alternatives) return alternatives(sentence, scores, b, length);
+  if (sentence.is_constrained()) return best_under_constraint(sentence, scores, b);
   if (sentence.has_terms()) return towards_terms(sentence, scores, b);
   return best_allowed(sentence, scores, b);
 }

@@ -44,6 +44,7 @@ void check(const SearchOptions& options) {
   require_between(options.max_extra_length, 0, kMostTokens, "max_extra_length");
   require_between(options.min_length, 0, kMostTokens, "min_length");
   require_between(options.no_repeat_ngram, 0, kMostTokens, "no_repeat_ngram");
+  require(!options.constraint || !options.alternatives, "alternatives do not go with a constraint");
   if (!options.sampling) return;
   require(!options.alternatives, "sampling and alternatives exclude each other");
   const SamplingOptions& sampling = *options.sampling;
@@ -217,6 +218,8 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
   SearchOptions options = given;
   if (!search::is_search(options)) options.beam_size = options.num_hypotheses;
   search::check(demands, sources.size(), search::is_search(options));
+  if (options.constraint && !demands.terms.empty())
+    throw std::invalid_argument("terms that a translation must contain do not go with a constraint");
   if (sources.empty()) return {};
   return BatchSearch(model, sources, options, hooks, demands).run();
 }

@@ -29,6 +29,7 @@ SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOpti
     for (const Ids& term : demands.terms[index]) term_tokens_ += term.size();
     options_.beam_size += static_cast<int64_t>(term_tokens_);
   }
+  if (options.constraint) live_.front().constraint = options.constraint->begin(source);
   if (options.sampling) {
     key_ = options.sampling->seed;
     for (const int64_t id : source) key_ = combine_keys(key_, static_cast<uint64_t>(id));
@@ -58,6 +59,21 @@ bool SentenceSearch::is_banned(const Candidate& candidate) const {
   return std::find(tokens.begin(), tokens.end(), candidate.token) != tokens.end();
 }
 
+std::vector<int64_t> SentenceSearch::allowed_columns(size_t n) const {
+  std::vector<int64_t> columns;
+  const auto is_in = [](const std::vector<int64_t>& tokens, int64_t token) {
+    return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+  };
+  for (const int64_t token : live_[n].constraint->allowed()) {
+    const bool is_reserved =
+        token == special_ids::kPad || token == special_ids::kUnknown || token == special_ids::kBegin;
+    if (is_reserved || is_in(excluded(), token)) continue;
+    if (n < banned_.size() && is_in(banned_[n], token)) continue;  // known tokens are not asked about
+    if (const auto column = column_of(token)) columns.push_back(*column);
+  }
+  return columns;
+}
+
 void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t first_row,
                              const torch::Tensor& attention) {
   const bool is_given = length_++ < given_tokens_;
@@ -77,8 +93,9 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t f
     if (is_end) {
       finish(*last, log_probability);
     } else {
-      next.push_back({std::move(last), log_probability, row, parent.terms});
+      next.push_back({std::move(last), log_probability, row, parent.terms, {}});
       next.back().terms.add(candidate.token);
+      if (parent.constraint) next.back().constraint = parent.constraint->after(candidate.token);
     }
   }
   live_ = std::move(next);

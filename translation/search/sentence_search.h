@@ -4,6 +4,7 @@
 #include <torch/types.h>
 #include <transmute/common/random.h>
 #include <transmute/translation/search/hypothesis.h>
+#include <transmute/translation/search/next_token_constraint.h>
 #include <transmute/translation/search/target_demands.h>
 #include <transmute/translation/search/top_candidates.h>
 
@@ -31,6 +32,7 @@ struct LiveHypothesis {
   double log_probability = 0;
   int64_t row = 0;  // of the last step, which this one continues
   TermsSoFar terms{};
+  std::shared_ptr<const NextTokenConstraint::State> constraint{};  // null: none
 };
 
 /// One sentence's part of the search.
@@ -71,6 +73,9 @@ class SentenceSearch {
   size_t most_banned() const { return most_banned_; }
   const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
   bool is_banned(const Candidate& candidate) const;
+  bool is_constrained() const { return options_.constraint != nullptr; }
+  /// The columns that the constraint lets hypothesis n go on with, without what is excluded or banned.
+  std::vector<int64_t> allowed_columns(size_t n) const;
 
   /// The next token has to be the end.
   bool at_limit(int64_t length) const { return length >= max_length_; }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// trees: parse trees as parallel text, and back. See --help.
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/common/progress.h>
+#include <transmute/parsing/tree.h>
+#include <transmute/parsing/tree_text.h>
+#include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_stream.h>
+#include <transmute/programs/output.h>
+#include <transmute/programs/program.h>
+#include <transmute/programs/stream_flags.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using transmute::Tree;
+
+struct Arguments {
+  std::vector<std::string> brackets;
+  std::string words, labels, simplified;
+  bool restore = false;
+  std::string output;
+};
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}\n", fmt::join(words, " "));
+}
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> words;
+  for (size_t at = 0; (at = line.find_first_not_of(" \t", at)) != std::string::npos;) {
+    const size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+// Trees to lines. Each output is made where it was asked for.
+int write_text(const Arguments& arguments) {
+  const auto open = [](const std::string& path) {
+    return path.empty() ? nullptr : std::make_unique<transmute::Output>(path);
+  };
+  const auto words = open(arguments.words), labels = open(arguments.labels), simplified = open(arguments.simplified);
+  int64_t trees = 0, empty = 0, inexact = 0;
+  for (const std::string& path : arguments.brackets) {
+    for (const Tree& read : transmute::read_trees(transmute::read_file(path), path)) {
+      const Tree tree = transmute::simplified(read);
+      const std::vector<std::string> own = transmute::words_of(tree);
+      if (own.empty()) {
+        ++empty;
+        continue;
+      }
+      ++trees;
+      const std::string text = transmute::tree_text(tree);
+      transmute::TreeRepairs repairs;
+      if (!(transmute::tree_from_text(own, text, repairs) == tree) || repairs.repaired > 0) ++inexact;
+      if (words) words->write(joined(own));
+      if (labels) labels->write(text + '\n');
+      if (simplified) simplified->write(transmute::to_brackets(tree) + '\n');
+    }
+  }
+  for (const auto* output : {&words, &labels, &simplified})
+    if (*output) (*output)->finish();
+  transmute::note(fmt::format("{}; {} without a word left out", transmute::counted(trees, "tree"), empty));
+  if (inexact > 0) transmute::note(fmt::format("{} cannot be restored from their lines exactly", inexact));
+  return 0;
+}
+
+int restore(const Arguments& arguments) {
+  const std::vector<std::string> words = transmute::read_all_lines(arguments.words);
+  const std::vector<std::string> labels = transmute::read_all_lines(arguments.labels);
+  if (words.size() != labels.size())
+    throw std::runtime_error(fmt::format(
+        "{} has {}, but {} has {}; line n of one must be the tree of line n of the other",
+        transmute::input_name(arguments.words), transmute::counted(static_cast<int64_t>(words.size()), "line"),
+        transmute::input_name(arguments.labels), labels.size()));
+  transmute::Output output(arguments.output);
+  transmute::TreeRepairs repairs;
+  for (size_t i = 0; i < words.size(); ++i)
+    output.write(transmute::to_brackets(transmute::tree_from_text(split(words[i]), labels[i], repairs)) + '\n');
+  output.finish();
+  transmute::note(fmt::format("{}; {} repaired ({} unbalanced, {} with other numbers of words)",
+                              transmute::counted(repairs.trees, "tree"), repairs.repaired, repairs.unbalanced,
+                              repairs.word_count));
+  return 0;
+}
+
+int trees(const Arguments& arguments) {
+  if (arguments.restore) {
+    if (arguments.words.empty() || arguments.labels.empty() || !arguments.brackets.empty())
+      throw std::invalid_argument("--restore needs --words and --labels, and no --input");
+    return restore(arguments);
+  }
+  if (arguments.brackets.empty()) throw std::invalid_argument("--input names no trees; or is --restore meant?");
+  if (arguments.words.empty() && arguments.labels.empty() && arguments.simplified.empty())
+    throw std::invalid_argument("nothing to write: name --words, --labels or --simplified");
+  return write_text(arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Turns parse trees in the brackets of the Penn Treebank into parallel text for training a parser (words, and "
+      "labels such as \"(S (NP NNP )NP (VP VBZ )VP )S\"), and turns words and labels back into trees.",
+      "trees");
+  app.footer(
+      "{} -i wsj/*.mrg --words train.words --labels train.labels\n"
+      "{} --restore --words test.words --labels parsed.labels -o parsed.trees");
+  Arguments arguments;
+  app.add_option("-i,--input", arguments.brackets, "files of trees; traces and functions are removed")
+      ->type_name("FILE");
+  app.add_option("--words", arguments.words, "one sentence per line: written, or read by --restore")->type_name("FILE");
+  app.add_option("--labels", arguments.labels, "the labels of one tree per line: written, or read by --restore")
+      ->type_name("FILE");
+  app.add_option("--simplified", arguments.simplified,
+                 "also write the trees, one per line in brackets, as evaluate --trees wants the reference")
+      ->type_name("FILE");
+  app.add_flag("--restore", arguments.restore,
+               "make trees of --words and --labels; labels that are no tree over the words are repaired, and counted");
+  transmute::add_output_flag(app, arguments.output);
+  return transmute::run_program(app, argc, argv, [&] { return trees(arguments); });
+}
