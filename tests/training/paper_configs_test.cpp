@@ -81,8 +81,8 @@ int64_t parameters(const std::string& row, int64_t pieces) {
   return parameter_count(with_pieces(config_of(row).model.model, pieces));
 }
 
-TEST(PaperConfigs, ThereIsOneForEveryRowOfTable3AndNoOther) {
-  std::vector<std::string> expected{"README.md"};
+TEST(PaperConfigs, ThereIsOneForEveryRowOfTable3AndTheParser) {
+  std::vector<std::string> expected{"README.md", "parsing_wsj.yaml"};
   for (const auto& [name, row] : table3()) expected.push_back(name + ".yaml");
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(names_in(TRANSMUTE_CONFIGS "/paper"), expected);
@@ -113,6 +113,21 @@ TEST(PaperConfigs, EveryRowHasThePapersValues) {
     EXPECT_EQ(config.training.warmup_steps, 4000) << name;
     EXPECT_EQ(config.training.average_checkpoints, name == "big" ? 20 : 5) << name;
   }
+}
+
+// Section 6.3; what it does not name is the base model's.
+TEST(PaperConfigs, TheParserHasThePapersValues) {
+  const TrainingConfig config = config_of("parsing_wsj"), base = config_of("base");
+  EXPECT_NO_THROW(config.check());
+  const TransformerOptions model = validated(config.model.model);
+  EXPECT_EQ(model.num_encoder_layers, 4);
+  EXPECT_EQ(model.num_decoder_layers, 4);
+  EXPECT_EQ(model.d_model, 1024);
+  EXPECT_EQ(config.model.tokenizer.vocab_size, 16000);
+  EXPECT_EQ(model.num_heads, base.model.model.num_heads);
+  EXPECT_EQ(model.d_ff, base.model.model.d_ff);
+  EXPECT_EQ(config.training.max_steps, base.training.max_steps);
+  EXPECT_NO_THROW(read_config(TRANSMUTE_CONFIGS "/parsing/craft.yaml").check());
 }
 
 // The vocabularies with which the formula gives what the paper rounded.
