@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The step of benchmark_train written with torch.nn.Transformer: same shapes, lengths, loss and optimizer. Prints a line
 for float32 and one for bfloat16 autocast. Started by benchmark_train --torch."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The decoding of benchmark_translate's shapes written with torch.nn.Transformer: beam 4 over random weights, without a
 cache of keys and values, which torch.nn.TransformerDecoder does not have. Prints sentences/s."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """check.py MODEL.safetensors MODEL.pt
 
 Reads a safetensors file by the words of the format's description, with numpy alone, and compares it with the parameters

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """translate.py MODEL.pt [--text] [--beam-size N] [--batch-size N] [--freeze] < input > output
 
 Runs an exported model with PyTorch alone: one sentence a line, as token ids. With --text as text, for which
