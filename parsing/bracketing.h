@@ -8,8 +8,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Labelled brackets of trees, as evalb counts them with its COLLINS.prm (Black et al., 1991; Sekine and Collins):
-/// commas, colons, quotes and full stops are left out, ADVP and PRT are one label, the root does not count.
+/// Labeled brackets of trees, as evalb counts them with its COLLINS.prm (Black et al., 1991; Sekine and Collins):
+/// commas, colons, quotes and periods are left out, ADVP and PRT are one label, the root does not count.
 struct BracketCounts {
   int64_t sentences = 0;
   int64_t errors = 0;   ///< whose words, without punctuation, are not those of the reference; they count no further

@@ -103,7 +103,7 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
   app.add_flag("--effective-order", options.effective_order,
                "BLEU: leave out n-gram orders longer than the translation; for single sentences");
   app.add_flag("--trees", options.trees,
-               "score parse trees in brackets, one per line: labelled bracketing precision, recall and F1, complete "
+               "score parse trees in brackets, one per line: labeled bracketing precision, recall and F1, complete "
                "matches and tagging accuracy, as evalb with COLLINS.prm, for all sentences and for those of at most 40 "
                "words")
       ->group("Trees");

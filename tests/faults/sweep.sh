@@ -8,11 +8,12 @@ export LC_ALL=C
 usage="usage: tests/faults/sweep.sh PROGRAMS LAYER.so EXAMPLE [PROGRAM…]
 
 PROGRAMS: the folder of the programs; EXAMPLE: makes the model (make_torchscript_example); PROGRAM: convert, translate,
-export_torchscript, average_checkpoints; default: all of these."
+export_torchscript, average_checkpoints, train; default: all of these. train goes on with a run that has a checkpoint;
+after each failure it is started once more and must end with the weights of a run that nothing happened to."
 programs=${1:?$usage} layer=${2:?$usage} example=${3:?$usage}
 shift 3
 subjects=("$@")
-[[ ${#subjects[@]} -gt 0 ]] || subjects=(convert translate export_torchscript average_checkpoints)
+[[ ${#subjects[@]} -gt 0 ]] || subjects=(convert translate export_torchscript average_checkpoints train)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$example" "$folder/example" >/dev/null
@@ -37,11 +38,61 @@ complain() {
   failed=1
 }
 
+train_to() { # train_to <run folder> <steps>
+  "$programs/train" --run-folder "$1" --threads 1 --config "$folder/train.yaml" --set "training.max_steps=$2"
+}
+weights_of() { sha256sum <"$1/model/weights.safetensors"; }
+
+sweep_train() {
+  for i in {1..30}; do echo "the red house $i is old"; done >"$folder/text.en"
+  sed 's/the red house/das rote Haus/; s/is old/ist alt/' "$folder/text.en" >"$folder/text.de"
+  cat >"$folder/train.yaml" <<END
+data: {folder: $folder, train_source: text.en, train_target: text.de, valid_source: text.en, valid_target: text.de}
+tokenizer: {vocab_size: 45}
+model: {num_encoder_layers: 1, num_decoder_layers: 1, d_model: 16, num_heads: 2, d_ff: 16, dropout: 0.1}
+training: {batch_tokens: 128, warmup_steps: 2, checkpoint_every: 2, average_checkpoints: 2, keep_checkpoints: 2, log_every: 1}
+validation: {every: 3, max_sentences: 2}
+END
+  local sound runs=0 refusals=0 kind n code what
+  train_to "$folder/sound" 6 >/dev/null 2>&1
+  sound=$(weights_of "$folder/sound")
+  train_to "$folder/begun" 2 >/dev/null 2>&1
+  for kind in open read write fsync rename mkdir mmap thread; do
+    for ((n = 1; ; ++n)); do
+      rm -rf "$folder/hit" "$folder/run"
+      cp -r "$folder/begun" "$folder/run"
+      code=0
+      LD_PRELOAD=$layer TRANSMUTE_FAULT=$kind:$n TRANSMUTE_FAULT_FROM=$folder TRANSMUTE_FAULT_HIT=$folder/hit \
+        timeout 60 "$programs/train" --run-folder "$folder/run" --threads 1 --config "$folder/train.yaml" \
+        --set training.max_steps=6 >"$folder/log" 2>&1 || code=$?
+      [[ -e $folder/hit ]] || break
+      runs=$((runs + 1))
+      what="train with $kind $n failing"
+      case $code in
+        0) ;;
+        1 | 2)
+          refusals=$((refusals + 1))
+          grep -q "^train: error: ." "$folder/log" || complain "$what ends without a message: $(cat "$folder/log")"
+          ;;
+        *) complain "$what ends with code $code: $(tail -3 "$folder/log")" ;;
+      esac
+      train_to "$folder/run" 6 >"$folder/log" 2>&1 || complain "after $what it does not go on: $(tail -3 "$folder/log")"
+      [[ $(weights_of "$folder/run") == "$sound" ]] || complain "after $what it ends with other weights"
+    done
+  done
+  echo "faults: train: $runs calls failed, $refusals of them errors"
+}
+
 for program in "${subjects[@]}"; do
+  if [[ $program == train ]]; then
+    sweep_train
+    continue
+  fi
   place=$folder/$program
   mkdir "$place"
   $(command_of "$program" "$place/out") >/dev/null 2>&1
   sound=$(content_of "$place/out")
+  [[ $program != translate ]] || cp "$place/out" "$folder/sound"
   runs=0 refusals=0
   for kind in open read write fsync rename mkdir mmap thread; do
     for ((n = 1; ; ++n)); do
@@ -59,9 +110,12 @@ for program in "${subjects[@]}"; do
         1 | 2)
           refusals=$((refusals + 1))
           grep -q "^$program: error: ." "$folder/log" || complain "$what ends without a message: $(cat "$folder/log")"
-          # Either the old content, or the new one, whole: they are the same.
+          # Either the old content, or the new one, whole: they are the same. Where its input cannot be read on, translate
+          # keeps the lines before.
           [[ $program == export_torchscript || $(content_of "$place/out") == "$sound" ]] ||
-            complain "$what leaves half an output"
+            { [[ $program == translate ]] && head -c "$(stat -c %s "$place/out")" "$folder/sound" | cmp -s - "$place/out" &&
+              grep -q "are written" "$folder/log"; } ||
+            complain "$what leaves half an output: $(cat "$folder/log")"
           ;;
         *) complain "$what ends with code $code: $(tail -3 "$folder/log")" ;;
       esac
