@@ -15,7 +15,8 @@
 constexpr int64_t kPad = 0, kUnknown = 1, kBegin = 2, kEnd = 3, kExtraLength = 50;
 using Ids = std::vector<int64_t>;
 
-Ids greedy(torch::inductor::AOTIModelPackageLoader& encoder, torch::inductor::AOTIModelPackageLoader& step, Ids source) {
+Ids greedy(torch::inductor::AOTIModelPackageLoader& encoder, torch::inductor::AOTIModelPackageLoader& step,
+           Ids source) {
   const int64_t most = static_cast<int64_t>(source.size()) + kExtraLength;
   source.push_back(kEnd);
   // The graphs are for batches of two and more.
@@ -23,7 +24,8 @@ Ids greedy(torch::inductor::AOTIModelPackageLoader& encoder, torch::inductor::AO
   const std::vector<torch::Tensor> memory = encoder.run({rows});
   std::vector<int64_t> shape = memory[0].sizes().vec();  // [N,B,H,S,K]
   shape[3] = most + 1;
-  torch::Tensor keys = torch::zeros(shape), values = torch::zeros(shape), token = torch::full({2}, kBegin, torch::kLong);
+  torch::Tensor keys = torch::zeros(shape), values = torch::zeros(shape),
+                token = torch::full({2}, kBegin, torch::kLong);
   Ids found;
   for (int64_t position = 0; position < most; ++position) {
     const auto next = step.run({token, torch::tensor(position), keys, values, memory[0], memory[1], memory[2]});
