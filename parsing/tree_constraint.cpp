@@ -45,17 +45,40 @@ void TreeLabels::add(const std::string& line) {
   }
 }
 
+void TreeLabels::add(const std::string& line, const std::string& words) {
+  add(line);
+  std::istringstream symbols(line), rest(words);
+  std::string word;
+  for (std::string symbol; symbols >> symbol;) {
+    if (symbol.front() == '(' || symbol.front() == ')') continue;
+    if (!(rest >> word)) throw std::invalid_argument(fmt::format("more parts of speech than words: \"{}\"", words));
+    ++lexicon[word][symbol];
+  }
+  if (rest >> word) throw std::invalid_argument(fmt::format("more words than parts of speech: \"{}\"", words));
+}
+
 struct TreeConstraint::Grammar {
+  using Tags = std::set<std::string>;
+
   std::vector<Symbol> symbols;
-  std::set<int64_t> word_starts;  // tokens of the source that begin a word
+  std::set<int64_t> word_starts;     // tokens of the source that begin a word
+  std::map<std::string, Tags> tags;  // that words can have; without any, each can have all
+  Tags open_tags;                    // of other words
+
+  const Tags& tags_of(const std::string& word) const {
+    const auto found = tags.find(word);
+    return found == tags.end() ? open_tags : found->second;
+  }
 };
 
 // The grammar's state, and the tokens of the symbol that is being spelled. Whether a symbol is complete shows only when
 // another begins: NN may go on as NNS.
 class TreeConstraint::Progress : public State, public std::enable_shared_from_this<Progress> {
  public:
-  Progress(std::shared_ptr<const Grammar> grammar, int64_t words)
-      : grammar_(std::move(grammar)), words_left_(words) {}
+  Progress(std::shared_ptr<const Grammar> grammar, std::vector<std::string> words)
+      : grammar_(std::move(grammar)),
+        words_(std::make_shared<const std::vector<std::string>>(std::move(words))),
+        words_left_(static_cast<int64_t>(words_->size())) {}
 
   Ids allowed() const override {
     Ids tokens;
@@ -100,13 +123,20 @@ class TreeConstraint::Progress : public State, public std::enable_shared_from_th
       case Kind::open:
         return words_left_ > 0 && depth_ < kMostDepth && opened_in_a_row_ < kMostOpenedInARow && !has_root_;
       case Kind::word:
-        return words_left_ > 0 && depth_ > 0;
+        return words_left_ > 0 && depth_ > 0 && can_be(symbol.label);
       case Kind::close:
         break;
     }
     // The outermost phrase holds all words.
     return depth_ > 0 && opened_in_a_row_ == 0 && *innermost_->label == symbol.label &&
            (depth_ > 1 || words_left_ == 0);
+  }
+
+  // Whether the next word can have that part of speech.
+  bool can_be(const std::string& tag) const {
+    if (grammar_->tags.empty()) return true;
+    const size_t next = words_->size() - static_cast<size_t>(words_left_);
+    return grammar_->tags_of((*words_)[next]).count(tag) > 0;
   }
 
   bool is_complete() const { return pending_.empty() && depth_ == 0 && words_left_ == 0; }
@@ -143,6 +173,7 @@ class TreeConstraint::Progress : public State, public std::enable_shared_from_th
   }
 
   std::shared_ptr<const Grammar> grammar_;
+  std::shared_ptr<const std::vector<std::string>> words_;
   int64_t words_left_;
   int64_t depth_ = 0;
   int64_t opened_in_a_row_ = 0;
@@ -151,16 +182,16 @@ class TreeConstraint::Progress : public State, public std::enable_shared_from_th
   Ids pending_;
 };
 
-TreeConstraint::TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& labels) {
+TreeConstraint::TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& labels)
+    : tokenizer_(tokenizer), grammar_(std::make_shared<Grammar>()) {
   if (labels.phrases.empty() || labels.parts_of_speech.empty())
     throw std::invalid_argument("no labels of trees; lines of them look like (S (NP NNP )NP (VP VBZ )VP )S");
-  auto grammar = std::make_shared<Grammar>();
   const auto add = [&](Kind kind, const std::string& label, const std::string& text) {
     const Ids tokens = tokenizer.target().encode(text);
     const bool is_known = std::find(tokens.begin(), tokens.end(), special_ids::kUnknown) == tokens.end();
     if (tokens.empty() || !is_known)
       throw std::invalid_argument(fmt::format("the model's vocabulary cannot spell {}, a label of trees", text));
-    grammar->symbols.push_back({kind, label, tokens});
+    grammar_->symbols.push_back({kind, label, tokens});
   };
   for (const std::string& label : labels.phrases) {
     add(Kind::open, label, "(" + label);
@@ -168,14 +199,44 @@ TreeConstraint::TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& lab
   }
   for (const std::string& label : labels.parts_of_speech) add(Kind::word, label, label);
   for (int64_t id = special_ids::kCount; id < tokenizer.source().size(); ++id)
-    if (tokenizer.source().piece(id).rfind(kWordStart, 0) == 0) grammar->word_starts.insert(id);
-  grammar_ = std::move(grammar);
+    if (tokenizer.source().piece(id).rfind(kWordStart, 0) == 0) grammar_->word_starts.insert(id);
+  if (!labels.lexicon.empty()) make_lexicon(labels);
+}
+
+// Words are compared as the tokenizer decodes them, since a search knows nothing but their tokens.
+void TreeConstraint::make_lexicon(const TreeLabels& labels) {
+  constexpr size_t kWordsOfAnOpenClass = 50;
+  constexpr int64_t kOftenEnough = 5;
+  std::map<std::string, size_t> words_with;
+  std::map<std::string, int64_t> counts;
+  for (const auto& [word, tags] : labels.lexicon) {
+    const std::string decoded = tokenizer_.source().decode(tokenizer_.source().encode(word));
+    for (const auto& [tag, count] : tags) {
+      grammar_->tags[decoded].insert(tag);
+      counts[decoded] += count;
+      ++words_with[tag];
+    }
+  }
+  for (const auto& [tag, count] : words_with)
+    if (count >= kWordsOfAnOpenClass) grammar_->open_tags.insert(tag);
+  if (grammar_->open_tags.empty()) grammar_->open_tags = labels.parts_of_speech;
+  for (auto& [word, tags] : grammar_->tags)
+    if (counts[word] < kOftenEnough) tags.insert(grammar_->open_tags.begin(), grammar_->open_tags.end());
+}
+
+std::vector<std::string> TreeConstraint::words_of(const Ids& source) const {
+  std::vector<Ids> words;
+  for (const int64_t id : source) {
+    if (grammar_->word_starts.count(id) > 0) words.emplace_back();
+    if (!words.empty()) words.back().push_back(id);
+  }
+  std::vector<std::string> texts;
+  for (const Ids& word : words) texts.push_back(tokenizer_.source().decode(word));
+  return texts;
 }
 
 std::shared_ptr<const NextTokenConstraint::State> TreeConstraint::begin(const Ids& source) const {
-  const auto words = std::count_if(source.begin(), source.end(),
-                                   [&](int64_t id) { return grammar_->word_starts.count(id) > 0; });
-  return std::make_shared<Progress>(grammar_, words);
+  return std::make_shared<Progress>(grammar_, words_of(source));
 }
 
 }  // namespace v0

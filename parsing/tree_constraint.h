@@ -4,9 +4,12 @@
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/search/next_token_constraint.h>
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -14,15 +17,21 @@ inline namespace v0 {
 /// The symbols of tree_text: `(NP` and `)NP` for phrases, `NN` for words.
 struct TreeLabels {
   std::set<std::string> phrases, parts_of_speech;
+  /// How often each word had each part of speech; empty: any word may have any.
+  std::map<std::string, std::map<std::string, int64_t>> lexicon{};
 
-  /// Those of a text of tree_text's lines.
+  /// Adds those of a line of tree_text.
   void add(const std::string& line);
+  /// And to the lexicon the words of that tree, separated by spaces.
+  /// @throws std::invalid_argument where there are not as many words as parts of speech.
+  void add(const std::string& line, const std::string& words);
 };
 
 /// Lets a search find nothing but lines of tree_text that are trees over exactly the source's words: one phrase, of
 /// which all others are parts, closed in the right order, none of them empty.
 ///
-/// Words are what white space separates in the source.
+/// Words are what white space separates in the source. With a lexicon, a word has a part of speech that it had there; a
+/// word that stands there less than five times may also have one of the open classes, which 50 different words have.
 class TreeConstraint : public NextTokenConstraint {
  public:
   /// @throws std::invalid_argument where there are no labels, or one that the vocabulary cannot spell.
@@ -34,7 +43,11 @@ class TreeConstraint : public NextTokenConstraint {
   struct Grammar;
   class Progress;
 
-  std::shared_ptr<const Grammar> grammar_;
+  std::vector<std::string> words_of(const Ids& source) const;
+  void make_lexicon(const TreeLabels& labels);
+
+  Tokenizer tokenizer_;
+  std::shared_ptr<Grammar> grammar_;
 };
 
 }  // namespace v0

@@ -28,7 +28,7 @@ struct Arguments {
   transmute::StreamFlags streams;
   std::string prefixes;
   std::string glossary;
-  std::string trees;
+  std::string trees, tree_words;
   transmute::TranslatorFlags translator;
   transmute::SearchFlags search;
   transmute::TranslationOptions translation;
@@ -183,10 +183,23 @@ BlockResult translate_block(const transmute::Translator& translator, std::vector
   }
 }
 
-std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const std::string& path,
+std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Arguments& arguments,
                                                                       const transmute::Tokenizer& tokenizer) {
   transmute::TreeLabels labels;
-  for (const std::string& line : transmute::read_all_lines(path)) labels.add(line);
+  const std::vector<std::string> trees = transmute::read_all_lines(arguments.trees);
+  std::vector<std::string> words;
+  if (!arguments.tree_words.empty()) words = transmute::read_all_lines(arguments.tree_words);
+  if (!words.empty() && words.size() != trees.size())
+    throw std::runtime_error(fmt::format(
+        "{} has {}, but {} has {}; line n of one must have the words of line n of the other", arguments.tree_words,
+        transmute::counted(static_cast<int64_t>(words.size()), "line"), arguments.trees, trees.size()));
+  for (size_t i = 0; i < trees.size(); ++i) {
+    try {
+      words.empty() ? labels.add(trees[i]) : labels.add(trees[i], words[i]);
+    } catch (const std::invalid_argument& error) {
+      throw std::runtime_error(fmt::format("{}:{}: {}", arguments.tree_words, i + 1, error.what()));
+    }
+  }
   return std::make_shared<transmute::TreeConstraint>(tokenizer, labels);
 }
 
@@ -196,7 +209,7 @@ int translate(const Arguments& arguments) {
   const transmute::BlockSource next_block = arguments.streams.open();
   Prefixes prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes);
   const transmute::Translator translator = arguments.translator.open();
-  if (!arguments.trees.empty()) options.search.constraint = tree_constraint(arguments.trees, translator.tokenizer());
+  if (!arguments.trees.empty()) options.search.constraint = tree_constraint(arguments, translator.tokenizer());
   translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());
   transmute::Output output(arguments.streams.output);
@@ -276,10 +289,19 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
                  "will contain the target term")
       ->type_name("FILE")
       ->group("Search");
-  app.add_option("--trees", arguments.trees,
-                 "for models that parse: let every output be a tree over exactly the words of the input, of the labels "
-                 "that this file of trees has, such as the training text that the program trees wrote")
+  const auto trees =
+      app.add_option(
+             "--trees", arguments.trees,
+             "for models that parse: let every output be a tree over exactly the words of the input, of the labels "
+             "that this file of trees has, such as the training text that the program trees wrote")
+          ->type_name("FILE")
+          ->group("Search");
+  app.add_option(
+         "--tree-words", arguments.tree_words,
+         "the words of the trees of --trees, line by line: a word then has only parts of speech that it had there; "
+         "rare and unknown words have those of open classes, too")
       ->type_name("FILE")
+      ->needs(trees)
       ->group("Search");
   arguments.translator.add_shortlist_to(app);
   const auto sample =

@@ -113,4 +113,4 @@ parse() { # parse <name> <arguments of translate>…: test sentences to trees, s
   "$programs/evaluate" --trees --hypothesis "$run/$name.trees" --reference "$data/test.trees"
 }
 parse unconstrained
-parse constrained --trees "$data/train.labels"
+parse constrained --trees "$data/train.labels" --tree-words "$data/train.words"

@@ -33,7 +33,7 @@ std::vector<std::string> label_lines() {
 }
 
 struct Parser {
-  explicit Parser(int64_t pieces) {
+  explicit Parser(int64_t pieces, const TreeLabels& lexicon = {}) {
     TokenizerOptions options;
     options.vocabulary = VocabularySharing::separate;
     options.vocab_size = 60;
@@ -41,6 +41,7 @@ struct Parser {
     options.split_by_script = false;
     tokenizer = std::make_unique<Tokenizer>(
         train_tokenizer(options, testing::lines_from(testing::tiny_english()), testing::lines_from(label_lines())));
+    labels = lexicon;
     for (const auto& line : label_lines()) labels.add(line);
     constraint = std::make_unique<TreeConstraint>(*tokenizer, labels);
   }
@@ -106,6 +107,32 @@ TEST_P(EachVocabulary, EveryPathIsATree) {
     EXPECT_EQ(words_of(tree), words);
     EXPECT_EQ(tree.children.size(), 1U);
   }
+}
+
+// "the" and "house" stand in the lexicon often, "red" does not, and "river" not at all.
+TEST_P(EachVocabulary, ALexiconSaysWhatAWordCanBe) {
+  TreeLabels lexicon;
+  for (int i = 0; i < 5; ++i) lexicon.add("(S DT NN )S", "the house");
+  lexicon.add("(NP NNS )NP", "house");
+  lexicon.add("(NP VBG )NP", "red");
+  const Parser parser(GetParam(), lexicon);
+  EXPECT_TRUE(parser.allows("(S DT NN )S", "the house"));
+  EXPECT_TRUE(parser.allows("(S DT (NP NNS )NP )S", "the house"));
+  EXPECT_FALSE(parser.allows("(S NN NN )S", "the house"));
+  EXPECT_FALSE(parser.allows("(S DT VBZ )S", "the house"));
+  EXPECT_TRUE(parser.allows("(S NN DT )S", "house the")) << "by position";
+  EXPECT_TRUE(parser.allows("(S VBZ NN )S", "red house")) << "too rare to say";
+  EXPECT_TRUE(parser.allows("(S VBZ NN )S", "river house"));
+}
+
+TEST(TreeLabels, HaveAPartOfSpeechForEachWord) {
+  TreeLabels labels;
+  labels.add("(S DT (NP NN )NP )S", "the  house");
+  EXPECT_EQ(labels.lexicon.at("house").at("NN"), 1);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { labels.add("(S DT NN )S", "the"); }),
+              HasSubstr("more parts of speech than words: \"the\""));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { labels.add("(S DT )S", "the house"); }),
+              HasSubstr("more words than parts of speech: \"the house\""));
 }
 
 INSTANTIATE_TEST_SUITE_P(TreeConstraint, EachVocabulary, ::testing::Values(28, 45));
