@@ -272,9 +272,19 @@ void Document::add_inline_html(const std::string& html) {
 
 std::string Document::with(const std::vector<std::string>& translations) const {
   std::string text = between_.front();
-  for (size_t i = 0; i < segments_.size(); ++i)
-    text += (is_html_ ? encoded(translations[i], segments_[i]) : translations[i]) + between_[i + 1];
+  for (size_t i = 0; i < segments_.size(); ++i) text += written(translations[i], i) + between_[i + 1];
   return text;
+}
+
+std::string Document::beginning(const std::vector<std::string>& translations, size_t unfinished) const {
+  std::string text = between_.front();
+  for (size_t i = 0; i < segments_.size() && i <= unfinished; ++i)
+    text += written(translations[i], i) + (i < unfinished ? between_[i + 1] : "");
+  return text;
+}
+
+std::string Document::written(const std::string& translation, size_t segment) const {
+  return is_html_ ? encoded(translation, segments_[segment]) : translation;
 }
 
 }  // namespace v0

@@ -29,6 +29,8 @@ class Document {
 
   /// The text with a translation in place of each segment.
   std::string with(const std::vector<std::string>& translations) const;
+  /// Its beginning, up to the end of what is there of segment `unfinished`.
+  std::string beginning(const std::vector<std::string>& translations, size_t unfinished) const;
 
  private:
   void add_segment(const std::string& text);
@@ -36,6 +38,7 @@ class Document {
   void add_line(const std::string& line, bool split_sentences);
   void add_html(const std::string& html);
   void add_inline_html(const std::string& html);
+  std::string written(const std::string& translation, size_t segment) const;
 
   bool is_html_ = false;
   std::vector<std::string> segments_;

@@ -3,11 +3,14 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <linux/filter.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/socket.h>
 #include <transmute/serving/http_connection.h>
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -20,9 +23,25 @@ using Error = boost::system::error_code;
 
 namespace {
 
-// How long an open connection may bring one more request after drain() began.
-constexpr std::chrono::seconds kDrainGrace{1};
+// How long, after drain() began, open connections may bring one more request and begun handshakes may end. Shorter than
+// the second after which a client's system repeats an unanswered SYN: it then finds the port closed.
+constexpr std::chrono::milliseconds kDrainGrace{900};
 constexpr std::chrono::milliseconds kPauseAfterFailedAccept{100};
+
+// Drops the SYN of each new connection. The kernel completes handshakes by itself, and resets those connections that
+// nobody accepted when the listening socket closes, requests that they already sent included: so new ones end first.
+// Where the kernel refuses the filter, only that last instant is unguarded.
+void drop_new_connections(int listening_socket) {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),          // the flags of the TCP header
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),       // SYN and ACK
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1),  // SYN alone?
+      BPF_STMT(BPF_RET | BPF_K, 0),                    // drop
+      BPF_STMT(BPF_RET | BPF_K, 0xffffffff),           // keep
+  };
+  const sock_fprog filter{static_cast<unsigned short>(std::size(program)), program};
+  ::setsockopt(listening_socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
 
 }  // namespace
 
@@ -74,6 +93,19 @@ struct HttpServer::State {
     if (shared.draining) return;
     shared.draining = true;
     shared.on_closed = [this] { stop_if_done(); };
+    drop_new_connections(acceptor.native_handle());
+    grace.expires_after(kDrainGrace);
+    grace.async_wait([this](Error) {
+      close_if([](const http::Connection& connection) { return connection.is_idle(); });
+      stop_listening();
+    });
+    deadline.expires_after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+    deadline.async_wait([this](Error error) {
+      if (!error) shared.loop.stop();
+    });
+  }
+
+  void stop_listening() {
     for (Error error; !error;) {  // those whose connection stands already
       tcp::socket socket(shared.loop);
       acceptor.accept(socket, error);
@@ -81,14 +113,6 @@ struct HttpServer::State {
     }
     acceptor.close();
     accept_again.cancel();
-    grace.expires_after(kDrainGrace);
-    grace.async_wait([this](Error) {
-      close_if([](const http::Connection& connection) { return connection.is_idle(); });
-    });
-    deadline.expires_after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
-    deadline.async_wait([this](Error error) {
-      if (!error) shared.loop.stop();
-    });
     stop_if_done();
   }
 
@@ -101,7 +125,7 @@ struct HttpServer::State {
   }
 
   void stop_if_done() {
-    if (shared.connections.empty()) shared.loop.stop();
+    if (!acceptor.is_open() && shared.connections.empty()) shared.loop.stop();
   }
 
   http::Shared shared;

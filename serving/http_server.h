@@ -30,8 +30,8 @@ class HttpServer {
   /// Serves until drain() is complete.
   void run();
 
-  /// No new connections, but those that wait to be accepted; every request that arrives on an open one is still
-  /// answered, with "Connection: close". Connections that stay idle for a second are closed. What is not done after
+  /// Takes no new connections, but finishes handshakes that have begun. Every request that arrives on an open connection
+  /// is still answered, with "Connection: close"; after 0.9 s idle connections are closed. What is not done after
   /// `seconds` is given up. From any thread.
   void drain(double seconds);
 

@@ -23,8 +23,11 @@ class Task : public std::enable_shared_from_this<Task> {
     for (const Document& document : request_.documents) {
       translations_.emplace_back(document.segments().size());
       so_far_.emplace_back(document.segments().size());
+      is_done_.emplace_back(document.segments().size());
       left_ += document.segments().size();
     }
+    unfinished_.resize(request_.documents.size());
+    told_.resize(request_.documents.size());
   }
 
   bool start() {
@@ -76,16 +79,29 @@ class Task : public std::enable_shared_from_this<Task> {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (failed_) return;
     so_far_[place.document][place.segment] = so_far;
-    if (request_.wants_text && !request_.wants_text()) return;
-    request_.on_text(place.document, request_.documents[place.document].with(so_far_[place.document]));
+    tell_if_longer(place.document);
+  }
+
+  // Segments end in any order, but a text only grows: what stands behind an unfinished one waits.
+  void tell_if_longer(size_t document) {
+    size_t& unfinished = unfinished_[document];
+    while (unfinished < is_done_[document].size() && is_done_[document][unfinished]) ++unfinished;
+    if (!request_.on_text || (request_.wants_text && !request_.wants_text())) return;
+    std::string text = request_.documents[document].beginning(so_far_[document], unfinished);
+    if (text == told_[document]) return;
+    request_.on_text(document, text);
+    told_[document] = std::move(text);
   }
 
   void take(Place place, size_t hop, Translation translation) {
     if (hop + 1 < request_.route.size())
       return batcher_.continue_with(segment(place, hop + 1, translation.hypotheses.front().text));
     const std::lock_guard<std::mutex> lock(mutex_);
+    so_far_[place.document][place.segment] = translation.hypotheses.front().text;
+    is_done_[place.document][place.segment] = true;
     translations_[place.document][place.segment] = std::move(translation);
-    if (--left_ == 0 && !failed_) request_.on_done(std::move(translations_));
+    if (failed_) return;
+    --left_ == 0 ? request_.on_done(std::move(translations_)) : tell_if_longer(place.document);
   }
 
   void fail(const std::exception_ptr& error) {
@@ -98,6 +114,9 @@ class Task : public std::enable_shared_from_this<Task> {
   std::mutex mutex_;
   std::vector<std::vector<Translation>> translations_;
   std::vector<std::vector<std::string>> so_far_;
+  std::vector<std::vector<bool>> is_done_;
+  std::vector<size_t> unfinished_;  // of each document, its first segment that is not done
+  std::vector<std::string> told_;   // of each document, by on_text
   size_t left_ = 0;  // segments without a translation
   std::atomic<bool> failed_{false};
 };

@@ -25,7 +25,7 @@ struct TaskRequest {
   std::function<bool()> is_unwanted{};             ///< see Segment; may be called by many threads at once
   /// Whether on_text is wanted right now; it is not called while this is false.
   std::function<bool()> wants_text{};
-  /// The document's translation so far, in whole; only where it is set.
+  /// The beginning of the document's translation, longer each time; only where it is set.
   std::function<void(size_t document, const std::string& so_far)> on_text{};
   /// The translations of each document's segments. Called once, unless on_failed is.
   std::function<void(std::vector<std::vector<Translation>> translations)> on_done;

@@ -237,6 +237,23 @@ TEST_F(Serve, StreamsATranslationThatOnlyGrows) {
   EXPECT_EQ(events.back().second, post("/v1/translate", v1_request()));
 }
 
+TEST_F(Serve, StreamsSentencesAndLinesInTheirOrder) {
+  const std::string three = std::string(kText) + "\n" + kText + " " + kText + "\n\n" + kText;
+  const Json request = v1_request({{"stream", true}, {"text", three}});
+  const Answer answer = Client(server_->port()).post("/v1/translate", request.dump());
+  ASSERT_EQ(answer.status, 200);
+  const auto events = events_of(answer.body);
+  ASSERT_GE(events.size(), 2U);
+  std::string before;
+  for (size_t i = 0; i + 1 < events.size(); ++i) {
+    const auto text = events[i].second["text"].get<std::string>();
+    EXPECT_THAT(text, StartsWith(before));
+    EXPECT_NE(text, before);
+    before = text;
+  }
+  EXPECT_THAT(events.back().second["translations"][0]["text"].get<std::string>(), StartsWith(before));
+}
+
 TEST_F(Serve, AgreesWithItsDescriptionOnWhichRequestsAreValid) {
   const Json& schema = schemas_->of_request("/v1/translate");
   const Json& members = schemas_->document()["components"]["schemas"]["V1Request"]["properties"];
