@@ -75,7 +75,7 @@ constexpr int kPieceText = 1, kPieceScore = 2, kPieceType = 3;
 constexpr uint64_t kTypeNormal = 1, kTypeUnknown = 2, kTypeControl = 3, kTypeUnused = 5;
 constexpr int kTrainerModelType = 3;
 constexpr int kTrainerFirstPieceName = 45, kTrainerLastPieceName = 48;  // unk_piece, bos_piece, eos_piece, pad_piece
-constexpr uint64_t kModelUnigram = 1, kModelBpe = 2;
+constexpr uint64_t kModelUnigram = 1, kModelBpe = 2, kModelWord = 3;
 
 }  // namespace v0
 }  // namespace transmute

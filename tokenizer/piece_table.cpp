@@ -66,16 +66,13 @@ void put_piece(std::string& to, const Piece& piece) {
 struct Parts {
   std::vector<Piece> pieces;
   std::string others;  // fields besides the pieces
-  uint64_t model_type = kModelUnigram;
 };
 
 // The trainer's settings without the names of the reserved pieces, which then are the usual ones.
-std::string with_usual_names(std::string_view trainer_spec, uint64_t& model_type) {
+std::string with_usual_names(std::string_view trainer_spec) {
   std::string kept;
-  for (MessageReader field(trainer_spec); field.next();) {
-    if (field.field == kTrainerModelType) model_type = field.number;
+  for (MessageReader field(trainer_spec); field.next();)
     if (field.field < kTrainerFirstPieceName || field.field > kTrainerLastPieceName) kept += field.whole;
-  }
   return kept;
 }
 
@@ -85,7 +82,7 @@ Parts take_apart(const std::string& serialized, const std::string& name) try {
     if (field.field == kModelPieces) {
       parts.pieces.push_back(read_piece(field.bytes));
     } else if (field.field == kModelTrainerSpec) {
-      put_bytes(parts.others, kModelTrainerSpec, with_usual_names(field.bytes, parts.model_type));
+      put_bytes(parts.others, kModelTrainerSpec, with_usual_names(field.bytes));
     } else if (field.field != kTableSize) {
       parts.others += field.whole;
     }
@@ -108,8 +105,6 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
   std::unordered_map<std::string, const Piece*> known;
   for (const Piece& piece : parts.pieces)
     if (splits_text(piece)) known.emplace(piece.text, &piece);
-  // SentencePiece's unigram models leave unused pieces out of the splitting; its BPE models merge them first.
-  const uint64_t type_of_others = parts.model_type == kModelBpe ? kTypeControl : kTypeUnused;
 
   std::string result;
   std::set<std::string> taken(std::begin(kReservedPieces), std::end(kReservedPieces));
@@ -126,7 +121,7 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
     } else if (found != known.end()) {
       put_piece(result, *found->second);
     } else {
-      put_piece(result, {text, {}, type_of_others});
+      put_piece(result, {text + kNotSplitInto, {}, kTypeUnused});
     }
   }
   for (const Piece& piece : parts.pieces)
@@ -137,10 +132,9 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
 }
 
 std::string model_of_spaced_pieces(const PieceTable& table) {
-  constexpr uint64_t kWord = 3;  // TrainerSpec.ModelType: words are the pieces
   constexpr int kModelNormalizerSpec = 3, kNormalizerName = 1;
   std::string trainer, normalizer, model;
-  put_number(trainer, kTrainerModelType, kWord);
+  put_number(trainer, kTrainerModelType, kModelWord);
   put_bytes(normalizer, kNormalizerName, "identity");
   PieceTable spaced = table;
   for (size_t id = special_ids::kCount; id < table.pieces.size(); ++id) {
@@ -153,6 +147,15 @@ std::string model_of_spaced_pieces(const PieceTable& table) {
   put_bytes(model, kModelTrainerSpec, trainer);
   put_bytes(model, kModelNormalizerSpec, normalizer);
   return with_piece_table(model, "a list of pieces", spaced);
+}
+
+bool has_whole_words(const std::string& serialized) {
+  for (MessageReader field(serialized); field.next();) {
+    if (field.field != kModelTrainerSpec) continue;
+    for (MessageReader setting(field.bytes); setting.next();)
+      if (setting.field == kTrainerModelType) return setting.number == kModelWord;
+  }
+  return false;
 }
 
 std::optional<int64_t> table_size(const std::string& serialized) {

@@ -19,15 +19,23 @@ struct PieceTable {
   std::set<std::string> control;    ///< pieces that no text is split into and that no text shows, such as language tags
 };
 
+/// Ends the pieces of a table that the SentencePiece model does not have, so that they do not take part in splitting:
+/// a noncharacter of Unicode, which no text contains.
+constexpr const char* kNotSplitInto = "\uFDD0";
+
 /// A SentencePiece model that splits text as `serialized` does, and numbers the pieces as `table` does. What the
 /// SentencePiece model has beyond the table keeps its part in splitting and comes behind the table's ids;
-/// table_size() says where.
+/// table_size() says where. What the table has beyond the SentencePiece model ends with kNotSplitInto.
 /// @param name what messages call the SentencePiece model
 /// @throws std::runtime_error where it is damaged, or a piece of the table is empty or there twice
 std::string with_piece_table(const std::string& serialized, const std::string& name, const PieceTable& table);
 
 /// A SentencePiece model that takes text for a list of the table's pieces with spaces between them.
 std::string model_of_spaced_pieces(const PieceTable& table);
+
+/// Whether the pieces of a SentencePiece model are the words between spaces, as those of model_of_spaced_pieces().
+/// @throws std::runtime_error where the bytes are no SentencePiece model
+bool has_whole_words(const std::string& serialized);
 
 /// The number of ids in the table that with_piece_table() put into a SentencePiece model; nothing where there is none.
 /// @throws std::runtime_error where the bytes are no SentencePiece model

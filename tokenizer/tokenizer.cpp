@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -144,11 +145,19 @@ std::string text_of(const sentencepiece::SentencePieceProcessor& processor, int 
 // SentencePiece takes time with the square of the length for some texts: longer ones are encoded piece by piece.
 constexpr size_t kMostBytesAtOnce = 1 << 16;
 
-// Calls visit(piece, where it begins) for the pieces of a text, which end before spaces where there are any. A piece
-// is encoded with a space in front of it, which stands for the one between two.
+// Calls visit(part, where it begins) for the parts of a text that are encoded at once, which end before spaces where
+// there are any. A part is encoded with a space in front of it, which stands for the one between two. Words are parts
+// where they are to be told apart: SentencePiece makes one of several unknown pieces that follow each other.
 template <class Visit>
-void for_each_part_of(std::string_view text, const Visit& visit) {
+void for_each_part_of(std::string_view text, bool word_by_word, const Visit& visit) {
   size_t begin = 0;
+  if (word_by_word) {
+    for (size_t end; begin < text.size(); begin = end + 1) {
+      end = std::min(text.find(' ', begin), text.size());
+      if (end > begin) visit(text.substr(begin, end - begin), begin);
+    }
+    return;
+  }
   while (text.size() - begin > kMostBytesAtOnce) {
     size_t end = text.rfind(' ', begin + kMostBytesAtOnce);
     const bool at_space = end != std::string_view::npos && end > begin;
@@ -166,12 +175,17 @@ void check(const sentencepiece::util::Status& status) {
 
 }  // namespace
 
-struct SubwordModel::Processor : sentencepiece::SentencePieceProcessor {};
+struct SubwordModel::Processor : sentencepiece::SentencePieceProcessor {
+  bool has_whole_words = false;
+};
 
 SubwordModel::SubwordModel(std::string serialized, const std::string& name)
     : processor_(std::make_unique<Processor>()), serialized_(std::move(serialized)) {
   const auto status = processor_->LoadFromSerializedProto(serialized_);
-  if (status.ok()) size_ = table_size(serialized_).value_or(processor_->GetPieceSize());
+  const std::optional<int64_t> table = status.ok() ? table_size(serialized_) : std::nullopt;
+  has_table_ = table.has_value();
+  processor_->has_whole_words = status.ok() && has_whole_words(serialized_);
+  if (status.ok()) size_ = table.value_or(processor_->GetPieceSize());
   if (!status.ok() || size_ <= special_ids::kCount || size_ > processor_->GetPieceSize())
     throw std::runtime_error(fmt::format("{}: not a SentencePiece model, or damaged; train again or restore it", name));
   const bool reserved_as_agreed =
@@ -231,18 +245,25 @@ LanguagePieces SubwordModel::find_languages() const {
   return found;
 }
 
-int64_t SubwordModel::known(int64_t id) const {
-  return id < size_ ? id : special_ids::kUnknown;
+// SentencePiece calls unknown what it has no piece for. The table may have it nevertheless, from the other language:
+// the programs that such tables come from look pieces up by their text.
+int64_t SubwordModel::in_vocabulary(int64_t id, std::string_view piece) const {
+  if (id >= size_) return special_ids::kUnknown;
+  if (id != special_ids::kUnknown || !has_table_) return id;
+  return processor_->PieceToId(std::string(piece) + kNotSplitInto);
 }
 
 Ids SubwordModel::encode(std::string_view text) const {
   const Tag tag = tag_of(text);
   Ids all;
   if (tag.bytes > 0) all.push_back(tag.id);
-  for_each_part_of(text.substr(tag.bytes), [&](std::string_view part, size_t) {
+  for_each_part_of(text.substr(tag.bytes), processor_->has_whole_words, [&](std::string_view part, size_t) {
     std::vector<int> ids;
     check(processor_->Encode({part.data(), part.size()}, &ids));
-    for (const int id : ids) all.push_back(known(id));
+    std::vector<std::string> pieces;  // needed where one is unknown
+    if (has_table_ && std::count(ids.begin(), ids.end(), special_ids::kUnknown) > 0)
+      check(processor_->Encode({part.data(), part.size()}, &pieces));
+    for (size_t i = 0; i < ids.size(); ++i) all.push_back(in_vocabulary(ids[i], pieces.empty() ? "" : pieces[i]));
   });
   return all;
 }
@@ -251,7 +272,7 @@ std::vector<std::string> SubwordModel::encode_as_pieces(std::string_view text) c
   const Tag tag = tag_of(text);
   std::vector<std::string> all;
   if (tag.bytes > 0) all.emplace_back(text.substr(0, tag.bytes));
-  for_each_part_of(text.substr(tag.bytes), [&](std::string_view part, size_t) {
+  for_each_part_of(text.substr(tag.bytes), processor_->has_whole_words, [&](std::string_view part, size_t) {
     std::vector<std::string> pieces;
     check(processor_->Encode({part.data(), part.size()}, &pieces));
     std::move(pieces.begin(), pieces.end(), std::back_inserter(all));
@@ -266,10 +287,10 @@ SegmentedText SubwordModel::segment(std::string_view text) const {
     all.ids.push_back(tag.id);
     all.spans.emplace_back(0, tag.bytes);
   }
-  for_each_part_of(text.substr(tag.bytes), [&](std::string_view part, size_t at) {
+  for_each_part_of(text.substr(tag.bytes), processor_->has_whole_words, [&](std::string_view part, size_t at) {
     const auto segmented = processor_->EncodeAsImmutableProto({part.data(), part.size()});
     for (const auto& piece : segmented.pieces()) {
-      all.ids.push_back(known(piece.id()));
+      all.ids.push_back(in_vocabulary(piece.id(), piece.piece()));
       all.spans.emplace_back(tag.bytes + at + piece.begin(), tag.bytes + at + piece.end());
     }
   });
@@ -283,6 +304,13 @@ std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::
   return spans;
 }
 
+std::string SubwordModel::without_marks(std::string text) const {
+  const std::string_view mark = kNotSplitInto;
+  if (has_table_)
+    for (size_t at; (at = text.find(mark)) != std::string::npos;) text.erase(at, mark.size());
+  return text;
+}
+
 std::string SubwordModel::decode(const Ids& ids) const {
   std::vector<int> content;
   for (const int64_t id : ids) {
@@ -292,13 +320,13 @@ std::string SubwordModel::decode(const Ids& ids) const {
   }
   std::string text;
   check(processor_->Decode(content, &text));
-  return text;
+  return without_marks(std::move(text));
 }
 
 std::string SubwordModel::piece(int64_t id) const {
   if (id < 0 || id >= size())
     throw std::invalid_argument(fmt::format("token id {} is outside the vocabulary of {}", id, size()));
-  return processor_->IdToPiece(static_cast<int>(id));
+  return without_marks(processor_->IdToPiece(static_cast<int>(id)));
 }
 
 Tokenizer::Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr<const SubwordModel> target)

@@ -16,58 +16,56 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How a vocabulary has languages among its pieces.
+/// How a multilingual vocabulary marks languages.
 enum class LanguagePieces {
-  none,       ///< it has not: the model is for one pair of languages
-  tags,       ///< `>>deu<<` before a source says what its translation is to be in
-  both_sides  ///< `eng_Latn` or `__en__` stands before the source, and the target's before the target
+  none,       ///< not at all: the model is for one language pair
+  tags,       ///< `>>deu<<` before the source names the target language
+  both_sides  ///< `eng_Latn` or `__en__` before the source, and likewise before the target
 };
 
-/// A text's tokens, and where each stands in it: bytes from `first` to before `second`, spaces included.
+/// The tokens of a text and the bytes that each covers, [first, second), including spaces.
 struct SegmentedText {
-  Ids ids;
-  std::vector<std::pair<size_t, size_t>> spans;
+  Ids ids;                                       ///< without begin or end
+  std::vector<std::pair<size_t, size_t>> spans;  ///< one per id
 };
 
 /// One SentencePiece model: text to ids and back. Immutable, and safe to use from many threads at once.
 class TRANSMUTE_API SubwordModel {
  public:
   /// @param serialized the bytes of a `.model` file
-  /// @param name what messages call it, for example its path
-  /// @throws std::runtime_error where the bytes are no SentencePiece model, or its reserved ids are not
-  /// special_ids
+  /// @param name its name in messages, for example the path
+  /// @throws std::runtime_error if the bytes are not a SentencePiece model, or its reserved ids differ from special_ids
   SubwordModel(std::string serialized, const std::string& name);
   ~SubwordModel();
   SubwordModel(const SubwordModel&) = delete;
   SubwordModel& operator=(const SubwordModel&) = delete;
 
-  /// Ids in the vocabulary, the reserved ones included.
+  /// The number of ids in the vocabulary, including the reserved ones.
   int64_t size() const;
-  /// Without reserved ids at either end; empty for a text without content. Where languages are tags, the one that a
-  /// text begins with, such as `>>deu<<`, is a piece of its own, or unknown.
+  /// The ids of a text, without begin or end; empty for a text without content. With LanguagePieces::tags, a tag such
+  /// as `>>deu<<` at the start of the text becomes one id, or unknown.
   Ids encode(std::string_view text) const;
-  /// The pieces whose ids encode() returns.
+  /// The pieces of the ids that encode() returns.
   std::vector<std::string> encode_as_pieces(std::string_view text) const;
-  /// The ids of encode(text) with their places.
+  /// The ids of encode(text) and the bytes that each covers.
   SegmentedText segment(std::string_view text) const;
-  /// The places of encode(text) alone.
+  /// The bytes that each id of encode(text) covers.
   std::vector<std::pair<size_t, size_t>> spans_in_text(std::string_view text) const { return segment(text).spans; }
-  /// Where the pieces stand in the text that they decode to.
+  /// The bytes that each piece covers in the text to which they decode.
   std::vector<std::pair<size_t, size_t>> spans_of_pieces(const std::vector<std::string>& pieces) const;
-  /// Reserved ids other than unknown are passed over.
+  /// The text of the ids. Reserved ids other than unknown are skipped.
   std::string decode(const Ids& ids) const;
   /// The piece with this id.
   std::string piece(int64_t id) const;
-  /// The id of a language, which models of many languages have in their vocabularies: of the piece called `language`
-  /// itself or, as the families of models write it, `>>language<<` or `__language__`.
-  /// @throws std::invalid_argument where the vocabulary has no such language, naming those that it has
+  /// The id of a language in a multilingual vocabulary: of the piece `language`, `>>language<<` or `__language__`.
+  /// @throws std::invalid_argument, listing the languages of the vocabulary, if this is none of them
   int64_t language(const std::string& language) const;
-  /// How the vocabulary has languages.
+  /// How the vocabulary marks languages.
   LanguagePieces languages() const { return languages_; }
-  /// Whether the first id is a language's.
+  /// Whether the first id is that of a language.
   bool begins_with_tag(const Ids& ids) const { return !ids.empty() && is_tag(ids.front()); }
-  /// Ids that decode to text with a line end or a zero byte, such as the bytes of byte_fallback: a search that chose
-  /// one would make several lines of one, or cut a C string.
+  /// Ids that decode to text with a line break or a zero byte, for example those of byte_fallback. Search excludes
+  /// them, because they would split a line or truncate a C string.
   const Ids& line_breaks() const { return line_breaks_; }
   /// The bytes of the `.model` file.
   const std::string& serialized() const { return serialized_; }
@@ -80,14 +78,16 @@ class TRANSMUTE_API SubwordModel {
   };
   Tag tag_of(std::string_view text) const;
   bool is_tag(int64_t id) const;
-  int64_t known(int64_t id) const;  // or the unknown id
+  int64_t in_vocabulary(int64_t id, std::string_view piece) const;  // or the unknown id
+  std::string without_marks(std::string text) const;                // of pieces that SentencePiece does not split into
   LanguagePieces find_languages() const;
 
   struct Processor;
   std::unique_ptr<Processor> processor_;
   std::string serialized_;
   LanguagePieces languages_ = LanguagePieces::none;
-  int64_t size_ = 0;  // ids beyond are pieces that the network does not know
+  bool has_table_ = false;  // the vocabulary is another program's list of pieces
+  int64_t size_ = 0;        // ids beyond are pieces that the network does not know
   Ids line_breaks_;
 };
 
@@ -96,12 +96,13 @@ class TRANSMUTE_API SubwordModel {
 /// On disk: `tokenizer.model`, or `tokenizer.source.model` and `tokenizer.target.model`.
 class TRANSMUTE_API Tokenizer {
  public:
-  /// The same pointer twice makes a shared vocabulary.
+  /// Passing the same pointer twice makes a shared vocabulary.
   Tokenizer(std::shared_ptr<const SubwordModel> source, std::shared_ptr<const SubwordModel> target);
 
+  /// Reads the files from a folder.
   /// @throws std::runtime_error naming the file that is missing or damaged.
   static Tokenizer load(const std::string& folder);
-  /// Whether the folder has a tokenizer's files.
+  /// Whether the folder contains the files of a tokenizer.
   static bool exists(const std::string& folder);
   /// Writes the files into an existing folder.
   void save(const std::string& folder) const;
@@ -118,12 +119,13 @@ class TRANSMUTE_API Tokenizer {
   std::shared_ptr<const SubwordModel> target_;
 };
 
-/// Hands out one line of text a call; false at the end.
+/// Returns one line of text per call; false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
-/// Thrown where a text has fewer pieces to learn than TokenizerOptions::vocab_size asks for.
+/// Thrown if a text does not support as many pieces as TokenizerOptions::vocab_size requests.
 class TRANSMUTE_API VocabularyTooLarge : public std::invalid_argument {
  public:
+  /// `most`: the largest vocab_size that the text supports.
   VocabularyTooLarge(const std::string& message, int64_t most) : std::invalid_argument(message), most_(most) {}
   /// The largest vocab_size that the text supports.
   int64_t most() const { return most_; }
@@ -132,9 +134,9 @@ class TRANSMUTE_API VocabularyTooLarge : public std::invalid_argument {
   int64_t most_;
 };
 
-/// Learns a Tokenizer from parallel text; a shared one sees both sides.
-/// @throws VocabularyTooLarge; std::invalid_argument with the value to choose, where the text cannot support the
-/// options otherwise.
+/// Learns a Tokenizer from parallel text; a shared one learns from both sides.
+/// @throws VocabularyTooLarge; std::invalid_argument, with a value that works, if the text does not support another
+/// option.
 TRANSMUTE_API Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source,
                                         const LineSource& target);
 

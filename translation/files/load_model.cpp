@@ -8,10 +8,22 @@
 #include <transmute/translation/files/torchscript_file.h>
 
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
+
+namespace {
+
+// By its first bytes; one that is cut short is an archive still.
+bool is_no_zip_archive(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char begin[2] = {};
+  return file.read(begin, sizeof begin) && (begin[0] != 'P' || begin[1] != 'K');
+}
+
+}  // namespace
 
 LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8,
                        const ParallelFor& parallel_for) {
@@ -22,9 +34,14 @@ LoadedModel load_model(const std::string& path, torch::Device device, Int8Weight
     if (const std::string npz = formats::find_marian_file(path); !npz.empty())
       return formats::load_marian_model(npz, device);
   }
-  if (std::filesystem::is_regular_file(path))
+  if (std::filesystem::is_regular_file(path)) {
+    if (is_no_zip_archive(path))
+      throw std::runtime_error(path +
+                               ": no model: a folder, or a file that export_torchscript or Marian wrote, is one. The "
+                               "programs take text with --input");
     return formats::is_marian_file(path) ? formats::load_marian_model(path, device)
                                          : load_torchscript_model(path, device);
+  }
   // What does not exist is a folder that is missing: train makes folders.
   return load_model_folder(path, device, int8, parallel_for);
 }

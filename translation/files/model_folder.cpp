@@ -67,6 +67,11 @@ std::string find_weights(const std::string& folder) {
   if (fs::exists(fs::path(folder) / "model" / kWeightsFile))
     throw std::runtime_error(
         fmt::format("{0}: is the folder of a training run; its finished model is {0}/model", folder));
+  if (!fs::exists(fs::path(folder) / kConfigFile))
+    throw std::runtime_error(fmt::format(
+        "{}: no model: it has neither a config.yaml with {} (transmute), nor a config.json with a model_type "
+        "(Hugging Face), a model.bin (CTranslate2) or an .npz (Marian)",
+        folder, kWeightsFile));
   throw std::runtime_error(fmt::format("{}: no model folder, {} is missing", folder, path_in(folder, kWeightsFile)));
 }
 

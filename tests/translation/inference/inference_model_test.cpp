@@ -195,10 +195,11 @@ TEST(InferenceModel, TakesWeightsThatAreInt8AlreadyAsTheyAre) {
       ++matrices;
     }
     EXPECT_EQ(matrices, 6 * options.num_encoder_layers + 10 * options.num_decoder_layers);
-    const auto same = [&, vocabulary = options.target_vocab_size](const InferenceModel& a, const InferenceModel& b) {
+    const auto same = [&, label = name, vocabulary = options.target_vocab_size](const InferenceModel& a,
+                                                                                const InferenceModel& b) {
       const Road found = walk(a, sources, vocabulary, {true}), wanted = walk(b, sources, vocabulary, {true});
       for (size_t i = 0; i < wanted.logits.size(); ++i)
-        ASSERT_TRUE(torch::equal(found.logits[i], wanted.logits[i])) << name << ", step " << i;
+        ASSERT_TRUE(torch::equal(found.logits[i], wanted.logits[i])) << label << ", step " << i;
     };
     same(InferenceModel(kept, Precision::int8), expected);
     same(InferenceModel(kept, Precision::float32), InferenceModel(expanded, Precision::float32));

@@ -2,6 +2,7 @@
 #include <transmute/translation/files/formats/marian.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
@@ -9,7 +10,10 @@
 #include <transmute/translation/files/formats/network_builder.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 namespace transmute {
@@ -19,6 +23,12 @@ namespace formats {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Operations around a layer have one letter each: n normalizes, a adds the input. That of d is for training.
+std::string without_dropout(std::string operations) {
+  operations.erase(std::remove(operations.begin(), operations.end(), 'd'), operations.end());
+  return operations;
+}
 
 // The options of a model.
 class Settings {
@@ -37,6 +47,17 @@ class Settings {
   }
   bool is_on(const std::string& key) const { return text(key) == "true"; }
 
+  // Marian writes v1.12.0 and more; models that were converted may have no version.
+  std::optional<std::array<int, 3>> version() const {
+    std::array<int, 3> numbers{};
+    const int found = std::sscanf(text("version").c_str(), "v%d.%d.%d", &numbers[0], &numbers[1], &numbers[2]);
+    return found == 3 ? std::optional(numbers) : std::nullopt;
+  }
+
+  void require_operations(const std::string& key, const std::string& wanted) const {
+    if (without_dropout(text(key)) != without_dropout(wanted)) require(key, wanted);
+  }
+
   void require(const std::string& key, const std::string& wanted, const std::string& otherwise = "") const {
     if (const std::string value = text(key, otherwise); value != wanted)
       throw std::runtime_error(
@@ -52,32 +73,60 @@ Activation activation_of(const Settings& settings, const std::string& path) {
   const std::string name = settings.text("transformer-ffn-activation", "swish");
   if (name == "relu") return Activation::relu;
   if (name == "swish") return Activation::swish;
-  if (name == "gelu") return Activation::gelu_sigmoid;  // Marian's is that approximation
+  // Marian's was that approximation before.
+  if (name == "gelu") return settings.version() >= std::array{1, 12, 3} ? Activation::gelu : Activation::gelu_sigmoid;
   throw std::runtime_error(
       fmt::format("{}: its option transformer-ffn-activation is \"{}\"; relu, swish and gelu are "
                   "supported",
                   path, name));
 }
 
-void refuse_other_kinds(const Settings& settings) {
+// Options that change the network in ways that are not supported, with the values at which they do not.
+constexpr std::pair<const char*, const char*> kPlainOptions[] = {
+    {"transformer-decoder-autoreg", "self-attention"},
+    {"transformer-attention-mask", "default"},
+    {"transformer-no-projection", "false"},
+    {"transformer-no-bias", "false"},
+    {"transformer-no-affine", "false"},
+    {"transformer-pool", "false"},
+    {"transformer-train-position-embeddings", "false"},
+    {"transformer-train-positions", "false"},  // its name in the versions that read it
+    {"transformer-disable-position-embeddings", "false"},
+    {"transformer-tied-layers", ""},
+    {"transformer-ffn-depth", "2"},
+    {"lemma-dim-emb", "0"},
+    {"lemma-dependency", ""},
+    {"right-left", "false"},
+    {"ulr", "false"},
+};
+
+void refuse_other_kinds(const Settings& settings, const std::string& path) {
   settings.require("type", "transformer");
-  settings.require("transformer-decoder-autoreg", "self-attention", "self-attention");
-  settings.require("transformer-no-projection", "false", "false");
-  settings.require("transformer-train-position-embeddings", "false", "false");
-  settings.require("transformer-tied-layers", "", "");
-  settings.require("input-types", "", "");
-  if (settings.text("transformer-preprocess").empty()) {
-    settings.require("transformer-postprocess", "dan");
-    settings.require("transformer-postprocess-top", "");
+  for (const auto& [key, plain] : kPlainOptions) settings.require(key, plain, plain);
+  for (const auto& [decoder, both] : {std::pair{"transformer-decoder-dim-ffn", "transformer-dim-ffn"},
+                                      {"transformer-decoder-ffn-depth", "transformer-ffn-depth"}})
+    if (settings.text(decoder, "0") != "0") settings.require(decoder, settings.text(both));
+  // What training read beside the text leaves the network as it is.
+  if (settings.text("input-types").rfind("sequence, sequence", 0) != 0) settings.require("input-types", "", "");
+  if (without_dropout(settings.text("transformer-preprocess")).empty()) {
+    settings.require_operations("transformer-postprocess", "dan");
+    settings.require_operations("transformer-postprocess-top", "");
   } else {
-    settings.require("transformer-preprocess", "n");
-    settings.require("transformer-postprocess", "da");
-    settings.require("transformer-postprocess-top", "n");
+    settings.require_operations("transformer-preprocess", "n");
+    settings.require_operations("transformer-postprocess", "da");
+    settings.require_operations("transformer-postprocess-top", "n");
+    if (settings.version() && settings.version() < std::array{1, 11, 0})
+      throw std::runtime_error(
+          fmt::format("{}: is of Marian {}, which did not normalize the keys and values of self-attention where "
+                      "transformer-preprocess is \"n\"; only such models of version 1.11 and later are supported",
+                      path, settings.text("version")));
   }
+  if (without_dropout(settings.text("transformer-postprocess-emb")) != "n")
+    settings.require_operations("transformer-postprocess-emb", "d");
 }
 
 TransformerOptions options_of(const Settings& settings, const std::string& path) {
-  refuse_other_kinds(settings);
+  refuse_other_kinds(settings, path);
   TransformerOptions options;
   options.num_encoder_layers = settings.integer("enc-depth");
   options.num_decoder_layers = settings.integer("dec-depth");
@@ -86,7 +135,8 @@ TransformerOptions options_of(const Settings& settings, const std::string& path)
   options.d_ff = settings.integer("transformer-dim-ffn");
   options.activation = activation_of(settings, path);
   options.attention_bias = true;
-  options.norm_position = settings.text("transformer-preprocess").empty() ? NormPosition::post : NormPosition::pre;
+  options.norm_position =
+      without_dropout(settings.text("transformer-preprocess")).empty() ? NormPosition::post : NormPosition::pre;
   options.embedding_norm = settings.text("transformer-postprocess-emb").find('n') != std::string::npos;
   options.norm_epsilon = 1e-6;  // of its layerNorm
   options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 0};
@@ -141,24 +191,62 @@ class MarianStacks {
   ForeignModel& model_;
 };
 
+// Undefined where the model has none of its own.
+struct OutputLayer {
+  torch::Tensor weight;  // [V,D]
+  torch::Tensor bias;    // [V]
+};
+
+OutputLayer take_output(const TensorTable& tensors, const TransformerOptions& options, int64_t rows, bool omits_bias) {
+  OutputLayer output;
+  if (!omits_bias) output.bias = tensors.take("decoder_ff_logit_out_b", {1, rows}).squeeze(0);
+  if (options.embedding_tying != EmbeddingTying::none) return output;
+  // Marian transposes it since version 1.8.
+  output.weight = tensors.has("decoder_ff_logit_out_W")
+                      ? tensors.take("decoder_ff_logit_out_W", {options.d_model, rows}).t().contiguous()
+                      : tensors.take("decoder_ff_logit_out_Wt", {rows, options.d_model});
+  return output;
+}
+
 // Files of both sides beside a model.
 struct Vocabularies {
   std::string source, target;
 };
 
+// A file as a decoder.yml names it: by its path from there, or from where Marian was trained.
+std::string named_file(const std::string& folder, const std::string& name) {
+  const std::string beside = path_in(folder, fs::path(name).filename().string());
+  return fs::exists(path_in(folder, name)) || !fs::exists(beside) ? path_in(folder, name) : beside;
+}
+
+// What a decoder.yml lists; nothing where it does not exist.
+std::vector<std::string> listed_files(const std::string& decoder, const std::string& key) {
+  std::vector<std::string> files;
+  if (!fs::exists(decoder)) return files;
+  const std::string folder = fs::path(decoder).parent_path().string();
+  for (const std::string& name : read_yaml_list(read_file(decoder), key)) files.push_back(named_file(folder, name));
+  return files;
+}
+
+std::vector<std::string> files_that_end_in(const std::string& folder, const std::string& end) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0)
+      files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 Vocabularies find_vocabularies(const std::string& npz) {
   const std::string folder = fs::path(npz).parent_path().string();
-  std::vector<std::string> files;
-  if (const std::string decoder = path_in(folder, "decoder.yml"); fs::exists(decoder))
-    for (const std::string& file : read_yaml_list(read_file(decoder), "vocabs")) files.push_back(path_in(folder, file));
+  std::vector<std::string> files = listed_files(npz + ".decoder.yml", "vocabs");  // which training writes
+  if (files.empty()) files = listed_files(path_in(folder, "decoder.yml"), "vocabs");
   for (const char* name : {"vocab.spm", "vocab.yml"})
     if (files.empty() && fs::exists(path_in(folder, name))) files.push_back(path_in(folder, name));
-  if (files.empty())
-    for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
-      const std::string name = entry.path().filename().string();
-      if (name.size() > 10 && name.compare(name.size() - 10, 10, ".vocab.yml") == 0)
-        files.push_back(entry.path().string());
-    }
+  for (const char* end : {".vocab.yml", ".spm"})
+    if (const auto found = files_that_end_in(folder, end); files.empty() && found.size() == 1) files = found;
   if (files.empty() || files.size() > 2)
     throw std::runtime_error(
         fmt::format("{}: its vocabularies are not known; a decoder.yml beside it should list them under vocabs", npz));
@@ -172,10 +260,10 @@ bool is_sentencepiece(const std::string& path) {
 Renumbering read_order(const std::string& path, int64_t rows) {
   Vocabulary vocabulary;
   vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_file(path), path) : read_marian_vocabulary(path);
-  if (static_cast<int64_t>(vocabulary.pieces.size()) > rows)
+  if (is_sentencepiece(path) && static_cast<int64_t>(vocabulary.pieces.size()) > rows)
     throw std::runtime_error(
         fmt::format("{}: has {} pieces, but the model has {}", path, vocabulary.pieces.size(), rows));
-  vocabulary.pieces.resize(static_cast<size_t>(rows));
+  vocabulary.pieces.resize(static_cast<size_t>(rows));  // --dim-vocabs leaves out the last ones of a list
   for (int64_t number = 0; number < rows; ++number) {
     const std::string& piece = vocabulary.pieces[static_cast<size_t>(number)];
     if (piece == "</s>") vocabulary.end = number;
@@ -206,15 +294,15 @@ bool is_marian_file(const std::string& path) {
 }
 
 std::string find_marian_file(const std::string& folder) {
-  if (const std::string decoder = path_in(folder, "decoder.yml"); fs::exists(decoder)) {
-    const auto models = read_yaml_list(read_file(decoder), "models");
-    if (!models.empty() && fs::exists(path_in(folder, models.front()))) return path_in(folder, models.front());
-  }
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".npz" && is_marian_file(entry.path().string()))
-      found.push_back(entry.path().string());
-  return found.size() == 1 ? found.front() : "";
+  const std::vector<std::string> listed = listed_files(path_in(folder, "decoder.yml"), "models");
+  if (!listed.empty() && fs::exists(listed.front())) return listed.front();
+  std::vector<std::string> found = files_that_end_in(folder, ".npz");
+  found.erase(std::remove_if(found.begin(), found.end(), [](const std::string& path) { return !is_marian_file(path); }),
+              found.end());
+  if (found.size() < 2) return found.empty() ? "" : found.front();
+  if (const std::string latest = path_in(folder, "model.npz"); fs::exists(latest)) return latest;
+  throw std::runtime_error(fmt::format("{}: has {} models of Marian; give the path of one of them: {}", folder,
+                                       found.size(), fmt::join(found, ", ")));
 }
 
 LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
@@ -231,11 +319,8 @@ LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
   Renumbering target_order = read_order(vocabularies.target, target.size(0));
   model.source = marian_tokenizer(vocabularies.source, "source", source_order);
   model.target = marian_tokenizer(vocabularies.target, "target", target_order);
-  torch::Tensor output;
-  if (model.options.embedding_tying == EmbeddingTying::none)
-    output = tensors.take("decoder_ff_logit_out_W", {model.options.d_model, target.size(0)}).t().contiguous();
-  const torch::Tensor bias = tensors.take("decoder_ff_logit_out_b", {1, target.size(0)}).squeeze(0);
-  model.add_tables({source, std::move(source_order)}, {target, std::move(target_order)}, output, bias);
+  const OutputLayer output = take_output(tensors, model.options, target.size(0), settings.is_on("output-omit-bias"));
+  model.add_tables({source, std::move(source_order)}, {target, std::move(target_order)}, output.weight, output.bias);
   MarianStacks reader(tensors, model);
   reader.read("encoder", model.options.num_encoder_layers);
   reader.read("decoder", model.options.num_decoder_layers);

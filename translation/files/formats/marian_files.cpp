@@ -163,11 +163,20 @@ MarianFile read_marian_file(const std::string& path) {
 
 std::map<std::string, std::string> read_flat_yaml(const std::string& text) {
   std::map<std::string, std::string> values;
+  std::string* list = nullptr;  // of the last key, where no value stands beside it
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
+    const std::string content = without_spaces(line);
+    if (list != nullptr && content.rfind("- ", 0) == 0) {
+      *list += (list->empty() ? "" : ", ") + unquoted(content.substr(2));
+      continue;
+    }
     const size_t colon = line.find(':');
     if (colon == std::string::npos || line.front() == ' ' || line.front() == '#' || line.front() == '-') continue;
-    values[line.substr(0, colon)] = unquoted(line.substr(colon + 1));
+    std::string& value = values[line.substr(0, colon)];
+    value = unquoted(line.substr(colon + 1));
+    if (value == "[]") value.clear();
+    list = value.empty() ? &value : nullptr;
   }
   return values;
 }

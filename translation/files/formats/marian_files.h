@@ -20,7 +20,8 @@ struct MarianFile {
 /// @throws std::runtime_error naming the file, and the array that is damaged.
 MarianFile read_marian_file(const std::string& path);
 
-/// The top level of a YAML file as Marian writes it: `key: value` lines. Lists and maps below are left out.
+/// The top level of a YAML file as Marian writes it: `key: value` lines. A list's items become one text, with ", "
+/// between them; maps below are left out.
 std::map<std::string, std::string> read_flat_yaml(const std::string& text);
 
 /// The items of the list `key` in such a file.

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
-#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/zip_files.h>
 #include <transmute/translation/files/load_model.h>
 
 #include <cstdint>
@@ -24,68 +24,14 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::testing::AllOf;
+using testing::CopiedModel;
 using ::testing::HasSubstr;
-using testing::message_of;
+using testing::little_endian;
 using testing::read_text;
-using testing::TemporaryFolder;
+using testing::read_zip;
 using testing::write_text;
-
-// A copy of a model in tests/data/formats whose files may be changed.
-class CopiedModel {
- public:
-  explicit CopiedModel(const std::string& name) : folder_(temporary_ / name) {
-    fs::copy(std::string(TRANSMUTE_TEST_DATA "/formats/") + name, folder_, fs::copy_options::recursive);
-  }
-
-  std::string path(const std::string& file) const { return (fs::path(folder_) / file).string(); }
-
-  // Replaces one text of a file by another.
-  void change(const std::string& file, const std::string& from, const std::string& to) const {
-    std::string content = read_text(path(file));
-    const size_t at = content.find(from);
-    ASSERT_NE(at, std::string::npos) << file << " has no " << from;
-    write_text(path(file), content.replace(at, from.size(), to));
-  }
-
-  std::string refusal() const {
-    return message_of<std::runtime_error>([&] { load_model(folder_, torch::kCPU); });
-  }
-
- private:
-  TemporaryFolder temporary_;
-  std::string folder_;
-};
-
-std::string little_endian(uint64_t number, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(number >> (8 * i));
-  return text;
-}
-
-uint32_t crc32_of(const std::string& bytes) {
-  uint32_t crc = ~uint32_t{0};
-  for (const char byte : bytes) {
-    crc ^= static_cast<unsigned char>(byte);
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0xedb88320U & (~(crc & 1) + 1));
-  }
-  return ~crc;
-}
-
-// A zip archive of uncompressed records, as torch.save and numpy.savez make them.
-void write_zip(const std::string& path, const std::vector<std::pair<std::string, std::string>>& records) {
-  std::string archive, directory;
-  for (const auto& [name, content] : records) {
-    const std::string sizes = little_endian(crc32_of(content), 4) + little_endian(content.size(), 4) +
-                              little_endian(content.size(), 4) + little_endian(name.size(), 2);
-    const std::string flags = little_endian(20, 2) + little_endian(0, 8);
-    directory += "PK\x01\x02" + little_endian(20, 2) + flags + sizes + little_endian(0, 12) +
-                 little_endian(archive.size(), 4) + name;
-    archive += "PK\x03\x04" + flags + sizes + little_endian(0, 2) + name + content;
-  }
-  const std::string count = little_endian(records.size(), 2);
-  write_text(path, archive + directory + "PK\x05\x06" + little_endian(0, 4) + count + count +
-                       little_endian(directory.size(), 4) + little_endian(archive.size(), 4) + little_endian(0, 2));
-}
+using testing::write_zip;
+using testing::ZipRecords;
 
 TEST(DamagedHuggingFaceModel, NamesTheKeyOfItsConfiguration) {
   for (const auto& [from, to, what] : std::vector<std::tuple<std::string, std::string, std::string>>{
@@ -172,27 +118,9 @@ TEST(DamagedMarianModel, NamesTheArrayOrTheOption) {
            {"activation: relu", "activation: tanh", "transformer-ffn-activation is \"tanh\""},
            {"dim-emb: 8", "dim-emb: x", "option dim-emb"}}) {
     const CopiedModel model("npz");
-    std::string content = read_text(model.path("model.npz"));
-    // The archive's checksum would find the change first.
-    const size_t yaml = content.find("special:model.yml.npy");
-    ASSERT_NE(yaml, std::string::npos);
-    std::vector<std::pair<std::string, std::string>> records;
-    for (size_t at = 0; content.compare(at, 4, "PK\x03\x04") == 0;) {
-      const auto number = [&](size_t offset, size_t bytes) {
-        size_t value = 0;
-        for (size_t i = bytes; i-- > 0;) value = value << 8 | static_cast<unsigned char>(content[at + offset + i]);
-        return value;
-      };
-      const std::string name = content.substr(at + 30, number(26, 2));
-      const size_t begin = at + 30 + number(26, 2) + number(28, 2);
-      // NumPy writes the sizes behind the ZIP64 mark where it streams.
-      size_t size = number(18, 4);
-      if (size == 0xffffffff) size = number(30 + number(26, 2) + 4, 8);
-      std::string record = content.substr(begin, size);
+    ZipRecords records = read_zip(model.path("model.npz"));
+    for (auto& [name, record] : records)
       if (const size_t place = record.find(from); place != std::string::npos) record.replace(place, from.size(), to);
-      records.emplace_back(name, record);
-      at = begin + size;
-    }
     write_zip(model.path("model.npz"), records);
     EXPECT_THAT(model.refusal(), AllOf(HasSubstr("model.npz"), HasSubstr(what))) << to;
 
@@ -252,7 +180,8 @@ TEST(DamagedCTranslate2Model, NamesWhatIsNotSupported) {
 class AnyDamage : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(AnyDamage, IsRefusedOrOfNoAccount) {
-  const auto& [folder, file] = GetParam();
+  const char* const folder = GetParam().first;
+  const char* const file = GetParam().second;
   const CopiedModel model(folder);
   const std::string whole = read_text(model.path(file));
   std::mt19937 random(7);
