@@ -88,11 +88,13 @@ bool LineReader::next(std::string& line) {
   if (!line.empty() && line.back() == '\r') line.pop_back();
   if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   const size_t bad = find_invalid_utf8(line);
-  if (bad != std::string::npos)
-    throw std::runtime_error(
-        fmt::format("{}:{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); convert the file, for example "
-                    "with 'iconv -f latin1 -t utf-8'",
-                    path_, line_number_, bad + 1, static_cast<unsigned char>(line[bad])));
+  if (bad != std::string::npos) {
+    const bool is_utf_16 = line_number_ == 1 && (line.rfind("\xff\xfe", 0) == 0 || line.rfind("\xfe\xff", 0) == 0);
+    throw std::runtime_error(fmt::format(
+        "{}:{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); convert the file, for example "
+        "with 'iconv -f {} -t utf-8'",
+        path_, line_number_, bad + 1, static_cast<unsigned char>(line[bad]), is_utf_16 ? "utf-16" : "latin1"));
+  }
   return true;
 }
 

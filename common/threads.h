@@ -16,13 +16,13 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Cores that this process may run on (its CPU affinity counts), at least 1.
+/// The number of cores that this process may run on, given its CPU affinity; at least 1.
 TRANSMUTE_API int available_cores();
 
-/// Runs task(0) … task(count-1), each once, on whichever threads there are, and returns when all have ended.
+/// Runs task(0) … task(count-1), each once, on one or several threads, and returns when all have ended.
 using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& task)>;
 
-/// On the calling thread.
+/// A ParallelFor on the calling thread.
 TRANSMUTE_API void one_by_one(size_t count, const std::function<void(size_t)>& task);
 
 /// A fixed crew of threads that run one task together.
@@ -70,7 +70,7 @@ class TRANSMUTE_API ThreadPool {
   /// @param start_thread called once on each thread before its first task (thread settings).
   /// @throws std::runtime_error where the system cannot start that many threads.
   explicit ThreadPool(int size, std::function<void()> start_thread = {});
-  /// No call may be under way.
+  /// No call may be in progress.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -72,14 +72,21 @@ std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
   return fmt::format("unknown flag {}{}", word, nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
+bool is_repeated(const CLI::App& app, const std::string& flag) {
+  const CLI::Option* const option = app.get_option_no_throw(flag);
+  return option != nullptr && option->results().size() > 1;
+}
+
 // CLI11's messages where they do not speak of what was typed.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::string message = error.what();
   const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;  // a misspelled flag, perhaps
   if (is_unexpected || is_missing) return unexpected_word(app, message);
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    return message.substr(0, message.find(':')) + " needs a value";
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string flag = message.substr(0, message.find(':'));
+    return flag + (is_repeated(app, flag) ? " is given more than once" : " needs a value");
+  }
   const std::string no_conversion = "Could not convert: ";
   if (message.rfind(no_conversion, 0) != 0) return message;
   const size_t equals = message.find(" = ");

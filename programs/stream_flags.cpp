@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/output.h>
 #include <transmute/programs/stream_flags.h>
+
+#include <filesystem>
+#include <stdexcept>
 
 namespace transmute {
 
@@ -15,6 +19,11 @@ CLI::Option* StreamFlags::add_to(CLI::App& app) {
 }
 
 BlockSource StreamFlags::open() const {
+  std::error_code ignored;
+  const bool are_files = !is_standard_stream(input) && !is_standard_stream(output);
+  if (are_files && std::filesystem::is_regular_file(output, ignored) &&
+      std::filesystem::equivalent(input, output, ignored))
+    throw std::invalid_argument("--output is the file of --input, which would be lost; give it another name");
   return open_input(input, lines.rules());
 }
 

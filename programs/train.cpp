@@ -92,6 +92,10 @@ struct Experiment {
 
 std::string run_folder_of(const Arguments& arguments) {
   if (!arguments.trainer.run_folder.empty()) return arguments.trainer.run_folder;
+  const std::filesystem::path config(arguments.config);
+  const std::string beside = config.has_parent_path() ? config.parent_path().string() : ".";
+  // A run's own config goes on with that run.
+  if (config.filename() == transmute::kConfigFile && transmute::RunFolder(beside).has_begun()) return beside;
   return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
 }
 
@@ -158,8 +162,14 @@ void read_config(const Arguments& arguments, Experiment& experiment) {
 void fit_into_minutes(const Arguments& arguments, Experiment& experiment) {
   const double seconds = transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer);
   spdlog::info(fmt::format("a step takes about {:.3g} s here", seconds));
+  const int64_t wanted = experiment.config.training.max_steps;
   transmute::limit_time(experiment.config, arguments.minutes, seconds);
   for (const auto& assignment : arguments.assignments) experiment.schema.set(assignment);  // they come first
+  const int64_t steps = experiment.config.training.max_steps;
+  if (steps < wanted)
+    spdlog::info(fmt::format("{} fit into --minutes {:g}; this text deserves {}, which take {} here",
+                             transmute::counted(steps, "step"), arguments.minutes, transmute::format_count(wanted),
+                             transmute::format_duration(seconds * static_cast<double>(wanted))));
 }
 
 void log_choices(const Experiment& experiment, const std::string& run_folder) {
@@ -171,8 +181,9 @@ void log_choices(const Experiment& experiment, const std::string& run_folder) {
       transmute::format_count(experiment.config.model.tokenizer.vocab_size), model.num_encoder_layers,
       model.num_decoder_layers, model.d_model, model.dropout, transmute::counted(training.max_steps, "step"),
       transmute::format_count(training.batch_tokens), transmute::format_count(training.warmup_steps)));
-  spdlog::info(fmt::format("every value is in {}; change what you like and run: transmute train --config FILE",
-                           transmute::path_in(run_folder, transmute::kConfigFile)));
+  spdlog::info(
+      fmt::format("every value is in {}; to train with others, change a copy and run: transmute train --config COPY",
+                  transmute::path_in(run_folder, transmute::kConfigFile)));
 }
 
 // A vocabulary that was chosen here may be smaller; one that was asked for may not.

@@ -10,8 +10,8 @@ struct AdamOptions {
   double beta2 = 0.98;      ///< decay of the squared gradient's mean
   double epsilon = 1e-9;    ///< added to the root of the squared gradient's mean
   double clip_norm = 0;     ///< 0: no clipping
-  double weight_decay = 0;  ///< AdamW (Loshchilov and Hutter, 2019), of matrices; biases and norms keep their size
-  bool fused = true;        ///< on the CPU, in one pass of our own; else, as on GPUs, in LibTorch's operations
+  double weight_decay = 0;  ///< AdamW (Loshchilov and Hutter, 2019), applied to matrices but not to biases and norms
+  bool fused = true;        ///< on the CPU, in one fused pass; otherwise, and on GPUs, with LibTorch's operations
 };
 
 }  // namespace v0

@@ -2,6 +2,7 @@
 #include <transmute/training/automatic_config.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
@@ -9,8 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -72,11 +75,26 @@ const Shape& shape_for(int64_t pairs) {
   return *found;
 }
 
+// Of a.en.gz: en. Where both are the same, or there are none, the sides' names.
+std::pair<std::string, std::string> endings_of(const PairOfFiles& files) {
+  const auto ending = [](const std::string& file) {
+    std::filesystem::path path(file);
+    if (path.extension() == ".gz") path.replace_extension();
+    const std::string extension = path.extension().string();
+    return extension.empty() ? extension : extension.substr(1);
+  };
+  std::pair<std::string, std::string> both(ending(files.source), ending(files.target));
+  if (both.first.empty() || both.second.empty() || both.first == both.second) return {"source", "target"};
+  return both;
+}
+
 // All that follows from the number of steps.
 void set_steps(TrainingConfig& config, int64_t steps) {
   TrainingOptions& training = config.training;
   training.max_steps = steps;
-  training.warmup_steps = std::clamp<int64_t>(steps / 5, 1, 4000);
+  // Few steps need a larger share: a post-norm network that rises to its learning rate sooner does not take off.
+  const int64_t least = std::clamp<int64_t>(steps / 2, 1, 350);
+  training.warmup_steps = std::clamp<int64_t>(steps / 5, least, 4000);
   training.checkpoint_every = std::max<int64_t>(1, steps / 50);
   training.log_every = std::clamp<int64_t>(steps / 100, 1, 100);
   config.validation.every = std::max<int64_t>(1, steps / 20);
@@ -98,14 +116,18 @@ TextSize measure_text(const PairOfFiles& files) {
 
 AutomaticText hold_out(const PairOfFiles& files, const std::string& folder) {
   constexpr int64_t kLeastPairs = 20, kMostHeldOut = 1000;
+  std::error_code ignored;
+  if (std::filesystem::equivalent(files.source, files.target, ignored))
+    spdlog::warn(fmt::format("{} is both source and target: the model will learn to copy", files.source));
   const int64_t pairs = measure_text(files).pairs;
   if (pairs < kLeastPairs)
     throw std::runtime_error(fmt::format("{} has {}; give at least {}, better thousands", files.source,
                                          counted(pairs, "line"), kLeastPairs));
   const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, pairs / kMostHeldOut));
   ensure_writable_folder(folder);
-  const AutomaticText text{{path_in(folder, "train.source"), path_in(folder, "train.target")},
-                           {path_in(folder, "valid.source"), path_in(folder, "valid.target")}};
+  const auto [source_name, target_name] = endings_of(files);
+  const AutomaticText text{{path_in(folder, "train." + source_name), path_in(folder, "train." + target_name)},
+                           {path_in(folder, "valid." + source_name), path_in(folder, "valid." + target_name)}};
   AtomicFile train_source(text.train.source), train_target(text.train.target);
   AtomicFile valid_source(text.valid.source), valid_target(text.valid.target);
   PairLines lines(files);
@@ -142,6 +164,9 @@ TrainingConfig config_for(const TextSize& size) {
   training.learning_rate = 0.36 / static_cast<double>(shape.d_model);
   training.precision = std::nullopt;
   config.validation.max_sentences = 500;
+  // BLEU counts few fourgrams in so few sentences, and then prefers one model to another by chance.
+  constexpr int64_t kLeastPairsForBleu = 10'000;
+  if (size.pairs < kLeastPairsForBleu) config.validation.metric = ValidationMetric::chrf;
 
   // Subwords are some 1.4 times as many as words, and batches are filled to nine tenths.
   const double tokens = 1.4 * static_cast<double>(size.words) + pairs;

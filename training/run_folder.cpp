@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Logs every change before it refuses some of them.
-void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& now) {
+// Logs every change since the checkpoint before it refuses some of them.
+void compare_with_checkpoint(const std::string& run, const std::string& checkpoint, const ConfigSchema& now) {
   std::vector<std::string> refused;
-  for (const ConfigChange& change : changes_since(kept_path, now)) {
+  for (const ConfigChange& change : changes_since(path_in(checkpoint, kConfigFile), now)) {
     if (change.refused) {
       refused.push_back(fmt::format("{} (it was {}; the config now says {})", change.key, change.before, change.now));
     } else {
@@ -38,7 +38,7 @@ void compare_with_kept_config(const std::string& kept_path, const ConfigSchema& 
     throw std::invalid_argument(
         fmt::format("{}: what cannot change after training has started: {}. Take another --run-folder, or the old "
                     "value{}",
-                    kept_path, fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
+                    run, fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
 }
 
 }  // namespace
@@ -65,14 +65,15 @@ bool RunFolder::has_begun() const {
 }
 
 void RunFolder::keep_config(const TrainingConfig& config, const std::string& yaml) const {
-  const std::string kept = file(kConfigFile);
-  if (fs::exists(kept) && has_begun()) {
+  // The run's own config.yaml may have been edited; a checkpoint has the config that it was trained with.
+  const std::vector<std::string> trained = CheckpointStore(checkpoints()).list();
+  if (!trained.empty()) {
     TrainingConfig declared = config;
     ConfigSchema schema;
     declared.declare(schema);
-    compare_with_kept_config(kept, schema);
+    compare_with_checkpoint(path_, trained.back(), schema);
   }
-  write_file_atomically(kept, yaml);
+  write_file_atomically(file(kConfigFile), yaml);
 }
 
 Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {

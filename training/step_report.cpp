@@ -39,11 +39,22 @@ void StepReport::measure_source_signal() {
   if (!parts_.steps.sample()) return;
   const TransformerOptions& options = parts_.config.model.model;
   signal_ = source_signal(parts_.transformer, *parts_.steps.sample());
-  const bool attends_by_score = options.score_function != ScoreFunction::uniform;
   const bool is_warm = parts_.state.step >= parts_.config.training.warmup_steps;
-  if (warned_of_collapse_ || !is_warm || !signal_->is_collapsed() || !attends_by_score) return;
+  if (warned_of_collapse_ || !is_warm || !is_collapsed()) return;
   warned_of_collapse_ = true;
   parts_.log.warn(fmt::format("step {}: {}", format_count(parts_.state.step), collapse_warning(*signal_, options)));
+}
+
+bool StepReport::is_collapsed() const {
+  const bool attends_by_score = parts_.config.model.model.score_function != ScoreFunction::uniform;
+  return signal_ && signal_->is_collapsed() && attends_by_score;
+}
+
+void StepReport::warn_if_still_collapsed() {
+  if (!is_collapsed()) return;
+  parts_.log.warn(
+      "the training ended before the decoder began to see its source: translations will have little to do with it. "
+      "Train for more steps (or --minutes); if that has been tried, docs/training.md has other remedies");
 }
 
 Json StepReport::metrics(double seconds) {

@@ -29,12 +29,15 @@ class StepReport {
   void write_metrics();
   /// Starts a new span of steps.
   void restart();
+  /// At the end of a translator's training whose decoder does not see its source.
+  void warn_if_still_collapsed();
   /// Leaves the time since `pause` was made out of the present steps' speed.
   void leave_out(const Stopwatch& pause) { watch_.leave_out(pause); }
 
  private:
   Json metrics(double seconds);
   void measure_source_signal();
+  bool is_collapsed() const;
 
   StepReportParts parts_;
   Stopwatch watch_;

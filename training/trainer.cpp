@@ -75,6 +75,7 @@ class Trainer::Session {
   TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
   void finish();
   std::string set_final_weights();
+  std::string ended_by() const;
   void name_the_better_model(const ValidationScore& last);
   void say_how_to_use(const std::string& model);
   void save_model(const std::string& folder);
@@ -231,6 +232,9 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
   steps_.emplace(StepParts{config_, group_, workers_, replicas_, optimizer_, *batches_, clock_}, state_,
                  StepOptions{machine_.overlaps_steps, stop_signal, [this](const auto& text) { log_.warn(text); }});
   report_.emplace(StepReportParts{config_, state_, clock_, *steps_, replicas_.transformer(), log_});
+  if (group_.is_first() && state_.step > 0 && state_.step >= config_.training.max_steps)
+    log_.info(fmt::format("all {} of training.max_steps are made; to go on: --set training.max_steps={}",
+                          counted(state_.step, "step"), 2 * state_.step));
   while (!reached_end()) {
     const bool trained = train_step();
     const bool stopped = steps_->stopped_by() != 0;
@@ -346,8 +350,9 @@ void Trainer::Session::finish() {
   const std::string weights = set_final_weights();
   save_model(folder_.model());
   const std::string text =
-      fmt::format("finished after step {} ({} target tokens, {} of training)", format_count(state_.step),
+      fmt::format("finished after step {}{} ({} target tokens, {} of training)", format_count(state_.step), ended_by(),
                   format_count(state_.target_tokens), format_duration(clock_.seconds()));
+  report_->warn_if_still_collapsed();
   if (!validator_) {
     log_.info(text);
     say_how_to_use(folder_.model());
@@ -360,12 +365,40 @@ void Trainer::Session::finish() {
   name_the_better_model(last);
 }
 
+namespace {
+
+// As the log writes it.
+const char* title_of(ValidationMetric metric) {
+  switch (metric) {
+    case ValidationMetric::bleu:
+      return "BLEU";
+    case ValidationMetric::chrf:
+      return "chrF";
+    case ValidationMetric::chrf_plus_plus:
+      return "chrF++";
+    default:
+      return "loss";
+  }
+}
+
+}  // namespace
+
+// What ended the training before all of its steps.
+std::string Trainer::Session::ended_by() const {
+  const TrainingOptions& training = config_.training;
+  if (state_.step >= training.max_steps) return "";
+  const char* reason = out_of_patience()                                                ? "validation.patience"
+                       : training.max_epochs > 0 && state_.epoch >= training.max_epochs ? "training.max_epochs"
+                                                                                        : "training.max_minutes";
+  return fmt::format(" of {}, by {}", format_count(training.max_steps), reason);
+}
+
 // The last weights need not be the best ones.
 void Trainer::Session::name_the_better_model(const ValidationScore& last) {
   const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
   if (!comparable || *state_.best_score <= last.score) return say_how_to_use(folder_.model());
   log_.info(fmt::format("{} is better on the validation text: {} {:.4g} against {:.4g} of {}", folder_.best(),
-                        state_.metric, std::abs(*state_.best_score), std::abs(last.score), folder_.model()));
+                        title_of(last.metric), std::abs(*state_.best_score), std::abs(last.score), folder_.model()));
   say_how_to_use(folder_.best());
 }
 

@@ -14,31 +14,31 @@ inline namespace v0 {
 
 class ProcessGroup;
 
-/// Trains one experiment in a run folder, from the start or from its newest checkpoint:
+/// Trains one experiment in a run folder, from the start or from its newest checkpoint. The run folder contains:
 ///
-///     config.yaml  tokenizer.model     the experiment, resolved; what was learned of the text's subwords
+///     config.yaml  tokenizer.model     the resolved configuration; the learned subwords
 ///     cache/                           the tokenized text, see CorpusCache
-///     checkpoints/step-000001000/ …    model folders with the optimizer's state, to resume from
-///     best/                            the model folder that validated best
+///     checkpoints/step-000001000/ …    model folders with the optimizer's state, for resuming
+///     best/                            the model folder with the best validation result
 ///     model/                           the finished model folder: the mean of the last checkpoints
 ///     metrics.jsonl                    a JSON object per line: `"type": "train"` or `"validation"`
-///     tensorboard/                     the same numbers as TensorBoard reads them
-///     report.html                      curves, sample translations and the config, for a browser
+///     tensorboard/                     the same numbers for TensorBoard
+///     report.html                      curves, sample translations and the configuration, for a browser
 ///
-/// Several processes (TrainerOptions::ranks) each take every size-th batch of a step, which has size times
-/// `training.accumulate_batches` of them: the same training as one process that accumulates all of them, but for
-/// rounding in the sums. Rank 0 alone validates and writes.
+/// With several processes (TrainerOptions::ranks), a step has size times `training.accumulate_batches` batches, of
+/// which each process computes its share. The result is that of one process that accumulates all of them, except for
+/// rounding. Only rank 0 validates and writes.
 class TRANSMUTE_API Trainer {
  public:
-  /// @param config_yaml the whole resolved config, which is kept with the run and with every model
-  /// @throws std::invalid_argument, std::runtime_error with what is wrong and the remedy; nothing is trained then.
+  /// @param config_yaml the resolved configuration, saved in the run folder and in every model folder
+  /// @throws std::invalid_argument or std::runtime_error, with the problem and the remedy, before anything is trained
   Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options);
   ~Trainer();
 
-  /// Trains to the end that the config sets, or until `stop_signal` (asked once in every step, on every rank) gives
-  /// another number than 0; then a checkpoint is written and a later run goes on from there.
-  /// @returns 0 where the training is finished, else the number that stopped it, on every rank.
-  /// @throws std::runtime_error where the loss is no longer finite, a file cannot be written, or another rank is lost.
+  /// Trains until the end set by the configuration, or until `stop_signal` (called once per step on every rank) returns
+  /// a number other than 0. In that case it writes a checkpoint, from which a later run resumes.
+  /// @returns 0 if the training is finished, otherwise the number that stopped it, on every rank
+  /// @throws std::runtime_error if the loss is not finite, a file cannot be written, or another rank is lost
   int run(const std::function<int()>& stop_signal = {});
 
  private:

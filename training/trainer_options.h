@@ -9,16 +9,16 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What is not part of the experiment, only of this run of it.
+/// Options of a training process that are not part of the experiment.
 struct TrainerOptions {
-  std::string run_folder;      ///< gets config, tokenizer, checkpoints, metrics, log and the finished model
+  std::string run_folder;      ///< receives configuration, tokenizer, checkpoints, metrics, log and the finished model
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
-  int threads = 0;             ///< workers on the CPU; 0 means one per core, shared by this machine's ranks
-  RankOptions ranks;           ///< where several processes train together; rank 0's run folder counts
-  /// Whether a step begins before the last one's loss is known, so that a GPU always has work. Where not set: on GPUs,
-  /// with one process. On a CPU it takes threads = 1.
+  int threads = 0;             ///< worker threads on the CPU; 0: one per core, divided among this machine's ranks
+  RankOptions ranks;           ///< for training with several processes, which use rank 0's run folder
+  /// Whether a step starts before the loss of the previous one is known, which keeps a GPU busy. Default: on GPUs, with
+  /// one process. On a CPU it requires threads = 1.
   std::optional<bool> overlaps_steps;
-  std::string profile;  ///< file for a trace of this run's first steps, see Trace; empty for none
+  std::string profile;  ///< file for a trace of the first steps, see Trace; empty: none
 };
 
 }  // namespace v0

@@ -160,6 +160,16 @@ TEST(LineReader, NamesFileAndLineOfInvalidUtf8) {
       AllOf(StartsWith((folder / "latin1.txt") + ":3:"), HasSubstr("byte 3"), HasSubstr("0xfc"), HasSubstr("iconv")));
 }
 
+TEST(LineReader, KnowsUtf16ByItsMark) {
+  const TemporaryFolder folder;
+  write_text(folder / "utf16.txt", std::string("\xff\xfe"
+                                               "a\0\n\0",
+                                               6));
+  LineReader reader(folder / "utf16.txt");
+  std::string line;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { reader.next(line); }), HasSubstr("iconv -f utf-16 -t utf-8"));
+}
+
 TEST(Utf8, AcceptsEveryWellFormedLength) {
   for (const char* text : {"", "ascii", "\u0080", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000",
                            "\U0010ffff", "gr\u00fcn \u6c49 \U0001F682"})

@@ -112,6 +112,19 @@ TEST_F(CommandLine, TransmuteListsAndRunsThePrograms) {
   EXPECT_THAT(refusal("transmute", {"convert", "--nonsense"}), StartsWith("transmute convert: error: "));
 }
 
+TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoTextForAModel) {
+  const TemporaryFolder folder;
+  const std::string text = folder / "text.en", content = "the red house is near.\n";
+  write_text(text, content);
+  EXPECT_THAT(refusal("translate", {"-m", model(), "-i", text, "-o", folder.path() + "/./text.en"}),
+              HasSubstr("--output is the file of --input"));
+  EXPECT_EQ(read_text(text), content);
+  const Outcome outcome = run("translate", {"-m", model(), text});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("text.en: no model"));
+  EXPECT_THAT(outcome.errors, HasSubstr("--input"));
+}
+
 TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("translate", {"--model", "m", "--beem-size", "3"}),
               HasSubstr("unknown flag --beem-size; did you mean --beam-size?"));
@@ -119,6 +132,8 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("translate", {}), HasSubstr("--model is required"));
   EXPECT_THAT(refusal("translate", {"stray", "--model", "m"}), HasSubstr("unexpected argument 'stray'"));
   EXPECT_THAT(refusal("translate", {"--model"}), HasSubstr("--model needs a value"));
+  EXPECT_THAT(refusal("translate", {"--model", "m", "-i", "a", "-i", "b"}),
+              HasSubstr("--input is given more than once"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "-b", "0"}), HasSubstr("--beam-size: must be at least 1, not 0"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "-b", "1.5"}),
               HasSubstr("--beam-size: needs a whole number, not '1.5'"));

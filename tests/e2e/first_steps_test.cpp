@@ -210,6 +210,36 @@ TEST_F(FirstSteps, AnotherTextUnderTheSameRunIsRefusedWithTheRemedy) {
                     HasSubstr("Take another --run-folder")));
 }
 
+TEST_F(FirstSteps, TheRunsOwnConfigGoesOnWithItAndItsChangesAreSeen) {
+  ASSERT_EQ(train("run", {"training.max_steps=10"}).exit_code, 0);
+  const std::string path = folder_ / "run/config.yaml", trained = read_text(path);
+  const auto with = [&](const std::string& before, const std::string& after) {
+    const size_t at = trained.find(before);
+    EXPECT_NE(at, std::string::npos) << before;
+    write_text(path, std::string(trained).replace(at, before.size(), after));
+    return run_program_with({program("train"), "--config", path});
+  };
+  const Outcome refused = with("  seed: 1\n", "  seed: 2\n");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("training.seed (it was 1; the config now says 2)"));
+  const Outcome longer = with("  max_steps: 10\n", "  max_steps: 12\n");
+  EXPECT_EQ(longer.exit_code, 0);
+  EXPECT_THAT(longer.errors, AllOf(HasSubstr("config: training.max_steps changes from 10 to 12"),
+                                   HasSubstr("resuming after step 10"), HasSubstr("finished after step 12 (")));
+  const Outcome again = run_program_with({program("train"), "--config", path});
+  EXPECT_THAT(again.errors, HasSubstr("all 12 steps of training.max_steps are made; to go on: --set"));
+}
+
+TEST_F(FirstSteps, ATrainingThatEndsBeforeAllOfItsStepsSaysWhy) {
+  const auto end = [&](const std::string& run, const std::string& limit) {
+    const Outcome outcome = train(run, {"training.max_steps=100000", limit});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    return outcome.errors;
+  };
+  EXPECT_THAT(end("epochs", "training.max_epochs=1"), HasSubstr(" of 100,000, by training.max_epochs ("));
+  EXPECT_THAT(end("minutes", "training.max_minutes=0.01"), HasSubstr(" of 100,000, by training.max_minutes ("));
+}
+
 TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   const std::vector<std::string> command{program("train"),
                                          "--source",
@@ -225,10 +255,10 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   EXPECT_THAT(outcome.errors, AllOf(HasSubstr("chosen for 2"), HasSubstr("every value is in "),
                                     Not(HasSubstr("inside the warm-up")), HasSubstr("transmute translate --model")));
   const std::string config = in_run("run", "config.yaml");
-  EXPECT_THAT(config, AllOf(HasSubstr("max_minutes: 0.1"),
-                            HasSubstr("valid_source: [\"" + (folder_ / "run/text/valid.source"))));
+  EXPECT_THAT(config,
+              AllOf(HasSubstr("max_minutes: 0.1"), HasSubstr("valid_source: [\"" + (folder_ / "run/text/valid.en"))));
   const size_t lines = [&] {
-    const std::string held_out = in_run("run", "text/valid.source"), kept = in_run("run", "text/train.source");
+    const std::string held_out = in_run("run", "text/valid.en"), kept = in_run("run", "text/train.en");
     EXPECT_GT(held_out.size(), 0U);
     return static_cast<size_t>(std::count(held_out.begin(), held_out.end(), '\n') +
                                std::count(kept.begin(), kept.end(), '\n'));
@@ -247,11 +277,11 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   // Another text is not taken for the one that the run has.
   std::vector<std::string> other = command;
   std::swap(other[2], other[4]);
-  const std::string divided = in_run("run", "text/train.source");
+  const std::string divided = in_run("run", "text/train.en");
   const Outcome refused = run_program_with(other);
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with another text than"), HasSubstr("--run-folder")));
-  EXPECT_EQ(in_run("run", "text/train.source"), divided);
+  EXPECT_EQ(in_run("run", "text/train.en"), divided);
 }
 
 TEST_F(FirstSteps, TextWithoutAConfigNeedsItsPartnerAndARunFolder) {

@@ -33,7 +33,7 @@ TEST(AutomaticConfig, IsValidAndGrowsWithTheTextFromHundredsOfPairsToMillions) {
     EXPECT_GE(config.model.tokenizer.vocab_size, vocabulary);
     EXPECT_GE(config.model.model.d_model, width);
     EXPECT_GE(config.training.max_steps, steps);
-    EXPECT_LT(config.training.warmup_steps * 4, config.training.max_steps) << "never ends inside the warm-up";
+    EXPECT_LE(config.training.warmup_steps * 2, config.training.max_steps) << "never ends inside the warm-up";
     EXPECT_LE(config.validation.every * 4, config.training.max_steps);
     vocabulary = config.model.tokenizer.vocab_size;
     width = config.model.model.d_model;
@@ -52,6 +52,12 @@ TEST(AutomaticConfig, IsTheFlagshipsShapeForTheFlagshipsText) {
   EXPECT_NEAR(static_cast<double>(config.training.max_steps), 10'000, 5'000);
 }
 
+TEST(AutomaticConfig, ChoosesTheBestWeightsByChrfWhereFewSentencesAreHeldOut) {
+  EXPECT_EQ(config_for(size_of(500)).validation.metric, ValidationMetric::chrf);
+  EXPECT_EQ(config_for(size_of(9'999)).validation.metric, ValidationMetric::chrf);
+  EXPECT_EQ(config_for(size_of(10'000)).validation.metric, ValidationMetric::automatic);
+}
+
 TEST(AutomaticConfig, FitsTheStepsIntoTheTimeAndTheWarmUpIntoTheSteps) {
   for (const double minutes : {0.05, 1.0, 10.0, 60.0, 10'000.0})
     for (const double seconds_per_step : {0.01, 0.3, 5.0}) {
@@ -64,7 +70,10 @@ TEST(AutomaticConfig, FitsTheStepsIntoTheTimeAndTheWarmUpIntoTheSteps) {
         EXPECT_NEAR(static_cast<double>(config.training.max_steps), 0.85 * 60 * minutes / seconds_per_step,
                     0.06 * 60 * minutes / seconds_per_step + 1);
       }
-      EXPECT_LE(config.training.warmup_steps, std::max<int64_t>(1, config.training.max_steps / 5));
+      const int64_t steps = config.training.max_steps;
+      EXPECT_LE(config.training.warmup_steps, std::max<int64_t>(1, steps / 2));
+      EXPECT_GE(config.training.warmup_steps, std::min<int64_t>(steps / 2, 350));
+      EXPECT_LE(config.training.warmup_steps, std::max<int64_t>(steps / 5, 350));
     }
 }
 
