@@ -72,5 +72,10 @@ install(FILES "${PROJECT_BINARY_DIR}/transmute.pc" DESTINATION "${CMAKE_INSTALL_
 
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute" COMPONENT runtime
   RENAME copyright)
+# In the repository's layout, so that links between the pages work.
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${PROJECT_SOURCE_DIR}/SECURITY.md"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute" COMPONENT runtime)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/configs"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute" COMPONENT runtime PATTERN "Doxyfile.in" EXCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute-dev" COMPONENT dev
   RENAME copyright)

@@ -10,13 +10,13 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What attention returns: the weighted sums, and the weights where they were asked for (else undefined).
+/// The result of attention: the weighted sums, and the weights if requested (otherwise undefined).
 struct AttentionResult {
-  torch::Tensor output;   ///< [B,H,T,Kv], or [B,T,D] where heads are joined
-  torch::Tensor weights;  ///< [B,H,T,S] where asked for
+  torch::Tensor output;   ///< [B,H,T,Kv], or [B,T,D] after the heads are joined
+  torch::Tensor weights;  ///< [B,H,T,S], if requested
 };
 
-/// Scores of queries against keys under one of the scoring functions, for `num_heads` heads at once.
+/// Options of AttentionScore, which scores queries against keys for `num_heads` heads at once.
 struct AttentionScoreOptions {
   ScoreFunction function = ScoreFunction::scaled_dot_product;  ///< how a query is compared with a key
   int64_t num_heads = 1;                                       ///< H
@@ -28,13 +28,13 @@ struct AttentionScoreOptions {
 /// score_weight [H,A] with A = key_size; bilinear: weight [H,Kq,Kk]. Xavier-uniform per head.
 class TRANSMUTE_API AttentionScoreImpl : public torch::nn::Module {
  public:
-  /// @throws c10::ValueError where the widths do not fit the function.
+  /// @throws c10::ValueError if the function cannot take these widths.
   explicit AttentionScoreImpl(const AttentionScoreOptions& options);
 
   /// query: [B,H,T,Kq], key: [B,H,S,Kk]; result: [B,H,T,S].
   torch::Tensor forward(const torch::Tensor& query, const torch::Tensor& key);
 
-  /// Draws the parameters again.
+  /// Initializes the parameters again.
   void reset_parameters();
 
   const AttentionScoreOptions options;  ///< as given to the constructor
@@ -46,17 +46,17 @@ class TRANSMUTE_API AttentionScoreImpl : public torch::nn::Module {
 };
 TORCH_MODULE(AttentionScore);
 
-/// Softmax of the scores over the keys that may be attended to, exactly 0 elsewhere. A query that may attend
-/// to nothing gets weight 0 everywhere (so its output is 0), never NaN. scores: [B,H,T,S]; mask: bool,
-/// broadcastable to it, or undefined for none.
+/// Softmax of the scores over the keys that may be attended to; the other weights are exactly 0. If a query may attend
+/// to no key, all its weights, and therefore its output, are 0 rather than NaN. scores: [B,H,T,S]; mask: bool,
+/// broadcastable to it, or undefined for no mask.
 TRANSMUTE_API torch::Tensor attention_weights(const torch::Tensor& scores, const torch::Tensor& mask);
 
-/// Attention as pooling (section 3.2): each query takes the average of the values, weighted by the softmax of
-/// its scores against their keys. Multi-head attention is this between projections; `uniform` makes it
-/// average pooling.
+/// Attention as pooling (section 3.2): the output for a query is the average of the values, weighted by the softmax of
+/// the query's scores against their keys. Multi-head attention adds projections before and after it. With
+/// ScoreFunction::uniform it is average pooling.
 class TRANSMUTE_API AttentionPoolingImpl : public torch::nn::Module {
  public:
-  /// `dropout`: probability with which a weight is dropped in training.
+  /// `dropout`: probability of dropping an attention weight in training.
   explicit AttentionPoolingImpl(const AttentionScoreOptions& options, double dropout = 0.0);
 
   /// query: [B,H,T,Kq], key: [B,H,S,Kk], value: [B,H,S,Kv], mask as for attention_weights; output:
@@ -65,7 +65,7 @@ class TRANSMUTE_API AttentionPoolingImpl : public torch::nn::Module {
                           const torch::Tensor& mask = {}, ReturnWeights return_weights = ReturnWeights::no);
 
   AttentionScore score{nullptr};  ///< the scoring function and its parameters
-  const double dropout;           ///< probability with which a weight is dropped in training
+  const double dropout;           ///< probability of dropping an attention weight in training
 };
 TORCH_MODULE(AttentionPooling);
 
@@ -89,14 +89,14 @@ struct MultiHeadAttentionOptions {
   bool bias = false;  ///< biases of the four projections
 };
 
-/// MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases, as the paper writes
-/// it, unless they are asked for.
+/// MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2), without biases, as in the paper, unless
+/// MultiHeadAttentionOptions::bias is set.
 ///
 /// Parameters: query.weight [H·K,D], key.weight [H·K,D], value.weight [H·Kv,D], output.weight [D,H·Kv], with biases
 /// also query.bias [H·K] and so on, and those of the scoring function under `pooling.score`.
 class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
  public:
-  /// Draws the parameters.
+  /// Initializes the parameters at random.
   explicit MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options);
 
   /// query: [B,T,D], memory: [B,S,D] (the same tensor for self-attention); output: [B,T,D], weights:
@@ -104,15 +104,15 @@ class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
   AttentionResult forward(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask = {},
                           ReturnWeights return_weights = ReturnWeights::no);
 
-  /// The half of `forward` that depends on the memory alone, so that decoding can keep it. memory: [B,S,D].
+  /// The part of `forward` that depends on the memory only, for decoding to cache. memory: [B,S,D].
   KeyValue project_memory(const torch::Tensor& memory);
 
-  /// The other half. query: [B,T,D].
+  /// The remaining part of `forward`. query: [B,T,D].
   AttentionResult attend(const torch::Tensor& query, const KeyValue& memory, const torch::Tensor& mask = {},
                          ReturnWeights return_weights = ReturnWeights::no);
 
-  /// The logarithm of one head's weights [B,T,S], float32 at least, for losses on them: `forward` need not have
-  /// computed them.
+  /// The logarithm of one head's attention weights, [B,T,S], in at least float32, for losses on attention. Does not
+  /// need a preceding `forward`.
   torch::Tensor log_weights(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
                             int64_t head);
 

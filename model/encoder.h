@@ -15,14 +15,13 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a stack returns: its last layer's states [B,S,D] and, where asked for, each layer's attention weights
-/// [B,H,S,S].
+/// The encoder's output.
 struct EncoderOutput {
-  torch::Tensor memory;                     ///< [B,S,D]
-  std::vector<torch::Tensor> self_weights;  ///< each layer's, [B,H,S,S], where asked for
+  torch::Tensor memory;                     ///< states of the last layer, [B,S,D]
+  std::vector<torch::Tensor> self_weights;  ///< of each layer, [B,H,S,S], if requested
 };
 
-/// Self-attention, then the feed-forward network, each in a ResidualNorm (section 3.1, Encoder).
+/// Self-attention and the feed-forward network, each in a ResidualNorm (section 3.1, Encoder).
 class TRANSMUTE_API EncoderLayerImpl : public torch::nn::Module {
  public:
   /// `options` must be validated.

@@ -20,21 +20,21 @@ struct FeedForwardOptions {
   Activation activation = Activation::relu;        ///< between the two matrices
 };
 
-/// The function at each element of x.
+/// Applies the function to each element of x.
 TRANSMUTE_API torch::Tensor activate(Activation activation, const torch::Tensor& x);
 
-/// FFN(x) = max(0, x W1 + b1) W2 + b2, Eq. 2, or with another activation function than max(0, …), the same at each
-/// position. Parameters: inner.weight [F,D],
-/// inner.bias [F], outer.weight [D,F], outer.bias [D]; weights Xavier-uniform, biases 0.
+/// FFN(x) = max(0, x W1 + b1) W2 + b2 (Eq. 2), or the same with another activation function, applied to each position.
+/// Parameters: inner.weight [F,D], inner.bias [F], outer.weight [D,F], outer.bias [D]; weights Xavier-uniform, biases
+/// 0.
 class TRANSMUTE_API FeedForwardImpl : public torch::nn::Module {
  public:
-  /// Draws the parameters.
+  /// Initializes the parameters at random.
   explicit FeedForwardImpl(const FeedForwardOptions& options);
 
   /// x: [...,D]; result: [...,D].
   torch::Tensor forward(const torch::Tensor& x);
 
-  /// The same with the last bias still to be added. x: [B,T,D].
+  /// The same, but the last bias is returned instead of added. x: [B,T,D].
   SublayerOutput without_last_bias(const torch::Tensor& x);
 
   torch::nn::Linear inner{nullptr};  ///< W1 and b1

@@ -8,18 +8,18 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Masks are bool tensors, true = may attend, that broadcast against scores [B,H,T,S]. This file makes all of
-/// them.
+/// All attention masks. They are bool tensors, true where attention is allowed, that broadcast against scores
+/// [B,H,T,S].
 
-/// May attend to every token that is not padding. ids: [B,S]; result: [B,1,1,S].
+/// Allows attention to every token except padding. ids: [B,S]; result: [B,1,1,S].
 TRANSMUTE_API torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id);
 
-/// May attend to every token but padding and, unless it is the only token, the end of each source: for networks that
-/// read no end. ids: [B,S]; result: [B,1,1,S].
+/// Allows attention to every token except padding and the end of each source (unless it is the only token), for
+/// networks that do not read the end. ids: [B,S]; result: [B,1,1,S].
 torch::Tensor padding_and_end_mask(const torch::Tensor& ids, int64_t padding_id, int64_t end_id);
 
-/// Position t may attend to the `past` positions before the first, and to those up to t (section 3.2.3, masked decoder
-/// self-attention). Result: [1,1,T,past+T].
+/// Allows position t to attend to the `past` positions before the first and to the positions up to t (section 3.2.3,
+/// masked decoder self-attention). Result: [1,1,T,past+T].
 TRANSMUTE_API torch::Tensor causal_mask(int64_t length, const torch::Device& device, int64_t past = 0);
 
 }  // namespace v0

@@ -10,8 +10,8 @@ inline namespace v0 {
 
 /// Which stacks the network has.
 enum class Architecture {
-  encoder_decoder,  ///< section 3.1: what comes out answers to a source
-  decoder_only      ///< the decoder without its attention to an encoder: a language model, which continues a text
+  encoder_decoder,  ///< section 3.1: the output depends on a source
+  decoder_only      ///< the decoder without cross-attention: a language model
 };
 
 /// How a query is compared with a key (section 3.2.1 and the alternatives that it mentions).
@@ -20,17 +20,17 @@ enum class ScoreFunction {
   dot_product,         ///< q·k, unscaled
   additive,            ///< w·tanh(W q + U k): Bahdanau, Cho, Bengio, 2015
   bilinear,            ///< q·W k: Luong, Pham, Manning, 2015 ("general")
-  uniform              ///< 0 for every key: the weighted sum becomes an average
+  uniform              ///< 0 for every key, so that attention averages the values
 };
 
-/// Where LayerNorm stands.
+/// Position of LayerNorm.
 enum class NormPosition {
-  post,  ///< LayerNorm(x + Sublayer(x)): the paper's
-  pre,   ///< x + Sublayer(LayerNorm(x)), and one more LayerNorm after each stack: Xiong et al., 2020
+  post,  ///< LayerNorm(x + Sublayer(x)), as in the paper
+  pre,   ///< x + Sublayer(LayerNorm(x)), with a final LayerNorm after each stack: Xiong et al., 2020
   deep   ///< LayerNorm(alpha x + Sublayer(x)) with alpha > 1: DeepNorm, Wang et al., 2022; see residual_scale()
 };
 
-/// The initial weights of linear maps, about which the paper says nothing. Biases start at 0.
+/// Initial weights of linear maps, on which the paper is silent. Biases start at 0.
 enum class Initialization {
   /// Xavier-uniform; the value and output projections of attention and both feed-forward matrices times
   /// branch_gain(), so that a new network's positions stay distinct through all layers.
@@ -46,9 +46,9 @@ enum class Stack { encoder, decoder };
 /// Section 3.5, or the learned table of Table 3, row E.
 enum class PositionalEncodingKind { sinusoidal, learned };
 
-/// Where the sines and cosines of a position vector stand.
+/// Order of the sines and cosines in a position vector.
 enum class PositionLayout {
-  interleaved,  ///< sine and cosine of each frequency side by side: the paper's
+  interleaved,  ///< sine and cosine of each frequency side by side, as in the paper
   halves        ///< all sines, then all cosines: tensor2tensor, fairseq, Marian, Hugging Face
 };
 
@@ -60,22 +60,22 @@ enum class PositionFrequencies {
 
 /// Sinusoidal positions. Defaults: section 3.5.
 struct Sinusoids {
-  PositionLayout layout = PositionLayout::interleaved;           ///< where sines and cosines stand
+  PositionLayout layout = PositionLayout::interleaved;           ///< order of sines and cosines
   PositionFrequencies frequencies = PositionFrequencies::paper;  ///< the wavelengths
   int64_t first_position = 0;                                    ///< number of a text's first position; fairseq: 2
 };
 
-/// What the feed-forward network applies between its two matrices.
+/// Activation function between the two matrices of the feed-forward network.
 enum class Activation {
   relu,         ///< max(0, x), Eq. 2
   swish,        ///< x / (1 + e^-x): Ramachandran, Zoph, Le, 2017
-  gelu,         ///< x Φ(x), with the normal distribution Φ: Hendrycks and Gimpel, 2016
-  gelu_tanh,    ///< their first approximation, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-  gelu_sigmoid  ///< their second, x / (1 + e^(-1.702 x))
+  gelu,         ///< x Φ(x), where Φ is the normal distribution function: Hendrycks and Gimpel, 2016
+  gelu_tanh,    ///< the first approximation by the same authors, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+  gelu_sigmoid  ///< the second, x / (1 + e^(-1.702 x))
 };
 
-/// Which embedding matrices are one matrix (section 3.4): source, target and output (the paper); target and
-/// output; or none.
+/// Which embedding matrices are shared (section 3.4): source, target and output (as in the paper), target and output,
+/// or none.
 enum class EmbeddingTying { all, target_output, none };
 
 /// Whether attention also returns its weights.
@@ -83,14 +83,14 @@ enum class ReturnWeights { no, yes };
 
 /// The network of section 3. Defaults are the base model of Table 3.
 ///
-/// A decoder-only network has no source: num_encoder_layers and source_vocab_size say nothing of it, and of its two
-/// embedding matrices, input and output, EmbeddingTying::all and EmbeddingTying::target_output both make one.
+/// A decoder-only network ignores num_encoder_layers and source_vocab_size. EmbeddingTying::all and
+/// EmbeddingTying::target_output both tie its input and output embeddings.
 struct TransformerOptions {
   Architecture architecture = Architecture::encoder_decoder;  ///< which stacks the network has
-  int64_t source_vocab_size = 37000;  ///< ids of the source vocabulary, the reserved ones included
-  int64_t target_vocab_size = 37000;  ///< ids of the target vocabulary, the reserved ones included
-  int64_t padding_id = 0;             ///< id that fills the shorter rows of a batch
-  int64_t end_id = 3;                 ///< id that ends each source; of account without source_end alone
+  int64_t source_vocab_size = 37000;                          ///< size of the source vocabulary, including reserved ids
+  int64_t target_vocab_size = 37000;                          ///< size of the target vocabulary, including reserved ids
+  int64_t padding_id = 0;                                     ///< id that fills the shorter rows of a batch
+  int64_t end_id = 3;  ///< id that ends each source; used only if source_end is false
 
   int64_t num_encoder_layers = 6;  ///< N
   int64_t num_decoder_layers = 6;  ///< N
@@ -106,8 +106,8 @@ struct TransformerOptions {
   /// Sinusoids (section 3.5) or a learned table.
   PositionalEncodingKind positional_encoding = PositionalEncodingKind::sinusoidal;
   int64_t max_positions = 1024;  ///< rows of a learned positional encoding; sinusoids have no limit
-  Sinusoids sinusoids;           ///< of PositionalEncodingKind::sinusoidal
-  EmbeddingTying embedding_tying = EmbeddingTying::all;  ///< which embedding matrices are one
+  Sinusoids sinusoids;           ///< details of PositionalEncodingKind::sinusoidal
+  EmbeddingTying embedding_tying = EmbeddingTying::all;  ///< which embedding matrices are shared
 
   Activation activation = Activation::relu;  ///< of the feed-forward network
   bool attention_bias = false;               ///< biases of the four attention projections; not in the paper
@@ -123,28 +123,28 @@ struct TransformerOptions {
   double norm_epsilon = 1e-6;
 };
 
-/// `options` with d_k and d_v filled in; of a decoder-only network also with no encoder layers, the target's vocabulary
-/// size for the source's, and EmbeddingTying::all for EmbeddingTying::target_output.
-/// @throws std::invalid_argument naming the option that is out of range or does not fit the others.
+/// `options` with d_k and d_v filled in. For a decoder-only network, also sets num_encoder_layers to 0,
+/// source_vocab_size to target_vocab_size, and EmbeddingTying::target_output to EmbeddingTying::all.
+/// @throws std::invalid_argument naming the option that is out of range or inconsistent with the others.
 TRANSMUTE_API TransformerOptions validated(TransformerOptions options);
 
-/// What embeddings are multiplied by: sqrt(d_model) (section 3.4), or 1 without TransformerOptions::embedding_scale.
+/// The factor on embeddings: sqrt(d_model) (section 3.4), or 1 without TransformerOptions::embedding_scale.
 TRANSMUTE_API double embedding_scale(const TransformerOptions& options);
 
-/// What a dot product of queries and keys of width d_k is multiplied by: 1 / sqrt(d_k) (Eq. 1); 1 for
+/// The factor on dot products of queries and keys of width d_k: 1 / sqrt(d_k) (Eq. 1), or 1 for
 /// ScoreFunction::dot_product.
 TRANSMUTE_API double score_scale(ScoreFunction function, int64_t d_k);
 
 /// The factor alpha on the residual stream of NormPosition::deep, 1 for the others. With N encoder and M decoder
 /// layers: 0.81 (N^4 M)^(1/16) in the encoder and (3M)^(1/4) in the decoder, (2M)^(1/4) in a decoder-only network (Wang
-/// et al., "DeepNet: Scaling Transformers to 1,000 Layers", 2022, Figure 2). `options` are validated.
+/// et al., "DeepNet: Scaling Transformers to 1,000 Layers", 2022, Figure 2). `options` must be validated.
 TRANSMUTE_API double residual_scale(const TransformerOptions& options, Stack stack);
 
 /// The gain beta of Initialization::scaled, 1 for the other: 0.87 (N^4 M)^(-1/16) in the encoder and (12M)^(-1/4) in
-/// the decoder, (8M)^(-1/4) in a decoder-only network (the same figure). `options` are validated.
+/// the decoder, (8M)^(-1/4) in a decoder-only network (the same figure). `options` must be validated.
 TRANSMUTE_API double branch_gain(const TransformerOptions& options, Stack stack);
 
-/// Number of trained parameters, by formula.
+/// The number of trained parameters, by formula.
 TRANSMUTE_API int64_t parameter_count(const TransformerOptions& options);
 
 }  // namespace v0

@@ -9,22 +9,21 @@
 namespace transmute {
 inline namespace v0 {
 
-/// PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same), section 3.5; computed in double. `sinusoids`
-/// says what differs from that. Rows are a text's positions first … first+length-1. Result: [length,D] float32.
+/// PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(pos / 10000^(2i/D)) (section 3.5), or a variant according
+/// to `sinusoids`; computed in double. Rows are positions first … first+length-1. Result: [length,D] float32.
 TRANSMUTE_API torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model,
                                                  const Sinusoids& sinusoids = {});
 
-/// The position vectors that are added to the embeddings: sinusoids (a buffer, in no file), or a learned
-/// table (Table 3, row E) with parameter weight [max_positions,D], drawn from N(0, 1/D) as the embeddings
-/// are.
+/// Position vectors, which are added to the embeddings: sinusoids (a buffer that is not saved), or a learned table
+/// (Table 3, row E) with parameter weight [max_positions,D], initialized from N(0, 1/D) like the embeddings.
 class TRANSMUTE_API PositionalEncodingImpl : public torch::nn::Module {
  public:
-  /// @param options validated
-  /// @param other one of the same options, whose sinusoids serve both; null: none
+  /// @param options must be validated
+  /// @param other an encoding with the same options whose sinusoids to share, or null
   explicit PositionalEncodingImpl(const TransformerOptions& options, const PositionalEncodingImpl* other = nullptr);
 
   /// Vectors of the positions first … first+length-1: [length,D].
-  /// @throws c10::ValueError where a learned table has too few rows.
+  /// @throws c10::ValueError if a learned table has too few rows.
   torch::Tensor forward(int64_t first, int64_t length);
 
  private:

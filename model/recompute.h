@@ -8,20 +8,20 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Whether a layer keeps what its backward pass needs, or computes it once more there.
+/// Whether a layer keeps its activations for the backward pass or recomputes them there.
 enum class Activations { kept, recomputed };
 
-/// What a layer does with its input and, in a decoder, the encoder's output.
+/// A layer as a function of its input and, in a decoder, the encoder's output.
 using LayerFunction = std::function<torch::Tensor(const torch::Tensor& x, const torch::Tensor& memory)>;
 
-/// function(x, memory) without keeping what its backward pass needs: that calls it once more (Chen et al., "Training
-/// Deep Nets with Sublinear Memory Cost", 2016). What stays in memory are x, `memory` and the result.
+/// Computes function(x, memory) without keeping its activations; the backward pass calls the function again (Chen et
+/// al., "Training Deep Nets with Sublinear Memory Cost", 2016). Only x, `memory` and the result stay in memory.
 ///
-/// The second call draws the same dropout masks, so the gradients are the same as without, but for the order of
-/// sums over several uses. Gradients of the
-/// parameters that `function` knows by itself are accumulated into them; torch::autograd::grad does not see them.
-/// Where neither x nor `memory`, which may be undefined, has a gradient, it is called once, and keeps what it needs.
-/// @param function does the same whenever it is called
+/// The second call draws the same dropout masks, so the gradients equal those without recomputation, except for the
+/// order of sums. Gradients of parameters that `function` captures are accumulated into them; torch::autograd::grad
+/// does not see them. If neither x nor `memory` (which may be undefined) requires a gradient, the function is called
+/// once and keeps its activations.
+/// @param function must compute the same at each call
 torch::Tensor recomputed(const LayerFunction& function, const torch::Tensor& x, const torch::Tensor& memory = {});
 
 }  // namespace v0

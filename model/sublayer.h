@@ -28,8 +28,8 @@ class TRANSMUTE_API LayerNormImpl : public torch::nn::Module {
 };
 TORCH_MODULE(LayerNorm);
 
-/// What a sub-layer hands over: its last product, and the bias still to be added to it (undefined: none), which
-/// ResidualNorm adds on its way.
+/// The output of a sub-layer: its last product and the bias to add to it (undefined: none). ResidualNorm adds the bias
+/// together with the residual.
 struct SublayerOutput {
   /// product: [B,T,D], bias: [D].
   SublayerOutput(torch::Tensor product, torch::Tensor bias = {}) : product(std::move(product)), bias(std::move(bias)) {}

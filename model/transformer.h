@@ -15,59 +15,58 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The encoder's output with the mask that goes with it. Undefined tensors where there is no encoder.
+/// The encoder's output and its mask. The tensors are undefined in a decoder-only network.
 struct EncodedSource {
   torch::Tensor memory;                     ///< [B,S,D]
   torch::Tensor mask;                       ///< [B,1,1,S]
-  std::vector<torch::Tensor> self_weights;  ///< each layer's, [B,H,S,S], where asked for
+  std::vector<torch::Tensor> self_weights;  ///< of each layer, [B,H,S,S], if requested
 };
 
-/// What training makes smaller.
+/// The training objective. With a consistency loss, its two parts are also given separately; otherwise they are
+/// undefined.
 struct TrainingLoss {
-  /// Label-smoothed cross-entropy, section 5.4, and what ConsistencyOptions add to it.
+  /// Label-smoothed cross-entropy (section 5.4), plus the consistency loss if there is one.
   torch::Tensor tokens;
-  torch::Tensor guidance;  ///< DecoderOutput::guidance times the factor; undefined where nothing is guided
-  /// Parts of `tokens` without a gradient, defined where there is a second pass: the cross-entropy, of two passes that
-  /// learn their mean, and the divergence without its weight.
-  torch::Tensor cross_entropy, divergence;
+  torch::Tensor guidance;       ///< DecoderOutput::guidance times the factor; undefined without guided attention
+  torch::Tensor cross_entropy;  ///< part of `tokens`, without gradient; with R-Drop, the mean of both passes
+  torch::Tensor divergence;     ///< part of `tokens` before its weight, without gradient
 };
 
-/// How the loss is computed.
+/// Options of the loss.
 struct LossOptions {
   double label_smoothing = 0;                   ///< probability spread evenly over the vocabulary (section 5.4)
-  double factor = 1;                            ///< multiplies the sum over the tokens without padding
-  Activations activations = Activations::kept;  ///< whether layers keep theirs
-  ConsistencyOptions consistency = {};          ///< in training alone
+  double factor = 1;                            ///< factor on the sum over all tokens except padding
+  Activations activations = Activations::kept;  ///< kept for the backward pass, or recomputed
+  ConsistencyOptions consistency = {};          ///< applied in training mode only
 };
 
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.
 ///
-/// Embeddings are scaled by embedding_scale() and drawn from N(0, 1/d_model), which gives them unit variance
-/// after the scale; other matrices are Xavier-uniform, biases 0 (the paper is silent on all of this but the
-/// scale). Parameters are float32 and named as in `encoder.layers.0.self_attention.query.weight`; tied
-/// embeddings are one parameter, `embedding.weight`, else `source_embedding.weight`,
-/// `target_embedding.weight` and, untied, `output.weight`. TransformerOptions::output_bias adds `output_bias` [V],
-/// initially 0, and TransformerOptions::embedding_norm the LayerNorms `source_embedding_norm` and
-/// `target_embedding_norm`.
+/// Embeddings are initialized from N(0, 1/d_model) and scaled by embedding_scale(), which gives them unit variance;
+/// other matrices are Xavier-uniform, biases 0 (the paper specifies only the scale). Parameters are float32 and named
+/// as in `encoder.layers.0.self_attention.query.weight`; tied embeddings are one parameter, `embedding.weight`, else
+/// `source_embedding.weight`, `target_embedding.weight` and, untied, `output.weight`. TransformerOptions::output_bias
+/// adds `output_bias` [V], initially 0, and TransformerOptions::embedding_norm the LayerNorms `source_embedding_norm`
+/// and `target_embedding_norm`.
 ///
-/// With Architecture::decoder_only there is no encoder, and the source that methods take is empty, [B,0]. Its one
-/// embedding is called `embedding.weight`, tied to the output or not.
+/// With Architecture::decoder_only there is no encoder, and methods take an empty source, [B,0]. Its embedding is
+/// always called `embedding.weight`.
 ///
-/// `forward` and its parts have no side effects: a module in eval mode may be used by many threads at once.
+/// `forward` and the methods below have no side effects: a module in eval mode may be used by many threads at once.
 class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
  public:
-  /// @throws std::invalid_argument, see validated().
+  /// @throws std::invalid_argument as validated() does.
   explicit TransformerImpl(const TransformerOptions& options);
 
   /// Teacher forcing: source: [B,S], target_in: [B,T] ids; result: logits [B,T,V].
   torch::Tensor forward(const torch::Tensor& source, const torch::Tensor& target_in);
 
-  /// source: [B,S] ids, each row a sentence and end_id, filled up with padding_id.
-  /// @throws c10::ValueError where there is no encoder but a source.
+  /// source: [B,S] ids; each row is a sentence and end_id, padded with padding_id.
+  /// @throws c10::ValueError if a decoder-only network gets a nonempty source.
   EncodedSource encode(const torch::Tensor& source, ReturnWeights return_weights = ReturnWeights::no,
                        Activations activations = Activations::kept);
 
-  /// target_in: [B,T] ids. The states are the decoder's, before `project`.
+  /// target_in: [B,T] ids. Returns the decoder's states, before `project`.
   DecoderOutput decode(const torch::Tensor& target_in, const EncodedSource& source,
                        ReturnWeights return_weights = ReturnWeights::no, const GuidedAttention* guided = nullptr,
                        Activations activations = Activations::kept);
@@ -75,20 +74,20 @@ class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
   /// states: [...,D]; result: logits [...,V] (section 3.4).
   torch::Tensor project(const torch::Tensor& states);
 
-  /// The loss of teacher forcing on the tokens that should come out, target_out [B,T] (section 5.4), without logits
-  /// [B,T,V] as a whole where kernels::projected_cross_entropy can do without.
-  /// @throws c10::ValueError where both `guided` and a second pass are asked for.
+  /// The training loss with teacher forcing for the expected tokens target_out, [B,T] (section 5.4). Avoids
+  /// materializing the logits [B,T,V] if kernels::projected_cross_entropy can.
+  /// @throws c10::ValueError if `guided` is combined with a consistency loss.
   TrainingLoss loss(const torch::Tensor& source, const torch::Tensor& target_in, const torch::Tensor& target_out,
                     const LossOptions& options, const GuidedAttention* guided = nullptr);
 
-  /// Incremental decoding: a fresh cache, then one `step` per token. ids: [B,N], the token that each of the N
-  /// hypotheses of each sentence ended with; the first is special id "begin".
+  /// Starts incremental decoding: returns the cache for the first `step`.
   DecoderCache start_decoding(const EncodedSource& source);
-  /// Extends each hypothesis by one token. ids: [B,N].
+  /// Decodes one position. ids: [B,N], the last token of each of the N hypotheses per sentence, at first the special id
+  /// "begin".
   DecoderStep step(const torch::Tensor& ids, const DecoderCache& cache,
                    ReturnWeights return_weights = ReturnWeights::no);
 
-  /// T such steps of one hypothesis per sentence at once. ids: [B,T].
+  /// Decodes T positions of one hypothesis per sentence at once. ids: [B,T].
   DecoderStep extend(const torch::Tensor& ids, const DecoderCache& cache,
                      ReturnWeights return_weights = ReturnWeights::no);
 

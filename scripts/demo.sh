@@ -28,7 +28,7 @@ step "Training (at most three minutes)"
 step "Translating the held-out expressions"
 "$programs/translate" --model "$run/model" --input "$data/test.en" --output "$run/test.de"
 
-paste "$data/test.en" "$run/test.de" | head -n 8 | sed $'s/\t/  ->  /'
+paste <(head -n 8 "$data/test.en") <(head -n 8 "$run/test.de") | sed $'s/\t/  ->  /'
 echo "…"
 paste "$data/test.de" "$run/test.de" | awk -F'\t' '
   $1 == $2 { right++ }

@@ -42,7 +42,7 @@ on_gpu=true
 chip="no GPU"
 peak=0 # dense bfloat16 TFLOP/s, as NVIDIA's data sheets state it
 if $on_gpu; then
-  chip=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1) || fail "nvidia-smi finds no GPU"
+  chip=$(nvidia-smi --query-gpu=name --format=csv,noheader --id=0) || fail "nvidia-smi finds no GPU"
   case "$chip" in
     *B200*) peak=2250 ;;
     *H200* | *H100*HBM3*) peak=989 ;;
@@ -152,7 +152,7 @@ if ((reserve > 40)) && stage multi30k "$reserve" "$here/bin/train" --config "$he
     row "Multi30k, BLEU on $text" "$("$here/bin/evaluate" --hypothesis "$output/$text.de" \
       --reference "$here/text/$text.de.gz" --score-only)" BLEU
   done
-  gzip -dc "$here/text/val.en.gz" | head -n "$lines" >"$output/parity.en"
+  gzip -dc "$here/text/val.en.gz" | sed -n "1,${lines}p" >"$output/parity.en"
   for where in "$device" cpu; do
     stage "parity_$where" 60 "$here/bin/translate" --model "$model" --device "$where" --precision float32 \
       --input "$output/parity.en" --output "$output/parity.$where.de"

@@ -41,7 +41,8 @@ mkdir -p "$output"/{bin,lib,configs,text}
 for program in "${programs[@]}"; do strip -o "$output/bin/$program" "$build/bin/$program"; done
 
 # What the programs link, but LibTorch with CUDA's libraries, which the other machine's torch has, and the system's own.
-torch=$(sed -n 's/^TORCH_INSTALL_PREFIX[^=]*=//p;s/^Torch_DIR:PATH=//p' "$build/CMakeCache.txt" | head -n 1)
+torch=$(sed -n 's/^TORCH_INSTALL_PREFIX[^=]*=//p;s/^Torch_DIR:PATH=//p' "$build/CMakeCache.txt")
+torch=${torch%%$'\n'*}
 torch=$(cd "${torch%/share/cmake/Torch}" && pwd)
 of_the_system='ld-linux|libc|libm|libdl|librt|libpthread|libresolv|libutil|libstdc\+\+|libgcc_s'
 for program in "${programs[@]}"; do ldd "$build/bin/$program"; done |

@@ -10,7 +10,7 @@ shopt -s nullglob
 export LC_ALL=C
 
 usage="usage: scripts/parsing.sh [--config configs/parsing/craft.yaml] [--data data/craft] [--run-folder FOLDER]
-  [--treebank FOLDER] [--train 'FILES' --dev 'FILES' --test 'FILES'] [--beam-size 4] [--programs FOLDER] [--threads N]
+  [--treebank FOLDER] [--train 'FILES' --dev 'FILES' --test 'FILES'] [--beam-size 12] [--programs FOLDER] [--threads N]
   [--set KEY=VALUE]…
 
 Without --train, the trees are CRAFT's (97 articles, CC BY 3.0), divided as in its shared task of 2019; --treebank is a
@@ -26,7 +26,7 @@ treebank=
 train=
 dev=
 test=
-beam=4
+beam=12
 threads=0
 settings=()
 while [[ $# -gt 0 ]]; do

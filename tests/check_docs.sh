@@ -21,7 +21,7 @@ while IFS= read -r page; do
     if [[ ! -e $target ]]; then
       echo "$page: the link $link leads nowhere"
       status=1
-    elif [[ $link == *#* ]] && ! anchors "$target" | grep -qxF -- "${link#*#}"; then
+    elif [[ $link == *#* ]] && ! anchors "$target" | grep -xF -- "${link#*#}" >/dev/null; then
       echo "$page: $target has no heading for the link $link"
       status=1
     fi

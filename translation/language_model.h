@@ -12,52 +12,53 @@
 namespace transmute {
 inline namespace v0 {
 
-/// How texts are continued. A prompt stands where the source of a translation does: of SearchOptions, max_extra_length
-/// is how many tokens are added to it at most, and the prompt's own count in min_length and the length penalty.
+/// Options of a generation call. The prompt takes the place of a translation's source: max_extra_length limits the
+/// number of tokens added to it, and its own tokens count for min_length and the length penalty.
 struct GenerationOptions {
   GenerationOptions() { search.sampling.emplace(); }
 
-  /// Draws num_hypotheses continuations; without SearchOptions::sampling it looks for the most probable ones. The same
-  /// seed and prompt give the same texts. Alignments and coverage need a source.
+  /// By default, samples num_hypotheses continuations; without SearchOptions::sampling, searches for the most probable
+  /// ones. The same seed and prompt give the same texts. Alignments and the coverage penalty are not available.
   SearchOptions search;
-  int64_t batch_size = 64;      ///< prompts that a thread continues together
-  int64_t batch_tokens = 4096;  ///< and their padded tokens at most
+  int64_t batch_size = 64;      ///< maximum number of prompts in a thread's batch
+  int64_t batch_tokens = 4096;  ///< maximum number of prompt tokens in a batch, padding included
 };
 
-/// A trained language model (model.architecture: decoder_only), ready to continue text and to say how probable text is.
-/// For applications: needs no LibTorch header. Threads, memory and errors are as Translator's.
+/// A trained language model (model.architecture: decoder_only), ready to continue and to score texts. For applications:
+/// needs no LibTorch header. Thread safety, memory and errors are those of Translator.
 class TRANSMUTE_API LanguageModel {
  public:
-  /// Opens a model folder, or a file that export_torchscript made.
-  /// @throws std::runtime_error where it is missing or damaged; std::invalid_argument for a translation model, or
-  /// options that cannot be met.
+  /// Opens a model folder, or a file written by export_torchscript.
+  /// @throws std::runtime_error if the model is missing or damaged; std::invalid_argument if it is a translation model
+  /// or an option cannot be satisfied.
   explicit LanguageModel(const std::string& model, const TranslatorOptions& options = {});
-  /// No call may be under way.
+  /// No call may be in progress.
   ~LanguageModel();
-  /// The moved-from model may only be assigned to or destroyed.
+  /// A moved-from model may only be assigned to or destroyed.
   LanguageModel(LanguageModel&&) noexcept;
-  /// No call may be under way.
+  /// No call may be in progress.
   LanguageModel& operator=(LanguageModel&&) noexcept;
 
-  /// The prompt, continued. An empty one begins a text.
+  /// The prompt with its continuation. An empty prompt starts a new text.
   std::string generate(const std::string& prompt, const GenerationOptions& options = {}) const;
 
-  /// One result per prompt, in order: its texts, best first, each beginning with the prompt as it was given (but for
-  /// white space at its end). Translation::source_tokens are the prompt's, with which the hypotheses' tokens begin, and
-  /// log-probabilities are of the whole text. Of `hooks`, on_text is told a text as it grows where one is drawn.
-  /// @throws std::invalid_argument where an option is out of range, a prompt is not UTF-8, or text and prompt together
-  /// can become longer than the model's learned positions; Cancelled.
+  /// One result per prompt, in order. Its texts come best first; each begins with the prompt as given, except for
+  /// trailing whitespace. Translation::source_tokens are the prompt's tokens, with which the tokens of each hypothesis
+  /// begin. Log-probabilities are those of the whole text. TranslationHooks::on_text streams a text if a single one is
+  /// sampled.
+  /// @throws std::invalid_argument if an option is out of range, a prompt is not UTF-8, or prompt and continuation
+  /// could exceed the model's learned positions; Cancelled if a hook stopped the call.
   std::vector<Translation> generate_batch(const std::vector<std::string>& prompts,
                                           const GenerationOptions& options = {},
                                           const TranslationHooks& hooks = {}) const;
 
-  /// How probable each text is, the end included: tokens and their natural log-probabilities. A text without content
-  /// has no tokens, and probability 1.
-  /// @throws std::invalid_argument where a text is not UTF-8, or longer than the model's learned positions.
+  /// Scores each text, including its end: tokens and their natural log-probabilities. A text without content has no
+  /// tokens and probability 1.
+  /// @throws std::invalid_argument if a text is not UTF-8 or exceeds the model's learned positions.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& texts,
                                       const GenerationOptions& options = {}) const;
 
-  /// Why this model runs several times slower on the CPU than others do; empty where it does not.
+  /// Why this model runs several times slower on the CPU than others of its size; empty if it does not.
   std::string slow_reason() const;
 
  private:

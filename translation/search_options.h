@@ -13,44 +13,44 @@ inline namespace v0 {
 
 class NextTokenConstraint;
 
-/// What log P is divided by to rank hypotheses of different lengths; the end counts.
+/// Length penalty, by which log P is divided to rank hypotheses of different lengths. The end token counts.
 enum class LengthPenalty {
   paper,  ///< ((5 + length) / 6)^alpha (Wu et al., 2016, Eq. 14)
-  power,  ///< length^alpha: with alpha 1 the mean log-probability of a token
+  power,  ///< length^alpha; with alpha 1 the score is the mean log-probability per token
 };
 
-/// Draws each next token from the model's distribution instead of looking for the best translation.
+/// Samples each token from the model's distribution instead of searching for the best translation.
 struct SamplingOptions {
-  double temperature = 1;  ///< below 1 sharpens the distribution, 0 takes the best token, above 1 flattens it
-  int64_t top_k = 0;       ///< only among the k best tokens; 0: all
-  double top_p = 1;        ///< only among the fewest best tokens that have this probability together
-  uint64_t seed = 1;       ///< the same seed and source give the same translations, whatever is translated beside it
+  double temperature = 1;  ///< below 1 sharpens the distribution, above 1 flattens it; 0 takes the best token
+  int64_t top_k = 0;       ///< sample only from the k most probable tokens; 0: from all
+  double top_p = 1;        ///< sample only from the smallest set of tokens with at least this total probability
+  uint64_t seed = 1;       ///< the same seed and source give the same samples, whatever else the call translates
 };
 
-/// How the best translation is looked for. Defaults: section 6.1 of the paper.
+/// Options of beam search. Defaults: section 6.1 of the paper.
 struct SearchOptions {
   int64_t beam_size = 4;       ///< hypotheses kept per sentence; 1 is greedy search
-  int64_t num_hypotheses = 1;  ///< best ones returned, at most beam_size
+  int64_t num_hypotheses = 1;  ///< number of hypotheses returned, at most beam_size
   double length_alpha = 0.6;   ///< log P / penalty(length, alpha) ranks the hypotheses; 0 ranks by log P
-  LengthPenalty length_penalty = LengthPenalty::paper;  ///< what log P is divided by
+  LengthPenalty length_penalty = LengthPenalty::paper;  ///< form of the penalty
   double coverage_beta = 0;       ///< weight of the coverage penalty (Wu et al., 2016, Eq. 14); 0: none
-  int64_t min_length = 0;         ///< tokens that a translation has at least, unless the maximum is less
-  int64_t no_repeat_ngram = 0;    ///< no n tokens in a row come twice in a translation; 0: they may
+  int64_t min_length = 0;         ///< minimum number of target tokens, unless the maximum is less
+  int64_t no_repeat_ngram = 0;    ///< forbid repeating any n tokens in a row; 0: allow it
   int64_t max_extra_length = 50;  ///< maximum target length minus source length
-  bool alignments = false;        ///< also return where the cross-attention looked
-  int64_t alignment_layer = 0;    ///< decoder layer, counted from 1; 0: the last
-  int64_t alignment_head = 0;     ///< from 1; 0: the mean of all
-  /// num_hypotheses draws instead of a search, best first; beam_size counts for nothing.
+  bool alignments = false;        ///< also return the cross-attention weights
+  int64_t alignment_layer = 0;    ///< decoder layer of the alignments, from 1; 0: the last
+  int64_t alignment_head = 0;     ///< head of the alignments, from 1; 0: the mean over heads
+  /// Instead of searching, draw num_hypotheses samples, returned best first. beam_size is ignored.
   std::optional<SamplingOptions> sampling{};
-  /// num_hypotheses ways to go on from the prefix instead of a search: the best next tokens, all different, and each
-  /// completed greedily. Best first; beam_size counts for nothing.
+  /// Instead of searching, take the num_hypotheses most probable next tokens after the prefix and complete each
+  /// greedily. Returned best first. beam_size is ignored.
   bool alternatives = false;
-  /// What translations may consist of; null: anything. At the maximum length a translation ends, allowed or not. Goes
-  /// neither with alternatives nor with terms that a translation must contain.
+  /// Restricts the tokens of translations; null: no restriction. A translation ends at its maximum length even if the
+  /// constraint does not allow the end. Cannot be combined with `alternatives` or with required terms.
   std::shared_ptr<const NextTokenConstraint> constraint{};
 };
 
-/// Thrown where a caller's hook asked for the work to stop.
+/// Thrown when a callback asked to stop the call.
 class TRANSMUTE_API Cancelled : public std::runtime_error {
  public:
   Cancelled() : std::runtime_error("cancelled") {}

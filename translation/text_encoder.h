@@ -11,29 +11,29 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What the encoder makes of a text.
+/// The encoder's output for a text.
 struct TextVectors {
-  std::vector<std::string> tokens;  ///< L pieces, without the end
-  torch::Tensor vectors;            ///< the encoder's output at each of them, float32 [L,D] on the CPU
-  torch::Tensor mean;               ///< their mean, [D]: a vector of the whole text; zeros where there is no token
-  int parts = 1;                    ///< into how many an over-long text was cut, each encoded by itself
+  std::vector<std::string> tokens;  ///< L pieces, without the end token
+  torch::Tensor vectors;            ///< the encoder's output for each token, float32 [L,D] on the CPU
+  torch::Tensor mean;               ///< mean of the vectors, [D], which represents the text; zeros if it has no token
+  int parts = 1;                    ///< number of separately encoded parts of an over-long text
 };
 
-/// How texts are encoded.
+/// Options of encoding.
 struct TextEncoderOptions {
-  int64_t batch_size = 64;          ///< texts, or parts of texts, that a worker encodes together
-  int64_t batch_tokens = 4096;      ///< and their padded tokens at most
-  int64_t max_source_tokens = 256;  ///< longer texts are cut as in translation: at sentence, clause or word ends
+  int64_t batch_size = 64;          ///< maximum number of texts, or parts of texts, in a worker's batch
+  int64_t batch_tokens = 4096;      ///< maximum number of tokens in a batch, padding included
+  int64_t max_source_tokens = 256;  ///< longer texts are split at sentence, clause or word boundaries
 };
 
-/// Text to vectors with the encoder alone (section 3.1, Encoder): the memory that the decoder would attend to.
+/// Encodes text as vectors with the encoder alone (section 3.1, Encoder): the memory to which the decoder would attend.
 class TRANSMUTE_API TextEncoder {
  public:
   /// The transformer must be in eval mode and on `device`.
   TextEncoder(LoadedModel model, torch::Device device, ParallelFor parallel_for);
 
   /// One result per text, in order.
-  /// @throws std::invalid_argument where an option is out of range or a text is not UTF-8.
+  /// @throws std::invalid_argument if an option is out of range or a text is not UTF-8.
   std::vector<TextVectors> encode(const std::vector<std::string>& texts, const TextEncoderOptions& options = {}) const;
 
   /// Width of the vectors.

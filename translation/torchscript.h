@@ -9,8 +9,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Writes a model as one TorchScript file, atomically. Any program with LibTorch or PyTorch of at least this build's
-/// version runs it, with nothing of transmute: torch::jit::load(path), torch.jit.load(path). Types are named tuples.
+/// Writes a model as one TorchScript file, atomically. It runs without transmute in any program with LibTorch or
+/// PyTorch of at least this build's version: torch::jit::load(path), torch.jit.load(path). Its types are named tuples.
 ///
 ///   translate(sources: List[List[int]], beam_size, num_hypotheses, length_alpha, max_extra_length, batch_size,
 ///             batch_tokens) -> List[List[Hypothesis(ids, score, log_probability, alignment)]]
@@ -32,22 +32,22 @@ inline namespace v0 {
 ///   select(TextCache, rows: Tensor) -> TextCache
 ///   forward(ids: Tensor) -> logits
 ///
-/// Defaults are those of SearchOptions and TranslationOptions; torchscript/types.py, transformer.py, search.py and
-/// forward.py, or language_model.py and generation.py, say what each is. `greedy` gives the same ids as the native
-/// search, `generate` draws other texts from the same distribution. Sources and prompts are ids without begin and end.
-/// Parameters have the names of a model folder's. Extra files: `config.yaml`, `tokenizer.model` (or
-/// `tokenizer.source.model` and `tokenizer.target.model`), and `transmute.json` with format_version, special_ids,
+/// Defaults are those of SearchOptions and TranslationOptions. torchscript/types.py, transformer.py, search.py and
+/// forward.py, or language_model.py and generation.py, document each method. `greedy` gives the same ids as the native
+/// search; `generate` samples from the same distribution, but not the same texts. Sources and prompts are ids without
+/// begin and end. Parameters have the same names as in a model folder. Extra files: `config.yaml`, `tokenizer.model`
+/// (or `tokenizer.source.model` and `tokenizer.target.model`), and `transmute.json` with format_version, special_ids,
 /// precision and a checksum.
 ///
-/// `model`: anything that load_model opens.
-/// @throws std::runtime_error where the model cannot be read or the file not be written; std::invalid_argument for
+/// `model`: any model that load_model opens.
+/// @throws std::runtime_error if the model cannot be read or the file cannot be written; std::invalid_argument for
 /// int8, and for a language model with forward_search.
 TRANSMUTE_API void export_torchscript(const std::string& model, const std::string& output,
                                       const TorchScriptOptions& options = {});
 
-/// Writes what NVIDIA Triton's PyTorch backend needs to serve a translation model: `folder`/config.pbtxt and
-/// `folder`/1/model.pt, whose forward() translates (with TorchScriptSearch's defaults where options.forward_search is
-/// not set). The last part of `folder` is what Triton calls the model; the folder above is Triton's model repository.
+/// Writes a translation model for NVIDIA Triton's PyTorch backend: `folder`/config.pbtxt and `folder`/1/model.pt, whose
+/// forward() translates (with TorchScriptSearch's defaults unless options.forward_search is set). The last component of
+/// `folder` is the model's name in Triton; its parent folder is Triton's model repository.
 /// @throws as export_torchscript does.
 TRANSMUTE_API void export_triton_model(const std::string& model, const std::string& folder,
                                        const TorchScriptOptions& options = {});

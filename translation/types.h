@@ -15,131 +15,133 @@
 namespace transmute {
 inline namespace v0 {
 
-/// A table that tells which target tokens a source's translation may be made of: less work for the decoder's last
-/// product, and the better the larger the vocabulary is. make_shortlist makes tables.
+/// A vocabulary shortlist: restricts a translation to the likely target tokens of its source tokens. This shortens the
+/// decoder's output product, and helps most with a large vocabulary. make_shortlist writes the table.
 struct ShortlistOptions {
-  std::string table{};     ///< a file of lines "target source probability", of tokens; empty: every token, no table
-  int64_t best = 100;      ///< translations of each source token at most
-  int64_t frequent = 100;  ///< first tokens of the vocabulary added to each list
+  std::string table{};     ///< file of lines "target-token source-token probability"; empty: no shortlist
+  int64_t best = 100;      ///< maximum number of target tokens per source token
+  int64_t frequent = 100;  ///< number of tokens from the start of the vocabulary to allow always
 };
 
 /// How a model is opened.
 struct TranslatorOptions {
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
-  int threads = 0;             ///< on the CPU, each with a batch of its own; 0 means one per core
-  /// Numeric type of the matrix products. On the CPU, a text's translation is in each the same bytes whatever is
-  /// translated beside it. Without a value: the one that all models are stored in, where the device is made for it,
-  /// else float32.
+  int threads = 0;             ///< worker threads on the CPU, with one batch each; 0: one per core
+  /// Numeric type of the matrix products. Without a value: the type in which all models are stored if the device is
+  /// fast at it, otherwise float32. On the CPU, the translation of a text does not depend on the other texts of the
+  /// call, in any precision.
   std::optional<Precision> precision{};
-  /// Further models with the same tokenizer: the probabilities of all are averaged.
+  /// Further models with the same tokenizer. The probabilities of all models are averaged.
   std::vector<std::string> ensemble{};
-  /// For translate_batch(), not for score_batch(): probabilities are then shares among a source's tokens.
+  /// Used by translate_batch() but not by score_batch(). Probabilities are normalized over the shortlist.
   ShortlistOptions shortlist{};
 };
 
-/// What becomes of a text of more than TranslationOptions::max_source_tokens.
+/// How to treat a text of more than TranslationOptions::max_source_tokens.
 enum class LongTexts {
-  split,    ///< translated in parts, cut at sentence, clause or word ends, and rejoined
-  refused,  ///< TextTooLong
+  split,    ///< translate it in parts, cut at sentence, clause or word boundaries, and join them
+  refused,  ///< throw TextTooLong
 };
 
-/// Thrown for a text of more than TranslationOptions::max_source_tokens, where LongTexts::refused forbids it.
+/// Thrown for a text of more than TranslationOptions::max_source_tokens with LongTexts::refused.
 class TextTooLong : public std::invalid_argument {
  public:
+  /// `text`: index of the text in the call.
   TextTooLong(size_t text, const std::string& message) : std::invalid_argument(message), text_(text) {}
-  /// Its place among the texts of the call. There may be others.
+  /// Index of the text in the call. Further texts may be too long as well.
   size_t text() const { return text_; }
 
  private:
   size_t text_;
 };
 
-/// Tokens at most of a text that is computed as a whole, which takes time and memory with the square of its length: a
-/// prompt to continue, a text to score, and a text in parts whose alignment is wanted.
+/// Maximum number of tokens of a text that must be computed as a whole, in time and memory quadratic in its length: a
+/// prompt, a text to score, and a text split into parts if its alignment is requested.
 constexpr int64_t kMaxWholeTokens = 8192;
 
-/// How a term of the source language has to be translated.
+/// A required translation of a source term.
 struct GlossaryEntry {
-  std::string source;  ///< words of the source language
-  std::string target;  ///< what their translation contains
+  std::string source;  ///< one or more words of the source language
+  std::string target;  ///< text that the translation must contain
 };
 
-/// How good one translation is where another is the reference, by segment.
+/// Similarity of two translations, by segment, with one of them as the reference.
 enum class MbrUtility {
   chrf,  ///< character n-gram F-score
-  bleu,  ///< sentence BLEU, smoothed and of the orders that there are
+  bleu,  ///< smoothed sentence BLEU with effective order
 };
 
-/// Minimum Bayes risk: of several translations the one that is most like all of them, instead of the most probable one
-/// (Kumar and Byrne, 2004).
+/// Minimum Bayes risk decoding (Kumar and Byrne, 2004): of several translations, chooses the one that is on average
+/// most similar to the others, instead of the most probable one.
 struct MbrOptions {
-  /// So many are compared: the best of the search, whose beam is at least as wide, or samples where
-  /// SearchOptions::sampling is set. 0: off.
+  /// Number of translations to compare: the best of the search, whose beam is widened to this number if necessary, or
+  /// samples if SearchOptions::sampling is set. 0: off.
   int64_t candidates = 0;
-  MbrUtility utility = MbrUtility::chrf;  ///< what tells how like two translations are
+  MbrUtility utility = MbrUtility::chrf;  ///< similarity measure
 };
 
-/// How texts are translated.
+/// Options of a translation call.
 struct TranslationOptions {
   SearchOptions search;  ///< beam search, sampling or alternatives
-  /// What puts the results of the search into order. Scores stay the model's. Not together with
-  /// SearchOptions::alternatives, nor with TranslationHooks::on_text.
+  /// Minimum Bayes risk decides the order of the results; scores remain the model's. Cannot be combined with
+  /// SearchOptions::alternatives or TranslationHooks::on_text.
   MbrOptions mbr{};
-  int64_t batch_size = 64;                  ///< sentences that a thread decodes together
-  int64_t batch_tokens = 4096;              ///< and their padded source tokens at most
-  int64_t max_source_tokens = 256;          ///< more make a text over-long
-  LongTexts long_texts = LongTexts::split;  ///< what happens to over-long texts
-  bool split_sentences = false;  ///< translate each sentence of a text by itself (Unicode's rules) and rejoin them
-  /// Beginnings that the translations must have, one for each text of a call (empty: any), or none at all.
+  int64_t batch_size = 64;                  ///< maximum number of sentences in a thread's batch
+  int64_t batch_tokens = 4096;              ///< maximum number of source tokens in a batch, padding included
+  int64_t max_source_tokens = 256;          ///< a text with more source tokens is over-long
+  LongTexts long_texts = LongTexts::split;  ///< treatment of over-long texts
+  bool split_sentences = false;  ///< translate the sentences of a text (by Unicode's rules) separately and join them
+  /// The beginning of each translation: one prefix per text of the call (an empty one leaves it free), or no prefixes.
   std::vector<std::string> target_prefixes{};
-  /// Languages of the texts and of their translations, for models of many languages, as their vocabularies call them:
-  /// eng_Latn (NLLB-200), en (M2M-100), deu (for ">>deu<<" of OPUS-MT, which takes a target language alone).
+  /// Source and target language for multilingual models, by the names in their vocabularies: eng_Latn (NLLB-200), en
+  /// (M2M-100), deu (">>deu<<" of OPUS-MT, which has only a target language).
   std::string source_language{};
   std::string target_language{};  ///< see source_language
-  /// A translation contains `target` where its text contains the words of `source`, in the same letters.
+  /// If a text contains the words of an entry's `source` (case-sensitive), its translation contains the `target`.
   std::vector<GlossaryEntry> glossary{};
-  /// Takes tags such as <b>, </b>, <br/> and {name} out of the text, and puts them back where the attention says that
-  /// they belong. Not together with split_sentences, nor with TranslationHooks::on_text.
+  /// Removes tags such as <b>, </b>, <br/> and {name} from the text, and inserts them into the translation at the words
+  /// that attended to theirs. Cannot be combined with split_sentences or TranslationHooks::on_text.
   bool inline_tags = false;
-  /// Also Hypothesis::word_alignment, and for it SearchOptions::alignments.
+  /// Fills Hypothesis::word_alignment; implies SearchOptions::alignments.
   bool word_alignments = false;
 };
 
 /// One translation of a text.
 struct Hypothesis {
-  std::string text;                  ///< detokenized
-  double score = 0;                  ///< ranks the hypotheses: log P / length penalty
-  double log_probability = 0;        ///< natural logarithm of P(text | source), the end included
-  std::vector<std::string> tokens;   ///< pieces, without the end
-  std::vector<double> token_scores;  ///< natural log-probability of each token; the end's is what is left
-  /// Where asked for (SearchOptions::alignments): for each token the attention to each source token, the last layer's
-  /// cross-attention averaged over its heads. What a row lacks to 1 went to the end of the source.
+  std::string text;                 ///< detokenized
+  double score = 0;                 ///< ranks the hypotheses: log P / length penalty
+  double log_probability = 0;       ///< natural log of P(text | source), including the end token
+  std::vector<std::string> tokens;  ///< pieces, without the end token
+  std::vector<double>
+      token_scores;  ///< natural log-probability of each token; log_probability minus their sum is the end's
+  /// With SearchOptions::alignments: alignment[i][j] is the cross-attention of token i to source token j, in the chosen
+  /// layer and head. A row's sum is less than 1 by the attention to the source's end token.
   std::vector<std::vector<float>> alignment;
-  /// Where asked for (TranslationOptions::word_alignments): links (source word, target word), both from 0, in the order
-  /// of the target. Words are what stands between blanks in the text to translate and in `text`; tags that
-  /// TranslationOptions::inline_tags takes out are none.
+  /// With TranslationOptions::word_alignments: links (source word, target word), counted from 0, in the order of the
+  /// target. Words are separated by whitespace; tags removed by TranslationOptions::inline_tags are not words.
   std::optional<std::vector<std::pair<size_t, size_t>>> word_alignment{};
 };
 
-/// The hypotheses of one input line, best first. An input without content has one, empty, with probability 1.
+/// The translations of one text. A text without content has one, which is empty and has probability 1.
 struct Translation {
   std::vector<Hypothesis> hypotheses;      ///< best first, at least one
-  std::vector<std::string> source_tokens;  ///< pieces of the input, without the end
-  int parts = 1;  ///< into how many the input was split (too long, or sentences); from 2 on there is one hypothesis
+  std::vector<std::string> source_tokens;  ///< pieces of the source, without the end token
+  int parts = 1;  ///< number of parts into which the source was split; if more than 1, there is one hypothesis
 };
 
-/// What a caller can watch and stop while its texts are translated. The functions are called from the translator's
-/// threads, but never two at once for one call; what they throw ends the call.
+/// Callbacks to follow a call and to stop it. They run on the translator's threads, but never two at a time for one
+/// call. An exception from a callback ends the call.
 struct TranslationHooks {
-  /// Text `text` of the call as far as its best translation is certain, after each token more: a stream for people who
-  /// read along. The last call for a text has the whole translation; texts without content have none.
+  /// Streams a translation: `so_far` is the part of text number `text`'s best translation that can no longer change.
+  /// Called for each further token; the last call for a text has its whole translation. Not called for texts without
+  /// content.
   std::function<void(size_t text, const std::string& so_far)> on_text{};
-  /// After each text that is done.
+  /// Called after each finished text.
   std::function<void(size_t done, size_t total)> on_progress{};
-  /// Asked after every token; true ends the call with Cancelled within one step of the decoder.
+  /// Called after every token. If it returns true, the call ends with Cancelled within one decoding step.
   std::function<bool()> should_stop{};
-  /// Asked for each text after each of its tokens; true leaves that text, whose translation then is empty and has
-  /// probability 0, and goes on with the others. For calls that work for several people.
+  /// Called for each text after each of its tokens. If it returns true, that text is abandoned: its translation is
+  /// empty and has probability 0, while the others continue. For calls that serve several users.
   std::function<bool(size_t text)> is_unwanted{};
 };
 

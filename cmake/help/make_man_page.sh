@@ -21,4 +21,13 @@ mkdir "$work/target"
 ln -s "$(cd "$(dirname "$program")" && pwd)/$(basename "$program")" "$work/target/$name"
 COLUMNS=80 "$help2man" --no-info --no-discard-stderr --section=1 --name="$summary" --source="transmute $version" \
   --version-string="$name (transmute) $version" --manual="transmute" --include="$here/man_sections.txt" \
-  --output="$output" "$work/$name"
+  --output="$work/page" "$work/$name"
+
+# help2man makes one paragraph of the examples: each is to keep its line. An example that pipes from another program calls
+# that by its short name.
+awk '
+  /^\.SH / { if (inside) print ".fi"; inside = $0 == ".SH EXAMPLES" }
+  inside { sub(/^translate /, "transmute\\-translate ") }
+  { print }
+  inside && /^\.IP$/ { print ".nf" }
+  END { if (inside) print ".fi" }' "$work/page" >"$output"

@@ -10,23 +10,23 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Decides, token by token, what a translation may consist of: a grammar, a format, a list of names. Given to
-/// SearchOptions::constraint; used by many threads at once.
+/// Restricts the tokens of a translation, for example to a grammar, a format or a list of names. Passed as
+/// SearchOptions::constraint. Must be safe to use from many threads at once.
 class TRANSMUTE_API NextTokenConstraint {
  public:
-  /// How far a hypothesis has come. Immutable, because hypotheses that continue differently share it.
+  /// The state of one hypothesis. Immutable, because hypotheses with different continuations share it.
   class TRANSMUTE_API State {
    public:
     virtual ~State();
-    /// The tokens that may come next, each once, in any order; special_ids::kEnd where the translation may end. A
-    /// hypothesis without any is given up.
+    /// The tokens that may come next, without duplicates, in any order; special_ids::kEnd if the translation may end. A
+    /// hypothesis with no allowed token is dropped.
     virtual Ids allowed() const = 0;
-    /// The state after one of the allowed tokens other than the end.
+    /// The state after `token`, one of the allowed tokens other than the end.
     virtual std::shared_ptr<const State> after(int64_t token) const = 0;
   };
 
   virtual ~NextTokenConstraint();
-  /// The state before the first token of a translation of `source`, whose ids have no end.
+  /// The state before the first token of a translation of `source`, whose ids do not include the end token.
   virtual std::shared_ptr<const State> begin(const Ids& source) const = 0;
 };
 

@@ -13,28 +13,28 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What a caller can watch and stop while a search goes on; all are called after every step, from its thread.
+/// Callbacks to follow and stop a search. They run after every step, on the thread of the search.
 struct SearchHooks {
-  /// The first tokens of a sentence's best translation, as far as they are certain: what all hypotheses share that can
-  /// still win. Grows only; called where it grew.
+  /// The part of a sentence's best translation that can no longer change: the tokens shared by all hypotheses that can
+  /// still win. Called whenever it has grown.
   std::function<void(size_t sentence, const Ids& certain)> on_tokens{};
-  /// True ends the search with Cancelled.
+  /// If it returns true, the search ends with Cancelled.
   std::function<bool()> should_stop{};
-  /// Asked for each sentence; true leaves that one: its hypothesis is empty, with log-probability minus infinity.
+  /// Called for each sentence. If it returns true, that sentence is abandoned: its hypothesis is empty, with
+  /// log-probability minus infinity.
   std::function<bool(size_t sentence)> is_unwanted{};
 };
 
-/// Beam search for a batch of sentences; beam_size 1 is greedy search. Returns, for each sentence in the
-/// given order, its best hypotheses, best first.
+/// Beam search for a batch of sentences; beam_size 1 is greedy search. Returns the best hypotheses of each sentence,
+/// best first.
 ///
 /// A sentence is done when no live hypothesis can still rank among the best num_hypotheses, however long it becomes
 /// (greedy search: at the first end). At the maximum length the end is forced. Padding, begin and unknown are never
-/// chosen, but taken where a prefix has them. SearchOptions::sampling and SearchOptions::alternatives do something
-/// else than search.
+/// chosen, but may occur in a prefix. SearchOptions::sampling and SearchOptions::alternatives replace the search.
 ///
-/// Where terms are demanded, the beam is wider by their tokens, is shared out evenly among hypotheses that have as many
-/// of those tokens (Post and Vilar, 2018), and only what has all of them may end.
-/// @throws std::invalid_argument where an option is out of range; Cancelled.
+/// With required terms, the beam grows by the number of their tokens and is divided evenly among hypotheses with
+/// equally many of these tokens (Post and Vilar, 2018); a hypothesis may end only when it has all of them.
+/// @throws std::invalid_argument if an option is out of range; Cancelled if a hook stopped the search.
 TRANSMUTE_API std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model,
                                                                  const std::vector<Ids>& sources,
                                                                  const SearchOptions& options,

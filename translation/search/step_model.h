@@ -12,52 +12,53 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Whose cross-attention to return.
+/// The cross-attention to return.
 struct AttentionChoice {
   bool wanted = false;  ///< whether to return any
   int64_t layer = 0;    ///< decoder layer, counted from 1; 0: the last
-  int64_t head = 0;     ///< from 1; 0: the mean of all
+  int64_t head = 0;     ///< from 1; 0: the mean over heads
 };
 
-/// @throws std::invalid_argument where a model of these options has no such layer or head.
+/// @throws std::invalid_argument if a model with these options has no such layer or head.
 TRANSMUTE_API void check(const AttentionChoice& choice, const TransformerOptions& options);
 
-/// @throws std::invalid_argument where it holds what is no token of a vocabulary of that size.
+/// @throws std::invalid_argument if it contains an id outside a vocabulary of this size.
 TRANSMUTE_API void check_shortlist(const Ids& shortlist, int64_t vocabulary);
 
-/// What a model says of the next token of every hypothesis.
+/// A model's prediction of the next token of every hypothesis.
 struct NextToken {
-  /// Unnormalized log-probabilities [B,N,V], on the CPU best float32; read before the next step, not written. With
-  /// shortlists [B,N,L]: column c of sentence b is that of its list's token c, and -inf beyond the end of the list.
+  /// Unnormalized log-probabilities [B,N,V], preferably float32 on the CPU. Search reads them before the next step and
+  /// does not modify them. With shortlists, [B,N,L]: column c belongs to token c of the sentence's list, -inf past its
+  /// end.
   torch::Tensor logits;
-  torch::Tensor attention;  ///< float32 [B,N,S] on the CPU, where asked for: over each source and its end
+  torch::Tensor attention;  ///< float32 [B,N,S] on the CPU, if requested: over the source tokens and the end
 };
 
-/// A batch of sentences in the middle of being decoded, with the same number N of hypotheses for each.
+/// A batch of sentences during decoding, with the same number N of hypotheses for each.
 class TRANSMUTE_API DecodingBatch {
  public:
   virtual ~DecodingBatch() = default;
 
-  /// Extends every hypothesis by a token. ids: int64 [B,N] on the CPU.
+  /// Extends every hypothesis by one token. ids: int64 [B,N] on the CPU.
   virtual NextToken step(const torch::Tensor& ids) = 0;
 
-  /// Extends the one hypothesis of each sentence (N = 1) by T tokens that are known beforehand: as T steps, but all at
-  /// once where the model can. ids: int64 [B,T] on the CPU. In the result the positions stand where hypotheses do.
+  /// Extends the single hypothesis of each sentence (N = 1) by T known tokens, like T steps, but at once if the model
+  /// can. ids: int64 [B,T] on the CPU. In the result, positions take the place of hypotheses.
   virtual NextToken extend(const torch::Tensor& ids);
 
-  /// Goes on with other hypotheses, N' per sentence: `sentences` int64 [B'] picks those that stay, `parents`
-  /// int64 [B'·N'] says which old row (b·N + n) each new one continues. Both on the CPU.
+  /// Continues with a new set of hypotheses, N' per sentence. `sentences`, int64 [B'], selects the sentences to keep;
+  /// `parents`, int64 [B'·N'], is the old row (b·N + n) that each new one continues. Both are on the CPU.
   virtual void select(const torch::Tensor& sentences, const torch::Tensor& parents) = 0;
 };
 
-/// What search needs of a model; a hand-made table of probabilities serves as well as a Transformer.
+/// The model as search sees it: a Transformer, or anything else that predicts the next token.
 class TRANSMUTE_API StepModel {
  public:
   virtual ~StepModel() = default;
 
-  /// Begins with one hypothesis (N = 1) per sentence. Sources are ids without reserved ones at the ends. `shortlists`:
-  /// for each sentence the target tokens whose logits are wanted, each once; or no list at all: those of every token.
-  /// @throws std::invalid_argument where there is no such layer or head, or no such token.
+  /// Starts decoding with one hypothesis (N = 1) per sentence. Sources are ids without begin and end. `shortlists`: for
+  /// each sentence, the target tokens whose logits to compute, without duplicates; empty: all tokens.
+  /// @throws std::invalid_argument if a layer, head or token does not exist.
   virtual std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                                const std::vector<Ids>& shortlists) const = 0;
 };

@@ -11,8 +11,8 @@ inline namespace v0 {
 /// Each source followed by the end, filled up to the longest: [B,S].
 TRANSMUTE_API torch::Tensor padded_sources(const std::vector<Ids>& sources);
 
-/// A Transformer as search sees it: encodes once, then decodes on cached keys and values. The module must be
-/// in eval mode; it is only read. Of the sources of a decoder-only network the number counts.
+/// A Transformer for search: encodes once, then decodes with cached keys and values. The module must be in eval mode
+/// and is not modified. For a decoder-only network, only the number of sources matters.
 class TRANSMUTE_API TransformerStepModel : public StepModel {
  public:
   /// The transformer must be in eval mode and on `device`.

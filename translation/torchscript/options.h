@@ -11,17 +11,17 @@ inline namespace v0 {
 
 /// The search of a forward() that translates; see SearchOptions.
 struct TorchScriptSearch {
-  int64_t beam_size = 4;
-  double length_alpha = 0.6;
-  int64_t max_extra_length = 50;
+  int64_t beam_size = 4;          ///< hypotheses kept per sentence
+  double length_alpha = 0.6;      ///< exponent of the length penalty
+  int64_t max_extra_length = 50;  ///< maximum target length minus source length
 };
 
-/// How a model is exported.
+/// Options of an export.
 struct TorchScriptOptions {
-  /// Numeric type of the stored weights: float32; bfloat16, which computes in bfloat16, softmax and log-probabilities
-  /// aside; or half, for GPUs: LibTorch before 2.1 cannot multiply half matrices on a CPU.
+  /// Numeric type of the weights and of the computation, except for softmax and log-probabilities: float32, bfloat16 or
+  /// half. half is for GPUs: LibTorch before 2.1 cannot multiply half matrices on a CPU.
   Precision precision = Precision::float32;
-  /// Where set, forward() translates with these options, for servers that call it with tensors alone.
+  /// If set, forward() translates with these options, for servers that call it with tensors only.
   std::optional<TorchScriptSearch> forward_search{};
 };
 
