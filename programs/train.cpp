@@ -17,6 +17,7 @@
 #include <transmute/training/initial_model.h>
 #include <transmute/training/run_folder.h>
 #include <transmute/training/step_timing.h>
+#include <transmute/training/text_checks.h>
 #include <transmute/training/trainer.h>
 
 #include <filesystem>
@@ -27,6 +28,7 @@ namespace {
 struct Arguments {
   std::string config;
   transmute::AutomaticText text;  // instead of a config
+  std::string initial_model;      // what a training without a config begins with; empty: a new network
   double minutes = 0;             // 0: as long as the text is worth
   std::vector<std::string> assignments;
   transmute::TrainerOptions trainer;
@@ -118,12 +120,17 @@ void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
         fmt::format("the run in {} was begun with another text than {} and {}. Take another --run-folder for them",
                     run_folder, arguments.text.train.source, arguments.text.train.target));
   experiment.schema.read_file(transmute::path_in(run_folder, transmute::kConfigFile));
+  if (!arguments.initial_model.empty())  // another one is refused, as every change that comes too late
+    experiment.config.training.initialize_from = absolute(arguments.initial_model);
   if (arguments.minutes > 0) experiment.config.training.max_minutes = arguments.minutes;
 }
 
 // Splits the text where nothing is given for validation, and chooses everything else.
 void choose_config(const Arguments& arguments, Experiment& experiment) {
   const std::string& run_folder = arguments.trainer.run_folder;
+  for (const auto* given : {&arguments.text.train, &arguments.text.valid})  // before there is a run folder
+    for (const std::string& file : {given->source, given->target})
+      if (!file.empty()) transmute::check_file(file, "");
   const auto lock = transmute::RunFolder(run_folder).lock();
   transmute::AutomaticText text{{absolute(arguments.text.train.source), absolute(arguments.text.train.target)},
                                 {absolute(arguments.text.valid.source), absolute(arguments.text.valid.target)}};
@@ -134,6 +141,8 @@ void choose_config(const Arguments& arguments, Experiment& experiment) {
   kept.write(run_folder);
   experiment.size = transmute::measure_text(text.train);
   experiment.config = transmute::config_for(experiment.size);
+  if (!arguments.initial_model.empty())
+    transmute::begin_with(experiment.config, absolute(arguments.initial_model), run_folder);
   transmute::DataOptions& data = experiment.config.data;
   data.train_source = {text.train.source};
   data.train_target = {text.train.target};
@@ -146,6 +155,11 @@ void read_config(const Arguments& arguments, Experiment& experiment) {
   if (!automatic && arguments.config.empty())
     throw std::invalid_argument(
         "--config FILE is needed, for example configs/demo.yaml, or a text: --source FILE --target FILE");
+  if (!automatic && arguments.minutes > 0)
+    throw std::invalid_argument(
+        fmt::format("--minutes plans a training without a config; with one, its number of steps counts, and --set "
+                    "training.max_minutes={:g} ends it earlier",
+                    arguments.minutes));
   if (!automatic) {
     experiment.schema.read_file(arguments.config);
   } else if (transmute::RunFolder(arguments.trainer.run_folder).has_begun()) {
@@ -262,9 +276,13 @@ void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config, CL
   CLI::Option* const valid_target = add("--valid-target", arguments.text.valid.target, "its translation");
   valid_source->needs(valid_target)->needs(source);
   valid_target->needs(valid_source);
+  app.add_option("--initialize-from", arguments.initial_model,
+                 "fine-tuning: begin with the network, weights and vocabulary of this model")
+      ->type_name("MODEL")
+      ->needs(source)
+      ->group("Without a config");
   app.add_option("--minutes", arguments.minutes, "training time; default: chosen from the size of the text")
       ->check(transmute::positive())
-      ->needs(source)
       ->group("Without a config");
 }
 

@@ -248,12 +248,14 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
                  "--n-best and --alignment")
       ->check(transmute::one_of({"text", "json"}))
       ->capture_default_str();
-  app.add_option("--n-best", arguments.num_best, "print the N best translations (in Moses' format, unless json)")
-      ->check(transmute::at_least(1));
+  const auto n_best =
+      app.add_option("--n-best", arguments.num_best, "print the N best translations (in Moses' format, unless json)")
+          ->check(transmute::at_least(1));
   const auto alternatives = app.add_option("--alternatives", arguments.alternatives,
                                            "instead of searching, take the N most probable next tokens after "
                                            "--target-prefix and complete each greedily")
-                                ->check(transmute::at_least(1));
+                                ->check(transmute::at_least(1))
+                                ->excludes(n_best);
   const auto mbr = app.add_option("--mbr", arguments.translation.mbr.candidates,
                                   "minimum Bayes risk decoding: of the N best translations (with --sample, of N "
                                   "samples), print the one most similar to all of them")

@@ -215,7 +215,9 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
     }
     request->source = detect_language(all, source_languages(*models)).front().code;
   }
-  if (!models->has_source(request->source)) throw ApiError(400, request->source + " is not supported");
+  if (!models->has_source(request->source))
+    throw ApiError(400, request->source + " is not supported" +
+                            (models->has_target(request->source) ? " as a source language" : ""));
   if (!models->has_target(request->target)) throw ApiError(400, request->target + " is not supported");
   TaskRequest task;
   if (request->source != request->target) {

@@ -86,8 +86,9 @@ Json read_parameters(const HttpRequest& request) {
   if (is_json(request)) return read_json(request.body);
   Json parameters = Json::object();
   read_form(request.query, parameters);
-  if (request.header("content-type").find("multipart/") != std::string::npos)
-    throw ApiError(415, "multipart forms are not read; send JSON or application/x-www-form-urlencoded");
+  const std::string type = request.header("content-type");
+  if (!request.body.empty() && !type.empty() && type.find("x-www-form-urlencoded") == std::string::npos)
+    throw ApiError(415, "the body must be JSON (application/json) or a form (application/x-www-form-urlencoded)");
   read_form(request.body, parameters);
   return parameters;
 }

@@ -94,6 +94,8 @@ ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptio
     targets_[languages.first];
     all.insert(languages.second);
   }
+  if (!pivot_.empty() && (all.count(pivot_) == 0 || targets_.count(pivot_) == 0))
+    throw std::invalid_argument("--pivot " + pivot_ + ": a model into this language and one from it are needed");
   for (auto& [source, targets] : targets_) {
     targets.insert(source);  // as LibreTranslate has it: such text stays as it is
     for (const std::string& target : all)

@@ -7,6 +7,7 @@
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
+#include <transmute/training/initial_model.h>
 
 #include <algorithm>
 #include <cmath>
@@ -88,6 +89,11 @@ std::pair<std::string, std::string> endings_of(const PairOfFiles& files) {
   return both;
 }
 
+// Of a new network; deeper or wider ones need less.
+double peak_rate(int64_t d_model) {
+  return 0.36 / static_cast<double>(d_model);
+}
+
 // All that follows from the number of steps.
 void set_steps(TrainingConfig& config, int64_t steps) {
   TrainingOptions& training = config.training;
@@ -161,7 +167,7 @@ TrainingConfig config_for(const TextSize& size) {
   training.batch_tokens = shape.batch_tokens;
   training.micro_batch_tokens = std::min<int64_t>(shape.batch_tokens, 1024);
   training.schedule = Schedule::cosine;
-  training.learning_rate = 0.36 / static_cast<double>(shape.d_model);
+  training.learning_rate = peak_rate(shape.d_model);
   training.precision = std::nullopt;
   config.validation.max_sentences = 500;
   // BLEU counts few fourgrams in so few sentences, and then prefers one model to another by chance.
@@ -174,6 +180,16 @@ TrainingConfig config_for(const TextSize& size) {
   const double epochs = std::clamp(100 * std::sqrt(30'000 / pairs), 10.0, 200.0);
   set_steps(config, rounded(epochs * steps_per_epoch));
   return config;
+}
+
+void begin_with(TrainingConfig& config, const std::string& model, const std::string& run_folder) {
+  const double dropout = config.model.model.dropout;
+  config.model = ModelConfig();
+  config.model.model.dropout = dropout;
+  config.training.initialize_from = model;
+  take_network_of_initial_model(config, run_folder);
+  config.training.learning_rate = peak_rate(config.model.model.d_model) / 10;
+  set_steps(config, std::max<int64_t>(1, config.training.max_steps / 5));
 }
 
 void limit_time(TrainingConfig& config, double minutes, double seconds_per_step) {

@@ -41,6 +41,11 @@ AutomaticText hold_out(const PairOfFiles& files, const std::string& folder);
 /// with their reasons. Says nothing of the files. Lasts as long as the text is worth: see limit_time.
 TrainingConfig config_for(const TextSize& size);
 
+/// Fine-tuning: gives a config that config_for has chosen the network, weights and vocabulary of a finished model, with
+/// a tenth of the learning rate and a fifth of the steps that a new network gets.
+/// @throws std::runtime_error where the model cannot be read.
+void begin_with(TrainingConfig& config, const std::string& model, const std::string& run_folder);
+
 /// Fits the training to `minutes`, of which one step takes `seconds_per_step`: steps, warm-up, checkpoints and
 /// validations. A text that is worth fewer steps keeps those.
 void limit_time(TrainingConfig& config, double minutes, double seconds_per_step);

@@ -38,10 +38,10 @@ void log_start(const RunFacts& facts, const TrainState& state) {
   if (state.step > 0)
     spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state.step), state.epoch + 1));
   if (facts.guidance.weight > 0)
-    spdlog::info(
-        fmt::format("decoder layer {0}, head {1} learns the given alignments; use it with: translate --alignment "
-                    "--alignment-layer {0} --alignment-head {1}",
-                    facts.guidance.layer + 1, facts.guidance.head + 1));
+    spdlog::info(fmt::format(
+        "decoder layer {0}, head {1} learns the given alignments; use it with: transmute translate --alignment "
+        "--alignment-layer {0} --alignment-head {1}",
+        facts.guidance.layer + 1, facts.guidance.head + 1));
   if (state.batches_per_step > 0 && state.batches_per_step != facts.batches_per_step)
     spdlog::warn(fmt::format("a step had {} and now has {}: ranks times training.accumulate_batches",
                              counted(state.batches_per_step, "batch", "batches"), facts.batches_per_step));

@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/progress.h>
-#include <transmute/common/text_file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,21 +23,23 @@ namespace {
 
 constexpr uintmax_t kCheapBytes = uintmax_t{32} << 20U;  // a tenth of a second
 
-int64_t count_lines(const std::string& path) {
-  LineReader reader(path);
-  for (std::string line; reader.next(line);) continue;
+// Reads a file whose size makes it cheap, of others the beginning, so that what is wrong with it is said at the start.
+// Returns the number of lines where all were read.
+std::optional<int64_t> read_through(const TextFile& file) {
+  constexpr int64_t kBeginning = 1000;  // lines
+  const bool is_cheap = fs::file_size(file.path) <= kCheapBytes;
+  TextFileReader reader(file);
+  for (std::string line; reader.next(line);)
+    if (!is_cheap && reader.line_number() == kBeginning) return std::nullopt;
   return reader.line_number();
 }
 
-void check_equal_lines(const TextFile& source, const TextFile& target) {
-  if (source.path == target.path || fs::file_size(source.path) > kCheapBytes ||
-      fs::file_size(target.path) > kCheapBytes)
-    return;
-  const int64_t of_source = count_lines(source.path), of_target = count_lines(target.path);
-  if (of_source != of_target)
+void check_pair(const TextFile& source, const TextFile& target) {
+  const std::optional<int64_t> of_source = read_through(source), of_target = read_through(target);
+  if (of_source && of_target && *of_source != *of_target)
     throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must translate line n of the other",
-                                         source.path, counted(of_source, "line"), target.path,
-                                         format_count(of_target)));
+                                         source.path, counted(*of_source, "line"), target.path,
+                                         format_count(*of_target)));
 }
 
 bool is_one_file(const TextFile& source, const TextFile& target) {
@@ -75,10 +76,12 @@ void check_file(const std::string& path, const std::string& data_folder) {
 void check_text_files(const TextFiles& files, const std::string& data_folder) {
   for (const auto* side : {&files.source, &files.target})
     for (const TextFile& file : *side) check_file(file.path, data_folder);
+  if (files.source.empty())
+    for (const TextFile& file : files.target) read_through(file);
   for (size_t i = 0; i < std::min(files.source.size(), files.target.size()); ++i) {
     if (is_one_file(files.source[i], files.target[i]))
       spdlog::warn(fmt::format("{} is both source and target: the model will learn to copy", files.source[i].path));
-    check_equal_lines(files.source[i], files.target[i]);
+    check_pair(files.source[i], files.target[i]);
   }
 }
 

@@ -145,6 +145,9 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
               HasSubstr("--length-penalty: must be paper, power, or a number"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--seed", "x", "--sample"}),
               HasSubstr("--seed: needs a number, not 'x'"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--n-best", "2", "--alternatives", "2"}),
+              HasSubstr("--n-best excludes --alternatives"));
+  EXPECT_THAT(refusal("evaluate", {"-r", "x", "--metric", "BLEU"}), HasSubstr("not 'BLEU'; did you mean bleu?"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--tokenize", "ja-mecab"}), HasSubstr("MeCab's dictionary"));
 }
 

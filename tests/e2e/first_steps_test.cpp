@@ -126,6 +126,14 @@ TEST_F(FirstSteps, FilesAreCheckedBeforeAnythingIsLearned) {
               HasSubstr("looked for in " + (std::filesystem::current_path() / "relative").string() +
                         ", with data.folder: relative"));
   EXPECT_THAT(refusal({"data.train_source=valid.en"}), HasSubstr("has 60 lines, but "));
+  write_text(folder_ / "data/latin1.de",
+             "Stra\xdf"
+             "e\n");
+  write_text(folder_ / "data/one.en", "street\n");
+  EXPECT_THAT(refusal({"data.valid_source=one.en", "data.valid_target=latin1.de"}), HasSubstr("latin1.de:1"));
+  write_text(folder_ / "data/pairs.tsv", "one\teins\ntwo zwei\n");
+  EXPECT_THAT(refusal({"data.train_source=[]", "data.train_target=[]", "data.train_pairs=pairs.tsv"}),
+              HasSubstr("pairs.tsv:2: a line must be source<tab>target; this one has no tab"));
   std::filesystem::create_directory(folder_ / "data/folder");
   EXPECT_THAT(refusal({"data.valid_source=folder"}), HasSubstr("is a folder; a text file is needed"));
   write_text(folder_ / "tab.yaml", "data:\n\tfolder: x\n");
@@ -284,6 +292,22 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   EXPECT_EQ(in_run("run", "text/train.en"), divided);
 }
 
+TEST_F(FirstSteps, AFinishedModelCanBeFineTunedWithoutAConfig) {
+  ASSERT_EQ(train("first").exit_code, 0);
+  const auto fine_tune = [&](const std::string& model) {
+    return run_program_with({program("train"), "--source", folder_ / "data/train.en", "--target",
+                             folder_ / "data/train.de", "--run-folder", folder_ / "second", "--initialize-from", model,
+                             "--minutes", "0.05"});
+  };
+  const Outcome outcome = fine_tune(folder_ / "first/model");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("the run begins with the weights of " + (folder_ / "first/model")));
+  EXPECT_EQ(in_run("second", "tokenizer.model"), in_run("first", "tokenizer.model"));
+  // A tenth of 0.36 / d_model of the model, not of the shape that 300 pairs get.
+  EXPECT_THAT(in_run("second", "config.yaml"), AllOf(HasSubstr("d_model: 32"), HasSubstr("learning_rate: 0.001125")));
+  EXPECT_THAT(fine_tune(folder_ / "second/model").errors, HasSubstr("training.initialize_from (it was "));
+}
+
 TEST_F(FirstSteps, TextWithoutAConfigNeedsItsPartnerAndARunFolder) {
   const auto refusal = [](const std::vector<std::string>& flags) {
     std::vector<std::string> words{program("train")};
@@ -295,8 +319,14 @@ TEST_F(FirstSteps, TextWithoutAConfigNeedsItsPartnerAndARunFolder) {
   EXPECT_THAT(refusal({"--source", "a", "--run-folder", "x"}), HasSubstr("--target"));
   EXPECT_THAT(refusal({"--source", "a", "--target", "b"}), HasSubstr("--run-folder"));
   EXPECT_THAT(refusal({"--source", "a", "--target", "b", "--run-folder", "x", "--config", "c"}), HasSubstr("--config"));
-  EXPECT_THAT(refusal({"--minutes", "3", "--config", "c"}), HasSubstr("--source"));
+  EXPECT_THAT(refusal({"--minutes", "3", "--config", "c"}), HasSubstr("--set training.max_minutes=3"));
+  EXPECT_THAT(refusal({"--initialize-from", "m", "--config", "c"}), HasSubstr("--source"));
   EXPECT_THAT(refusal({}), HasSubstr("--source FILE --target FILE"));
+  const Outcome missing = run_program_with(
+      {program("train"), "--source", "nowhere.en", "--target", "nowhere.de", "--run-folder", folder_ / "none"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.errors, HasSubstr("nowhere.en: cannot be opened: No such file"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
 }
 
 }  // namespace

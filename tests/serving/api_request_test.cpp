@@ -165,6 +165,16 @@ TEST(V1Request, NamesUnknownMembersAndTheirNeighbour) {
   EXPECT_THAT(refused(R"("sampling":{"topk":3})"), HasSubstr("unknown member \"sampling.topk\""));
 }
 
+TEST(LibreTranslateRequest, MayBeJsonOrAFormAndNothingElse) {
+  for (const char* type : {"text/plain", "multipart/form-data; boundary=x"}) {
+    HttpRequest request = form_request("q=a&source=en&target=de");
+    request.headers["content-type"] = type;
+    EXPECT_THAT(refusal(parse_libretranslate, request), HasSubstr("415 the body must be JSON")) << type;
+    request.query.swap(request.body);  // nothing to read but the query
+    EXPECT_EQ(refusal(parse_libretranslate, request), "accepted") << type;
+  }
+}
+
 TEST(V1Request, RefusesWhatDoesNotGoTogether) {
   const auto refused = [](const std::string& more) { return refusal(parse_v1, json_request(v1_with(more))); };
   EXPECT_THAT(refused(R"("alternatives":2,"sampling":{})"), HasSubstr("exclude each other"));

@@ -118,6 +118,8 @@ TEST_F(Serve, RefusesWithLibreTranslatesStatusAndWords) {
             "Invalid request: missing q parameter");
   EXPECT_EQ(post("/translate", {{"q", "a"}, {"source", "zz"}, {"target", "de"}}, 400)["error"], "zz is not supported");
   EXPECT_EQ(post("/translate", {{"q", "a"}, {"source", "en"}, {"target", "zz"}}, 400)["error"], "zz is not supported");
+  EXPECT_EQ(post("/translate", {{"q", "a"}, {"source", "de"}, {"target", "en"}}, 400)["error"],
+            "de is not supported as a source language");
   Client client(server_->port());
   EXPECT_EQ(client.post("/translate", "{", "").status, 400);
   EXPECT_EQ(client.get("/translate").status, 405);
@@ -537,6 +539,8 @@ TEST(ServeUsage, NamesWhatIsWrong) {
   EXPECT_THAT(errors({"--model", folder.path()}, 2), HasSubstr("--model en-de="));
   const std::string model = "en-de=" + folder.path();
   EXPECT_THAT(errors({"--model", model, "--model", model}, 2), HasSubstr("two models are given for en-de"));
+  EXPECT_THAT(errors({"--model", model, "--pivot", "de"}, 2),
+              HasSubstr("--pivot de: a model into this language and one from it are needed"));
   EXPECT_THAT(errors({"--model", model, "--address", "example.org"}, 2), HasSubstr("is no IP address"));
   EXPECT_THAT(errors({"--model", model, "--max-queue", "0"}, 2), HasSubstr("--max-queue"));
 }
