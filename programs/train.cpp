@@ -20,6 +20,7 @@
 #include <transmute/training/text_checks.h>
 #include <transmute/training/trainer.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -172,12 +173,39 @@ void read_config(const Arguments& arguments, Experiment& experiment) {
   experiment.config.check();
 }
 
+std::string shape_of(const transmute::TrainingConfig& config) {
+  const transmute::TransformerOptions& model = config.model.model;
+  return fmt::format("{}+{} layers of width {} with {} tokens a step", model.num_encoder_layers,
+                     model.num_decoder_layers, model.d_model, transmute::format_count(config.training.batch_tokens));
+}
+
+// Seconds per step of the shape that the text deserves, or of the largest smaller one that gets enough steps.
+double choose_shape_for_minutes(const Arguments& arguments, Experiment& experiment) {
+  constexpr double kEnoughSteps = 1500;
+  const auto measure = [&] {
+    const double seconds = transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer);
+    spdlog::info(fmt::format("a step takes about {:.3g} s here: {}", seconds, shape_of(experiment.config)));
+    return seconds;
+  };
+  double seconds = measure();
+  const int64_t choices = arguments.initial_model.empty() ? transmute::smaller_shapes(experiment.size) : 0;
+  for (int64_t smaller = 1; smaller <= choices; ++smaller) {
+    const double wanted = std::min(kEnoughSteps, static_cast<double>(experiment.config.training.max_steps));
+    if (transmute::steps_within(arguments.minutes, seconds) >= wanted) break;
+    const transmute::DataOptions data = experiment.config.data;
+    experiment.config = transmute::config_for(experiment.size, smaller);
+    experiment.config.data = data;
+    for (const auto& assignment : arguments.assignments) experiment.schema.set(assignment);
+    seconds = measure();
+  }
+  return seconds;
+}
+
 // Steps that fit into the time, by this machine's speed.
 void fit_into_minutes(const Arguments& arguments, Experiment& experiment) {
-  const double seconds = transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer);
-  spdlog::info(fmt::format("a step takes about {:.3g} s here", seconds));
+  const double seconds = choose_shape_for_minutes(arguments, experiment);
   const int64_t wanted = experiment.config.training.max_steps;
-  transmute::limit_time(experiment.config, arguments.minutes, seconds);
+  transmute::limit_time(experiment.config, experiment.size, arguments.minutes, seconds);
   for (const auto& assignment : arguments.assignments) experiment.schema.set(assignment);  // they come first
   const int64_t steps = experiment.config.training.max_steps;
   if (steps < wanted)

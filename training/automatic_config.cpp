@@ -52,6 +52,10 @@ int64_t words_in(const std::string& line) {
   return words;
 }
 
+double pairs_of(const TextSize& size) {
+  return static_cast<double>(std::max<int64_t>(size.pairs, 1));
+}
+
 // To two digits: a rule claims no more.
 int64_t rounded(double value) {
   const double unit = std::pow(10.0, std::floor(std::log10(std::max(value, 1.0))) - 1);
@@ -69,11 +73,12 @@ constexpr Shape kShapes[] = {{0, 2, 128, 4, 256, 0.3, 1024},        {2'000, 3, 1
                              {15'000, 4, 128, 4, 256, 0.3, 4096},   {100'000, 4, 256, 4, 1024, 0.2, 4096},
                              {500'000, 4, 256, 4, 1024, 0.1, 8192}, {3'000'000, 6, 512, 8, 2048, 0.1, 16384}};
 
-const Shape& shape_for(int64_t pairs) {
-  const Shape* found = kShapes;
-  for (const Shape& shape : kShapes)
-    if (pairs >= shape.from_pairs) found = &shape;
-  return *found;
+// The row of a text that has all the time it is worth.
+size_t largest_shape(int64_t pairs) {
+  size_t found = 0;
+  for (size_t i = 0; i < std::size(kShapes); ++i)
+    if (pairs >= kShapes[i].from_pairs) found = i;
+  return found;
 }
 
 // Of a.en.gz: en. Where both are the same, or there are none, the sides' names.
@@ -104,6 +109,17 @@ void set_steps(TrainingConfig& config, int64_t steps) {
   training.checkpoint_every = std::max<int64_t>(1, steps / 50);
   training.log_every = std::clamp<int64_t>(steps / 100, 1, 100);
   config.validation.every = std::max<int64_t>(1, steps / 20);
+}
+
+// Of a training that no time limits.
+double passes_over(const TextSize& size) {
+  return std::clamp(100 * std::sqrt(30'000 / pairs_of(size)), 10.0, 200.0);
+}
+
+// Few passes give a network little to learn by heart, and dropout only slows them down.
+double dropout_for(double passes, double of_shape) {
+  const double most = passes < 25 ? 0.1 : passes < 60 ? 0.2 : of_shape;
+  return std::min(of_shape, most);
 }
 
 }  // namespace
@@ -151,17 +167,20 @@ AutomaticText hold_out(const PairOfFiles& files, const std::string& folder) {
   return text;
 }
 
-TrainingConfig config_for(const TextSize& size) {
+int64_t smaller_shapes(const TextSize& size) {
+  return static_cast<int64_t>(largest_shape(size.pairs));
+}
+
+TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   TrainingConfig config;
-  const Shape& shape = shape_for(size.pairs);
-  const double pairs = static_cast<double>(std::max<int64_t>(size.pairs, 1));
-  config.model.tokenizer.vocab_size = std::clamp<int64_t>(rounded(45 * std::sqrt(pairs)), 300, 32'000);
+  const Shape& shape = kShapes[largest_shape(size.pairs) - static_cast<size_t>(smaller)];
+  config.model.tokenizer.vocab_size = std::clamp<int64_t>(rounded(45 * std::sqrt(pairs_of(size))), 300, 32'000);
   TransformerOptions& model = config.model.model;
   model.num_encoder_layers = model.num_decoder_layers = shape.layers;
   model.d_model = shape.d_model;
   model.num_heads = shape.heads;
   model.d_ff = shape.d_ff;
-  model.dropout = shape.dropout;
+  model.dropout = dropout_for(passes_over(size), shape.dropout);
   config.data.max_length_ratio = 9;
   TrainingOptions& training = config.training;
   training.batch_tokens = shape.batch_tokens;
@@ -175,28 +194,34 @@ TrainingConfig config_for(const TextSize& size) {
   if (size.pairs < kLeastPairsForBleu) config.validation.metric = ValidationMetric::chrf;
 
   // Subwords are some 1.4 times as many as words, and batches are filled to nine tenths.
-  const double tokens = 1.4 * static_cast<double>(size.words) + pairs;
+  const double tokens = 1.4 * static_cast<double>(size.words) + pairs_of(size);
   const double steps_per_epoch = std::max(1.0, tokens / (0.9 * static_cast<double>(shape.batch_tokens)));
-  const double epochs = std::clamp(100 * std::sqrt(30'000 / pairs), 10.0, 200.0);
-  set_steps(config, rounded(epochs * steps_per_epoch));
+  set_steps(config, rounded(passes_over(size) * steps_per_epoch));
   return config;
 }
 
 void begin_with(TrainingConfig& config, const std::string& model, const std::string& run_folder) {
+  constexpr int64_t kShareOfSteps = 5, kShareOfRate = 10;
   const double dropout = config.model.model.dropout;
   config.model = ModelConfig();
   config.model.model.dropout = dropout;
   config.training.initialize_from = model;
   take_network_of_initial_model(config, run_folder);
-  config.training.learning_rate = peak_rate(config.model.model.d_model) / 10;
-  set_steps(config, std::max<int64_t>(1, config.training.max_steps / 5));
+  config.training.learning_rate = peak_rate(config.model.model.d_model) / kShareOfRate;
+  set_steps(config, std::max<int64_t>(1, config.training.max_steps / kShareOfSteps));
 }
 
-void limit_time(TrainingConfig& config, double minutes, double seconds_per_step) {
+double steps_within(double minutes, double seconds_per_step) {
   constexpr double kForTraining = 0.85;  // the rest goes to validations, checkpoints and what else the machine does
-  const double steps = kForTraining * minutes * 60 / seconds_per_step;
+  return kForTraining * minutes * 60 / seconds_per_step;
+}
+
+void limit_time(TrainingConfig& config, const TextSize& size, double minutes, double seconds_per_step) {
+  const double share = steps_within(minutes, seconds_per_step) / static_cast<double>(config.training.max_steps);
   config.training.max_minutes = minutes;
-  if (steps < static_cast<double>(config.training.max_steps)) set_steps(config, rounded(steps));
+  if (share >= 1) return;
+  set_steps(config, rounded(share * static_cast<double>(config.training.max_steps)));
+  config.model.model.dropout = dropout_for(share * passes_over(size), config.model.model.dropout);
 }
 
 }  // namespace v0

@@ -39,16 +39,24 @@ AutomaticText hold_out(const PairOfFiles& files, const std::string& folder);
 
 /// Shape, vocabulary, dropout, batch and schedule for a text of this size, by the rules that docs/training.md gives
 /// with their reasons. Says nothing of the files. Lasts as long as the text is worth: see limit_time.
-TrainingConfig config_for(const TextSize& size);
+/// @param smaller by how many rows of the table of shapes to go back, at most smaller_shapes(size): a smaller network
+/// and batch, for little time
+TrainingConfig config_for(const TextSize& size, int64_t smaller = 0);
+
+/// Number of shapes that are smaller than the one that a text of this size gets.
+int64_t smaller_shapes(const TextSize& size);
 
 /// Fine-tuning: gives a config that config_for has chosen the network, weights and vocabulary of a finished model, with
 /// a tenth of the learning rate and a fifth of the steps that a new network gets.
 /// @throws std::runtime_error where the model cannot be read.
 void begin_with(TrainingConfig& config, const std::string& model, const std::string& run_folder);
 
-/// Fits the training to `minutes`, of which one step takes `seconds_per_step`: steps, warm-up, checkpoints and
+/// Steps that fit into the time, but for the share of it that validations and checkpoints take.
+double steps_within(double minutes, double seconds_per_step);
+
+/// Fits the training to `minutes`, of which one step takes `seconds_per_step`: steps, warm-up, dropout, checkpoints and
 /// validations. A text that is worth fewer steps keeps those.
-void limit_time(TrainingConfig& config, double minutes, double seconds_per_step);
+void limit_time(TrainingConfig& config, const TextSize& size, double minutes, double seconds_per_step);
 
 }  // namespace v0
 }  // namespace transmute

@@ -18,7 +18,7 @@ inline namespace v0 {
 
 namespace {
 
-// Enough pairs of random tokens for one batch.
+// Enough pairs of random tokens for one batch. All are of one length, for batches are made of pairs of similar lengths.
 ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
   const double tokens_per_pair = 1.4 * static_cast<double>(size.words) / static_cast<double>(size.pairs);
   const auto mean = std::clamp<int64_t>(static_cast<int64_t>(tokens_per_pair), 2, config.data.max_source_tokens);
@@ -26,8 +26,7 @@ ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
   ParallelText text;
   uint64_t key = 1;
   const auto sentence = [&] {
-    const auto length = mean / 2 + 1 + static_cast<int64_t>(uniform(mix_bits(++key)) * static_cast<double>(mean));
-    Ids ids(static_cast<size_t>(length));
+    Ids ids(static_cast<size_t>(mean));
     for (int64_t& id : ids)
       id = special_ids::kCount + static_cast<int64_t>(uniform(mix_bits(++key)) * static_cast<double>(known));
     return ids;

@@ -52,10 +52,35 @@ TEST(AutomaticConfig, IsTheFlagshipsShapeForTheFlagshipsText) {
   EXPECT_NEAR(static_cast<double>(config.training.max_steps), 10'000, 5'000);
 }
 
+TEST(AutomaticConfig, OffersSmallerShapesForLittleTime) {
+  EXPECT_EQ(smaller_shapes(size_of(500)), 0);
+  ASSERT_EQ(smaller_shapes(size_of(29'000)), 2);
+  const TrainingConfig whole = config_for(size_of(29'000)), smallest = config_for(size_of(29'000), 2);
+  EXPECT_EQ(smallest.model.model.num_encoder_layers, config_for(size_of(500)).model.model.num_encoder_layers);
+  EXPECT_LT(smallest.training.batch_tokens, whole.training.batch_tokens);
+  EXPECT_GT(smallest.training.max_steps, whole.training.max_steps) << "as many passes, of smaller batches";
+  EXPECT_EQ(smallest.model.tokenizer.vocab_size, whole.model.tokenizer.vocab_size);
+}
+
 TEST(AutomaticConfig, ChoosesTheBestWeightsByChrfWhereFewSentencesAreHeldOut) {
   EXPECT_EQ(config_for(size_of(500)).validation.metric, ValidationMetric::chrf);
   EXPECT_EQ(config_for(size_of(9'999)).validation.metric, ValidationMetric::chrf);
   EXPECT_EQ(config_for(size_of(10'000)).validation.metric, ValidationMetric::automatic);
+}
+
+TEST(AutomaticConfig, DropsOutLessWhereTheTextIsSeenFewTimes) {
+  const auto dropout = [](double share) {
+    TrainingConfig config = config_for(size_of(29'000));  // 102 passes
+    const double seconds = 0.1;
+    const double steps = share * static_cast<double>(config.training.max_steps);
+    limit_time(config, size_of(29'000), steps * seconds / 60 / 0.85, seconds);
+    return config.model.model.dropout;
+  };
+  EXPECT_EQ(dropout(1.1), 0.3);
+  EXPECT_EQ(dropout(0.7), 0.3);
+  EXPECT_EQ(dropout(0.4), 0.2);
+  EXPECT_EQ(dropout(0.1), 0.1);
+  EXPECT_EQ(config_for(size_of(1'000'000), 3).model.model.dropout, 0.1) << "a small shape for a large text";
 }
 
 TEST(AutomaticConfig, FitsTheStepsIntoTheTimeAndTheWarmUpIntoTheSteps) {
@@ -63,7 +88,7 @@ TEST(AutomaticConfig, FitsTheStepsIntoTheTimeAndTheWarmUpIntoTheSteps) {
     for (const double seconds_per_step : {0.01, 0.3, 5.0}) {
       TrainingConfig config = config_for(size_of(29'000));
       const int64_t worth = config.training.max_steps;
-      limit_time(config, minutes, seconds_per_step);
+      limit_time(config, size_of(29'000), minutes, seconds_per_step);
       EXPECT_EQ(config.training.max_minutes, minutes);
       EXPECT_LE(config.training.max_steps, worth);
       if (config.training.max_steps < worth) {
