@@ -29,7 +29,9 @@ class OpenPhrases {
 
   size_t depth() const { return open_.size() - 1; }
   void open(const std::string& label) { open_.push_back({label, "", {}}); }
-  void add_word(const std::string& label, const std::string& word) { open_.back().children.push_back({label, word, {}}); }
+  void add_word(const std::string& label, const std::string& word) {
+    open_.back().children.push_back({label, word, {}});
+  }
 
   // An empty one vanishes.
   void close() {

@@ -35,31 +35,43 @@ std::string check_length_penalty(std::string& penalty) {
 
 void SearchFlags::add_to(CLI::App& app) {
   const auto add = [&app](const char* name, auto& value, const char* text) {
-    return app.add_option(name, value, text)->capture_default_str()->group(kGroup);
+    return app.add_option(name, value, text)->group(kGroup);
   };
   beam_size_ = add("-b,--beam-size", search_.beam_size,
-                   "number of hypotheses kept; 1: greedy search; if not given, --n-best raises it")
+                   "number of hypotheses kept; 1: greedy search; default: the model's, else 4; if not given, --n-best "
+                   "raises it")
                    ->check(at_least(1));
-  length_alpha_ = add("--length-alpha", search_.length_alpha, "exponent of the length penalty")->check(not_negative());
+  length_alpha_ =
+      add("--length-alpha", search_.length_alpha, "exponent of the length penalty; default: the model's, else 0.6")
+          ->check(not_negative());
   add("--length-penalty", length_penalty_,
-      "paper: ((5 + length) / 6)^alpha; power: length^alpha, the mean over tokens for alpha 1; a number: power with "
-      "that alpha, as in CTranslate2 and Hugging Face")
+      "paper: ((5 + length) / 6)^alpha; power: length^alpha, the mean over tokens for alpha 1; a "
+      "number: power with that alpha, as in CTranslate2 and Hugging Face; default: the model's, "
+      "else paper")
       ->check(CLI::Validator(check_length_penalty, ""))
       ->type_name("paper|power|NUMBER");
   add("--coverage-beta", search_.coverage_beta,
       "weight of the coverage penalty, which favors translations that attend to the whole source")
-      ->check(not_negative());
-  add("--min-length", search_.min_length, "minimum length of a translation in tokens")->check(at_least(0));
+      ->check(not_negative())
+      ->capture_default_str();
+  add("--min-length", search_.min_length, "minimum length of a translation in tokens")
+      ->check(at_least(0))
+      ->capture_default_str();
   add("--max-extra-length", search_.max_extra_length,
       "maximum number of tokens by which a translation may exceed its source")
-      ->check(at_least(0));
-  add("--no-repeat-ngram", search_.no_repeat_ngram,
-      "never repeat a sequence of N tokens within a translation; 0: allow it")
-      ->check(at_least(0));
+      ->check(at_least(0))
+      ->capture_default_str();
+  no_repeat_ngram_ = add("--no-repeat-ngram", search_.no_repeat_ngram,
+                         "never repeat a sequence of N tokens within a translation; 0: allow it; default: the model's, "
+                         "else 0")
+                         ->check(at_least(0));
 }
 
-SearchOptions SearchFlags::options(int64_t num_best) const {
+SearchOptions SearchFlags::options(int64_t num_best, const SearchOptions& of_model) const {
   SearchOptions options = search_;
+  if (beam_size_->count() == 0) options.beam_size = of_model.beam_size;
+  if (no_repeat_ngram_->count() == 0) options.no_repeat_ngram = of_model.no_repeat_ngram;
+  if (length_alpha_->count() == 0) options.length_alpha = of_model.length_alpha;
   if (num_best > 0) options.num_hypotheses = num_best;
   if (options.num_hypotheses > options.beam_size && beam_size_->count() > 0)
     throw std::invalid_argument(
@@ -73,7 +85,9 @@ SearchOptions SearchFlags::options(int64_t num_best) const {
                       length_penalty_));
     options.length_alpha = *exponent;
   }
-  if (length_penalty_ != "paper") options.length_penalty = LengthPenalty::power;
+  options.length_penalty = length_penalty_.empty()      ? of_model.length_penalty
+                           : length_penalty_ == "paper" ? LengthPenalty::paper
+                                                        : LengthPenalty::power;
   return options;
 }
 

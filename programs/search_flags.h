@@ -14,15 +14,17 @@ namespace transmute {
 class SearchFlags {
  public:
   void add_to(CLI::App& app);
-  /// What they say, with `num_best` hypotheses (0: one). A beam that was not asked for grows with them.
+  /// What they say, with `num_best` hypotheses (0: one); the rest is the model's. A beam that was not asked for grows
+  /// with the hypotheses.
   /// @throws std::invalid_argument naming the flags that contradict each other.
-  SearchOptions options(int64_t num_best) const;
+  SearchOptions options(int64_t num_best, const SearchOptions& of_model) const;
 
  private:
   SearchOptions search_;
-  std::string length_penalty_ = "paper";
+  std::string length_penalty_;  // empty: the model's
   CLI::Option* beam_size_ = nullptr;
   CLI::Option* length_alpha_ = nullptr;
+  CLI::Option* no_repeat_ngram_ = nullptr;
 };
 
 /// The flags of drawing from a model's distribution: --temperature, --top-k, --top-p, --seed, in the group "Sampling".

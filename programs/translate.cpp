@@ -131,9 +131,9 @@ struct Totals {
   }
 };
 
-transmute::TranslationOptions options_from(const Arguments& arguments) {
+transmute::TranslationOptions options_from(const Arguments& arguments, const transmute::SearchOptions& of_model) {
   transmute::TranslationOptions options = arguments.translation;
-  options.search = arguments.search.options(arguments.sample ? 0 : arguments.num_best);
+  options.search = arguments.search.options(arguments.sample ? 0 : arguments.num_best, of_model);
   if (arguments.num_best > 0) options.search.num_hypotheses = arguments.num_best;
   if (arguments.alternatives > 0) {
     options.search.alternatives = true;
@@ -204,11 +204,11 @@ std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Argu
 }
 
 int translate(const Arguments& arguments) {
-  transmute::TranslationOptions options = options_from(arguments);
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = arguments.streams.open();
   Prefixes prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes);
   const transmute::Translator translator = arguments.translator.open();
+  transmute::TranslationOptions options = options_from(arguments, translator.default_search());
   if (!arguments.trees.empty()) options.search.constraint = tree_constraint(arguments, translator.tokenizer());
   translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());

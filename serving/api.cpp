@@ -117,8 +117,8 @@ Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& 
 void Api::handle(std::shared_ptr<HttpExchange> exchange) {
   const std::string path = exchange->request().path;
   const bool is_known = !method_for(path).empty();
-  const auto call = std::make_shared<Call>(std::move(exchange), is_known ? path : "other",
-                                           CallReport{&metrics_, options_.log});
+  const auto call =
+      std::make_shared<Call>(std::move(exchange), is_known ? path : "other", CallReport{&metrics_, options_.log});
   try {
     route(call);
   } catch (...) {
@@ -199,7 +199,8 @@ void Api::check_room_for(const std::vector<Document>& documents) const {
   }
   const BatcherOptions& limits = batcher_.options();
   if (segments > limits.max_segments)
-    throw ApiError(413, fmt::format("the texts have {} sentences; a request may have {}", segments, limits.max_segments));
+    throw ApiError(413,
+                   fmt::format("the texts have {} sentences; a request may have {}", segments, limits.max_segments));
   if (bytes > limits.max_bytes)
     throw ApiError(413, fmt::format("the texts have {} bytes; a request may have {}", bytes, limits.max_bytes));
 }
@@ -231,11 +232,14 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   check_room_for(result->documents);
   task.documents = result->documents;
   task.prefixes = request->prefixes;
-  task.options = std::make_shared<const SegmentOptions>(SegmentOptions{request->options, request->key});
   TranslationOptions plain;
   plain.inline_tags = request->options.inline_tags;
-  task.earlier_options =
-      std::make_shared<const SegmentOptions>(SegmentOptions{plain, plain.inline_tags ? "plain tags" : "plain"});
+  if (!task.route.empty()) {
+    request->search_as(task.route.back()->default_search());
+    plain.search = task.route.front()->default_search();
+  }
+  task.options = std::make_shared<const SegmentOptions>(SegmentOptions{request->options, request->key});
+  task.earlier_options = std::make_shared<const SegmentOptions>(SegmentOptions{plain, key_of(plain)});
   task.is_unwanted = [call, seconds = options_.request_seconds] {
     return call->is_abandoned() || call->age() > seconds;
   };
@@ -296,7 +300,8 @@ void Api::settings(const CallPointer& call) {
   const auto models = models_.current();
   const std::string source = models->targets().begin()->first;
   const auto& targets = models->targets().begin()->second;
-  const std::string target = *std::find_if(targets.begin(), targets.end(), [&](const auto& code) { return code != source; });
+  const std::string target =
+      *std::find_if(targets.begin(), targets.end(), [&](const auto& code) { return code != source; });
   const auto language = [](const std::string& code) { return Json{{"code", code}, {"name", language_name(code)}}; };
   const bool needs_key = keys_.current()->are_needed();
   call->answer({{"apiKeys", needs_key},
@@ -337,7 +342,8 @@ void Api::metrics(const CallPointer& call) {
   }
   page.begin("transmute_model_info", "gauge", "The models that are served.");
   for (const ModelSource& model : models_.sources())
-    page.add("transmute_model_info", metric_label("model", model_name(model)) + "," + metric_label("path", model.path), 1);
+    page.add("transmute_model_info", metric_label("model", model_name(model)) + "," + metric_label("path", model.path),
+             1);
   HttpResponse response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   response.body = page.text();

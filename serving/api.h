@@ -21,10 +21,10 @@ inline namespace v0 {
 /// What the server demands of its clients and says of them.
 struct ApiOptions {
   ApiLimits limits{};
-  double request_seconds = 60;      ///< after which a request that is not done is given up
-  size_t requests_per_client = 64;  ///< under way at once, by API key, else by address
-  bool behind_proxy = false;        ///< the client's address is the last of X-Forwarded-For
-  bool log_texts = false;           ///< texts and translations go into the log
+  double request_seconds = 60;                   ///< after which a request that is not done is given up
+  size_t requests_per_client = 64;               ///< under way at once, by API key, else by address
+  bool behind_proxy = false;                     ///< the client's address is the last of X-Forwarded-For
+  bool log_texts = false;                        ///< texts and translations go into the log
   std::function<void(const Json& entry)> log{};  ///< of requests
 };
 

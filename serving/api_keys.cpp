@@ -45,7 +45,8 @@ ApiKeys::ApiKeys(const std::string& path) : are_needed_(true) {
     if (!hash || name.empty())
       throw std::runtime_error(fmt::format(
           "{}:{}: a line has the SHA-256 of a key, 64 hexadecimal digits, and a name; make one with: printf %s KEY | "
-          "sha256sum", path, reader.line_number()));
+          "sha256sum",
+          path, reader.line_number()));
     hashes_.emplace_back(*hash, name);
   }
 }

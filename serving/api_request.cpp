@@ -34,7 +34,8 @@ int hex_digit(char c) {
 std::string form_decoded(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
+    const bool is_escape =
+        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
     if (is_escape) {
       result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
       i += 2;
@@ -52,7 +53,8 @@ void read_form(std::string_view form, Json& into) {
     const size_t equals = pair.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string name = form_decoded(pair.substr(0, equals)), value = form_decoded(pair.substr(equals + 1));
-    if (into.size() == kMostFormParameters) refuse(fmt::format("a form has {} parameters at most", kMostFormParameters));
+    if (into.size() == kMostFormParameters)
+      refuse(fmt::format("a form has {} parameters at most", kMostFormParameters));
     if (name != "q" || into.count("q") == 0) {
       into[name] = value;
     } else if (into["q"].is_array()) {
@@ -139,7 +141,8 @@ class Members {
     const Json* value = find(name);
     if (value == nullptr) return {};
     if (value->is_string()) return {value->get<std::string>()};
-    if (!value->is_array() || !std::all_of(value->begin(), value->end(), [](const Json& item) { return item.is_string(); }))
+    if (!value->is_array() ||
+        !std::all_of(value->begin(), value->end(), [](const Json& item) { return item.is_string(); }))
       refuse(name_of(name) + " must be a string or a list of strings");
     return value->get<std::vector<std::string>>();
   }
@@ -147,7 +150,8 @@ class Members {
     for (const auto& [name, value] : json_.items()) {
       if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
       const std::string nearest = nearest_name(name, known_);
-      refuse("unknown member \"" + name_of(name) + "\"" + (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
+      refuse("unknown member \"" + name_of(name) + "\"" +
+             (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
     }
   }
 
@@ -213,6 +217,7 @@ void read_sampling(Members& members, SearchOptions& search) {
 }
 
 void read_search(Members& members, const ApiLimits& limits, SearchOptions& search) {
+  search.beam_size = std::min(search.beam_size, limits.beam_size);
   search.beam_size = members.integer("beam_size", search.beam_size, {1, limits.beam_size});
   search.num_hypotheses = members.integer("num_hypotheses", 1, {1, limits.beam_size});
   search.length_alpha = members.number("length_alpha", search.length_alpha, {0, 10});
@@ -229,11 +234,33 @@ void read_search(Members& members, const ApiLimits& limits, SearchOptions& searc
   if (!search.sampling && !search.alternatives) search.beam_size = std::max(search.beam_size, search.num_hypotheses);
 }
 
+void complete(ApiRequest& request, const ApiLimits& limits) {
+  request.options.inline_tags = request.format != TextFormat::text;
+  check_texts(request, limits);
+  request.search_as({});
+}
+
+int64_t whole_number(const Json* value, int64_t most) {
+  if (value == nullptr) return 0;
+  if (value->is_number_integer() && *value >= 0 && *value <= most) return value->get<int64_t>();
+  if (value->is_string()) {
+    const std::string digits = value->get<std::string>();
+    const bool is_number =
+        !digits.empty() && digits.size() < 9 && digits.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && std::stoll(digits) <= most) return std::stoll(digits);
+    if (digits.empty()) return 0;
+  }
+  refuse(fmt::format("alternatives must be an integer from 0 to {}", most));
+}
+
+}  // namespace
+
 std::string key_of(const TranslationOptions& options) {
   const SearchOptions& search = options.search;
-  std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", search.beam_size, search.num_hypotheses,
-                                search.length_alpha, search.coverage_beta, search.no_repeat_ngram,
-                                search.max_extra_length, search.alignments, search.alternatives, options.inline_tags);
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", search.beam_size, search.num_hypotheses, search.length_alpha,
+                  static_cast<int>(search.length_penalty), search.coverage_beta, search.no_repeat_ngram,
+                  search.max_extra_length, search.alignments, search.alternatives, options.inline_tags);
   if (search.sampling)
     key += fmt::format(" sampling {} {} {} {}", search.sampling->temperature, search.sampling->top_k,
                        search.sampling->top_p, search.sampling->seed);
@@ -242,25 +269,11 @@ std::string key_of(const TranslationOptions& options) {
   return key;
 }
 
-void complete(ApiRequest& request, const ApiLimits& limits) {
-  request.options.inline_tags = request.format != TextFormat::text;
-  check_texts(request, limits);
-  request.key = key_of(request.options);
+void ApiRequest::search_as(const SearchOptions& of_model) {
+  options.search = of_model;
+  change_search(options.search);
+  key = key_of(options);
 }
-
-int64_t whole_number(const Json* value, int64_t most) {
-  if (value == nullptr) return 0;
-  if (value->is_number_integer() && *value >= 0 && *value <= most) return value->get<int64_t>();
-  if (value->is_string()) {
-    const std::string digits = value->get<std::string>();
-    const bool is_number = !digits.empty() && digits.size() < 9 && digits.find_first_not_of("0123456789") == std::string::npos;
-    if (is_number && std::stoll(digits) <= most) return std::stoll(digits);
-    if (digits.empty()) return 0;
-  }
-  refuse(fmt::format("alternatives must be an integer from 0 to {}", most));
-}
-
-}  // namespace
 
 ApiRequest parse_libretranslate(const HttpRequest& http, const ApiLimits& limits) {
   const Json json = read_parameters(http);
@@ -278,9 +291,10 @@ ApiRequest parse_libretranslate(const HttpRequest& http, const ApiLimits& limits
   if (!has_text) refuse("missing q parameter");
   if (request.source.empty()) refuse("missing source parameter");
   if (request.target.empty()) refuse("missing target parameter");
-  SearchOptions& search = request.options.search;
-  search.num_hypotheses = 1 + request.alternatives;
-  search.beam_size = std::max(search.beam_size, search.num_hypotheses);
+  request.change_search = [hypotheses = 1 + request.alternatives, most = limits.beam_size](SearchOptions& search) {
+    search.num_hypotheses = hypotheses;
+    search.beam_size = std::max(std::min(search.beam_size, most), hypotheses);
+  };
   complete(request, limits);
   return request;
 }
@@ -306,6 +320,12 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   request.options.glossary = read_glossary(members, limits);
   read_search(members, limits, request.options.search);
   members.refuse_others();
+  Json rest = json;
+  rest.erase("text");
+  request.change_search = [rest, limits](SearchOptions& search) {
+    Members again(rest, "");
+    read_search(again, limits, search);
+  };
   if (!request.prefixes.empty() && request.prefixes.size() != request.texts.size())
     refuse(fmt::format("{} prefixes were given for {} texts", request.prefixes.size(), request.texts.size()));
   if (!request.prefixes.empty() && (request.split_sentences || request.format != TextFormat::text))

@@ -6,6 +6,7 @@
 #include <transmute/translation/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -46,7 +47,15 @@ struct ApiRequest {
   TranslationOptions options{};
   std::string api_key;
   std::string key;  ///< of the options: equal where they are
+
+  /// What the request says of the search; the rest stays as it is.
+  std::function<void(SearchOptions&)> change_search{};
+  /// Takes the model's search where the request says nothing, once its model is known.
+  void search_as(const SearchOptions& of_model);
 };
+
+/// Equal for equal options.
+std::string key_of(const TranslationOptions& options);
 
 /// POST /translate, as LibreTranslate has it: JSON, or a form.
 /// @throws ApiError

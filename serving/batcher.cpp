@@ -92,8 +92,8 @@ void Batcher::work() {
 
 // The oldest segment and those that go with it; as many as leave the other workers their share.
 std::vector<Segment> Batcher::take_batch() {
-  const auto goes_along = [first = waiting_.front().model.get(), key = waiting_.front().options->key](
-                              const Segment& segment) {
+  const auto goes_along = [first = waiting_.front().model.get(),
+                           key = waiting_.front().options->key](const Segment& segment) {
     return segment.model.get() == first && segment.options->key == key;
   };
   const auto alike = static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(), goes_along));
@@ -115,8 +115,8 @@ std::vector<Segment> Batcher::take_batch() {
 }
 
 void Batcher::translate(std::vector<Segment> batch) {
-  const auto unwanted = std::stable_partition(batch.begin(), batch.end(),
-                                              [](const Segment& segment) { return !is_unwanted(segment); });
+  const auto unwanted =
+      std::stable_partition(batch.begin(), batch.end(), [](const Segment& segment) { return !is_unwanted(segment); });
   std::for_each(unwanted, batch.end(), cancel);
   batch.erase(unwanted, batch.end());
   if (batch.empty()) return;

@@ -81,15 +81,21 @@ void Call::finish(int status) {
   if (report_.metrics != nullptr) report_.metrics->count_request(route_, status, seconds);
   if (!report_.log) return;
   const HttpRequest& request = exchange_->request();
-  Json entry{{"id", id_},         {"client", request.client}, {"method", request.method},
-             {"path", route_},    {"status", status},         {"seconds", std::round(seconds * 1e6) / 1e6},
+  Json entry{{"id", id_},
+             {"client", request.client},
+             {"method", request.method},
+             {"path", route_},
+             {"status", status},
+             {"seconds", std::round(seconds * 1e6) / 1e6},
              {"bytes", request.body.size()}};
   entry.update(*notes_);
   report_.log(entry);
 }
 
 std::vector<std::pair<std::string, std::string>> Call::common_headers() const {
-  return {{"X-Request-Id", id_}, {"X-Content-Type-Options", "nosniff"}, {"Access-Control-Allow-Origin", "*"},
+  return {{"X-Request-Id", id_},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Access-Control-Allow-Origin", "*"},
           {"Access-Control-Expose-Headers", "X-Request-Id, Retry-After"}};
 }
 

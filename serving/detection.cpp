@@ -28,13 +28,14 @@ std::vector<DetectedLanguage> detect_language(const std::string& text, const std
   int text_bytes = 0;
   bool is_reliable = false;
   const CLD2::CLDHints no_hints{nullptr, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
-  CLD2::ExtDetectLanguageSummary(text.data(), static_cast<int>(text.size()), true, &no_hints,
-                                 CLD2::kCLDFlagBestEffort, found, percent, score, nullptr, &text_bytes, &is_reliable);
+  CLD2::ExtDetectLanguageSummary(text.data(), static_cast<int>(text.size()), true, &no_hints, CLD2::kCLDFlagBestEffort,
+                                 found, percent, score, nullptr, &text_bytes, &is_reliable);
   std::vector<DetectedLanguage> detected;
   for (int i = 0; i < 3; ++i) {
     if (found[i] == CLD2::UNKNOWN_LANGUAGE || percent[i] == 0) continue;
     const std::string base = base_of(CLD2::LanguageCode(found[i]));
-    const auto same = std::find_if(languages.begin(), languages.end(), [&](const auto& code) { return base_of(code) == base; });
+    const auto same =
+        std::find_if(languages.begin(), languages.end(), [&](const auto& code) { return base_of(code) == base; });
     if (same != languages.end()) detected.push_back({*same, static_cast<double>(percent[i])});
   }
   if (detected.empty()) detected.push_back({languages.front(), 0});

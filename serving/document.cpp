@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kSpace = " \t\r\n\f\v";
 
 constexpr std::array<const char*, 33> kInlineElements{
-    "a",   "abbr", "acronym", "b",    "bdi",  "bdo",    "big",  "br",  "cite",  "data", "del",
-    "dfn", "em",   "font",    "i",    "img",  "input",  "ins",  "kbd", "label", "mark", "q",
+    "a",   "abbr", "acronym", "b",    "bdi",    "bdo",    "big", "br",  "cite",  "data", "del",
+    "dfn", "em",   "font",    "i",    "img",    "input",  "ins", "kbd", "label", "mark", "q",
     "s",   "samp", "small",   "span", "strike", "strong", "sub", "sup", "time",  "u",    "wbr"};
 constexpr std::array<const char*, 8> kUntouchedElements{"script", "style",    "pre", "code",
                                                         "head",   "textarea", "svg", "math"};
@@ -96,11 +96,12 @@ void append_utf8(std::string& text, uint32_t code) {
 // The character that a reference such as "#228" or "amp" names; 0 where it is not known.
 uint32_t referenced_character(const std::string& name) {
   static const std::array<std::pair<const char*, uint32_t>, 26> kNames{
-      {{"amp", '&'},     {"lt", '<'},       {"gt", '>'},       {"quot", '"'},     {"apos", '\''},    {"nbsp", 0xA0},
-       {"copy", 0xA9},   {"reg", 0xAE},     {"deg", 0xB0},     {"ndash", 0x2013}, {"mdash", 0x2014}, {"lsquo", 0x2018},
-       {"rsquo", 0x2019}, {"ldquo", 0x201C}, {"rdquo", 0x201D}, {"bdquo", 0x201E}, {"hellip", 0x2026}, {"euro", 0x20AC},
-       {"auml", 0xE4},   {"ouml", 0xF6},    {"uuml", 0xFC},    {"Auml", 0xC4},    {"Ouml", 0xD6},    {"Uuml", 0xDC},
-       {"szlig", 0xDF},  {"eacute", 0xE9}}};
+      {{"amp", '&'},      {"lt", '<'},        {"gt", '>'},       {"quot", '"'},     {"apos", '\''},
+       {"nbsp", 0xA0},    {"copy", 0xA9},     {"reg", 0xAE},     {"deg", 0xB0},     {"ndash", 0x2013},
+       {"mdash", 0x2014}, {"lsquo", 0x2018},  {"rsquo", 0x2019}, {"ldquo", 0x201C}, {"rdquo", 0x201D},
+       {"bdquo", 0x201E}, {"hellip", 0x2026}, {"euro", 0x20AC},  {"auml", 0xE4},    {"ouml", 0xF6},
+       {"uuml", 0xFC},    {"Auml", 0xC4},     {"Ouml", 0xD6},    {"Uuml", 0xDC},    {"szlig", 0xDF},
+       {"eacute", 0xE9}}};
   if (name.size() > 1 && name[0] == '#') {
     const bool is_hex = name[1] == 'x' || name[1] == 'X';
     uint32_t code = 0;
@@ -158,8 +159,8 @@ std::string encoded(const std::string& text, const std::string& source) {
     }
     if (text[at] == '&') {
       const size_t semicolon = reference_end(text, at);
-      const bool is_reference = semicolon != std::string::npos &&
-                                referenced_character(text.substr(at + 1, semicolon - at - 1)) != 0;
+      const bool is_reference =
+          semicolon != std::string::npos && referenced_character(text.substr(at + 1, semicolon - at - 1)) != 0;
       result += is_reference ? "&" : "&amp;";
     } else if (text[at] == '<') {
       result += "&lt;";

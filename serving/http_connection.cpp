@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/http_connection.h>
 
+#include <spdlog/fmt/fmt.h>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
-#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <cctype>
@@ -74,15 +74,13 @@ class Exchange : public HttpExchange {
     });
   }
   void begin_stream(HttpResponse head) override {
-    on_connection([head = std::move(head)](Connection& connection, uint64_t ticket) {
-      connection.begin_stream(ticket, head);
-    });
+    on_connection(
+        [head = std::move(head)](Connection& connection, uint64_t ticket) { connection.begin_stream(ticket, head); });
   }
   void write(std::string chunk) override {
     state_->writing = true;
-    on_connection([chunk = std::move(chunk)](Connection& connection, uint64_t ticket) {
-      connection.write(ticket, chunk);
-    });
+    on_connection(
+        [chunk = std::move(chunk)](Connection& connection, uint64_t ticket) { connection.write(ticket, chunk); });
   }
   void end() override {
     on_connection([](Connection& connection, uint64_t ticket) { connection.end(ticket); });
@@ -211,12 +209,11 @@ void Connection::on_header(Error error) {
   if (!beast::iequals(parser_->get()[beast::http::field::expect], "100-continue") || parser_->is_done())
     return read_body();
   sending_ = "HTTP/1.1 100 Continue\r\n\r\n";
-  boost::asio::async_write(socket_, boost::asio::buffer(sending_),
-                           [self = shared_from_this()](Error failed, size_t) {
-                             if (self->phase_ == Phase::closed) return;
-                             if (failed) return self->close();
-                             self->read_body();
-                           });
+  boost::asio::async_write(socket_, boost::asio::buffer(sending_), [self = shared_from_this()](Error failed, size_t) {
+    if (self->phase_ == Phase::closed) return;
+    if (failed) return self->close();
+    self->read_body();
+  });
 }
 
 void Connection::read_body() {
@@ -242,9 +239,8 @@ void Connection::hand_over() {
   Error ignored;
   const auto address = socket_.remote_endpoint(ignored).address();
   state_ = std::make_shared<RequestState>();
-  const auto exchange =
-      std::make_shared<Exchange>(shared_from_this(), shared_,
-                                 request_of(std::move(message), address.to_string()), state_);
+  const auto exchange = std::make_shared<Exchange>(shared_from_this(), shared_,
+                                                   request_of(std::move(message), address.to_string()), state_);
   ticket_ = exchange->ticket();
   if (buffer_.size() == 0) read();  // to notice the client leaving
   shared_.handler(exchange);

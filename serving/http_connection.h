@@ -2,13 +2,13 @@
 #pragma once
 
 // Boost's headers: for http_server.cpp and http_connection.cpp only.
+#include <transmute/serving/http.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <transmute/serving/http.h>
 
 #include <atomic>
 #include <cstdint>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/http_server.h>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <linux/filter.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/socket.h>
 #include <transmute/serving/http_connection.h>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -33,11 +33,11 @@ constexpr std::chrono::milliseconds kPauseAfterFailedAccept{100};
 // Where the kernel refuses the filter, only that last instant is unguarded.
 void drop_new_connections(int listening_socket) {
   sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),          // the flags of the TCP header
-      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),       // SYN and ACK
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),           // the flags of the TCP header
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),        // SYN and ACK
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1),  // SYN alone?
-      BPF_STMT(BPF_RET | BPF_K, 0),                    // drop
-      BPF_STMT(BPF_RET | BPF_K, 0xffffffff),           // keep
+      BPF_STMT(BPF_RET | BPF_K, 0),                     // drop
+      BPF_STMT(BPF_RET | BPF_K, 0xffffffff),            // keep
   };
   const sock_fprog filter{static_cast<unsigned short>(std::size(program)), program};
   ::setsockopt(listening_socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
@@ -52,15 +52,15 @@ struct HttpServer::State {
     Error error;
     const auto ip = boost::asio::ip::make_address(address == "localhost" ? "127.0.0.1" : address, error);
     if (error)
-      throw std::invalid_argument("\"" + address + "\" is no IP address; 0.0.0.0 or :: listens on all of the machine's");
+      throw std::invalid_argument("\"" + address +
+                                  "\" is no IP address; 0.0.0.0 or :: listens on all of the machine's");
     const tcp::endpoint endpoint(ip, static_cast<unsigned short>(port));
     acceptor.open(endpoint.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor.bind(endpoint, error);
     if (!error) acceptor.listen(boost::asio::socket_base::max_listen_connections, error);
     if (!error) acceptor.non_blocking(true, error);
-    if (error)
-      throw std::runtime_error(fmt::format("cannot listen on {} port {}: {}", address, port, error.message()));
+    if (error) throw std::runtime_error(fmt::format("cannot listen on {} port {}: {}", address, port, error.message()));
   }
 
   void accept() {

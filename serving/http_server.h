@@ -30,9 +30,9 @@ class HttpServer {
   /// Serves until drain() is complete.
   void run();
 
-  /// Takes no new connections, but finishes handshakes that have begun. Every request that arrives on an open connection
-  /// is still answered, with "Connection: close"; after 0.9 s idle connections are closed. What is not done after
-  /// `seconds` is given up. From any thread.
+  /// Takes no new connections, but finishes handshakes that have begun. Every request that arrives on an open
+  /// connection is still answered, with "Connection: close"; after 0.9 s idle connections are closed. What is not done
+  /// after `seconds` is given up. From any thread.
   void drain(double seconds);
 
   /// On the server's thread only.

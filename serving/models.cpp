@@ -53,7 +53,8 @@ ModelSource with_languages_of_its_text(const std::string& folder) {
   if (model.source.empty() || model.target.empty() || model.source == model.target)
     throw std::invalid_argument("--model " + folder +
                                 ": the names of the files that it was trained on do not tell its languages; say them: "
-                                "--model en-de=" + folder);
+                                "--model en-de=" +
+                                folder);
   return model;
 }
 
@@ -85,8 +86,7 @@ ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptio
     : pivot_(std::move(pivot)) {
   for (const ModelSource& model : models) {
     const auto languages = std::make_pair(model.source, model.target);
-    if (models_.count(languages) != 0)
-      throw std::invalid_argument("two models are given for " + model_name(model));
+    if (models_.count(languages) != 0) throw std::invalid_argument("two models are given for " + model_name(model));
     models_[languages] = std::make_shared<const Translator>(model.path, options);
   }
   std::set<std::string> all;

@@ -117,7 +117,7 @@ class Task : public std::enable_shared_from_this<Task> {
   std::vector<std::vector<bool>> is_done_;
   std::vector<size_t> unfinished_;  // of each document, its first segment that is not done
   std::vector<std::string> told_;   // of each document, by on_text
-  size_t left_ = 0;  // segments without a translation
+  size_t left_ = 0;                 // segments without a translation
   std::atomic<bool> failed_{false};
 };
 

@@ -7,6 +7,7 @@
 #include <transmute/training/initial_model.h>
 #include <transmute/translation/files/load_model.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -29,15 +30,20 @@ LoadedModel load_initial_model(const TrainingConfig& config) {
   return model;
 }
 
-std::vector<std::pair<std::string, std::string>> values_of(ModelConfig config) {
+// The keys that begin so, with their values.
+std::vector<std::pair<std::string, std::string>> values_of(ModelConfig config, const std::string& prefix = "") {
   ConfigSchema schema;
   config.declare(schema);
-  return schema.values();
+  auto values = schema.values();
+  values.erase(std::remove_if(values.begin(), values.end(),
+                              [&](const auto& value) { return value.first.rfind(prefix, 0) != 0; }),
+               values.end());
+  return values;
 }
 
 bool is_the_runs_own(const std::string& key) {
   return key == "format_version" || key == "model.dropout" || key == "model.attention_dropout" ||
-         key == "model.activation_dropout";
+         key == "model.activation_dropout" || key.rfind("search.", 0) == 0;
 }
 
 // A default says nothing, so that configs may leave out what the model knows.
@@ -76,6 +82,7 @@ void take_network_of_initial_model(TrainingConfig& config, const std::string& ru
   initial.model.dropout = config.model.model.dropout;
   initial.model.attention_dropout = config.model.model.attention_dropout;
   initial.model.activation_dropout = config.model.model.activation_dropout;
+  if (values_of(config.model, "search.") != values_of({}, "search.")) initial.search = config.model.search;
   config.model = initial;
 }
 

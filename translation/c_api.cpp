@@ -136,6 +136,29 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   return ours;
 }
 
+// What the interface in C has of `ours`.
+transmute_translation_options c_options(const transmute::TranslationOptions& ours) {
+  transmute_translation_options defaults{};
+  defaults.beam_size = ours.search.beam_size;
+  defaults.num_hypotheses = ours.search.num_hypotheses;
+  defaults.length_alpha = ours.search.length_alpha;
+  defaults.max_extra_length = ours.search.max_extra_length;
+  defaults.alignments = ours.search.alignments ? 1 : 0;
+  defaults.batch_size = ours.batch_size;
+  defaults.batch_tokens = ours.batch_tokens;
+  defaults.max_source_tokens = ours.max_source_tokens;
+  defaults.coverage_beta = ours.search.coverage_beta;
+  defaults.min_length = ours.search.min_length;
+  defaults.no_repeat_ngram = ours.search.no_repeat_ngram;
+  const transmute::SamplingOptions sampling;
+  defaults.temperature = sampling.temperature;
+  defaults.top_k = sampling.top_k;
+  defaults.top_p = sampling.top_p;
+  defaults.seed = sampling.seed;
+  defaults.power_length_penalty = ours.search.length_penalty == transmute::LengthPenalty::power ? 1 : 0;
+  return defaults;
+}
+
 transmute::GenerationOptions generation_options(const transmute_translation_options& given) {
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
       given.split_sentences != 0 || given.source_language != nullptr || given.target_language != nullptr ||
@@ -183,25 +206,14 @@ void transmute_translator_options_init(transmute_translator_options* options, si
 }
 
 void transmute_translation_options_init(transmute_translation_options* options, size_t struct_size) {
-  const transmute::TranslationOptions ours;
-  transmute_translation_options defaults{};
-  defaults.beam_size = ours.search.beam_size;
-  defaults.num_hypotheses = ours.search.num_hypotheses;
-  defaults.length_alpha = ours.search.length_alpha;
-  defaults.max_extra_length = ours.search.max_extra_length;
-  defaults.alignments = ours.search.alignments ? 1 : 0;
-  defaults.batch_size = ours.batch_size;
-  defaults.batch_tokens = ours.batch_tokens;
-  defaults.max_source_tokens = ours.max_source_tokens;
-  defaults.coverage_beta = ours.search.coverage_beta;
-  defaults.min_length = ours.search.min_length;
-  defaults.no_repeat_ngram = ours.search.no_repeat_ngram;
-  const transmute::SamplingOptions sampling;
-  defaults.temperature = sampling.temperature;
-  defaults.top_k = sampling.top_k;
-  defaults.top_p = sampling.top_p;
-  defaults.seed = sampling.seed;
-  write_options(defaults, options, struct_size);
+  write_options(c_options({}), options, struct_size);
+}
+
+void transmute_translation_options_of(const transmute_translator* translator, transmute_translation_options* options,
+                                      size_t struct_size) {
+  transmute::TranslationOptions ours;
+  if (translator != nullptr) ours.search = translator->translator.default_search();
+  write_options(c_options(ours), options, struct_size);
 }
 
 const char* transmute_version(void) {

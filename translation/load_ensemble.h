@@ -14,7 +14,8 @@ inline namespace v0 {
 struct LoadedEnsemble {
   std::vector<Transformer> transformers;
   Tokenizer tokenizer;
-  Precision precision;  ///< to run them in
+  Precision precision;   ///< to run them in
+  SearchOptions search;  ///< what the first one's configuration recommends
 };
 
 /// Opens models of one architecture. `precision`: see TranslatorOptions; without it, the type that all models are

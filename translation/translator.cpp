@@ -15,6 +15,7 @@ inline namespace v0 {
 struct Translator::State {
   State(LoadedEnsemble models, torch::Device device, const TranslatorOptions& options, std::unique_ptr<ThreadPool> pool)
       : threads(std::move(pool)),
+        default_search(models.search),
         engine(models.transformers, models.tokenizer, device, models.precision, threads->parallel_for(),
                WeightUse::taken) {
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
@@ -23,6 +24,7 @@ struct Translator::State {
   }
 
   std::unique_ptr<ThreadPool> threads;
+  SearchOptions default_search;
   TranslationEngine engine;
 };
 
@@ -39,6 +41,10 @@ Translator::Translator(const std::string& model, const TranslatorOptions& option
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;
+
+SearchOptions Translator::default_search() const {
+  return state_->default_search;
+}
 
 const Tokenizer& Translator::tokenizer() const {
   return state_->engine.tokenizer();

@@ -49,6 +49,11 @@ class TRANSMUTE_API Translator {
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                       const TranslationOptions& options = {}) const;
 
+  /// How the model's files say that it should search: the section `search` of its configuration, Marian's decoder.yml,
+  /// or Hugging Face's generation_config.json. What they leave open has the defaults of SearchOptions. The programs and
+  /// the server begin with it; here, options say what is done.
+  SearchOptions default_search() const;
+
   /// The model's tokenizer, for implementing a SearchOptions::constraint.
   const Tokenizer& tokenizer() const;
 

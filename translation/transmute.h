@@ -125,6 +125,11 @@ TRANSMUTE_API const char* transmute_version(void);
 TRANSMUTE_API transmute_translator* transmute_open(const char* model, const transmute_translator_options* options,
                                                    char** error);
 
+/* Fills the first struct_size bytes of `options` with the defaults for translating, and with the search that the
+ * model's own files recommend: beam_size, length_alpha, power_length_penalty and no_repeat_ngram. */
+TRANSMUTE_API void transmute_translation_options_of(const transmute_translator* translator,
+                                                    transmute_translation_options* options, size_t struct_size);
+
 /* Closes a translator. No call may be in progress. */
 TRANSMUTE_API void transmute_close(transmute_translator* translator);
 

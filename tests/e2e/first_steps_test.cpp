@@ -308,6 +308,21 @@ TEST_F(FirstSteps, AFinishedModelCanBeFineTunedWithoutAConfig) {
   EXPECT_THAT(fine_tune(folder_ / "second/model").errors, HasSubstr("training.initialize_from (it was "));
 }
 
+TEST_F(FirstSteps, AModelIsSearchedAsItsConfigSays) {
+  ASSERT_EQ(train("run", {"search.length_alpha=0", "search.beam_size=2"}).exit_code, 0);
+  const auto translate = [&](std::vector<std::string> flags) {
+    std::vector<std::string> words{program("translate"), "--model", folder_ / "run/model", "--format", "json",
+                                   "--min-length",       "5"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = run_program_with(words, "the old train is here.\n");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    return outcome.output;
+  };
+  const std::string plain = translate({});
+  EXPECT_EQ(plain, translate({"--length-alpha", "0", "--beam-size", "2"}));
+  EXPECT_NE(plain, translate({"--length-alpha", "0.6", "--beam-size", "2"}));
+}
+
 TEST_F(FirstSteps, TextWithoutAConfigNeedsItsPartnerAndARunFolder) {
   const auto refusal = [](const std::vector<std::string>& flags) {
     std::vector<std::string> words{program("train")};

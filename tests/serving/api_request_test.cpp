@@ -184,6 +184,28 @@ TEST(V1Request, RefusesWhatDoesNotGoTogether) {
   EXPECT_EQ(refusal(parse_v1, form_request("text=a")), "415 send JSON, with Content-Type: application/json");
 }
 
+TEST(V1Request, SearchesAsTheModelSaysWhereTheRequestSaysNothing) {
+  SearchOptions of_model;
+  of_model.beam_size = 6;
+  of_model.length_penalty = LengthPenalty::power;
+  of_model.length_alpha = 1;
+  ApiRequest request = parse_v1(json_request(v1_with(R"("beam_size":2,"num_hypotheses":3)")), small_limits());
+  request.search_as(of_model);
+  EXPECT_EQ(request.options.search.beam_size, 3);
+  EXPECT_EQ(request.options.search.length_penalty, LengthPenalty::power);
+  EXPECT_EQ(request.options.search.length_alpha, 1);
+  const std::string key = request.key;
+  request.search_as({});
+  EXPECT_NE(request.key, key);
+  ApiRequest plain = parse_libretranslate(form_request("q=a&source=en&target=de&alternatives=1"), small_limits());
+  plain.search_as(of_model);
+  EXPECT_EQ(plain.options.search.beam_size, 6);
+  EXPECT_EQ(plain.options.search.num_hypotheses, 2);
+  of_model.beam_size = 100;
+  plain.search_as(of_model);
+  EXPECT_EQ(plain.options.search.beam_size, 8) << "the server's limit";
+}
+
 TEST(V1Request, MayShareABatchOnlyWhereAllOptionsAreEqual) {
   const auto key = [](const std::string& more) { return parse_v1(json_request(v1_with(more)), {}).key; };
   const std::string plain = key(R"("beam_size":4)");

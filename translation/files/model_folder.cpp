@@ -53,6 +53,8 @@ const EnumNames<Activation> kActivations{{Activation::relu, "relu"},
 const EnumNames<EmbeddingTying> kTyings{
     {EmbeddingTying::all, "all"}, {EmbeddingTying::target_output, "target_output"}, {EmbeddingTying::none, "none"}};
 
+const EnumNames<LengthPenalty> kLengthPenalties{{LengthPenalty::paper, "paper"}, {LengthPenalty::power, "power"}};
+
 constexpr Bounds<int64_t> kAtLeastOne{1, 1'000'000'000};
 constexpr Bounds<int64_t> kVocabulary{special_ids::kCount + 1, 1 << 24};
 constexpr Bounds<int64_t> kTargetVocabulary{0, 1 << 24};
@@ -75,7 +77,7 @@ std::string find_weights(const std::string& folder) {
   throw std::runtime_error(fmt::format("{}: no model folder, {} is missing", folder, path_in(folder, kWeightsFile)));
 }
 
-TransformerOptions read_options(const std::string& text, const std::string& path) {
+ModelConfig read_config(const std::string& text, const std::string& path) {
   ModelConfig config;
   ConfigSchema schema;
   config.declare(schema);
@@ -93,7 +95,7 @@ TransformerOptions read_options(const std::string& text, const std::string& path
                     "it, or train again",
                     path, config.format_version, ModelConfig::kFormatVersion));
   if (!fault.empty()) throw std::runtime_error(fault);
-  return config.model;
+  return config;
 }
 
 }  // namespace
@@ -159,6 +161,16 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("activation_dropout", &model.activation_dropout, "after the activation function; not in the paper",
              kProbability);
   schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", Bounds<double>{0.0, 1.0});
+
+  schema.section("search",
+                 "how `translate` and `serve` search with this model, unless a flag or a request says otherwise");
+  schema.add("beam_size", &search.beam_size, "hypotheses kept per sentence; 1: greedy search",
+             Bounds<int64_t>{1, 1000});
+  schema.add("length_penalty", &search.length_penalty, kLengthPenalties,
+             "divides log P to rank hypotheses: ((5 + length) / 6)^alpha, or length^alpha");
+  schema.add("length_alpha", &search.length_alpha, "its exponent; 0 ranks by log P", Bounds<double>{0.0, 10.0});
+  schema.add("no_repeat_ngram", &search.no_repeat_ngram, "never repeat that many tokens in a row; 0: allow it",
+             Bounds<int64_t>{0, 100});
 }
 
 TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer) {
@@ -278,7 +290,8 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
 
 LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name, uint64_t weight_bytes) {
   const UndrawnWeights undrawn;
-  const TransformerOptions options = with_vocabulary(read_options(config, config_name), tokenizer);
+  const ModelConfig read = read_config(config, config_name);
+  const TransformerOptions options = with_vocabulary(read.model, tokenizer);
   const auto parameters = static_cast<uint64_t>(parameter_count(options));
   if (parameters > weight_bytes)
     throw std::runtime_error(
@@ -286,7 +299,7 @@ LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::strin
                     "together",
                     config_name, parameters, weight_bytes));
   Transformer transformer(options);
-  return {std::move(transformer), std::move(tokenizer), std::move(config)};
+  return {std::move(transformer), std::move(tokenizer), std::move(config), read.search};
 }
 
 Precision give_weights(Transformer& transformer, const NamedTensors& weights, const std::string& weights_name,

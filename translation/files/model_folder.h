@@ -7,6 +7,7 @@
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/files/tensor_file.h>
 #include <transmute/translation/precision.h>
+#include <transmute/translation/search_options.h>
 
 #include <cstdint>
 #include <string>
@@ -19,11 +20,12 @@ constexpr const char* kWeightsFile = "weights.safetensors";       ///< the weigh
 constexpr const char* kNeutralWeightsFile = "model.safetensors";  ///< the name that other programs use for the weights
 
 /// The keys of a model folder's configuration, bound to the options: `format_version` at the top level, and the
-/// sections `tokenizer` and `model`. The sizes of the vocabularies come from the tokenizer instead.
+/// sections `tokenizer`, `model` and `search`. The sizes of the vocabularies come from the tokenizer instead.
 struct TRANSMUTE_API ModelConfig {
   int64_t format_version = kFormatVersion;  ///< version of the model folder that was read
   TokenizerOptions tokenizer;               ///< section `tokenizer`
   TransformerOptions model;                 ///< section `model`
+  SearchOptions search;                     ///< section `search`, which has a few of them
 
   /// Version of the model folder's layout and of the parameter names.
   static constexpr int64_t kFormatVersion = 1;
@@ -43,6 +45,7 @@ struct LoadedModel {
   Transformer transformer;                ///< in eval mode, on the device
   Tokenizer tokenizer;                    ///< for both languages
   std::string config;                     ///< the YAML with which it was trained
+  SearchOptions search;                   ///< what its configuration recommends
   Precision stored = Precision::float32;  ///< the type in which its matrices were stored
 };
 

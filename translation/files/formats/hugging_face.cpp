@@ -2,6 +2,7 @@
 #include <transmute/translation/files/formats/hugging_face.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/files/formats/hugging_face_tokenizer.h>
@@ -129,6 +130,29 @@ class HuggingFaceStacks {
   std::string stack_, from_, to_;
 };
 
+// What the model's makers search with, as far as they say so: in a file of its own, or, as older models, in
+// config.json.
+SearchOptions read_search(const std::string& folder) {
+  SearchOptions search;
+  const std::string own = path_in(folder, "generation_config.json");
+  const JsonConfig config(std::filesystem::exists(own) ? own : path_in(folder, "config.json"));
+  const auto checked = [&](const char* key, double value, Bounds<double> bounds) {
+    if (value >= bounds.low && value <= bounds.high) return value;
+    throw std::runtime_error(
+        fmt::format("{}: {} is {}, not a number from {} to {}", config.path(), key, value, bounds.low, bounds.high));
+  };
+  const auto integer = [&](const char* key, int64_t otherwise, Bounds<double> bounds) {
+    return static_cast<int64_t>(checked(key, static_cast<double>(config.integer(key, otherwise)), bounds));
+  };
+  if (config.has("num_beams")) {
+    search.beam_size = integer("num_beams", 1, {1, 1000});
+    search.length_penalty = LengthPenalty::power;
+    search.length_alpha = checked("length_penalty", config.number("length_penalty", 1), {0, 10});
+  }
+  search.no_repeat_ngram = integer("no_repeat_ngram_size", 0, {0, 100});
+  return search;
+}
+
 ForeignTable read_table(const TensorTable& tensors, const std::vector<std::string>& names, int64_t d_model,
                         Renumbering renumbering, int64_t rows) {
   ForeignTable table{tensors.take_matrix(names), std::move(renumbering)};
@@ -152,6 +176,7 @@ LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device de
   ForeignModel model;
   model.path = folder;
   model.options = options_of(config, family);
+  model.search = read_search(folder);
 
   const bool separate = !config.boolean("share_encoder_decoder_embeddings", true);
   VocabularyPair vocabularies = family == Family::marian ? read_marian_vocabularies(folder, config, separate)

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
+#include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -257,6 +259,39 @@ bool is_sentencepiece(const std::string& path) {
   return fs::path(path).extension() == ".spm";
 }
 
+// A number of a decoder.yml, whatever stands around it; without a value where it has none.
+std::optional<double> number_in(const std::map<std::string, std::string>& settings, const std::string& key,
+                                Bounds<double> bounds, const std::string& path) {
+  const auto found = settings.find(key);
+  if (found == settings.end()) return std::nullopt;
+  const std::string& text = found->second;
+  double value = text == "true" ? 1 : 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number =
+      text == "true" || text == "false" || (error == std::errc() && end == text.data() + text.size());
+  if (!is_number || !(value >= bounds.low && value <= bounds.high))
+    throw std::runtime_error(
+        fmt::format("{}: {} is \"{}\", not a number from {} to {}", path, key, text, bounds.low, bounds.high));
+  return value;
+}
+
+// What the model's makers search with, as far as they say so.
+SearchOptions read_search(const std::string& npz) {
+  SearchOptions search;
+  for (const std::string& path : {npz + ".decoder.yml", path_in(fs::path(npz).parent_path().string(), "decoder.yml")}) {
+    if (!fs::exists(path)) continue;
+    const std::map<std::string, std::string> settings = read_flat_yaml(read_file(path));
+    if (const auto beam = number_in(settings, "beam-size", {1, 1000}, path))
+      search.beam_size = static_cast<int64_t>(*beam);
+    if (const auto exponent = number_in(settings, "normalize", {0, 10}, path)) {
+      search.length_penalty = LengthPenalty::power;
+      search.length_alpha = *exponent;
+    }
+    break;
+  }
+  return search;
+}
+
 Renumbering read_order(const std::string& path, int64_t rows) {
   Vocabulary vocabulary;
   vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_file(path), path) : read_marian_vocabulary(path);
@@ -311,6 +346,7 @@ LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
   ForeignModel model;
   model.path = npz;
   model.options = options_of(settings, npz);
+  model.search = read_search(npz);
   const TensorTable tensors(file.tensors, npz);
   const torch::Tensor source = tensors.take_matrix({"encoder_Wemb", "Wemb"});
   const torch::Tensor target = tensors.take_matrix({"decoder_Wemb", "Wemb"});

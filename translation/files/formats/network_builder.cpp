@@ -80,6 +80,7 @@ void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTab
 LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device) {
   ModelConfig config;
   config.model = model.options;
+  config.search = model.search;
   config.tokenizer.vocabulary = model.source == model.target ? VocabularySharing::shared : VocabularySharing::separate;
   config.tokenizer.vocab_size = model.target->size();
   ConfigSchema schema;

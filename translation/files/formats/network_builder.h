@@ -45,6 +45,7 @@ struct ForeignTable {
 struct ForeignModel {
   TransformerOptions options;  ///< but for the vocabulary sizes
   std::shared_ptr<const SubwordModel> source, target;
+  SearchOptions search;  ///< what its files recommend
   NamedTensors weights;  ///< under our names
   std::string path;      ///< what messages call it
 
