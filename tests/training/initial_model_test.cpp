@@ -97,6 +97,18 @@ TEST_F(InitialModel, IsFineTunedAndNeededOnlyAtTheBeginning) {
   EXPECT_LT(losses[39], losses[19]);
 }
 
+TEST_F(InitialModel, PassesItsSearchOnUnlessTheConfigHasOne) {
+  write_text(initial_ + "/generation_config.json", R"({"num_beams": 6})");
+  train("run", {"training.max_steps=1"});
+  const SearchOptions kept = load_model(folder_ / "run/model", torch::kCPU).search;
+  EXPECT_EQ(kept.beam_size, 6);
+  EXPECT_EQ(kept.length_penalty, LengthPenalty::power);
+  train("other", {"training.max_steps=1", "search.beam_size=2"});
+  const SearchOptions own = load_model(folder_ / "other/model", torch::kCPU).search;
+  EXPECT_EQ(own.beam_size, 2);
+  EXPECT_EQ(own.length_penalty, LengthPenalty::paper);
+}
+
 TEST_F(InitialModel, RefusesAConfigThatSaysSomethingElse) {
   const std::string message = message_of<std::invalid_argument>([&] {
     train("run", {"model.d_model=16", "model.activation=gelu"});
