@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
+#include <strings.h>
 #include <transmute/common/files.h>
 #include <yaml-cpp/yaml.h>
 
@@ -134,19 +135,13 @@ constexpr int kMaxBaseDepth = 16;
 constexpr uint64_t kMaxConfigBytes = 1 << 20;
 constexpr const char* kBaseKey = "base";
 
-std::string in_lower_case(std::string word) {
-  for (char& c : word)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return word;
-}
-
 }  // namespace
 
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
   size_t best_distance = std::string::npos;
   for (const auto& candidate : candidates) {
-    size_t distance = in_lower_case(word) == candidate ? 0 : edit_distance(word, candidate);
+    size_t distance = ::strcasecmp(word.c_str(), candidate.c_str()) == 0 ? 0 : edit_distance(word, candidate);
     // n_head for num_heads: a shared tail or head counts as near though many letters differ.
     if (word.size() >= 3 && (candidate.find(word) != std::string::npos || word.find(candidate) != std::string::npos))
       distance = std::min<size_t>(distance, 2);

@@ -91,6 +91,11 @@ struct Experiment {
   transmute::TextSize size;  // of a text without a config
 
   Experiment() { config.declare(schema); }
+
+  // What --set says comes before what is chosen.
+  void set(const std::vector<std::string>& assignments) {
+    for (const auto& assignment : assignments) schema.set(assignment);
+  }
 };
 
 std::string run_folder_of(const Arguments& arguments) {
@@ -143,7 +148,7 @@ void choose_config(const Arguments& arguments, Experiment& experiment) {
   experiment.size = transmute::measure_text(text.train);
   experiment.config = transmute::config_for(experiment.size);
   if (!arguments.initial_model.empty())
-    transmute::begin_with(experiment.config, absolute(arguments.initial_model), run_folder);
+    transmute::begin_with(experiment.config, experiment.size, absolute(arguments.initial_model), run_folder);
   transmute::DataOptions& data = experiment.config.data;
   data.train_source = {text.train.source};
   data.train_target = {text.train.target};
@@ -168,7 +173,7 @@ void read_config(const Arguments& arguments, Experiment& experiment) {
   } else {
     choose_config(arguments, experiment);
   }
-  for (const auto& assignment : arguments.assignments) experiment.schema.set(assignment);
+  experiment.set(arguments.assignments);
   transmute::take_network_of_initial_model(experiment.config, run_folder_of(arguments));
   experiment.config.check();
 }
@@ -195,7 +200,7 @@ double choose_shape_for_minutes(const Arguments& arguments, Experiment& experime
     const transmute::DataOptions data = experiment.config.data;
     experiment.config = transmute::config_for(experiment.size, smaller);
     experiment.config.data = data;
-    for (const auto& assignment : arguments.assignments) experiment.schema.set(assignment);
+    experiment.set(arguments.assignments);
     seconds = measure();
   }
   return seconds;
@@ -206,7 +211,7 @@ void fit_into_minutes(const Arguments& arguments, Experiment& experiment) {
   const double seconds = choose_shape_for_minutes(arguments, experiment);
   const int64_t wanted = experiment.config.training.max_steps;
   transmute::limit_time(experiment.config, experiment.size, arguments.minutes, seconds);
-  for (const auto& assignment : arguments.assignments) experiment.schema.set(assignment);  // they come first
+  experiment.set(arguments.assignments);
   const int64_t steps = experiment.config.training.max_steps;
   if (steps < wanted)
     spdlog::info(fmt::format("{} fit into --minutes {:g}; this text deserves {}, which take {} here",

@@ -216,13 +216,14 @@ void read_sampling(Members& members, SearchOptions& search) {
   search.sampling = sampling;
 }
 
-void read_search(Members& members, const ApiLimits& limits, SearchOptions& search) {
-  search.beam_size = std::min(search.beam_size, limits.beam_size);
-  search.beam_size = members.integer("beam_size", search.beam_size, {1, limits.beam_size});
+void read_search(Members& members, const ApiLimits& limits, ApiRequest& request) {
+  SearchOptions& search = request.options.search;
+  if (members.find("beam_size") != nullptr) request.beam_size = members.integer("beam_size", 0, {1, limits.beam_size});
+  if (members.find("length_alpha") != nullptr) request.length_alpha = members.number("length_alpha", 0, {0, 10});
+  if (members.find("no_repeat_ngram") != nullptr)
+    request.no_repeat_ngram = members.integer("no_repeat_ngram", 0, {0, 100});
   search.num_hypotheses = members.integer("num_hypotheses", 1, {1, limits.beam_size});
-  search.length_alpha = members.number("length_alpha", search.length_alpha, {0, 10});
   search.coverage_beta = members.number("coverage_beta", search.coverage_beta, {0, 10});
-  search.no_repeat_ngram = members.integer("no_repeat_ngram", search.no_repeat_ngram, {0, 100});
   search.max_extra_length = members.integer("max_extra_length", search.max_extra_length, {0, limits.extra_length});
   search.alignments = members.flag("alignments", false);
   read_sampling(members, search);
@@ -231,12 +232,12 @@ void read_search(Members& members, const ApiLimits& limits, SearchOptions& searc
     search.alternatives = true;
     search.num_hypotheses = next;
   }
-  if (!search.sampling && !search.alternatives) search.beam_size = std::max(search.beam_size, search.num_hypotheses);
 }
 
 void complete(ApiRequest& request, const ApiLimits& limits) {
   request.options.inline_tags = request.format != TextFormat::text;
   check_texts(request, limits);
+  request.max_beam_size = limits.beam_size;
   request.search_as({});
 }
 
@@ -270,8 +271,12 @@ std::string key_of(const TranslationOptions& options) {
 }
 
 void ApiRequest::search_as(const SearchOptions& of_model) {
-  options.search = of_model;
-  change_search(options.search);
+  SearchOptions& search = options.search;
+  search.beam_size = beam_size.value_or(std::min(of_model.beam_size, max_beam_size));
+  if (!search.sampling && !search.alternatives) search.beam_size = std::max(search.beam_size, search.num_hypotheses);
+  search.length_penalty = of_model.length_penalty;
+  search.length_alpha = length_alpha.value_or(of_model.length_alpha);
+  search.no_repeat_ngram = no_repeat_ngram.value_or(of_model.no_repeat_ngram);
   key = key_of(options);
 }
 
@@ -291,10 +296,7 @@ ApiRequest parse_libretranslate(const HttpRequest& http, const ApiLimits& limits
   if (!has_text) refuse("missing q parameter");
   if (request.source.empty()) refuse("missing source parameter");
   if (request.target.empty()) refuse("missing target parameter");
-  request.change_search = [hypotheses = 1 + request.alternatives, most = limits.beam_size](SearchOptions& search) {
-    search.num_hypotheses = hypotheses;
-    search.beam_size = std::max(std::min(search.beam_size, most), hypotheses);
-  };
+  request.options.search.num_hypotheses = 1 + request.alternatives;
   complete(request, limits);
   return request;
 }
@@ -318,14 +320,8 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   request.split_sentences = members.flag("split_sentences", request.prefixes.empty());
   request.api_key = members.text("api_key");
   request.options.glossary = read_glossary(members, limits);
-  read_search(members, limits, request.options.search);
+  read_search(members, limits, request);
   members.refuse_others();
-  Json rest = json;
-  rest.erase("text");
-  request.change_search = [rest, limits](SearchOptions& search) {
-    Members again(rest, "");
-    read_search(again, limits, search);
-  };
   if (!request.prefixes.empty() && request.prefixes.size() != request.texts.size())
     refuse(fmt::format("{} prefixes were given for {} texts", request.prefixes.size(), request.texts.size()));
   if (!request.prefixes.empty() && (request.split_sentences || request.format != TextFormat::text))

@@ -6,7 +6,7 @@
 #include <transmute/translation/types.h>
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -48,8 +48,10 @@ struct ApiRequest {
   std::string api_key;
   std::string key;  ///< of the options: equal where they are
 
-  /// What the request says of the search; the rest stays as it is.
-  std::function<void(SearchOptions&)> change_search{};
+  /// What a model may recommend, where the request says it.
+  std::optional<int64_t> beam_size, no_repeat_ngram;
+  std::optional<double> length_alpha;
+  int64_t max_beam_size = 0;  ///< the server's limit
   /// Takes the model's search where the request says nothing, once its model is known.
   void search_as(const SearchOptions& of_model);
 };

@@ -272,9 +272,7 @@ void Document::add_inline_html(const std::string& html) {
 }
 
 std::string Document::with(const std::vector<std::string>& translations) const {
-  std::string text = between_.front();
-  for (size_t i = 0; i < segments_.size(); ++i) text += written(translations[i], i) + between_[i + 1];
-  return text;
+  return beginning(translations, segments_.size());
 }
 
 std::string Document::beginning(const std::vector<std::string>& translations, size_t unfinished) const {

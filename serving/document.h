@@ -29,7 +29,7 @@ class Document {
 
   /// The text with a translation in place of each segment.
   std::string with(const std::vector<std::string>& translations) const;
-  /// Its beginning, up to the end of what is there of segment `unfinished`.
+  /// Its beginning, up to the end of what is there of segment `unfinished`; of none: the whole.
   std::string beginning(const std::vector<std::string>& translations, size_t unfinished) const;
 
  private:

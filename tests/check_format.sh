@@ -11,5 +11,5 @@ if [[ -z $formatter ]]; then
 fi
 mode=(--dry-run --Werror)
 [[ ${1:-} == --fix ]] && mode=(-i)
-find common tokenizer metrics model translation parsing training serving programs tests benchmarks fuzz -name '*.h' -o -name '*.cpp' |
-  sort | xargs "$formatter" "${mode[@]}"
+find common tokenizer metrics model translation parsing training serving programs tests benchmarks fuzz \
+  -name '*.h' -o -name '*.cpp' | sort | xargs "$formatter" "${mode[@]}"

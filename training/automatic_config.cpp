@@ -2,12 +2,12 @@
 #include <transmute/training/automatic_config.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
 #include <transmute/training/initial_model.h>
+#include <transmute/training/text_checks.h>
 
 #include <algorithm>
 #include <cmath>
@@ -31,9 +31,7 @@ class PairLines {
     if (has_source == has_target) return has_source;
     while (source_.next(source)) continue;
     while (target_.next(target)) continue;
-    throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must translate line n of the other",
-                                         files_.source, counted(source_.line_number(), "line"), files_.target,
-                                         format_count(target_.line_number())));
+    refuse_unequal_lines(files_.source, source_.line_number(), files_.target, target_.line_number());
   }
 
  private:
@@ -99,27 +97,26 @@ double peak_rate(int64_t d_model) {
   return 0.36 / static_cast<double>(d_model);
 }
 
+// Subwords are some 1.4 times as many as words, and batches are filled to nine tenths.
+double steps_per_pass(const TextSize& size, int64_t batch_tokens) {
+  const double tokens = 1.4 * static_cast<double>(size.words) + pairs_of(size);
+  return std::max(1.0, tokens / (0.9 * static_cast<double>(batch_tokens)));
+}
+
 // All that follows from the number of steps.
-void set_steps(TrainingConfig& config, int64_t steps) {
+void set_steps(TrainingConfig& config, const TextSize& size, int64_t steps) {
   TrainingOptions& training = config.training;
   training.max_steps = steps;
+  // Few passes over the text give a network little to learn by heart, and dropout only slows them down.
+  const double passes = static_cast<double>(steps) / steps_per_pass(size, training.batch_tokens);
+  double& dropout = config.model.model.dropout;
+  if (passes < 60) dropout = std::min(dropout, passes < 25 ? 0.1 : 0.2);
   // Few steps need a larger share: a post-norm network that rises to its learning rate sooner does not take off.
   const int64_t least = std::clamp<int64_t>(steps / 2, 1, 350);
   training.warmup_steps = std::clamp<int64_t>(steps / 5, least, 4000);
   training.checkpoint_every = std::max<int64_t>(1, steps / 50);
   training.log_every = std::clamp<int64_t>(steps / 100, 1, 100);
   config.validation.every = std::max<int64_t>(1, steps / 20);
-}
-
-// Of a training that no time limits.
-double passes_over(const TextSize& size) {
-  return std::clamp(100 * std::sqrt(30'000 / pairs_of(size)), 10.0, 200.0);
-}
-
-// Few passes give a network little to learn by heart, and dropout only slows them down.
-double dropout_for(double passes, double of_shape) {
-  const double most = passes < 25 ? 0.1 : passes < 60 ? 0.2 : of_shape;
-  return std::min(of_shape, most);
 }
 
 }  // namespace
@@ -138,9 +135,7 @@ TextSize measure_text(const PairOfFiles& files) {
 
 AutomaticText hold_out(const PairOfFiles& files, const std::string& folder) {
   constexpr int64_t kLeastPairs = 20, kMostHeldOut = 1000;
-  std::error_code ignored;
-  if (std::filesystem::equivalent(files.source, files.target, ignored))
-    spdlog::warn(fmt::format("{} is both source and target: the model will learn to copy", files.source));
+  warn_of_one_file(files.source, files.target);
   const int64_t pairs = measure_text(files).pairs;
   if (pairs < kLeastPairs)
     throw std::runtime_error(fmt::format("{} has {}; give at least {}, better thousands", files.source,
@@ -181,7 +176,7 @@ TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   model.d_model = shape.d_model;
   model.num_heads = shape.heads;
   model.d_ff = shape.d_ff;
-  model.dropout = dropout_for(passes_over(size), shape.dropout);
+  model.dropout = shape.dropout;
   config.data.max_length_ratio = 9;
   TrainingOptions& training = config.training;
   training.batch_tokens = shape.batch_tokens;
@@ -194,14 +189,12 @@ TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   constexpr int64_t kLeastPairsForBleu = 10'000;
   if (size.pairs < kLeastPairsForBleu) config.validation.metric = ValidationMetric::chrf;
 
-  // Subwords are some 1.4 times as many as words, and batches are filled to nine tenths.
-  const double tokens = 1.4 * static_cast<double>(size.words) + pairs_of(size);
-  const double steps_per_epoch = std::max(1.0, tokens / (0.9 * static_cast<double>(shape.batch_tokens)));
-  set_steps(config, rounded(passes_over(size) * steps_per_epoch));
+  const double passes = std::clamp(100 * std::sqrt(30'000 / pairs_of(size)), 10.0, 200.0);
+  set_steps(config, size, rounded(passes * steps_per_pass(size, shape.batch_tokens)));
   return config;
 }
 
-void begin_with(TrainingConfig& config, const std::string& model, const std::string& run_folder) {
+void begin_with(TrainingConfig& config, const TextSize& size, const std::string& model, const std::string& run_folder) {
   constexpr int64_t kShareOfSteps = 5, kShareOfRate = 10;
   const double dropout = config.model.model.dropout;
   config.model = ModelConfig();
@@ -209,7 +202,7 @@ void begin_with(TrainingConfig& config, const std::string& model, const std::str
   config.training.initialize_from = model;
   take_network_of_initial_model(config, run_folder);
   config.training.learning_rate = peak_rate(config.model.model.d_model) / kShareOfRate;
-  set_steps(config, std::max<int64_t>(1, config.training.max_steps / kShareOfSteps));
+  set_steps(config, size, std::max<int64_t>(1, config.training.max_steps / kShareOfSteps));
 }
 
 double steps_within(double minutes, double seconds_per_step) {
@@ -218,11 +211,9 @@ double steps_within(double minutes, double seconds_per_step) {
 }
 
 void limit_time(TrainingConfig& config, const TextSize& size, double minutes, double seconds_per_step) {
-  const double share = steps_within(minutes, seconds_per_step) / static_cast<double>(config.training.max_steps);
+  const double steps = steps_within(minutes, seconds_per_step);
   config.training.max_minutes = minutes;
-  if (share >= 1) return;
-  set_steps(config, rounded(share * static_cast<double>(config.training.max_steps)));
-  config.model.model.dropout = dropout_for(share * passes_over(size), config.model.model.dropout);
+  if (steps < static_cast<double>(config.training.max_steps)) set_steps(config, size, rounded(steps));
 }
 
 }  // namespace v0

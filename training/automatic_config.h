@@ -49,7 +49,7 @@ int64_t smaller_shapes(const TextSize& size);
 /// Fine-tuning: gives a config that config_for has chosen the network, weights and vocabulary of a finished model, with
 /// a tenth of the learning rate and a fifth of the steps that a new network gets.
 /// @throws std::runtime_error where the model cannot be read.
-void begin_with(TrainingConfig& config, const std::string& model, const std::string& run_folder);
+void begin_with(TrainingConfig& config, const TextSize& size, const std::string& model, const std::string& run_folder);
 
 /// Steps that fit into the time, but for the share of it that validations and checkpoints take.
 double steps_within(double minutes, double seconds_per_step);

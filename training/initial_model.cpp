@@ -7,7 +7,6 @@
 #include <transmute/training/initial_model.h>
 #include <transmute/translation/files/load_model.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -30,20 +29,26 @@ LoadedModel load_initial_model(const TrainingConfig& config) {
   return model;
 }
 
-// The keys that begin so, with their values.
-std::vector<std::pair<std::string, std::string>> values_of(ModelConfig config, const std::string& prefix = "") {
+std::vector<std::pair<std::string, std::string>> values_of(ModelConfig config) {
   ConfigSchema schema;
   config.declare(schema);
-  auto values = schema.values();
-  values.erase(std::remove_if(values.begin(), values.end(),
-                              [&](const auto& value) { return value.first.rfind(prefix, 0) != 0; }),
-               values.end());
-  return values;
+  return schema.values();
+}
+
+bool is_of_search(const std::string& key) {
+  return key.rfind("search.", 0) == 0;
 }
 
 bool is_the_runs_own(const std::string& key) {
   return key == "format_version" || key == "model.dropout" || key == "model.attention_dropout" ||
-         key == "model.activation_dropout" || key.rfind("search.", 0) == 0;
+         key == "model.activation_dropout" || is_of_search(key);
+}
+
+bool has_search_of_its_own(const ModelConfig& config) {
+  const auto values = values_of(config), defaults = values_of({});
+  for (size_t i = 0; i < values.size(); ++i)
+    if (is_of_search(values[i].first) && values[i] != defaults[i]) return true;
+  return false;
 }
 
 // A default says nothing, so that configs may leave out what the model knows.
@@ -82,7 +87,7 @@ void take_network_of_initial_model(TrainingConfig& config, const std::string& ru
   initial.model.dropout = config.model.model.dropout;
   initial.model.attention_dropout = config.model.model.attention_dropout;
   initial.model.activation_dropout = config.model.model.activation_dropout;
-  if (values_of(config.model, "search.") != values_of({}, "search.")) initial.search = config.model.search;
+  if (has_search_of_its_own(config.model)) initial.search = config.model.search;
   config.model = initial;
 }
 

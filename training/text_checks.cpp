@@ -37,14 +37,7 @@ std::optional<int64_t> read_through(const TextFile& file) {
 void check_pair(const TextFile& source, const TextFile& target) {
   const std::optional<int64_t> of_source = read_through(source), of_target = read_through(target);
   if (of_source && of_target && *of_source != *of_target)
-    throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must translate line n of the other",
-                                         source.path, counted(*of_source, "line"), target.path,
-                                         format_count(*of_target)));
-}
-
-bool is_one_file(const TextFile& source, const TextFile& target) {
-  std::error_code ignored;
-  return source.column == target.column && fs::equivalent(source.path, target.path, ignored);
+    refuse_unequal_lines(source.path, *of_source, target.path, *of_target);
 }
 
 // Steps that the config allows; empty where time alone ends the training.
@@ -61,6 +54,18 @@ std::optional<int64_t> expected_steps(const TrainingConfig& config, int64_t epoc
 }
 
 }  // namespace
+
+void refuse_unequal_lines(const std::string& source, int64_t source_lines, const std::string& target,
+                          int64_t target_lines) {
+  throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must translate line n of the other",
+                                       source, counted(source_lines, "line"), target, format_count(target_lines)));
+}
+
+void warn_of_one_file(const TextFile& source, const TextFile& target) {
+  std::error_code ignored;
+  if (source.column == target.column && fs::equivalent(source.path, target.path, ignored))
+    spdlog::warn(fmt::format("{} is both source and target: the model will learn to copy", source.path));
+}
 
 void check_file(const std::string& path, const std::string& data_folder) {
   if (fs::is_directory(path)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
@@ -79,8 +84,7 @@ void check_text_files(const TextFiles& files, const std::string& data_folder) {
   if (files.source.empty())
     for (const TextFile& file : files.target) read_through(file);
   for (size_t i = 0; i < std::min(files.source.size(), files.target.size()); ++i) {
-    if (is_one_file(files.source[i], files.target[i]))
-      spdlog::warn(fmt::format("{} is both source and target: the model will learn to copy", files.source[i].path));
+    warn_of_one_file(files.source[i], files.target[i]);
     check_pair(files.source[i], files.target[i]);
   }
 }

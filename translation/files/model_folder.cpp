@@ -164,13 +164,12 @@ void ModelConfig::declare(ConfigSchema& schema) {
 
   schema.section("search",
                  "how `translate` and `serve` search with this model, unless a flag or a request says otherwise");
-  schema.add("beam_size", &search.beam_size, "hypotheses kept per sentence; 1: greedy search",
-             Bounds<int64_t>{1, 1000});
+  schema.add("beam_size", &search.beam_size, "hypotheses kept per sentence; 1: greedy search", SearchBounds::kBeamSize);
   schema.add("length_penalty", &search.length_penalty, kLengthPenalties,
              "divides log P to rank hypotheses: ((5 + length) / 6)^alpha, or length^alpha");
-  schema.add("length_alpha", &search.length_alpha, "its exponent; 0 ranks by log P", Bounds<double>{0.0, 10.0});
+  schema.add("length_alpha", &search.length_alpha, "its exponent; 0 ranks by log P", SearchBounds::kLengthAlpha);
   schema.add("no_repeat_ngram", &search.no_repeat_ngram, "never repeat that many tokens in a row; 0: allow it",
-             Bounds<int64_t>{0, 100});
+             SearchBounds::kNoRepeatNgram);
 }
 
 TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer) {

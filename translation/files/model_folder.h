@@ -19,6 +19,13 @@ constexpr const char* kConfigFile = "config.yaml";                ///< the confi
 constexpr const char* kWeightsFile = "weights.safetensors";       ///< the weights in a model folder
 constexpr const char* kNeutralWeightsFile = "model.safetensors";  ///< the name that other programs use for the weights
 
+/// Bounds of the section `search`, and of the same settings in other programs' files.
+struct SearchBounds {
+  static constexpr Bounds<int64_t> kBeamSize{1, 1000};      ///< SearchOptions::beam_size
+  static constexpr Bounds<double> kLengthAlpha{0.0, 10.0};  ///< SearchOptions::length_alpha
+  static constexpr Bounds<int64_t> kNoRepeatNgram{0, 100};  ///< SearchOptions::no_repeat_ngram
+};
+
 /// The keys of a model folder's configuration, bound to the options: `format_version` at the top level, and the
 /// sections `tokenizer`, `model` and `search`. The sizes of the vocabularies come from the tokenizer instead.
 struct TRANSMUTE_API ModelConfig {
@@ -45,7 +52,7 @@ struct LoadedModel {
   Transformer transformer;                ///< in eval mode, on the device
   Tokenizer tokenizer;                    ///< for both languages
   std::string config;                     ///< the YAML with which it was trained
-  SearchOptions search;                   ///< what its configuration recommends
+  SearchOptions search{};                 ///< what its configuration recommends
   Precision stored = Precision::float32;  ///< the type in which its matrices were stored
 };
 

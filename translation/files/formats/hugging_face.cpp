@@ -2,7 +2,6 @@
 #include <transmute/translation/files/formats/hugging_face.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/files/formats/hugging_face_tokenizer.h>
@@ -136,20 +135,16 @@ SearchOptions read_search(const std::string& folder) {
   SearchOptions search;
   const std::string own = path_in(folder, "generation_config.json");
   const JsonConfig config(std::filesystem::exists(own) ? own : path_in(folder, "config.json"));
-  const auto checked = [&](const char* key, double value, Bounds<double> bounds) {
-    if (value >= bounds.low && value <= bounds.high) return value;
-    throw std::runtime_error(
-        fmt::format("{}: {} is {}, not a number from {} to {}", config.path(), key, value, bounds.low, bounds.high));
-  };
-  const auto integer = [&](const char* key, int64_t otherwise, Bounds<double> bounds) {
-    return static_cast<int64_t>(checked(key, static_cast<double>(config.integer(key, otherwise)), bounds));
+  const auto checked = [&](const char* key, auto value, const auto& bounds) {
+    return within(bounds, static_cast<double>(value), config.path() + ": " + key, fmt::format("{}", value));
   };
   if (config.has("num_beams")) {
-    search.beam_size = integer("num_beams", 1, {1, 1000});
+    search.beam_size = checked("num_beams", config.integer("num_beams"), SearchBounds::kBeamSize);
     search.length_penalty = LengthPenalty::power;
-    search.length_alpha = checked("length_penalty", config.number("length_penalty", 1), {0, 10});
+    search.length_alpha = checked("length_penalty", config.number("length_penalty", 1), SearchBounds::kLengthAlpha);
   }
-  search.no_repeat_ngram = integer("no_repeat_ngram_size", 0, {0, 100});
+  search.no_repeat_ngram =
+      checked("no_repeat_ngram_size", config.integer("no_repeat_ngram_size", 0), SearchBounds::kNoRepeatNgram);
   return search;
 }
 

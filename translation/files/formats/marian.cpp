@@ -3,7 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
@@ -15,6 +14,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 
@@ -215,6 +215,11 @@ struct Vocabularies {
   std::string source, target;
 };
 
+// Where a model's settings for translating may be: the file that training writes, and that of a published folder.
+std::array<std::string, 2> decoder_files(const std::string& npz) {
+  return {npz + ".decoder.yml", path_in(fs::path(npz).parent_path().string(), "decoder.yml")};
+}
+
 // A file as a decoder.yml names it: by its path from there, or from where Marian was trained.
 std::string named_file(const std::string& folder, const std::string& name) {
   const std::string beside = path_in(folder, fs::path(name).filename().string());
@@ -243,8 +248,9 @@ std::vector<std::string> files_that_end_in(const std::string& folder, const std:
 
 Vocabularies find_vocabularies(const std::string& npz) {
   const std::string folder = fs::path(npz).parent_path().string();
-  std::vector<std::string> files = listed_files(npz + ".decoder.yml", "vocabs");  // which training writes
-  if (files.empty()) files = listed_files(path_in(folder, "decoder.yml"), "vocabs");
+  std::vector<std::string> files;
+  for (const std::string& decoder : decoder_files(npz))
+    if (files.empty()) files = listed_files(decoder, "vocabs");
   for (const char* name : {"vocab.spm", "vocab.yml"})
     if (files.empty() && fs::exists(path_in(folder, name))) files.push_back(path_in(folder, name));
   for (const char* end : {".vocab.yml", ".spm"})
@@ -259,35 +265,27 @@ bool is_sentencepiece(const std::string& path) {
   return fs::path(path).extension() == ".spm";
 }
 
-// A number of a decoder.yml, whatever stands around it; without a value where it has none.
-std::optional<double> number_in(const std::map<std::string, std::string>& settings, const std::string& key,
-                                Bounds<double> bounds, const std::string& path) {
-  const auto found = settings.find(key);
-  if (found == settings.end()) return std::nullopt;
-  const std::string& text = found->second;
-  double value = text == "true" ? 1 : 0;
+// A number of a decoder.yml, or true or false; NaN for anything else.
+double number_of(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true" ? 1 : 0;
+  double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number =
-      text == "true" || text == "false" || (error == std::errc() && end == text.data() + text.size());
-  if (!is_number || !(value >= bounds.low && value <= bounds.high))
-    throw std::runtime_error(
-        fmt::format("{}: {} is \"{}\", not a number from {} to {}", path, key, text, bounds.low, bounds.high));
-  return value;
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
 // What the model's makers search with, as far as they say so.
 SearchOptions read_search(const std::string& npz) {
   SearchOptions search;
-  for (const std::string& path : {npz + ".decoder.yml", path_in(fs::path(npz).parent_path().string(), "decoder.yml")}) {
-    if (!fs::exists(path)) continue;
-    const std::map<std::string, std::string> settings = read_flat_yaml(read_file(path));
-    if (const auto beam = number_in(settings, "beam-size", {1, 1000}, path))
-      search.beam_size = static_cast<int64_t>(*beam);
-    if (const auto exponent = number_in(settings, "normalize", {0, 10}, path)) {
-      search.length_penalty = LengthPenalty::power;
-      search.length_alpha = *exponent;
-    }
-    break;
+  const auto files = decoder_files(npz);
+  const auto path = std::find_if(files.begin(), files.end(), [](const auto& file) { return fs::exists(file); });
+  if (path == files.end()) return search;
+  for (const auto& [key, text] : read_flat_yaml(read_file(*path))) {
+    const std::string name = *path + ": " + key;
+    if (key == "beam-size") search.beam_size = within(SearchBounds::kBeamSize, number_of(text), name, text);
+    if (key != "normalize") continue;
+    search.length_penalty = LengthPenalty::power;
+    search.length_alpha = within(SearchBounds::kLengthAlpha, number_of(text), name, text);
   }
   return search;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <spdlog/fmt/fmt.h>
 #include <transmute/translation/files/formats/vocabulary.h>
 #include <transmute/translation/files/model_folder.h>
 
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -56,6 +58,17 @@ struct ForeignModel {
   void add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
                   const torch::Tensor& output_weight, const torch::Tensor& bias);
 };
+
+/// A number of the search that a model's files recommend.
+/// @param name of the setting, with the file: "decoder.yml: beam-size"
+/// @throws std::runtime_error where the value, written as `text`, is not within the bounds
+template <class T>
+T within(const Bounds<T>& bounds, double value, const std::string& name, const std::string& text) {
+  if (value >= static_cast<double>(bounds.low) && value <= static_cast<double>(bounds.high))
+    return static_cast<T>(value);
+  throw std::runtime_error(
+      fmt::format("{} is \"{}\", not a number from {} to {}", name, text, bounds.low, bounds.high));
+}
 
 /// Rows of `matrix` [V,…] in our order; zeros where the other program has none.
 torch::Tensor renumbered(const torch::Tensor& matrix, const Renumbering& renumbering);
