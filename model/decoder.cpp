@@ -18,17 +18,60 @@ KeyValue select_rows(const KeyValue& rows, const torch::Tensor& indices) {
   return {select_rows(rows.key, indices), select_rows(rows.value, indices)};
 }
 
-KeyValue append(const KeyValue& past, const KeyValue& now) {
-  if (!past.key.defined()) return now;
-  return {torch::cat({past.key, now.key}, 2), torch::cat({past.value, now.value}, 2)};
+// Tokens for which room is made at once: little beside a sentence, and a long text is seldom copied.
+constexpr int64_t kRoom = 16;
+
+// [R,H,t,K] at the beginning of a buffer of more tokens.
+torch::Tensor with_room(const torch::Tensor& tokens, int64_t capacity) {
+  torch::Tensor buffer = tokens.new_empty({tokens.size(0), tokens.size(1), capacity, tokens.size(3)});
+  buffer.narrow(2, 0, tokens.size(2)).copy_(tokens);
+  return buffer;
 }
 
 }  // namespace
 
+KeyValue DecodedKeyValue::tokens() const {
+  if (!buffer_.key.defined()) return {};
+  return {buffer_.key.narrow(2, 0, length_), buffer_.value.narrow(2, 0, length_)};
+}
+
+DecodedKeyValue DecodedKeyValue::append(const KeyValue& more) const {
+  const int64_t length = length_ + more.key.size(2);
+  DecodedKeyValue longer = *this;
+  longer.length_ = length;
+  int64_t written = length_;
+  if (buffer_.key.defined() && length <= buffer_.key.size(2) && written_->compare_exchange_strong(written, length)) {
+    buffer_.key.narrow(2, length_, length - length_).copy_(more.key);
+    buffer_.value.narrow(2, length_, length - length_).copy_(more.value);
+    return longer;
+  }
+  const int64_t capacity = (length + kRoom - 1) / kRoom * kRoom;
+  const KeyValue past = tokens();
+  const auto together = [&](const torch::Tensor& before, const torch::Tensor& now) {
+    if (!before.defined()) return with_room(now, capacity);
+    torch::Tensor buffer = with_room(before, capacity);
+    buffer.narrow(2, length_, length - length_).copy_(now);
+    return buffer;
+  };
+  longer.buffer_ = {together(past.key, more.key), together(past.value, more.value)};
+  longer.written_ = std::make_shared<std::atomic<int64_t>>(length);
+  return longer;
+}
+
+DecodedKeyValue DecodedKeyValue::select(const torch::Tensor& rows) const {
+  if (!buffer_.key.defined()) return *this;
+  DecodedKeyValue selected;
+  selected.buffer_ = {buffer_.key.index_select(0, rows), buffer_.value.index_select(0, rows)};
+  selected.length_ = length_;
+  selected.written_ = std::make_shared<std::atomic<int64_t>>(length_);
+  return selected;
+}
+
 DecoderCache DecoderCache::select(const torch::Tensor& sentences, const torch::Tensor& parents) const {
   DecoderCache selected{{}, select_rows(source_mask, sentences), length};
   for (const auto& layer : layers)
-    selected.layers.push_back({select_rows(layer.self, parents), select_rows(layer.cross, sentences)});
+    selected.layers.push_back(
+        {parents.defined() ? layer.self.select(parents) : layer.self, select_rows(layer.cross, sentences)});
   return selected;
 }
 
@@ -76,8 +119,8 @@ DecoderLayerImpl::StepResult DecoderLayerImpl::step(const torch::Tensor& x, cons
   torch::Tensor states = self_attention_norm(x, [&](const torch::Tensor& input) {
     const bool many_positions = self_mask.defined();
     const torch::Tensor rows = many_positions ? input : input.reshape({-1, 1, input.size(2)});  // [B,N,D] -> [B·N,1,D]
-    result.cache.self = append(cache.self, self_attention->project_memory(rows));
-    return self_attention->attend(rows, result.cache.self, self_mask).output.view_as(input);
+    result.cache.self = cache.self.append(self_attention->project_memory(rows));
+    return self_attention->attend(rows, result.cache.self.tokens(), self_mask).output.view_as(input);
   });
   // The N hypotheses of a sentence stand where the T positions do, so that they share its keys and values.
   if (cross_attention)
@@ -145,7 +188,7 @@ DecoderStep DecoderImpl::step(const torch::Tensor& x, const DecoderCache& cache,
 }
 
 DecoderStep DecoderImpl::extend(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights) {
-  const torch::Tensor past = cache.layers.empty() ? torch::Tensor() : cache.layers.front().self.key;
+  const torch::Tensor past = cache.layers.empty() ? torch::Tensor() : cache.layers.front().self.tokens().key;
   TORCH_CHECK_VALUE(!past.defined() || past.size(0) == x.size(0), "many positions at once are for one hypothesis per ",
                     "sentence, not ", past.size(0), " of ", x.size(0), " sentences");
   return go_on(x, x.size(1), causal_mask(x.size(1), x.device(), cache.length), cache, return_weights);

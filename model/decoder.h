@@ -9,6 +9,9 @@
 #include <transmute/model/recompute.h>
 #include <transmute/model/sublayer.h>
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace transmute {
@@ -30,23 +33,44 @@ struct DecoderOutput {
   torch::Tensor guidance;  ///< the guided head's cross-entropy, summed over the rows; undefined without one
 };
 
-/// Cached keys and values of one layer. `self`: those of the tokens so far, one row per hypothesis, [B·N,H,t,K].
-/// `cross`: those of the encoder's output, one row per sentence, [B,H,S,K], shared by its N hypotheses; undefined in a
-/// decoder-only network.
-struct DecoderLayerCache {
-  KeyValue self;   ///< [B·N,H,t,K]
-  KeyValue cross;  ///< [B,H,S,K]
+/// Keys and values of the tokens decoded so far, with room for more, so that a step copies its own tokens alone. A
+/// value: no copy sees what is appended to another. Not differentiable.
+class TRANSMUTE_API DecodedKeyValue {
+ public:
+  /// [R,H,t,K] and [R,H,t,Kv]; undefined before the first token.
+  KeyValue tokens() const;
+
+  /// These and T more, [R,H,T,K] and [R,H,T,Kv].
+  DecodedKeyValue append(const KeyValue& more) const;
+
+  /// The rows with the numbers `rows`, int64 [R'].
+  DecodedKeyValue select(const torch::Tensor& rows) const;
+
+ private:
+  KeyValue buffer_;  // [R,H,C,K] with C >= length_
+  int64_t length_ = 0;
+  // How many tokens the buffer has. Whoever is as long may append in place; the others who share it must copy.
+  std::shared_ptr<std::atomic<int64_t>> written_;
 };
 
-/// State of incremental decoding. It is a value: a step takes one cache and returns the next. Tensors in a cache are
-/// never modified, so copies are cheap and remain valid.
+/// Cached keys and values of one layer. `self`: those of the tokens so far, one row per hypothesis, B·N rows. `cross`:
+/// those of the encoder's output, one row per sentence, [B,H,S,K], shared by its N hypotheses; undefined in a
+/// decoder-only network.
+struct DecoderLayerCache {
+  DecodedKeyValue self;  ///< of B·N rows
+  KeyValue cross;        ///< [B,H,S,K]
+};
+
+/// State of incremental decoding. It is a value: a step takes one cache and returns the next. What a cache has is never
+/// modified, so copies are cheap and remain valid.
 struct DecoderCache {
   std::vector<DecoderLayerCache> layers;  ///< one per layer
   torch::Tensor source_mask;              ///< [B,1,1,S]; undefined in a decoder-only network
   int64_t length = 0;                     ///< tokens decoded so far
 
   /// The cache for a new set of hypotheses. `sentences` [B'] selects the sentences to keep (undefined: all of them),
-  /// and `parents` [B'·N'] the row of `self` that each new row continues. Int64, on the cache's device.
+  /// and `parents` [B'·N'] the row of `self` that each new row continues (undefined: its own). Int64, on the cache's
+  /// device.
   DecoderCache select(const torch::Tensor& sentences, const torch::Tensor& parents) const;
 };
 

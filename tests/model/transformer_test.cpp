@@ -473,7 +473,34 @@ TEST(CachedDecoding, LeavesACacheAsItWas) {
   EXPECT_TRUE(torch::equal(model->step(ids, kept).states, first));
   EXPECT_EQ(start.length, 0);
   EXPECT_EQ(kept.length, 1);
-  EXPECT_EQ(kept.layers[0].self.key.size(2), 1);
+  EXPECT_EQ(kept.layers[0].self.tokens().key.size(2), 1);
+}
+
+// Caches make room for several tokens at once: whoever goes on from the same cache must not write into another's.
+TEST(CachedDecoding, BranchesAtAnyLength) {
+  constexpr int64_t kSteps = 40;
+  for (auto [name, options] : variants()) {
+    SCOPED_TRACE(name);
+    options.max_positions = kSteps + 1;
+    Transformer model = random_transformer(options, torch::kDouble);
+    torch::manual_seed(3);
+    const torch::Tensor target = torch::randint(1, kVocabulary, {2, kSteps}, torch::kLong);
+    const EncodedSource encoded = model->encode(testing::ids_tensor({{4, 9, 1, 12}, {3, 3, 0, 0}}));
+    const DecoderOutput full = model->decode(target, encoded);
+    const torch::Tensor elsewhere = target.flip(1);
+    DecoderCache cache = model->start_decoding(encoded);
+    for (int64_t at = 0; at < kSteps; ++at) {
+      if (at % 2 == 0) model->step(elsewhere.slice(1, at, at + 1), cache);
+      DecoderStep step = model->step(target.slice(1, at, at + 1), cache);
+      if (at % 3 == 0) step = model->step(target.slice(1, at, at + 1), cache);
+      model->extend(elsewhere.slice(1, 0, std::min<int64_t>(5, kSteps - at)), cache);
+      ASSERT_EQ(step.cache.layers[0].self.tokens().key.size(2), at + 1);
+      expect_near(step.states, full.states.slice(1, at, at + 1), kDoubleTolerance);
+      if (at % 7 == 0)
+        step.cache = step.cache.select(at == 0 ? torch::Tensor() : torch::tensor({0, 1}), torch::tensor({0, 1}));
+      cache = step.cache;
+    }
+  }
 }
 
 TEST(CachedDecoding, RefusesTheCacheOfAnotherDepth) {

@@ -25,13 +25,21 @@ torch::Tensor padded_sources(const std::vector<Ids>& sources) {
 
 namespace {
 
+// Whether they are 0, 1, 2, … .
+bool counts_up(const torch::Tensor& numbers) {
+  const int64_t* at = numbers.data_ptr<int64_t>();
+  for (int64_t i = 0; i < numbers.size(0); ++i)
+    if (at[i] != i) return false;
+  return true;
+}
+
 class TransformerBatch : public DecodingBatch {
  public:
   TransformerBatch(Transformer transformer, torch::Device device, const std::vector<Ids>& sources,
                    AttentionChoice attention, const std::vector<Ids>& shortlists)
       : transformer_(std::move(transformer)), device_(device), attention_(attention) {
     const torch::NoGradGuard no_grad;
-    sentences_ = static_cast<int64_t>(sources.size());
+    sentences_ = rows_ = static_cast<int64_t>(sources.size());
     const torch::Tensor ids =
         transformer_->encoder ? padded_sources(sources) : torch::empty({sentences_, 0}, torch::kLong);
     cache_ = transformer_->start_decoding(transformer_->encode(ids.to(device_)));
@@ -51,7 +59,10 @@ class TransformerBatch : public DecodingBatch {
   void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
     const torch::NoGradGuard no_grad;
     const bool all_stay = sentences.size(0) == sentences_;
+    const bool in_place = all_stay && counts_up(parents) && parents.size(0) == rows_;  // a greedy search's, for one
     sentences_ = sentences.size(0);
+    rows_ = parents.size(0);
+    if (in_place) return;
     cache_ = cache_.select(all_stay ? torch::Tensor() : sentences.to(device_), parents.to(device_));
     if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, sentences.to(device_));
   }
@@ -105,6 +116,7 @@ class TransformerBatch : public DecodingBatch {
   AttentionChoice attention_;
   DecoderCache cache_;
   int64_t sentences_ = 0;
+  int64_t rows_ = 0;       // hypotheses of all sentences
   torch::Tensor columns_;  // [B,L]: the sentences' shortlists; undefined where there are none
 };
 
