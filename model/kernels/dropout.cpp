@@ -79,10 +79,9 @@ BlockFunction<T> best_block_function() {
       return apply_block_avx512<T>;
     case Simd::avx2:
       return apply_block_avx2<T>;
-    case Simd::baseline:
-      break;
+    default:
+      return apply_block_baseline<T>;
   }
-  return apply_block_baseline<T>;
 }
 
 template <class T>

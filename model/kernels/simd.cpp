@@ -8,6 +8,9 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace transmute {
@@ -42,8 +45,15 @@ Simd find_best() {
     return may_use_amx() ? Simd::amx : Simd::avx512_bf16;
   }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Simd::avx2;
-#endif
   return Simd::baseline;
+#elif defined(__aarch64__) && defined(__linux__)
+  if ((::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) == 0) return Simd::neon;
+  return (::getauxval(AT_HWCAP2) & HWCAP2_BF16) == 0 ? Simd::neon_dotprod : Simd::neon_bf16;
+#elif defined(__aarch64__)
+  return Simd::neon;
+#else
+  return Simd::baseline;
+#endif
 }
 
 std::atomic<Simd>& level() {
@@ -58,12 +68,34 @@ Simd best_simd() {
   return best;
 }
 
+std::vector<Simd> available_simd() {
+#if defined(__aarch64__)
+  constexpr Simd kFirst = Simd::neon;
+#else
+  constexpr Simd kFirst = Simd::avx2;
+#endif
+  std::vector<Simd> levels{Simd::baseline};
+  for (int level = static_cast<int>(kFirst); level <= static_cast<int>(best_simd()); ++level)
+    levels.push_back(static_cast<Simd>(level));
+  return levels;
+}
+
+bool multiplies_bfloat16(Simd simd) {
+  return simd == Simd::neon_bf16 || simd >= Simd::avx512_bf16;
+}
+
 Simd active_simd() {
   return level().load(std::memory_order_relaxed);
 }
 
 const char* simd_name(Simd simd) {
   switch (simd) {
+    case Simd::neon:
+      return "NEON";
+    case Simd::neon_dotprod:
+      return "NEON with dot products";
+    case Simd::neon_bf16:
+      return "NEON with dot products and bfloat16";
     case Simd::avx2:
       return "AVX2";
     case Simd::avx512:

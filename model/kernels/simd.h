@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-/// Instruction sets that the CPU kernels are compiled for; each includes those before it. The best one that the machine
-/// has is chosen at run time.
+/// Instruction sets that the CPU kernels are compiled for; each includes those before it of the same architecture. The
+/// best one that the machine has is chosen at run time.
 enum class Simd {
   baseline,
+  // AArch64
+  neon,
+  neon_dotprod,  ///< and products of int8 (SDOT)
+  neon_bf16,     ///< and of bfloat16 (BFDOT)
+  // x86-64
   avx2,         ///< with FMA
   avx512,       ///< F, BW, DQ, VL
   avx512_vnni,  ///< and products of int8
@@ -19,10 +26,16 @@ enum class Simd {
 /// The best that this machine and its kernel offer.
 Simd best_simd();
 
+/// All that they offer, from the baseline to the best.
+std::vector<Simd> available_simd();
+
+/// Whether they multiply bfloat16 numbers; where they do not, a loop of float32 does, and nothing is gained.
+bool multiplies_bfloat16(Simd simd);
+
 /// What the kernels use: best_simd(), unless a test has the process do with less.
 Simd active_simd();
 
-/// As logs and --version write it, for example "AVX-512 with bfloat16".
+/// As logs and --version write it, for example "AVX-512 with bfloat16" or "NEON with dot products".
 const char* simd_name(Simd simd);
 
 /// For tests: has every kernel use `level`, where the CPU has it, for as long as the object lives.

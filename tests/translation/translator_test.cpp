@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/model/threading.h>
+#include <transmute/model/kernels/simd.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
@@ -180,7 +180,8 @@ TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {
   const std::string text = "the red house is near.";
   for (const auto& [stored, own] :
        {std::pair(Precision::float32, Precision::float32), std::pair(Precision::int8, Precision::int8),
-        std::pair(Precision::bfloat16, cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32),
+        std::pair(Precision::bfloat16,
+                  kernels::multiplies_bfloat16(kernels::best_simd()) ? Precision::bfloat16 : Precision::float32),
         std::pair(Precision::half, Precision::float32)}) {
     const TemporaryFolder dot_product, other;
     save_model_folder(dot_product.path(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5),

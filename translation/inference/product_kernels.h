@@ -66,7 +66,13 @@ struct ProductKernels {
 };
 ProductKernels product_kernels(kernels::Simd simd);
 
-// What they are. On other CPUs than x86-64's there is the baseline alone.
+// What they are: the baseline everywhere, the others on x86-64 or, where they say neon, on AArch64.
+void float32_block_neon(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
+                        const float* next, const ProductOutput& out);
+void bfloat16_product_neon(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
+                           const ProductOutput& out);
+void int8_product_neon(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps, const ProductOutput& out,
+                       const Int8Scales& scales);
 void float32_block_avx512(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
                           const float* next, const ProductOutput& out);
 void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,

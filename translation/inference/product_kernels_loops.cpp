@@ -193,8 +193,8 @@ TRANSMUTE_TARGET_AVX2 void int8_product_avx2(const int8_t* x, int64_t rows, cons
 
 ProductKernels product_kernels(kernels::Simd simd) {
   constexpr int32_t kPositive = 128;  // every activation is, plus this
-#if defined(__x86_64__)
   switch (simd) {
+#if defined(__x86_64__)
     case kernels::Simd::amx:
       return {float32_block_avx512, bfloat16_product_amx, int8_product_amx, 0};
     case kernels::Simd::avx512_bf16:
@@ -205,13 +205,17 @@ ProductKernels product_kernels(kernels::Simd simd) {
       return {float32_block_avx512, bfloat16_product_avx2, int8_product_avx2, kPositive};
     case kernels::Simd::avx2:
       return {float32_block_avx2, bfloat16_product_avx2, int8_product_avx2, kPositive};
-    case kernels::Simd::baseline:
-      break;
-  }
-#else
-  (void)simd;
+#elif defined(__aarch64__)
+    case kernels::Simd::neon_bf16:
+      return {float32_block_neon, bfloat16_product_neon, int8_product_neon, 0};
+    case kernels::Simd::neon_dotprod:
+      return {float32_block_neon, bfloat16_product_baseline, int8_product_neon, 0};
+    case kernels::Simd::neon:
+      return {float32_block_neon, bfloat16_product_baseline, int8_product_baseline, kPositive};
 #endif
-  return {float32_block_baseline, bfloat16_product_baseline, int8_product_baseline, kPositive};
+    default:
+      return {float32_block_baseline, bfloat16_product_baseline, int8_product_baseline, kPositive};
+  }
 }
 
 }  // namespace inference

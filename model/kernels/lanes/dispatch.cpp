@@ -40,10 +40,9 @@ const Table& of_active_simd([[maybe_unused]] const Table& for_avx512_bf16, [[may
       return for_avx512;
     case Simd::avx2:
       return for_avx2;
-    case Simd::baseline:
-      break;
+    default:
+      return for_any;
   }
-  return for_any;
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ AdamStep step_of_the_paper() {
 TEST(AdamUpdate, FollowsAlgorithmOneForEverySize) {
   std::vector<int64_t> sizes(std::begin(kArraySizes), std::end(kArraySizes));
   sizes.insert(sizes.end(), {2047, 2048, 5001});  // it goes through its arrays in blocks of 2,048
-  for (const Simd level : {Simd::baseline, Simd::avx2, Simd::avx512, best_simd()})
+  for (const Simd level : available_simd())
     for (const int64_t size : sizes) {
       const SimdLimit limit(level);
       const std::string where = "size " + std::to_string(size) + ", Simd " + std::to_string(static_cast<int>(level));

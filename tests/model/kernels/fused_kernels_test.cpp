@@ -30,13 +30,6 @@ using testing::random_tensor;
 
 constexpr torch::Dtype kTypes[] = {torch::kFloat, torch::kBFloat16};
 
-std::vector<Simd> levels() {
-  std::vector<Simd> all;
-  for (const Simd level : {Simd::baseline, Simd::avx2, Simd::avx512, Simd::avx512_bf16, Simd::amx})
-    if (level <= best_simd()) all.push_back(level);
-  return all;
-}
-
 // Inputs as a function takes them: matrices in the type under test, vectors (biases, norms, positions) in float32.
 using Inputs = std::vector<torch::Tensor>;
 using Function = std::function<torch::Tensor(const Inputs&)>;
@@ -75,7 +68,7 @@ void expect_equals_twin(const Function& fused, const Function& plain, const Inpu
     const Computed expected = computed(plain, expected_leaves, probe);
     // float32 sums of some hundred numbers; bfloat16 keeps 8 bits of each number on the way.
     const double tolerance = type == torch::kFloat ? 2e-5 : 3e-2;
-    for (const Simd level : levels()) {
+    for (const Simd level : available_simd()) {
       const SimdLimit limit(level);
       const Computed actual = computed(fused, actual_leaves, probe);
       EXPECT_EQ(actual.result.scalar_type(), type);
@@ -336,7 +329,7 @@ TEST(AdditiveScores, HaveTheHyperbolicTangentToTheLastBits) {
   const torch::Tensor sizes = torch::pow(1.01, torch::arange(-6900, 300, torch::kDouble)).to(torch::kFloat);
   const torch::Tensor x = torch::cat({sizes, -sizes, torch::zeros({1})}).view({1, 1, 1, -1, 1});
   const torch::Tensor zero = torch::zeros({1, 1, 1, 1}), one = torch::ones({1, 1});
-  for (const Simd level : levels()) {
+  for (const Simd level : available_simd()) {
     const SimdLimit limit(level);
     const torch::Tensor found = additive_scores(zero, x.view({1, 1, -1, 1}), one).flatten().to(torch::kDouble);
     const torch::Tensor exact = torch::tanh(x.flatten().to(torch::kDouble));
@@ -377,7 +370,7 @@ TEST(FusedCrossEntropy, EqualsItsPlainTwinOverManyChunks) {
   const torch::Tensor targets = testing::random_ids({1100}, 37, 3) - 1;  // 0 is padding
   const CrossEntropyOptions options{0.1, 0, 0.25};
   for (const torch::Dtype type : kTypes)
-    for (const Simd level : levels()) {
+    for (const Simd level : available_simd()) {
       const SimdLimit limit(level);
       const torch::Tensor states = random_tensor({1100, 20}, 1).to(type).requires_grad_();
       const torch::Tensor weight = random_tensor({37, 20}, 2).to(type).requires_grad_();

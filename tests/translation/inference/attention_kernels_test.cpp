@@ -17,8 +17,8 @@ using inference::AttendScatteredArguments;
 using inference::AttentionHead;
 using inference::CachedToken;
 using inference::padded_keys;
+using kernels::available_simd;
 using kernels::Simd;
-using testing::available;
 using testing::random_floats;
 
 // softmax(scale q K^T) V of one query in double; the weights too.
@@ -43,7 +43,7 @@ ExactAttention exact_attention(const AttentionHead& shape, const float* query, c
 }
 
 TEST(Attend, IsTheFormulaInDoubleLoops) {
-  for (const Simd simd : available())
+  for (const Simd simd : available_simd())
     for (const int64_t key_width : {1, 16, 20, 64})
       for (const int64_t value_width : {1, 15, 48, 100})
         for (const int64_t count : {1, 15, 16, 17, 70})
@@ -97,7 +97,7 @@ TEST(Attend, IsTheFormulaInDoubleLoops) {
 }
 
 TEST(Attend, GivesZeroWhereThereIsNothingToAttendTo) {
-  for (const Simd simd : available()) {
+  for (const Simd simd : available_simd()) {
     const AttentionHead shape{4, 3, 1.0F};
     const std::vector<float> queries(8, 1.0F);
     std::vector<float> outputs(6, 7.0F), weights(16);
@@ -111,7 +111,7 @@ TEST(Attend, GivesZeroWhereThereIsNothingToAttendTo) {
 }
 
 TEST(Attend, StandsLargeScores) {
-  for (const Simd simd : available()) {
+  for (const Simd simd : available_simd()) {
     const AttentionHead shape{1, 1, 1.0F};
     const std::vector<float> keys{300.0F, -300.0F, 299.0F}, values{1.0F, 2.0F, 3.0F}, query{100.0F};
     std::vector<float> transposed(16), weights(16), output(1);
@@ -124,7 +124,7 @@ TEST(Attend, StandsLargeScores) {
 
 // bfloat16 holds small integers exactly: the same numbers from half the memory.
 TEST(Attend, ReadsKeysAndValuesInBfloat16) {
-  for (const Simd simd : available())
+  for (const Simd simd : available_simd())
     for (const int64_t width : {3, 16, 50})
       for (const int64_t count : {1, 9, 40}) {
         const AttentionHead shape{width, width, 0.1F};

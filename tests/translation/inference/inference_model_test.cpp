@@ -353,9 +353,9 @@ TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
       const auto plain = std::make_shared<TransformerStepModel>(transformer, torch::kCPU);
       check(*plain, false, "plain");
       std::vector<std::shared_ptr<const StepModel>> members{plain};
-      for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
+      for (const Simd level : kernels::available_simd())
         for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
-          members.push_back(std::make_shared<InferenceModel>(transformer, precision, static_cast<Simd>(level)));
+          members.push_back(std::make_shared<InferenceModel>(transformer, precision, level));
           check(*members.back(), true, precision_name(precision));
         }
       check(EnsembleStepModel(members), false, "ensemble");
@@ -394,12 +394,12 @@ TEST(InferenceModel, IsCloseInEachPrecisionAndWithAllInstructions) {
   const Transformer transformer = random_transformer(options, 2);
   const auto sources = some_sources(options.source_vocab_size, 5);
   const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
-  for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
+  for (const Simd level : kernels::available_simd())
     for (const auto& [precision, tolerance] :
          {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
-      const InferenceModel model(transformer, precision, static_cast<Simd>(level));
+      const InferenceModel model(transformer, precision, level);
       expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
-                   precision_name(precision) + ", instructions " + std::to_string(level));
+                   precision_name(precision) + ", instructions " + kernels::simd_name(level));
     }
 }
 
@@ -408,12 +408,12 @@ TEST(InferenceModel, IsCloseInEachPrecisionForTheSwitchesOfOtherPrograms) {
     const Transformer transformer = random_transformer(options, 2);
     const auto sources = some_sources(options.source_vocab_size, 5);
     const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
-    for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
+    for (const Simd level : kernels::available_simd())
       for (const auto& [precision, tolerance] :
            {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
-        const InferenceModel model(transformer, precision, static_cast<Simd>(level));
+        const InferenceModel model(transformer, precision, level);
         expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
-                     name + ", " + precision_name(precision) + ", instructions " + std::to_string(level));
+                     name + ", " + precision_name(precision) + ", instructions " + kernels::simd_name(level));
       }
   }
 }
@@ -424,15 +424,15 @@ void expect_the_same_bits_alone_and_together(const TransformerOptions& options) 
   SearchOptions search;
   search.max_extra_length = 10;
   search.num_hypotheses = 3;
-  for (int level = 0; level <= static_cast<int>(kernels::best_simd()); ++level)
+  for (const Simd level : kernels::available_simd())
     for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
-      const InferenceModel model(transformer, precision, static_cast<Simd>(level));
+      const InferenceModel model(transformer, precision, level);
       const auto together = beam_search(model, sources, search);
       for (size_t i = 0; i < sources.size(); ++i) {
         const auto alone = beam_search(model, {sources[i]}, search).at(0);
         ASSERT_EQ(alone.size(), together[i].size());
         for (size_t h = 0; h < alone.size(); ++h) {
-          ASSERT_EQ(alone[h].ids, together[i][h].ids) << precision_name(precision) << ", level " << level;
+          ASSERT_EQ(alone[h].ids, together[i][h].ids) << precision_name(precision) << ", " << kernels::simd_name(level);
           ASSERT_EQ(alone[h].log_probability, together[i][h].log_probability);
         }
       }

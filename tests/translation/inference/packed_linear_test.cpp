@@ -15,8 +15,8 @@ namespace {
 
 using inference::PackedLinear;
 using inference::ProductScratch;
+using kernels::available_simd;
 using kernels::Simd;
-using testing::available;
 using testing::random_floats;
 
 // A product in double, beside the sum of the terms' magnitudes, by which rounding is measured.
@@ -70,7 +70,7 @@ struct ProductCase {
 };
 std::vector<ProductCase> product_cases() {
   std::vector<ProductCase> cases;
-  for (const Simd simd : available())
+  for (const Simd simd : available_simd())
     for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8})
       cases.push_back({simd, precision});
   return cases;
@@ -132,7 +132,7 @@ TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
     for (const auto& [simd, precision] : product_cases())
       same({{{weight.data(), kOutputs}}, bias.data(), kInputs, precision, simd},
            {parts, bias.data(), kInputs, precision, simd});
-    for (const Simd simd : available()) {
+    for (const Simd simd : available_simd()) {
       PackedLinear whole(kOutputs, kInputs, Precision::int8, simd), parted(kOutputs, kInputs, Precision::int8, simd);
       whole.pack({{bytes.data(), kOutputs}}, bias.data(), bias.data());
       parted.pack(byte_parts, bias.data(), bias.data());
@@ -211,7 +211,7 @@ TEST(PackedLinear, KeepsWhatIsNoNumberInItsRow) {
   ProductScratch scratch;
   constexpr int64_t kOutputs = 40, kInputs = 70, kRows = 20;
   const auto weight = random_floats(kOutputs * kInputs, 1);
-  for (const Simd simd : available())
+  for (const Simd simd : available_simd())
     for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::signaling_NaN()}) {
       const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, Precision::float32, simd);
@@ -229,7 +229,7 @@ TEST(PackedLinear, MultipliesIntegersWithoutOverflow) {
   // The largest magnitudes of either sign: 127 · 127 · 4096 a sum.
   ProductScratch scratch;
   constexpr int64_t kInputs = 4096;
-  for (const Simd simd : available())
+  for (const Simd simd : available_simd())
     for (const float sign : {1.0F, -1.0F}) {
       const std::vector<float> weight(kInputs, sign), x(kInputs, 1.0F);
       const PackedLinear linear({{weight.data(), 1}}, nullptr, kInputs, Precision::int8, simd);

@@ -9,12 +9,12 @@
 namespace transmute {
 namespace {
 
+using kernels::available_simd;
 using kernels::Simd;
-using testing::available;
 using testing::random_floats;
 
 TEST(LayerNormOfRows, IsTheFormulaInDoubleLoops) {
-  for (const Simd simd : available())
+  for (const Simd simd : available_simd())
     for (const int64_t width : {1, 7, 16, 100, 512})
       for (const float offset : {0.0F, 50.0F}) {
         constexpr int64_t kRows = 3;

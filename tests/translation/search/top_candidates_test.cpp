@@ -14,8 +14,8 @@
 namespace transmute {
 namespace {
 
+using kernels::available_simd;
 using kernels::Simd;
-using testing::available;
 using ::testing::ElementsAre;
 using testing::random_floats;
 using ::testing::SizeIs;
@@ -43,7 +43,7 @@ std::vector<Candidate> sorted_candidates(const std::vector<std::vector<float>>& 
 }
 
 TEST(CandidateFinder, FindsWhatSortingFinds) {
-  for (const Simd simd : available())
+  for (const Simd simd : available_simd())
     for (const int64_t vocabulary : {5, 16, 127, 128, 129, 1000, 8001})
       for (const size_t rows : {size_t{1}, size_t{4}})
         for (const size_t count : {size_t{2}, size_t{8}, size_t{300}}) {
@@ -74,7 +74,7 @@ TEST(CandidateFinder, FindsWhatSortingFinds) {
 }
 
 TEST(CandidateFinder, PrefersTheFirstOfEqualsAndLeavesOutWhatCannotBe) {
-  for (const Simd simd : available()) {
+  for (const Simd simd : available_simd()) {
     std::vector<float> equal(200, -kInfinity);
     for (const size_t token : {4, 5, 150, 199}) equal[token] = 1.0F;
     const std::vector<float> nothing(200, -kInfinity);
@@ -95,7 +95,7 @@ TEST(CandidateFinder, PrefersTheFirstOfEqualsAndLeavesOutWhatCannotBe) {
 
 // What a damaged weight makes of one score, wherever it stands, or of all.
 TEST(CandidateFinder, RefusesScoresThatAreNotFinite) {
-  for (const Simd simd : available())
+  for (const Simd simd : available_simd())
     for (const float wrong : {std::nanf(""), -std::nanf(""), kInfinity})
       for (const size_t vocabulary : {size_t{5}, size_t{47}, size_t{300}})
         for (size_t at = 0; at <= vocabulary; ++at) {
@@ -114,7 +114,7 @@ TEST(CandidateFinder, RefusesScoresThatAreNotFinite) {
 }
 
 TEST(CandidateFinder, LeavesOutWhatIsExcluded) {
-  for (const Simd simd : available()) {
+  for (const Simd simd : available_simd()) {
     std::vector<float> logits(200, 0.0F);
     logits[7] = logits[150] = 3;
     logits[9] = 2;
