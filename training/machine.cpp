@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/Context.h>
 #include <torch/cuda.h>
 #include <transmute/common/threads.h>
+#include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/machine.h>
 #include <transmute/translation/files/device.h>
@@ -17,6 +19,18 @@ namespace {
 Precision resolve(std::optional<Precision> precision, torch::Device device) {
   if (precision) return *precision;
   return !device.is_cpu() || cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32;
+}
+
+// The oneDNN in Debian's LibTorch for ARM64 takes bfloat16 products and then throws; LibTorch's own are slow, but work.
+void leave_out_a_onednn_without_bfloat16() {
+#if defined(__aarch64__)
+  const torch::Tensor square = torch::ones({64, 64}, torch::kBFloat16);
+  try {
+    torch::mm(square, square);
+  } catch (const std::exception&) {
+    at::globalContext().setUserEnabledMkldnn(false);
+  }
+#endif
 }
 
 // Ranks of one machine share its cores, unless their launcher has dealt them out.
@@ -43,6 +57,7 @@ Machine machine_of(const TrainerOptions& options, const TrainingOptions& trainin
       device, resolve(training.precision, device), workers_of(options, device),
       training.micro_batch_tokens > 0 ? training.micro_batch_tokens : default_micro_batch_tokens(device.is_cuda()),
       options.overlaps_steps.value_or(!device.is_cpu() && is_alone)};
+  if (device.is_cpu() && machine.precision == Precision::bfloat16) leave_out_a_onednn_without_bfloat16();
   if (machine.overlaps_steps && (machine.workers > 1 || !is_alone))
     throw std::invalid_argument(
         "overlaps_steps is for one process with one worker: set threads to 1, or leave it unset");
