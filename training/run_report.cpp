@@ -20,7 +20,9 @@ void warn_of_slowness(const Machine& machine) {
   if (!machine.device.is_cpu()) return;
   if (const std::string warning = slow_blas_warning(); !warning.empty()) spdlog::warn(warning);
   if (machine.precision == Precision::bfloat16 && !cpu_has_bfloat16())
-    spdlog::warn("training.precision is bfloat16, but this CPU has no instructions for it: float32 will be faster");
+    spdlog::warn(
+        "training.precision is bfloat16, but this CPU has no instructions for it and emulates them, many times more "
+        "slowly than float32: stop, and set it to float32 or auto");
 }
 
 }  // namespace
