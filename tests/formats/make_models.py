@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes models of other programs from random numbers, and what those programs say of them.
 
-    make_models.py FOLDER [--size tiny|small] [--kinds marian,nllb,…]
+    make_models.py FOLDER [--size tiny|small|true] [--kinds marian,nllb,…] [--text train.en train.de]
+
+"true" is the shape of OPUS-MT, M2M-100 (418M) and NLLB-200 (600M), whose tables get pieces that no text has.
 
 Each kind becomes a folder with the model's files and `expected.json`: input lines, their token ids, greedy and beam
 results, and the logits of teacher forcing. Needs torch, transformers and sentencepiece; exits with 77, which CTest takes
@@ -34,7 +36,12 @@ FRAMES = {"en": "the {} {} is {}.", "de": "das {} {} ist {}."}
 NORMALIZATION = "nmt_nfkc"  # SentencePiece's default, whose table takes 240 KB in each file
 
 
+TEXT = {}  # of --text, by language
+
+
 def text_in(language):
+    if TEXT:
+        return TEXT[language]
     return [FRAMES[language].format(c, t, p)
             for c in COLORS[language] for t in THINGS[language] for p in PLACES[language]]
 
@@ -44,11 +51,24 @@ def odd_lines():
             "the train is <unk> here", "👍 near"]
 
 
-def train_sentencepiece(prefix, lines, vocab_size, kind, **more):
+def fill_sentencepiece(path, table):
+    """With pieces that no text has, up to `table` of them."""
+    from sentencepiece import sentencepiece_model_pb2
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(open(path, "rb").read())
+    lowest = min(piece.score for piece in model.pieces)
+    for number in range(len(model.pieces), table):
+        model.pieces.add(piece=f"\ue000{number}", score=lowest - 1 - number)
+    open(path, "wb").write(model.SerializeToString())
+
+
+def train_sentencepiece(prefix, lines, vocab_size, kind, table=0, **more):
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines), model_prefix=prefix, vocab_size=vocab_size, model_type=kind,
         hard_vocab_limit=False, minloglevel=2, normalization_rule_name=NORMALIZATION, **more)
     os.remove(prefix + ".vocab")
+    if table:
+        fill_sentencepiece(prefix + ".model", table)
     processor = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
     return [processor.id_to_piece(i) for i in range(processor.get_piece_size())]
 
@@ -57,6 +77,22 @@ SIZES = {
     "tiny": dict(d_model=8, encoder_layers=1, decoder_layers=2, heads=2, d_ff=12, positions=80, pieces=60),
     "small": dict(d_model=128, encoder_layers=3, decoder_layers=3, heads=4, d_ff=256, positions=160, pieces=90),
 }
+TRUE_SIZES = {
+    "marian": dict(d_model=512, encoder_layers=6, decoder_layers=6, heads=8, d_ff=2048, positions=512, pieces=8000,
+                   table=58101),
+    "m2m": dict(d_model=1024, encoder_layers=12, decoder_layers=12, heads=16, d_ff=4096, positions=1024, pieces=8000,
+                table=128004),
+    "nllb": dict(d_model=1024, encoder_layers=12, decoder_layers=12, heads=16, d_ff=4096, positions=1024, pieces=8000,
+                 table=256000),
+}
+
+
+def size_of(kind, name):
+    if name != "true":
+        return SIZES[name]
+    if kind not in TRUE_SIZES:
+        sys.exit(f"make_models: error: --size true has no {kind}; it has {', '.join(TRUE_SIZES)}")
+    return TRUE_SIZES[kind]
 
 
 def randomize(model, seed, end=3.5):
@@ -90,7 +126,9 @@ def save_marian(folder, size, separate=False):
     def table(pieces, tags):
         kept = sorted(set(pieces) - {"<unk>", "<s>", "</s>"})[:-3]
         random.Random(5).shuffle(kept)
-        return {piece: i for i, piece in enumerate(["</s>", "<unk>"] + kept + tags + ["<pad>"])}
+        known = ["</s>", "<unk>"] + kept + tags
+        filler = [f"\ue000{number}" for number in range(len(known), size.get("table", 0) - 1)]
+        return {piece: i for i, piece in enumerate(known + filler + ["<pad>"])}
     tags = [">>deu<<", ">>nld<<"]
     vocab = table(source, tags) if separate else table(source + target, tags)
     json.dump(vocab, open(folder + "/vocab.json", "w"), ensure_ascii=False)
@@ -134,7 +172,8 @@ def multilingual_config(kind, size, vocab_size):
 
 
 def save_nllb(folder, size):
-    train_sentencepiece(folder + "/sentencepiece.bpe", text_in("en") + text_in("de"), size["pieces"], "bpe")
+    train_sentencepiece(folder + "/sentencepiece.bpe", text_in("en") + text_in("de"), size["pieces"], "bpe",
+                        size.get("table", 0))
     tokenizer = transformers.NllbTokenizer(
         folder + "/sentencepiece.bpe.model", src_lang="eng_Latn", tgt_lang="deu_Latn",
         additional_special_tokens=["eng_Latn", "deu_Latn", "nld_Latn"])
@@ -145,7 +184,8 @@ def save_nllb(folder, size):
 
 
 def save_m2m(folder, size):
-    pieces = train_sentencepiece(folder + "/sentencepiece.bpe", text_in("en") + text_in("de"), size["pieces"], "bpe")
+    pieces = train_sentencepiece(folder + "/sentencepiece.bpe", text_in("en") + text_in("de"), size["pieces"], "bpe",
+                                 size.get("table", 0))
     vocab = {piece: i for i, piece in enumerate(["<s>", "<pad>", "</s>", "<unk>"] + sorted(pieces[3:]))}
     json.dump(vocab, open(folder + "/vocab.json", "w"), ensure_ascii=False)
     tokenizer = transformers.M2M100Tokenizer(
@@ -382,7 +422,9 @@ def convert_to_ctranslate2(folder, quantization, expected):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
-    parser.add_argument("--size", choices=SIZES, default="tiny")
+    parser.add_argument("--size", choices=[*SIZES, "true"], default="tiny")
+    parser.add_argument("--text", nargs=2, metavar=("EN", "DE"), help="text to learn pieces from, instead of a made-up one")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(KINDS), help="comma-separated; also npz and npz_pre_norm")
     parser.add_argument("--lines", type=int, default=12)
     parser.add_argument("--normalization", default=NORMALIZATION)
@@ -390,19 +432,23 @@ def main():
     parser.add_argument("--ctranslate2", metavar="TYPE", help="also KIND_ctranslate2: converted, with float32, int8, …")
     parser.add_argument("--format", choices=["safetensors", "bin", "shards", "half"], default="safetensors")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    torch.set_num_threads(arguments.threads)
+    for language, path in zip(("en", "de"), arguments.text or ()):
+        with open(path, encoding="utf-8") as text:
+            TEXT[language] = text.read().splitlines()
     globals()["NORMALIZATION"] = arguments.normalization
     for kind in arguments.kinds.split(","):
         if kind.startswith("npz"):
-            make_marian_npz(os.path.join(arguments.folder, kind), SIZES[arguments.size],
-                            random.Random(3).sample(text_in("en"), min(arguments.lines, 96)), kind == "npz_pre_norm")
+            make_marian_npz(os.path.join(arguments.folder, kind), size_of(kind, arguments.size),
+                            random.Random(3).sample(text_in("en"), min(arguments.lines, len(text_in("en")))),
+                            kind == "npz_pre_norm")
             continue
         folder = os.path.join(arguments.folder, kind)
         os.makedirs(folder, exist_ok=True)
-        model, tokenizer, languages = KINDS[kind](folder, SIZES[arguments.size])
+        model, tokenizer, languages = KINDS[kind](folder, size_of(kind, arguments.size))
         if arguments.format == "half":
             model = model.half().float()
-        lines = random.Random(3).sample(text_in("en"), min(arguments.lines, 96))
+        lines = random.Random(3).sample(text_in("en"), min(arguments.lines, len(text_in("en"))))
         if not arguments.no_odd_lines:
             lines += odd_lines()
         if kind.startswith("marian"):
