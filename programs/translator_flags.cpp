@@ -79,7 +79,7 @@ void add_precision_flag(CLI::App& app, std::string& precision) {
   app.add_option("--precision", precision,
                  "number format of matrix products: float32; bfloat16 (half the memory; fast on GPUs and with "
                  "AVX512-BF16, BFDOT or "
-                 "AMX); int8 (a quarter of the memory; CPUs only, fast with VNNI, AMX or SDOT); half (GPUs only); "
+                 "AMX); int8 (a quarter of the memory; CPUs only, fast with AVX2, VNNI, AMX or SDOT); half (GPUs only); "
                  "stored: the format "
                  "in which the model is stored (see convert --precision) if the device is fast at it, else float32")
       ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products for CPUs without AVX-512, and without its products of narrow numbers.
+// Products for any CPU, and the choice among all of them.
 #include <transmute/model/kernels/simd.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/translation/inference/product_kernels.h>
 
 #include <algorithm>
 #include <cstring>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace transmute {
 inline namespace v0 {
@@ -75,37 +71,6 @@ TRANSMUTE_INLINE void int8_rows(const int8_t* x, int64_t rows, const int8_t* wei
     }
 }
 
-#if defined(__x86_64__)
-
-// 8 sums of each of kRows rows and two half panels of 16 outputs.
-template <int kRows>
-TRANSMUTE_TARGET_AVX2 void float32_tile_avx2(const float* x, int64_t stride, const float* weight, int64_t inputs,
-                                             int64_t row, int64_t column, const ProductOutput& out) {
-  __m256 sums[kRows][2];
-#pragma GCC unroll 6
-  for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = _mm256_setzero_ps();
-  const float* w = weight + column / kPanel * inputs * kPanel + column % kPanel;
-  for (int64_t i = 0; i < inputs; ++i, w += kPanel, x += stride) {
-    const __m256 w0 = _mm256_loadu_ps(w);
-    const __m256 w1 = _mm256_loadu_ps(w + 8);
-#pragma GCC unroll 6
-    for (int r = 0; r < kRows; ++r) {
-      const __m256 input = _mm256_set1_ps(x[r]);
-      sums[r][0] = _mm256_fmadd_ps(input, w0, sums[r][0]);
-      sums[r][1] = _mm256_fmadd_ps(input, w1, sums[r][1]);
-    }
-  }
-#pragma GCC unroll 6
-  for (int r = 0; r < kRows; ++r) {
-    float values[16];
-    _mm256_storeu_ps(values, sums[r][0]);
-    _mm256_storeu_ps(values + 8, sums[r][1]);
-    finish(values, 16, row + r, column, out);
-  }
-}
-
-#endif
-
 }  // namespace
 
 void float32_block_baseline(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
@@ -130,67 +95,6 @@ void int8_product_baseline(const int8_t* x, int64_t rows, const int8_t* weight, 
   int8_rows(x, rows, weight, steps, out, scales);
 }
 
-#if defined(__x86_64__)
-void float32_block_avx2(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
-                        const float* /*next*/, const ProductOutput& out) {
-  for (int64_t column = panels.first * kPanel; column < std::min(panels.end * kPanel, out.outputs); column += 16)
-    for (int64_t row = 0; row < rows;) {
-      const int64_t left = rows - row;
-      if (left >= 6) {
-        float32_tile_avx2<6>(x + row, rows, weight, inputs, row, column, out);
-        row += 6;
-      } else if (left >= 4) {
-        float32_tile_avx2<4>(x + row, rows, weight, inputs, row, column, out);
-        row += 4;
-      } else if (left >= 2) {
-        float32_tile_avx2<2>(x + row, rows, weight, inputs, row, column, out);
-        row += 2;
-      } else {
-        float32_tile_avx2<1>(x + row, rows, weight, inputs, row, column, out);
-        row += 1;
-      }
-    }
-}
-
-TRANSMUTE_TARGET_AVX2 void bfloat16_product_avx2(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
-                                                 const ProductOutput& out) {
-  bfloat16_rows(x, rows, weight, steps, out);
-}
-
-// Integers of 16 bits: their products' sums cannot overflow, unlike those of the instruction for 8.
-TRANSMUTE_TARGET_AVX2 void int8_product_avx2(const int8_t* x, int64_t rows, const int8_t* weight, int64_t steps,
-                                             const ProductOutput& out, const Int8Scales& scales) {
-  for (int64_t panel = 0; panel * kTileOutputs < out.outputs; ++panel)
-    for (int64_t row = 0; row < rows; ++row) {
-      const int8_t* w = weight + panel * steps * kTileBytes;
-      const int8_t* a = x + row / kTileRows * steps * kTileBytes + row % kTileRows * kStepBytes;
-      __m256i sums[4];  // of 4 outputs each: the even and odd pairs of inputs apart
-      for (auto& sum : sums) sum = _mm256_setzero_si256();
-      for (int64_t step = 0; step < steps; ++step, w += kTileBytes, a += kTileBytes)
-        for (int64_t group = 0; group < kTileRows; ++group) {
-          int32_t four;
-          std::memcpy(&four, a + group * 4, sizeof(four));
-          const __m256i input = _mm256_cvtepu8_epi16(_mm_set1_epi32(four));
-          for (int part = 0; part < 4; ++part) {
-            const __m128i values =
-                _mm_loadu_si128(reinterpret_cast<const __m128i*>(w + group * kStepBytes + part * 16));
-            sums[part] = _mm256_add_epi32(sums[part], _mm256_madd_epi16(_mm256_cvtepi8_epi16(values), input));
-          }
-        }
-      float values[kTileOutputs];
-      for (int64_t c = 0; c < kTileOutputs; ++c) {
-        int32_t pairs[8];
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(pairs), sums[c / 4]);
-        const int64_t column = panel * kTileOutputs + c;
-        const int32_t sum = pairs[c % 4 * 2] + pairs[c % 4 * 2 + 1] - scales.column_sums[column];
-        values[c] = static_cast<float>(sum) * scales.rows[row] * scales.columns[column];
-      }
-      finish(values, kTileOutputs, row, panel * kTileOutputs, out);
-    }
-}
-
-#endif
-
 ProductKernels product_kernels(kernels::Simd simd) {
   constexpr int32_t kPositive = 128;  // every activation is, plus this
   switch (simd) {
@@ -202,9 +106,9 @@ ProductKernels product_kernels(kernels::Simd simd) {
     case kernels::Simd::avx512_vnni:
       return {float32_block_avx512, bfloat16_product_avx2, int8_product_avx512, kPositive};
     case kernels::Simd::avx512:
-      return {float32_block_avx512, bfloat16_product_avx2, int8_product_avx2, kPositive};
+      return {float32_block_avx512, bfloat16_product_avx2, int8_product_avx2, 0};
     case kernels::Simd::avx2:
-      return {float32_block_avx2, bfloat16_product_avx2, int8_product_avx2, kPositive};
+      return {float32_block_avx2, bfloat16_product_avx2, int8_product_avx2, 0};
 #elif defined(__aarch64__)
     case kernels::Simd::neon_bf16:
       return {float32_block_neon, bfloat16_product_neon, int8_product_neon, 0};

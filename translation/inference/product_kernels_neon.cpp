@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/inference/narrow_tiles.h>
 #include <transmute/translation/inference/product_kernels.h>
 
 #if defined(__aarch64__)
@@ -124,22 +125,6 @@ TRANSMUTE_TARGET_DOT void bfloat16_tile(const uint16_t* x, const uint16_t* weigh
     for (int v = 0; v < kVectors; ++v) finish(sums[r][v], row + r, column + v * kLanes, out);
 }
 
-// Rows at once: their sums and a panel's weights fit 32 registers, and 16 is a multiple of it.
-constexpr int64_t kNarrowRows = 4;
-
-// Calls body(first row, rows, first number of the row, panel's first output, panel's weights).
-template <class Number, class Body>
-inline void for_each_tile(const Number* x, int64_t rows, const Number* weight, int64_t steps, int64_t outputs,
-                          const Body& body) {
-  constexpr int64_t kTile = kTileBytes / static_cast<int64_t>(sizeof(Number));
-  constexpr int64_t kStep = kStepBytes / static_cast<int64_t>(sizeof(Number));
-  for (int64_t panel = 0; panel * kTileOutputs < outputs; ++panel)
-    for (int64_t row = 0; row < rows; row += kNarrowRows)
-      body(row, rows - row < kNarrowRows ? rows - row : kNarrowRows,
-           x + row / kTileRows * steps * kTile + row % kTileRows * kStep, panel * kTileOutputs,
-           weight + panel * steps * kTile);
-}
-
 }  // namespace
 
 void float32_block_neon(const float* x, int64_t rows, const float* weight, int64_t inputs, Panels panels,
@@ -169,20 +154,20 @@ void int8_product_neon(const int8_t* x, int64_t rows, const int8_t* weight, int6
   using Tile =
       void (*)(const int8_t*, const int8_t*, int64_t, int64_t, int64_t, const ProductOutput&, const Int8Scales&);
   static constexpr Tile kTiles[kNarrowRows] = {int8_tile<1>, int8_tile<2>, int8_tile<3>, int8_tile<4>};
-  for_each_tile(x, rows, weight, steps, out.outputs,
-                [&](int64_t row, int64_t count, const int8_t* inputs, int64_t column, const int8_t* panel) {
-                  kTiles[count - 1](inputs, panel, steps, row, column, out, scales);
-                });
+  for_each_narrow_tile(x, rows, weight, steps, out.outputs,
+                       [&](int64_t row, int64_t count, const int8_t* inputs, int64_t column, const int8_t* panel) {
+                         kTiles[count - 1](inputs, panel, steps, row, column, out, scales);
+                       });
 }
 
 void bfloat16_product_neon(const uint16_t* x, int64_t rows, const uint16_t* weight, int64_t steps,
                            const ProductOutput& out) {
   using Tile = void (*)(const uint16_t*, const uint16_t*, int64_t, int64_t, int64_t, const ProductOutput&);
   static constexpr Tile kTiles[kNarrowRows] = {bfloat16_tile<1>, bfloat16_tile<2>, bfloat16_tile<3>, bfloat16_tile<4>};
-  for_each_tile(x, rows, weight, steps, out.outputs,
-                [&](int64_t row, int64_t count, const uint16_t* inputs, int64_t column, const uint16_t* panel) {
-                  kTiles[count - 1](inputs, panel, steps, row, column, out);
-                });
+  for_each_narrow_tile(x, rows, weight, steps, out.outputs,
+                       [&](int64_t row, int64_t count, const uint16_t* inputs, int64_t column, const uint16_t* panel) {
+                         kTiles[count - 1](inputs, panel, steps, row, column, out);
+                       });
 }
 
 }  // namespace inference

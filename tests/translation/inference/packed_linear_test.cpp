@@ -239,5 +239,31 @@ TEST(PackedLinear, MultipliesIntegersWithoutOverflow) {
     }
 }
 
+// transmute's own weights are -127 to 127; those of a file may be -128.
+TEST(PackedLinear, MultipliesEveryByteThatAFileMayHold) {
+  constexpr int64_t kInputs = 256, kOutputs = 3, kRows = 6;
+  std::vector<int8_t> weight;
+  for (int64_t i = 0; i < kOutputs * kInputs; ++i) weight.push_back(static_cast<int8_t>(i * (i / kInputs + 1) - 128));
+  std::vector<float> x;  // whole numbers with a largest magnitude of 127, so that their scale is 1
+  for (int64_t i = 0; i < kRows * kInputs; ++i) x.push_back(static_cast<float>((i * 7 + i / kInputs) % 255 - 127));
+  const std::vector<float> scales(kOutputs, 1.0F);
+  for (const Simd simd : available_simd()) {
+    SCOPED_TRACE(kernels::simd_name(simd));
+    PackedLinear linear(kOutputs, kInputs, Precision::int8, simd);
+    linear.pack({{weight.data(), kOutputs}}, scales.data(), nullptr);
+    std::vector<float> y(kRows * kOutputs);
+    ProductScratch scratch;
+    linear.apply(x.data(), kRows, y.data(), {}, scratch);
+    for (int64_t row = 0; row < kRows; ++row)
+      for (int64_t output = 0; output < kOutputs; ++output) {
+        int64_t sum = 0;
+        for (int64_t i = 0; i < kInputs; ++i)
+          sum += weight[static_cast<size_t>(output * kInputs + i)] *
+                 static_cast<int64_t>(x[static_cast<size_t>(row * kInputs + i)]);
+        EXPECT_EQ(y[static_cast<size_t>(row * kOutputs + output)], static_cast<float>(sum)) << row << ' ' << output;
+      }
+  }
+}
+
 }  // namespace
 }  // namespace transmute
