@@ -76,12 +76,13 @@ void add_device_flag(CLI::App& app, std::string& device) {
 
 void add_precision_flag(CLI::App& app, std::string& precision) {
   precision = kAsStored;
-  app.add_option("--precision", precision,
-                 "number format of matrix products: float32; bfloat16 (half the memory; fast on GPUs and with "
-                 "AVX512-BF16, BFDOT or "
-                 "AMX); int8 (a quarter of the memory; CPUs only, fast with AVX2, VNNI, AMX or SDOT); half (GPUs only); "
-                 "stored: the format "
-                 "in which the model is stored (see convert --precision) if the device is fast at it, else float32")
+  app.add_option(
+         "--precision", precision,
+         "number format of matrix products: float32; bfloat16 (half the memory; fast on GPUs and with "
+         "AVX512-BF16, BFDOT or "
+         "AMX); int8 (a quarter of the memory; CPUs only, fast with AVX2, VNNI, AMX or SDOT); half (GPUs only); "
+         "stored: the format "
+         "in which the model is stored (see convert --precision) if the device is fast at it, else float32")
       ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))
       ->capture_default_str();
 }
