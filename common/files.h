@@ -60,6 +60,9 @@ class AtomicFile {
 
   void write(const void* bytes, size_t count);
   void commit();
+  /// The file that holds what was written until now, to be removed where the process must end at once; empty for a
+  /// device or pipe.
+  const std::string& partial_path() const { return partial_; }
 
  private:
   void discard();

@@ -32,6 +32,17 @@ std::string long_line_message(const std::string& where, size_t most) {
       where, most);
 }
 
+std::string invalid_utf8_message(const std::string& where, std::string_view line, size_t bad, bool is_first) {
+  const bool is_utf_16 = is_first && (line.rfind("\xff\xfe", 0) == 0 || line.rfind("\xfe\xff", 0) == 0);
+  return fmt::format(
+      "{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); convert the text, for example with 'iconv -f {} -t utf-8'",
+      where, bad + 1, static_cast<unsigned char>(line[bad]), is_utf_16 ? "utf-16" : "latin1");
+}
+
+std::string after_line(int64_t line_number) {
+  return line_number == 0 ? "" : fmt::format(" after line {}", line_number);
+}
+
 void remove_byte_order_mark(std::string& first_line) {
   constexpr std::string_view kMark("\xef\xbb\xbf");
   if (first_line.compare(0, kMark.size(), kMark) == 0) first_line.erase(0, kMark.size());
@@ -61,7 +72,7 @@ bool LineReader::fill() {
   const char* message = gzerror(file_->handle, &code);
   // A gzip stream that ends early reads as a short block with Z_BUF_ERROR.
   if (read < 0 || (code != Z_OK && code != Z_STREAM_END))
-    throw std::runtime_error(fmt::format("{}: cannot be read after line {}: {}", path_, line_number_,
+    throw std::runtime_error(fmt::format("{}: cannot be read{}: {}", path_, after_line(line_number_),
                                          code == Z_ERRNO ? std::strerror(errno) : message));
   return read > 0;
 }
@@ -88,13 +99,9 @@ bool LineReader::next(std::string& line) {
   if (!line.empty() && line.back() == '\r') line.pop_back();
   if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   const size_t bad = find_invalid_utf8(line);
-  if (bad != std::string::npos) {
-    const bool is_utf_16 = line_number_ == 1 && (line.rfind("\xff\xfe", 0) == 0 || line.rfind("\xfe\xff", 0) == 0);
-    throw std::runtime_error(fmt::format(
-        "{}:{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); convert the file, for example "
-        "with 'iconv -f {} -t utf-8'",
-        path_, line_number_, bad + 1, static_cast<unsigned char>(line[bad]), is_utf_16 ? "utf-16" : "latin1"));
-  }
+  if (bad != std::string::npos)
+    throw std::runtime_error(
+        invalid_utf8_message(fmt::format("{}:{}", path_, line_number_), line, bad, line_number_ == 1));
   return true;
 }
 

@@ -26,8 +26,14 @@ struct LineRules {
   size_t max_bytes = kMaxLineBytes;  ///< a longer line is an error
 };
 
+/// The message for a line that is not UTF-8, from its byte `bad` on. `where`: file and line.
+std::string invalid_utf8_message(const std::string& where, std::string_view line, size_t bad, bool is_first);
+
 /// The message for a line that has more than `most` bytes. `where`: file and line.
 std::string long_line_message(const std::string& where, size_t most);
+
+/// " after line 7", for a message; empty before the first line.
+std::string after_line(int64_t line_number);
 
 /// Without the mark that some programs write at the beginning of a UTF-8 text.
 void remove_byte_order_mark(std::string& first_line);

@@ -9,6 +9,7 @@
 #include <transmute/training/checkpoint.h>
 
 #include <filesystem>
+#include <stdexcept>
 
 namespace {
 
@@ -37,6 +38,11 @@ int main(int argc, char** argv) {
   std::vector<std::string> models;
   std::string output;
   app.add_option("-o,--output", output, "model folder to write")->type_name("FOLDER")->required();
-  app.add_option("models", models, "model folders or checkpoints")->required()->type_name("FOLDER");
-  return transmute::run_program(app, argc, argv, [&] { return average(models, output); });
+  app.add_option("models", models, "model folders or checkpoints")->type_name("FOLDER");
+  return transmute::run_program(app, argc, argv, [&] {
+    if (models.empty())
+      throw std::invalid_argument(
+          "name the model folders or checkpoints to average, for example runs/demo/checkpoints/*");
+    return average(models, output);
+  });
 }

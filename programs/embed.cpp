@@ -81,7 +81,7 @@ int embed(const Arguments& arguments) {
   int64_t lines = 0;
   int64_t cut_lines = 0;
   std::vector<torch::Tensor> rows;  // of npy, whose header comes first and counts them
-  transmute::keep_output_before_bad_line(output, [&] {
+  const auto encode_all = [&] {
     while (true) {
       const std::vector<std::string> block = next_block(kBlockLines);
       if (block.empty()) break;
@@ -97,14 +97,17 @@ int embed(const Arguments& arguments) {
       }
       output.write(text);
     }
-  });
+  };
   if (npy) {
+    encode_all();  // an array is whole or not at all
     output.write(npy_header(lines, encoder.d_model()));
     for (const auto& row : rows) output.write(bytes_of(row));
+  } else {
+    transmute::keep_output_before_bad_line(output, encode_all);
   }
   output.finish();
   if (cut_lines > 0)
-    transmute::note(fmt::format("{} of {} had over {} and were encoded in parts", transmute::format_count(cut_lines),
+    transmute::note(fmt::format("{} of {} had over {}; encoded in parts", transmute::format_count(cut_lines),
                                 transmute::counted(lines, "line"),
                                 transmute::counted(arguments.encoder.max_source_tokens, "token")));
   return 0;

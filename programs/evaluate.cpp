@@ -102,12 +102,25 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
       ->check(transmute::between(0, 1e9));
   app.add_flag("--effective-order", options.effective_order,
                "BLEU: leave out n-gram orders longer than the translation; for single sentences");
-  app.add_flag("--trees", options.trees,
-               "score parse trees in brackets, one per line: labeled bracketing precision, recall and F1, complete "
-               "matches and tagging accuracy, as evalb with COLLINS.prm, for all sentences and for those of at most 40 "
-               "words")
-      ->group("Trees");
+  CLI::Option* const trees =
+      app.add_flag(
+             "--trees", options.trees,
+             "score parse trees in brackets, one per line: labeled bracketing precision, recall and F1, complete "
+             "matches and tagging accuracy, as evalb with COLLINS.prm, for all sentences and for those of at most "
+             "40 words")
+          ->group("Trees");
+  for (const char* of_text : {"--metric", "--compare", "--confidence", "--lowercase", "--tokenize", "--smooth"})
+    trees->excludes(app.get_option(of_text));
   app.add_flag("--score-only", options.score_only, "print only the scores, one line per metric");
+}
+
+// Those of the command line that read text.
+void check_streams(const EvaluateOptions& options) {
+  std::vector<transmute::NamedInput> inputs{
+      {"--hypothesis", options.hypothesis_path.empty() ? "-" : options.hypothesis_path}};
+  for (const std::string& path : options.reference_paths) inputs.push_back({"--reference", path});
+  for (const std::string& path : options.compared_paths) inputs.push_back({"--compare", path});
+  transmute::check_standard_input_once(inputs);
 }
 
 Lines read_hypotheses(const std::string& path) {
@@ -121,9 +134,9 @@ Lines read_parallel(const std::string& path, const std::string& hypothesis_path,
   Lines lines = transmute::read_all_lines(path);
   if (lines.size() != num_hypotheses)
     throw std::runtime_error(fmt::format(
-        "{} has {} but {} has {}; line n of the one must translate the same segment as line n of the other",
-        transmute::input_name(path), transmute::counted(static_cast<int64_t>(lines.size()), "line"),
-        transmute::input_name(hypothesis_path), transmute::format_count(static_cast<int64_t>(num_hypotheses))));
+        "{} has {} but {} has {}; line n of each must belong to the same sentence", transmute::input_name(path),
+        transmute::counted(static_cast<int64_t>(lines.size()), "line"), transmute::input_name(hypothesis_path),
+        transmute::format_count(static_cast<int64_t>(num_hypotheses))));
   return lines;
 }
 
@@ -249,6 +262,7 @@ std::vector<transmute::Tree> trees_of(const Lines& lines, const std::string& pat
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string name = fmt::format("{}:{}", transmute::input_name(path), i + 1);
     auto read = transmute::read_trees(lines[i], name);
+    if (read.empty()) read.push_back({transmute::kTopLabel, "", {}});  // a sentence without words
     if (read.size() != 1)
       throw std::runtime_error(fmt::format("{}: a line must have one tree, not {}", name, read.size()));
     trees.push_back(std::move(read.front()));
@@ -260,15 +274,13 @@ void print_brackets(const char* which, const transmute::BracketCounts& counts) {
   const transmute::BracketScores scores = transmute::scores_of(counts);
   std::cout << fmt::format(
       "{}: F1 {:.2f}, precision {:.2f}, recall {:.2f}, complete match {:.2f}, tagging accuracy {:.2f}; {} ({} with "
-      "other "
-      "words, {} without words)\n",
+      "other words, {} without words)\n",
       which, scores.f1, scores.precision, scores.recall, scores.complete_match, scores.tagging_accuracy,
       transmute::counted(counts.sentences, "sentence"), counts.errors, counts.skipped);
 }
 
 int evaluate_trees(const EvaluateOptions& options) {
-  if (options.reference_paths.size() != 1 || !options.compared_paths.empty())
-    throw std::invalid_argument("--trees takes one reference and no --compare");
+  if (options.reference_paths.size() != 1) throw std::invalid_argument("--trees takes one --reference");
   const Lines lines = read_hypotheses(options.hypothesis_path);
   const auto found = trees_of(lines, options.hypothesis_path);
   const auto wanted = trees_of(read_parallel(options.reference_paths.front(), options.hypothesis_path, lines.size()),
@@ -290,6 +302,7 @@ int evaluate_trees(const EvaluateOptions& options) {
 }
 
 int evaluate(const EvaluateOptions& options) {
+  check_streams(options);
   if (options.trees) return evaluate_trees(options);
   std::vector<System> systems = {{options.hypothesis_path, read_hypotheses(options.hypothesis_path)}};
   const std::size_t segments = systems.front().lines.size();

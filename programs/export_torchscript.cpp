@@ -47,18 +47,23 @@ int main(int argc, char** argv) {
       ->type_name("FOLDER")
       ->excludes(file);
   transmute::TorchScriptSearch search;
-  app.add_option("-b,--beam-size", search.beam_size, "beam size of a forward() that translates")
-      ->check(transmute::between(1, 1000))
-      ->capture_default_str();
-  app.add_option("--length-alpha", search.length_alpha, "exponent of its length penalty")
-      ->check(transmute::not_negative())
-      ->capture_default_str();
-  app.add_option("--max-extra-length", search.max_extra_length,
-                 "maximum number of tokens by which its translations may exceed their sources")
-      ->check(transmute::between(0, 100'000))
-      ->capture_default_str();
+  const std::vector<CLI::Option*> of_search{
+      app.add_option("-b,--beam-size", search.beam_size, "beam size of a forward() that translates")
+          ->check(transmute::whole_between(1, 1000)),
+      app.add_option("--length-alpha", search.length_alpha, "exponent of its length penalty")
+          ->check(transmute::not_negative()),
+      app.add_option("--max-extra-length", search.max_extra_length,
+                     "maximum number of tokens by which its translations may exceed their sources")
+          ->check(transmute::whole_between(0, 100'000))};
+  for (CLI::Option* flag : of_search) flag->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
     if (output.empty() && triton.empty()) throw std::invalid_argument("--output or --triton is required");
+    if (forward != kTranslate && triton.empty())
+      for (const CLI::Option* flag : of_search)
+        if (flag->count() > 0)
+          throw std::invalid_argument(flag->get_name() +
+                                      " needs --forward translate or --triton: other exported files "
+                                      "get the options of a search with each call");
     transmute::TorchScriptOptions options{transmute::precision_from_name(precision)};
     if (forward == kTranslate || !triton.empty()) options.forward_search = search;
     if (!triton.empty()) {

@@ -57,6 +57,16 @@ CLI::Validator at_least(int64_t low) {
       "");
 }
 
+CLI::Validator whole_between(int64_t low, int64_t high) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        int64_t value = 0;
+        if (!reads_as(text, value)) return fmt::format("needs a whole number, not '{}'", text);
+        return value >= low && value <= high ? "" : fmt::format("must be from {} to {}, not {}", low, high, value);
+      },
+      "");
+}
+
 CLI::Validator between(double low, double high) {
   return number_that(fmt::format("a number from {} to {}", low, high),
                      [=](double value) { return value >= low && value <= high; });

@@ -13,6 +13,9 @@ namespace transmute {
 /// A whole number that is not less than `low`.
 CLI::Validator at_least(int64_t low);
 
+/// A whole number from `low` to `high`.
+CLI::Validator whole_between(int64_t low, int64_t high);
+
 /// A number from `low` to `high`.
 CLI::Validator between(double low, double high);
 

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
@@ -41,6 +42,14 @@ transmute::GenerationOptions options_from(const Arguments& arguments) {
     throw std::invalid_argument(fmt::format("--n-best {0} needs a --beam-size of at least {0}, not {1}",
                                             arguments.num_best, arguments.beam_size));
   return options;
+}
+
+std::string check_prompt(std::string& prompt) {
+  if (prompt.find_first_of("\n\r") != std::string::npos)
+    return "must be one line; give each line a --prompt of its own";
+  if (const size_t bad = transmute::find_invalid_utf8(prompt); bad != std::string::npos)
+    return fmt::format("is not valid UTF-8 (byte {} of the text)", bad + 1);
+  return "";
 }
 
 // The lines of the command line, at once, or of the input.
@@ -89,11 +98,12 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
       app.add_option(
              "-b,--beam-size", arguments.beam_size,
              "search for the most probable text with this many hypotheses instead of sampling; 1: greedy search")
-          ->check(transmute::at_least(1))
+          ->check(transmute::whole_between(1, transmute::kMaxHypotheses))
           ->group("Search");
   app.add_option("--length-alpha", search.length_alpha, "exponent of the length penalty ((5 + length) / 6)^alpha")
       ->check(transmute::not_negative())
       ->capture_default_str()
+      ->needs(beam)
       ->group("Search");
   for (CLI::Option* flag : transmute::add_sampling_flags(app, arguments.sampling)) flag->excludes(beam);
 }
@@ -106,7 +116,7 @@ void add_text_flags(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--n-best", arguments.num_best,
                  "print N texts per line, the most probable first (in Moses' format, unless json)")
-      ->check(transmute::at_least(1));
+      ->check(transmute::whole_between(1, transmute::kMaxHypotheses));
   app.add_option("--max-new-tokens", search.max_extra_length, "maximum number of tokens to add to a line")
       ->check(transmute::at_least(0))
       ->capture_default_str();
@@ -144,6 +154,7 @@ int main(int argc, char** argv) {
   const auto prompt =
       app.add_option("--prompt", arguments.prompts, "a text to continue, instead of input lines; may be repeated")
           ->type_name("TEXT")
+          ->check(CLI::Validator(check_prompt, ""))
           ->take_all()
           ->allow_extra_args(false);
   arguments.streams.add_to(app)->excludes(prompt);

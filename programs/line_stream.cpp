@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 namespace transmute {
@@ -62,7 +63,7 @@ bool LineStream::fill() {
   } while (count < 0 && errno == EINTR);
   buffer_.resize(kept + static_cast<size_t>(std::max<ssize_t>(count, 0)));
   if (count < 0)
-    throw BadLine(fmt::format("{}: cannot be read after line {}: {}", name_, line_number_, std::strerror(errno)));
+    throw BadLine(fmt::format("{}: cannot be read{}: {}", name_, after_line(line_number_), std::strerror(errno)));
   return count > 0;
 }
 
@@ -79,7 +80,7 @@ bool LineStream::take_line(std::vector<std::string>& lines) {
   if (!line.empty() && line.back() == '\r') line.pop_back();
   if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   if (const size_t bad = find_invalid_utf8(line); bad != std::string::npos)
-    throw BadLine(fmt::format("{}:{}: not valid UTF-8 (byte {} of the line)", name_, line_number_, bad + 1));
+    throw BadLine(invalid_utf8_message(fmt::format("{}:{}", name_, line_number_), line, bad, line_number_ == 1));
   lines.push_back(std::move(line));
   return true;
 }
@@ -111,6 +112,17 @@ BlockSource open_input(const std::string& path, const LineRules& rules) {
 
 std::string input_name(const std::string& path) {
   return is_standard_stream(path) ? "standard input" : path;
+}
+
+void check_standard_input_once(const std::vector<NamedInput>& inputs) {
+  const char* first = nullptr;
+  for (const auto& [flag, path] : inputs) {
+    if (path != "-") continue;
+    if (first != nullptr)
+      throw std::invalid_argument(
+          fmt::format("{} and {} both read standard input; give one of them a file", first, flag));
+    first = flag;
+  }
 }
 
 std::vector<std::string> next_full_block(const BlockSource& source, size_t most) {

@@ -57,6 +57,15 @@ BlockSource open_input(const std::string& path, const LineRules& rules = {});
 /// What messages call the input of that path.
 std::string input_name(const std::string& path);
 
+/// A flag and the path that it was given.
+struct NamedInput {
+  const char* flag;
+  std::string path;
+};
+
+/// Standard input can be read once: @throws std::invalid_argument where "-" is the path of two of them.
+void check_standard_input_once(const std::vector<NamedInput>& inputs);
+
 /// `most` lines, fewer only at the end.
 std::vector<std::string> next_full_block(const BlockSource& source, size_t most);
 

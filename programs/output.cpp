@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/output.h>
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <array>
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 
@@ -39,9 +43,52 @@ class Output::Gzip {
   std::array<Bytef, 1 << 16> block_{};
 };
 
+// Holds the name of an incomplete file for the handler of signals, which may call little more than unlink().
+class Output::RemovedBySignals {
+ public:
+  explicit RemovedBySignals(std::string path) : path_(std::move(path)) {
+    if (path_.empty()) return;
+    for (auto& slot : slots()) {
+      const char* free = nullptr;
+      if (!slot.compare_exchange_strong(free, path_.c_str())) continue;
+      slot_ = &slot;
+      break;
+    }
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) take_over(signal);
+  }
+  ~RemovedBySignals() {
+    if (slot_ != nullptr) *slot_ = nullptr;
+  }
+  RemovedBySignals(const RemovedBySignals&) = delete;
+  RemovedBySignals& operator=(const RemovedBySignals&) = delete;
+
+ private:
+  using Slot = std::atomic<const char*>;
+  static_assert(Slot::is_always_lock_free);
+  static std::array<Slot, 4>& slots() {  // no program has more outputs
+    static std::array<Slot, 4> all{};
+    return all;
+  }
+  static void remove_and_end(int signal) {
+    for (const Slot& slot : slots())
+      if (const char* path = slot) ::unlink(path);
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  // Unless the program handles it itself, or was started to ignore it.
+  static void take_over(int signal) {
+    struct sigaction present {};
+    if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_DFL) std::signal(signal, remove_and_end);
+  }
+
+  std::string path_;
+  Slot* slot_ = nullptr;
+};
+
 Output::Output(const std::string& path) {
   if (is_standard_stream(path)) return;
   file_ = std::make_unique<AtomicFile>(path);
+  removed_ = std::make_unique<RemovedBySignals>(file_->partial_path());
   if (std::filesystem::path(path).extension() == ".gz") gzip_ = std::make_unique<Gzip>();
 }
 
@@ -59,7 +106,9 @@ void Output::write(const std::string& text) {
 
 void Output::finish() {
   if (gzip_) gzip_->finish(*file_);
-  if (file_) file_->commit();
+  if (!file_) return;
+  file_->commit();
+  removed_.reset();
 }
 
 bool is_standard_stream(const std::string& path) {

@@ -9,7 +9,7 @@
 namespace transmute {
 
 /// Where a program's results go: standard output, or a file that gets its name when it is complete. A file whose name
-/// ends in .gz is compressed.
+/// ends in .gz is compressed. SIGINT, SIGTERM and SIGHUP remove an incomplete file before they end the process.
 class Output {
  public:
   /// @param path empty or "-" for standard output
@@ -23,8 +23,10 @@ class Output {
 
  private:
   class Gzip;
+  class RemovedBySignals;
 
   std::unique_ptr<AtomicFile> file_;
+  std::unique_ptr<RemovedBySignals> removed_;
   std::unique_ptr<Gzip> gzip_;
 };
 

@@ -8,6 +8,7 @@
 #include <transmute/model/kernels/simd.h>
 #include <transmute/programs/help.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
@@ -64,7 +65,12 @@ std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) return fallback;
   const std::string word = words.front().substr(0, words.front().find('='));
-  if (word.rfind('-', 0) != 0) return fmt::format("unexpected argument '{}'", words.front());
+  if (word.rfind('-', 0) != 0) {
+    const std::string ending = std::filesystem::path(words.front()).extension().string();
+    const bool is_config = (ending == ".yaml" || ending == ".yml") && app.get_option_no_throw("--config") != nullptr;
+    return fmt::format("unexpected argument '{}'{}", words.front(),
+                       is_config ? "; did you mean --config " + words.front() + "?" : "");
+  }
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
@@ -93,6 +99,15 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   if (equals == std::string::npos) return message;
   return fmt::format("{}: needs a number, not '{}'",
                      message.substr(no_conversion.size(), equals - no_conversion.size()), message.substr(equals + 3));
+}
+
+// The library's message about an option, "beam_size must …", in the words of the command line.
+std::string with_flag(const CLI::App& app, const std::string& message) {
+  const size_t end = message.find(' ');
+  if (end == std::string::npos) return message;
+  std::string flag = "--" + message.substr(0, end);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return app.get_option_no_throw(flag) == nullptr ? message : flag + message.substr(end);
 }
 
 }  // namespace
@@ -125,7 +140,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
     if (!std::cout.flush()) throw unwritable();
     return code;
   } catch (const std::invalid_argument& error) {
-    return report(error, kExitUsage);
+    return report(std::invalid_argument(with_flag(app, error.what())), kExitUsage);
   } catch (const std::exception& error) {
     return report(error, kExitFailure);
   }

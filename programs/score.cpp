@@ -114,6 +114,7 @@ int score(const Arguments& arguments) {
   if (arguments.text.empty() && arguments.source.empty())
     throw std::invalid_argument(
         "--source and --target are needed for a translation model, --text for a language model");
+  transmute::check_standard_input_once({{"--source", arguments.source}, {"--target", arguments.target}});
   transmute::Output output(arguments.output);
   Totals totals;
   transmute::keep_output_before_bad_line(output, [&] {

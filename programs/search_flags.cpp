@@ -40,7 +40,7 @@ void SearchFlags::add_to(CLI::App& app) {
   beam_size_ = add("-b,--beam-size", search_.beam_size,
                    "number of hypotheses kept; 1: greedy search; default: the model's, else 4; if not given, --n-best "
                    "raises it")
-                   ->check(at_least(1));
+                   ->check(whole_between(1, kMaxHypotheses));
   length_alpha_ =
       add("--length-alpha", search_.length_alpha, "exponent of the length penalty; default: the model's, else 0.6")
           ->check(not_negative());
@@ -67,15 +67,19 @@ void SearchFlags::add_to(CLI::App& app) {
                          ->check(at_least(0));
 }
 
+void SearchFlags::check_beam_holds(const char* flag, int64_t hypotheses) const {
+  if (beam_size_->count() > 0 && search_.beam_size < hypotheses)
+    throw std::invalid_argument(fmt::format("{} {} needs a --beam-size of at least {}, not {}", flag, hypotheses,
+                                            hypotheses, search_.beam_size));
+}
+
 SearchOptions SearchFlags::options(int64_t num_best, const SearchOptions& of_model) const {
   SearchOptions options = search_;
   if (beam_size_->count() == 0) options.beam_size = of_model.beam_size;
   if (no_repeat_ngram_->count() == 0) options.no_repeat_ngram = of_model.no_repeat_ngram;
   if (length_alpha_->count() == 0) options.length_alpha = of_model.length_alpha;
+  check_beam_holds("--n-best", num_best);
   if (num_best > 0) options.num_hypotheses = num_best;
-  if (options.num_hypotheses > options.beam_size && beam_size_->count() > 0)
-    throw std::invalid_argument(
-        fmt::format("--n-best {} needs a --beam-size of at least {}, not {}", num_best, num_best, options.beam_size));
   options.beam_size = std::max(options.beam_size, options.num_hypotheses);
   if (const std::optional<double> exponent = exponent_of(length_penalty_)) {
     if (length_alpha_->count() > 0)
@@ -92,6 +96,12 @@ SearchOptions SearchFlags::options(int64_t num_best, const SearchOptions& of_mod
 }
 
 std::vector<CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOptions& sampling) {
+  const auto check_top_p = [](std::string& text) -> std::string {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    return is_number && value > 0 && value <= 1 ? "" : "must be a number above 0 and at most 1, not '" + text + "'";
+  };
   const std::vector<CLI::Option*> flags{
       app.add_option("--temperature", sampling.temperature,
                      "below 1: sharper, closer to the most probable tokens; above 1: flatter")
@@ -100,8 +110,7 @@ std::vector<CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOptions& sam
           ->check(at_least(0)),
       app.add_option("--top-p", sampling.top_p,
                      "sample only from the smallest set of tokens with a total probability of at least P")
-          ->check(positive())
-          ->check(between(0, 1)),
+          ->check(CLI::Validator(check_top_p, "")),
       app.add_option("--seed", sampling.seed, "seed of the random samples")};
   for (CLI::Option* flag : flags) flag->capture_default_str()->group("Sampling");
   return flags;

@@ -18,6 +18,8 @@ class SearchFlags {
   /// with the hypotheses.
   /// @throws std::invalid_argument naming the flags that contradict each other.
   SearchOptions options(int64_t num_best, const SearchOptions& of_model) const;
+  /// @throws std::invalid_argument where the user asked for a beam of fewer hypotheses than `flag` needs.
+  void check_beam_holds(const char* flag, int64_t hypotheses) const;
 
  private:
   SearchOptions search_;

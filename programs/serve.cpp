@@ -113,6 +113,8 @@ int serve(Arguments& arguments) {
   allow_descriptors(arguments.http.connections);
   transmute::Models models = open_models(arguments);
   transmute::CurrentApiKeys keys(arguments.api_keys);
+  if (!arguments.api_keys.empty() && keys.current()->empty())
+    log({{"event", "warning"}, {"text", arguments.api_keys + " has no keys: every request will be refused"}});
   transmute::Metrics metrics;
   Reloader reloader(models, keys, metrics);
   std::unique_ptr<transmute::Api> api;

@@ -38,11 +38,14 @@ struct Arguments {
   double rank_timeout = transmute::RankOptions().timeout_seconds;
 };
 
-// Of the launcher and of ranks other than the first, only what goes wrong, to the terminal.
-void start_logging_of(const std::string& who) {
-  auto logger = spdlog::stderr_color_mt("train");
-  logger->set_pattern(fmt::format("[%Y-%m-%d %H:%M:%S] {}%^%v%$", who));
-  logger->set_level(spdlog::level::warn);
+constexpr const char* kTime = "[%Y-%m-%d %H:%M:%S] ";
+
+// To the terminal alone: before there is a run folder and, of the launcher and of ranks other than the first, only
+// what goes wrong.
+void log_to_terminal(const std::string& who, spdlog::level::level_enum level) {
+  auto logger = std::make_shared<spdlog::logger>("train", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  logger->set_pattern(fmt::format("{}{}%^%v%$", kTime, who));
+  logger->set_level(level);
   spdlog::set_default_logger(logger);
 }
 
@@ -53,7 +56,7 @@ void start_logging(const std::string& run_folder) {
   auto logger = std::make_shared<spdlog::logger>(
       "train", spdlog::sinks_init_list{std::make_shared<spdlog::sinks::stderr_color_sink_mt>(),
                                        std::make_shared<spdlog::sinks::basic_file_sink_mt>(file)});
-  logger->set_pattern("[%Y-%m-%d %H:%M:%S] %^%v%$");
+  logger->set_pattern(fmt::format("{}%^%v%$", kTime));
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(logger);
 }
@@ -131,12 +134,37 @@ void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
   if (arguments.minutes > 0) experiment.config.training.max_minutes = arguments.minutes;
 }
 
+// Everything that a config says, by the size of the text.
+void configure(const Arguments& arguments, const transmute::AutomaticText& text, Experiment& experiment) {
+  experiment.size = transmute::measure_text(text.train);
+  experiment.config = transmute::config_for(experiment.size);
+  if (!arguments.initial_model.empty())
+    transmute::begin_with(experiment.config, experiment.size, absolute(arguments.initial_model),
+                          arguments.trainer.run_folder);
+  transmute::DataOptions& data = experiment.config.data;
+  data.train_source = {text.train.source};
+  data.train_target = {text.train.target};
+  data.valid_source = {text.valid.source};
+  data.valid_target = {text.valid.target};
+}
+
+// What can be refused, before there is a run folder.
+void check_wishes(const Arguments& arguments) {
+  for (const auto* given : {&arguments.text.train, &arguments.text.valid})
+    for (const std::string& file : {given->source, given->target})
+      if (!file.empty()) transmute::check_file(file, "");
+  spdlog::info(fmt::format("reading {} and {}", arguments.text.train.source, arguments.text.train.target));
+  Experiment trial;
+  configure(arguments, arguments.text, trial);
+  trial.set(arguments.assignments);
+  trial.config.check();
+  if (arguments.text.valid.source.empty()) transmute::check_enough_to_hold_out(trial.size, arguments.text.train.source);
+}
+
 // Splits the text where nothing is given for validation, and chooses everything else.
 void choose_config(const Arguments& arguments, Experiment& experiment) {
   const std::string& run_folder = arguments.trainer.run_folder;
-  for (const auto* given : {&arguments.text.train, &arguments.text.valid})  // before there is a run folder
-    for (const std::string& file : {given->source, given->target})
-      if (!file.empty()) transmute::check_file(file, "");
+  check_wishes(arguments);
   const auto lock = transmute::RunFolder(run_folder).lock();
   transmute::AutomaticText text{{absolute(arguments.text.train.source), absolute(arguments.text.train.target)},
                                 {absolute(arguments.text.valid.source), absolute(arguments.text.valid.target)}};
@@ -145,15 +173,7 @@ void choose_config(const Arguments& arguments, Experiment& experiment) {
   transmute::Fingerprints kept = transmute::Fingerprints::read(run_folder);
   kept.given = fingerprint_of(arguments.text);
   kept.write(run_folder);
-  experiment.size = transmute::measure_text(text.train);
-  experiment.config = transmute::config_for(experiment.size);
-  if (!arguments.initial_model.empty())
-    transmute::begin_with(experiment.config, experiment.size, absolute(arguments.initial_model), run_folder);
-  transmute::DataOptions& data = experiment.config.data;
-  data.train_source = {text.train.source};
-  data.train_target = {text.train.target};
-  data.valid_source = {text.valid.source};
-  data.valid_target = {text.valid.target};
+  configure(arguments, text, experiment);
 }
 
 void read_config(const Arguments& arguments, Experiment& experiment) {
@@ -188,6 +208,7 @@ std::string shape_of(const transmute::TrainingConfig& config) {
 double choose_shape_for_minutes(const Arguments& arguments, Experiment& experiment) {
   constexpr double kEnoughSteps = 1500;
   const auto measure = [&] {
+    spdlog::info("measuring how long a step takes on this machine");
     const double seconds = transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer);
     spdlog::info(fmt::format("a step takes about {:.3g} s here: {}", seconds, shape_of(experiment.config)));
     return seconds;
@@ -276,10 +297,11 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
     throw std::invalid_argument(
         "--source and --target set up a training of one process; for several, run it once, then take the config.yaml "
         "of its run folder with --config");
+  log_to_terminal("", options.ranks.rank == 0 ? spdlog::level::info : spdlog::level::warn);
   read_config(arguments, experiment);
   transmute::catch_stop_signals();
   if (arguments.local_ranks > 1) {
-    start_logging_of("");
+    log_to_terminal("", spdlog::level::warn);
     return transmute::run_local_ranks(arguments.local_ranks, command_of_rank, arguments.rank_timeout,
                                       transmute::stop_signal);
   }
@@ -290,7 +312,7 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
     spdlog::info(fmt::format("training {} in {}", has_text ? arguments.text.train.source : arguments.config,
                              options.run_folder));
   } else {
-    start_logging_of(fmt::format("rank {}: ", options.ranks.rank));
+    log_to_terminal(fmt::format("rank {}: ", options.ranks.rank), spdlog::level::warn);
   }
   return run_training(arguments, experiment, options);
 }

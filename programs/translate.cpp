@@ -83,16 +83,23 @@ class Progress {
 // Line n of the file with prefixes belongs to line n of the input.
 class Prefixes {
  public:
-  Prefixes(const std::string& path, size_t max_line_bytes) : path_(path) {
+  Prefixes(const std::string& path, size_t max_line_bytes, const transmute::SubwordModel& target)
+      : path_(path), target_(target) {
     const transmute::LineRules rules{transmute::InvalidUtf8::fail, max_line_bytes};
     if (!path.empty()) reader_ = std::make_unique<transmute::LineReader>(path, rules);
   }
   std::vector<std::string> next(size_t lines) {
     std::vector<std::string> prefixes(reader_ ? lines : 0);
-    for (std::string& prefix : prefixes)
+    for (std::string& prefix : prefixes) {
       if (!reader_->next(prefix))
         throw std::runtime_error(fmt::format("{} has {}, the input more; line n is the beginning of translation n",
                                              path_, transmute::counted(reader_->line_number(), "line")));
+      if (!transmute::can_write(target_, prefix))
+        throw std::runtime_error(
+            fmt::format("{}:{}: \"{}\" has characters that the model's vocabulary lacks; no translation can begin with "
+                        "it",
+                        path_, reader_->line_number(), prefix));
+    }
     return prefixes;
   }
   void finish(int64_t lines) {
@@ -103,6 +110,7 @@ class Prefixes {
 
  private:
   std::string path_;
+  const transmute::SubwordModel& target_;
   std::unique_ptr<transmute::LineReader> reader_;
 };
 
@@ -119,11 +127,10 @@ struct Totals {
   void report(const transmute::TranslationOptions& options) const {
     const std::string all = transmute::counted(lines, "line");
     if (split_lines > 0)
-      transmute::note(fmt::format(
-          "{} of {} {} translated in parts", transmute::format_count(split_lines), all,
-          options.split_sentences
-              ? "had several sentences and were"
-              : fmt::format("had over {} and were", transmute::counted(options.max_source_tokens, "token"))));
+      transmute::note(fmt::format("{} of {} {}; translated in parts", transmute::format_count(split_lines), all,
+                                  options.split_sentences
+                                      ? "had several sentences"
+                                      : "had over " + transmute::counted(options.max_source_tokens, "token")));
     if (looping_lines > 0)
       transmute::note(fmt::format(
           "{} of {}: the translation repeats the same words over and over; --no-repeat-ngram 4 prevents that",
@@ -131,9 +138,10 @@ struct Totals {
   }
 };
 
-transmute::TranslationOptions options_from(const Arguments& arguments, const transmute::SearchOptions& of_model) {
+transmute::TranslationOptions options_from(const Arguments& arguments, const transmute::Translator& translator) {
   transmute::TranslationOptions options = arguments.translation;
-  options.search = arguments.search.options(arguments.sample ? 0 : arguments.num_best, of_model);
+  options.search = arguments.search.options(arguments.sample ? 0 : arguments.num_best, translator.default_search());
+  if (!arguments.sample) arguments.search.check_beam_holds("--mbr", arguments.translation.mbr.candidates);
   if (arguments.num_best > 0) options.search.num_hypotheses = arguments.num_best;
   if (arguments.alternatives > 0) {
     options.search.alternatives = true;
@@ -146,7 +154,8 @@ transmute::TranslationOptions options_from(const Arguments& arguments, const tra
   if (arguments.mbr_utility == "bleu") options.mbr.utility = transmute::MbrUtility::bleu;
   if (arguments.long_lines == "fail") options.long_texts = transmute::LongTexts::refused;
   if (arguments.sample) options.search.sampling = arguments.sampling;
-  if (!arguments.glossary.empty()) options.glossary = transmute::read_glossary(arguments.glossary);
+  if (!arguments.glossary.empty())
+    options.glossary = transmute::read_glossary(arguments.glossary, &translator.tokenizer().target());
   return options;
 }
 
@@ -160,6 +169,11 @@ std::string format(const transmute::Translation& translation, int64_t line, Form
   if (format == Format::n_best) return transmute::format_n_best(translation, line);
   const auto& best = translation.hypotheses.front();
   return best.text + (alignment ? " ||| " + transmute::format_alignment(best) : "") + "\n";
+}
+
+std::string remedy_of_long_lines(const Arguments& arguments) {
+  if (arguments.trees.empty()) return "--long-lines split translates it in parts; --max-source-tokens is the limit";
+  return "a tree cannot be put together from parts, so raise --max-source-tokens";
 }
 
 // The translations of a block, or of what stands before its first over-long line, and what to say of that line.
@@ -191,24 +205,33 @@ std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Argu
   if (!arguments.tree_words.empty()) words = transmute::read_all_lines(arguments.tree_words);
   if (!words.empty() && words.size() != trees.size())
     throw std::runtime_error(fmt::format(
-        "{} has {}, but {} has {}; line n of one must have the words of line n of the other", arguments.tree_words,
-        transmute::counted(static_cast<int64_t>(words.size()), "line"), arguments.trees, trees.size()));
+        "{} has {}, but {} has {}; line n of one must have the words of line n of the other",
+        transmute::input_name(arguments.tree_words), transmute::counted(static_cast<int64_t>(words.size()), "line"),
+        transmute::input_name(arguments.trees), trees.size()));
   for (size_t i = 0; i < trees.size(); ++i) {
     try {
       words.empty() ? labels.add(trees[i]) : labels.add(trees[i], words[i]);
     } catch (const std::invalid_argument& error) {
-      throw std::runtime_error(fmt::format("{}:{}: {}", arguments.tree_words, i + 1, error.what()));
+      const std::string& path = words.empty() ? arguments.trees : arguments.tree_words;
+      throw std::runtime_error(fmt::format("{}:{}: {}", transmute::input_name(path), i + 1, error.what()));
     }
   }
-  return std::make_shared<transmute::TreeConstraint>(tokenizer, labels);
+  try {
+    return std::make_shared<transmute::TreeConstraint>(tokenizer, labels);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("{}: {}", transmute::input_name(arguments.trees), error.what()));
+  }
 }
 
 int translate(const Arguments& arguments) {
+  const std::string input = arguments.streams.input.empty() ? "-" : arguments.streams.input;
+  transmute::check_standard_input_once(
+      {{"--input", input}, {"--trees", arguments.trees}, {"--tree-words", arguments.tree_words}});
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = arguments.streams.open();
-  Prefixes prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes);
   const transmute::Translator translator = arguments.translator.open();
-  transmute::TranslationOptions options = options_from(arguments, translator.default_search());
+  Prefixes prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes, translator.tokenizer().target());
+  transmute::TranslationOptions options = options_from(arguments, translator);
   if (!arguments.trees.empty()) options.search.constraint = tree_constraint(arguments, translator.tokenizer());
   translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());
@@ -231,9 +254,8 @@ int translate(const Arguments& arguments) {
       progress.clear();
       output.write(text);
       if (!result.refusal.empty())
-        throw transmute::BadLine(
-            fmt::format("{}:{}: {} (--max-source-tokens); --long-lines split translates it in parts",
-                        transmute::input_name(arguments.streams.input), totals.lines + 1, result.refusal));
+        throw transmute::BadLine(fmt::format("{}:{}: {}; {}", transmute::input_name(arguments.streams.input),
+                                             totals.lines + 1, result.refusal, remedy_of_long_lines(arguments)));
     }
   });
   prefixes.finish(totals.lines);
@@ -250,33 +272,38 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   const auto n_best =
       app.add_option("--n-best", arguments.num_best, "print the N best translations (in Moses' format, unless json)")
-          ->check(transmute::at_least(1));
+          ->check(transmute::whole_between(1, transmute::kMaxHypotheses));
   const auto alternatives = app.add_option("--alternatives", arguments.alternatives,
                                            "instead of searching, take the N most probable next tokens after "
                                            "--target-prefix and complete each greedily")
-                                ->check(transmute::at_least(1))
+                                ->check(transmute::whole_between(1, transmute::kMaxHypotheses))
                                 ->excludes(n_best);
   const auto mbr = app.add_option("--mbr", arguments.translation.mbr.candidates,
                                   "minimum Bayes risk decoding: of the N best translations (with --sample, of N "
-                                  "samples), print the one most similar to all of them")
+                                  "samples), print the one most similar to all of them; if --beam-size is not given, "
+                                  "raises it")
                        ->check(transmute::between(2, 1000))
                        ->excludes(alternatives);
   app.add_option("--mbr-utility", arguments.mbr_utility, "similarity measure of --mbr")
       ->check(transmute::one_of({"chrf", "bleu"}))
       ->capture_default_str()
       ->needs(mbr);
-  app.add_option("--alignment", arguments.alignment,
-                 "append word (or token) alignments as \" ||| 0-0 1-2\" (source-target); without a value: words; json "
-                 "also gets the attention over tokens")
-      ->expected(0, 1)
-      ->check(transmute::one_of_or_first({"words", "tokens"}));
+  const auto alignment =
+      app.add_option(
+             "--alignment", arguments.alignment,
+             "append word (or token) alignments as \" ||| 0-0 1-2\" (source-target); without a value: words; json "
+             "also gets the attention over tokens")
+          ->expected(0, 1)
+          ->check(transmute::one_of_or_first({"words", "tokens"}));
   app.add_option("--alignment-layer", arguments.alignment_layer,
                  "decoder layer whose attention gives the alignment, from 1; 0: the last")
       ->check(transmute::at_least(0))
+      ->needs(alignment)
       ->capture_default_str();
   app.add_option("--alignment-head", arguments.alignment_head,
                  "attention head, from 1; 0: the mean over the layer's heads")
       ->check(transmute::at_least(0))
+      ->needs(alignment)
       ->capture_default_str();
 }
 
@@ -286,17 +313,21 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
                  "a file whose line n is the beginning of the translation of line n")
       ->type_name("FILE")
       ->group("Search");
-  app.add_option("--glossary", arguments.glossary,
-                 "a file of lines \"source term<tab>target term\"; if a line contains a source term, its translation "
-                 "will contain the target term")
-      ->type_name("FILE")
-      ->group("Search");
+  const auto glossary =
+      app.add_option(
+             "--glossary", arguments.glossary,
+             "a file of lines \"source term<tab>target term\"; if a line contains a source term, its translation "
+             "will contain the target term")
+          ->type_name("FILE")
+          ->group("Search");
   const auto trees =
       app.add_option(
              "--trees", arguments.trees,
              "for models that parse: let every output be a tree over exactly the words of the input, of the labels "
              "that this file of trees has, such as the training text that the program trees wrote")
           ->type_name("FILE")
+          ->excludes(app.get_option("--alternatives"))
+          ->excludes(glossary)
           ->group("Search");
   app.add_option(
          "--tree-words", arguments.tree_words,
@@ -309,18 +340,23 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
   const auto sample =
       app.add_flag("--sample", arguments.sample,
                    "sample tokens from the model's distribution instead of searching; with --n-best N, draw N samples")
+          ->excludes(app.get_option("--beam-size"))
           ->group("Sampling");
   for (CLI::Option* flag : transmute::add_sampling_flags(app, arguments.sampling)) flag->needs(sample);
 }
 
 void add_line_flags(CLI::App& app, Arguments& arguments) {
   transmute::TranslationOptions& translation = arguments.translation;
-  const auto inline_tags = app.add_flag(
-      "--inline-tags", translation.inline_tags,
-      "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the corresponding words");
+  CLI::Option* const trees = app.get_option("--trees");
+  const auto inline_tags =
+      app.add_flag("--inline-tags", translation.inline_tags,
+                   "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the "
+                   "corresponding words")
+          ->excludes(trees);
   app.add_flag("--split-sentences", translation.split_sentences,
                "split each line into sentences by Unicode's rules and translate them separately")
       ->excludes(inline_tags)
+      ->excludes(trees)
       ->group("Long lines");
   app.add_option("--max-source-tokens", translation.max_source_tokens,
                  "a line with more source tokens counts as over-long")
@@ -329,7 +365,7 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
       ->group("Long lines");
   app.add_option("--long-lines", arguments.long_lines,
                  "split: translate over-long lines in parts, cut at sentence, clause or word boundaries; fail: stop at "
-                 "the first one, after writing the lines before it")
+                 "the first one, after writing the lines before it, as is always done with --trees")
       ->check(transmute::one_of({"split", "fail"}))
       ->capture_default_str()
       ->group("Long lines");

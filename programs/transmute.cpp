@@ -102,5 +102,7 @@ int main(int argc, char** argv) {
     return refuse(fmt::format("there is no command '{}'{}\nRun 'transmute --help' for the list.", first,
                               nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }
-  return 0;
+  if (std::cout.flush()) return 0;
+  std::cerr << "transmute: error: standard output cannot be written to (is the disk full?)\n";
+  return 1;
 }

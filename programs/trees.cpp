@@ -2,7 +2,6 @@
 // trees: parse trees as parallel text, and back. See --help.
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/parsing/tree.h>
 #include <transmute/parsing/tree_text.h>
@@ -13,9 +12,11 @@
 #include <transmute/programs/stream_flags.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -43,6 +44,15 @@ std::vector<std::string> split(const std::string& line) {
   return words;
 }
 
+std::string place_of(const std::string& path) {
+  if (transmute::is_standard_stream(path)) return "-";
+  return std::filesystem::weakly_canonical(path).string();
+}
+
+std::string text_of(const std::string& path) {
+  return fmt::format("{}\n", fmt::join(transmute::read_all_lines(path), "\n"));
+}
+
 // Trees to lines. Each output is made where it was asked for.
 int write_text(const Arguments& arguments) {
   const auto open = [](const std::string& path) {
@@ -51,7 +61,7 @@ int write_text(const Arguments& arguments) {
   const auto words = open(arguments.words), labels = open(arguments.labels), simplified = open(arguments.simplified);
   int64_t trees = 0, empty = 0, inexact = 0;
   for (const std::string& path : arguments.brackets) {
-    for (const Tree& read : transmute::read_trees(transmute::read_file(path), path)) {
+    for (const Tree& read : transmute::read_trees(text_of(path), transmute::input_name(path))) {
       const Tree tree = transmute::simplified(read);
       const std::vector<std::string> own = transmute::words_of(tree);
       if (own.empty()) {
@@ -84,24 +94,50 @@ int restore(const Arguments& arguments) {
         transmute::input_name(arguments.labels), labels.size()));
   transmute::Output output(arguments.output);
   transmute::TreeRepairs repairs;
-  for (size_t i = 0; i < words.size(); ++i)
-    output.write(transmute::to_brackets(transmute::tree_from_text(split(words[i]), labels[i], repairs)) + '\n');
+  int64_t empty = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::vector<std::string> of_line = split(words[i]);
+    if (of_line.empty()) {
+      ++empty;
+      output.write("\n");
+      continue;
+    }
+    output.write(transmute::to_brackets(transmute::tree_from_text(of_line, labels[i], repairs)) + '\n');
+  }
   output.finish();
-  transmute::note(fmt::format("{}; {} repaired ({} unbalanced, {} with other numbers of words)",
+  transmute::note(fmt::format("{}; {} repaired ({} unbalanced, {} with other numbers of words); {} without words",
                               transmute::counted(repairs.trees, "tree"), repairs.repaired, repairs.unbalanced,
-                              repairs.word_count));
+                              repairs.word_count, transmute::counted(empty, "line")));
   return 0;
+}
+
+// Files that would be lost: one for two outputs, or an input's.
+void check_outputs(const Arguments& arguments) {
+  if (!arguments.output.empty())
+    throw std::invalid_argument("--output is for --restore; name --words, --labels or --simplified");
+  std::vector<std::pair<std::string, std::string>> taken;
+  for (const std::string& path : arguments.brackets) taken.emplace_back("--input", place_of(path));
+  for (const auto& [flag, path] : {std::pair{"--words", arguments.words}, std::pair{"--labels", arguments.labels},
+                                   std::pair{"--simplified", arguments.simplified}}) {
+    if (path.empty()) continue;
+    for (const auto& [other, place] : taken)
+      if (place == place_of(path) && (place != "-" || other != "--input"))
+        throw std::invalid_argument(fmt::format("{} and {} are one file: {}", other, flag, path));
+    taken.emplace_back(flag, place_of(path));
+  }
 }
 
 int trees(const Arguments& arguments) {
   if (arguments.restore) {
     if (arguments.words.empty() || arguments.labels.empty() || !arguments.brackets.empty())
       throw std::invalid_argument("--restore needs --words and --labels, and no --input");
+    transmute::check_standard_input_once({{"--words", arguments.words}, {"--labels", arguments.labels}});
     return restore(arguments);
   }
   if (arguments.brackets.empty()) throw std::invalid_argument("--input names no trees; or is --restore meant?");
   if (arguments.words.empty() && arguments.labels.empty() && arguments.simplified.empty())
     throw std::invalid_argument("nothing to write: name --words, --labels or --simplified");
+  check_outputs(arguments);
   return write_text(arguments);
 }
 

@@ -42,10 +42,10 @@ std::vector<transmute::ExplorerSentence> read_sentences(const Arguments& argumen
   if (arguments.target.empty()) return sentences;
   const std::vector<std::string> targets = first_lines(arguments.target, limit);
   if (targets.size() != sentences.size())
-    throw std::invalid_argument(
-        fmt::format("{} has {}, but {} given: line n of one must be the translation of line n of the other",
-                    arguments.target, transmute::counted(static_cast<int64_t>(targets.size()), "line"),
-                    transmute::counted(static_cast<int64_t>(sentences.size()), "sentence was", "sentences were")));
+    throw std::runtime_error(
+        fmt::format("{} and {} have different numbers of lines; line n of one must translate line "
+                    "n of the other",
+                    transmute::input_name(arguments.input), transmute::input_name(arguments.target)));
   for (size_t i = 0; i < targets.size(); ++i) sentences[i].target = targets[i];
   return sentences;
 }
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
                  "sentences, one per line, plain or gzipped; by default, or with -, standard input")
       ->type_name("FILE");
   app.add_option("--target", arguments.target, "translations to show instead of the model's own")->type_name("FILE");
-  transmute::add_output_flag(app, arguments.output)->required();
+  transmute::add_output_flag(app, arguments.output)->description("the page to write; -: standard output")->required();
   app.add_option("-b,--beam-size", explorer.search.beam_size, "beam size of the search")
       ->check(transmute::at_least(1))
       ->capture_default_str();
@@ -83,6 +83,8 @@ int main(int argc, char** argv) {
       ->check(transmute::at_least(0))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
+    transmute::check_standard_input_once(
+        {{"--input", arguments.input.empty() ? "-" : arguments.input}, {"--target", arguments.target}});
     const auto sentences = read_sentences(arguments);
     explorer.title = arguments.model.path();
     const transmute::OpenModel model = arguments.model.open();

@@ -20,6 +20,8 @@ class ApiKeys {
   ApiKeys() = default;
   /// @throws std::runtime_error naming the file and the line.
   explicit ApiKeys(const std::string& path);
+  /// Whether no key is known, so that none can be right.
+  bool empty() const { return hashes_.empty(); }
 
   bool are_needed() const { return are_needed_; }
   /// The name of a key; nothing where it is none of these. Takes the same time for every key.

@@ -133,13 +133,19 @@ TextSize measure_text(const PairOfFiles& files) {
   return size;
 }
 
+void check_enough_to_hold_out(const TextSize& size, const std::string& source) {
+  constexpr int64_t kLeastPairs = 20;
+  if (size.pairs < kLeastPairs)
+    throw std::runtime_error(
+        fmt::format("{} has {}; give at least {}, better thousands", source, counted(size.pairs, "line"), kLeastPairs));
+}
+
 AutomaticText hold_out(const PairOfFiles& files, const std::string& folder) {
-  constexpr int64_t kLeastPairs = 20, kMostHeldOut = 1000;
+  constexpr int64_t kMostHeldOut = 1000;
   warn_of_one_file(files.source, files.target);
-  const int64_t pairs = measure_text(files).pairs;
-  if (pairs < kLeastPairs)
-    throw std::runtime_error(fmt::format("{} has {}; give at least {}, better thousands", files.source,
-                                         counted(pairs, "line"), kLeastPairs));
+  const TextSize size = measure_text(files);
+  check_enough_to_hold_out(size, files.source);
+  const int64_t pairs = size.pairs;
   const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, pairs / kMostHeldOut));
   ensure_writable_folder(folder);
   const auto [source_name, target_name] = endings_of(files);

@@ -31,6 +31,9 @@ struct TextSize {
 /// @throws std::runtime_error where a file cannot be read or the sides differ in their number of lines.
 TextSize measure_text(const PairOfFiles& files);
 
+/// @throws std::runtime_error naming `source` where a text of this size is too small for hold_out.
+void check_enough_to_hold_out(const TextSize& size, const std::string& source);
+
 /// Divides a text into one to train on and one for validation, in `folder`: train.source, train.target, valid.source
 /// and valid.target. A pair is held out by a hash of its source line, so that no source stands on both sides and the
 /// same text is divided the same way again: of up to 20,000 pairs one in twenty, of larger texts about 1,000.

@@ -16,12 +16,17 @@ inline namespace v0 {
 
 namespace {
 
+const char* kind(Architecture architecture) {
+  return architecture == Architecture::decoder_only ? "language" : "translation";
+}
+
 LoadedModel load_initial_model(const TrainingConfig& config) {
   const std::string& path = config.training.initialize_from;
   LoadedModel model = load_model(path, torch::kCPU);
   if (model.transformer->options.architecture != config.model.model.architecture)
     throw std::invalid_argument(
-        fmt::format("training.initialize_from: {} is of another model.architecture than this run", path));
+        fmt::format("training.initialize_from: {} is a {} model, but this run trains a {} model (model.architecture)",
+                    path, kind(model.transformer->options.architecture), kind(config.model.model.architecture)));
   // The text would have to say its languages, line by line.
   if (model.tokenizer.source().languages() == LanguagePieces::both_sides)
     throw std::invalid_argument(fmt::format(

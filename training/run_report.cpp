@@ -25,6 +25,12 @@ void warn_of_slowness(const Machine& machine) {
         "slowly than float32: stop, and set it to float32 or auto");
 }
 
+// Without its name.
+std::string score_value(const TrainState& state) {
+  const double score = std::abs(*state.best_score);
+  return state.metric == name_of(ValidationMetric::loss) ? fmt::format("{:.4f}", score) : fmt::format("{:.2f}", score);
+}
+
 }  // namespace
 
 void log_start(const RunFacts& facts, const TrainState& state) {
@@ -65,8 +71,7 @@ std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& fa
       {"CPU kernels", kernels::simd_name(kernels::active_simd())},
       {"transmute", build_version()},
       {"LibTorch", TORCH_VERSION}};
-  if (state.best_score)
-    table.insert(table.begin() + 4, {"best " + state.metric, fmt::format("{:.4g}", std::abs(*state.best_score))});
+  if (state.best_score) table.insert(table.begin() + 4, {"best " + state.metric, score_value(state)});
   return table;
 }
 

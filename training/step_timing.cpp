@@ -43,6 +43,7 @@ ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
 double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options) {
   using Clock = std::chrono::steady_clock;
   constexpr int kWarmUp = 2, kTimed = 4;
+  constexpr std::chrono::seconds kLongest(20);  // a large network on a slow machine is timed by fewer steps
   const Machine machine = machine_of(options, config.training);
   WorkerCrew workers(machine.workers, run_operations_on_this_thread_only);
   TransformerOptions model = config.model.model;
@@ -57,9 +58,11 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   std::vector<size_t> pairs(text.size());
   std::iota(pairs.begin(), pairs.end(), size_t{0});
 
-  Clock::time_point start;
+  const Clock::time_point begin = Clock::now();
+  double seconds = 0;
+  int timed = 0;
   for (int step = 0; step < kWarmUp + kTimed; ++step) {
-    if (step == kWarmUp) start = Clock::now();
+    const Clock::time_point start = Clock::now();
     StepInput input;
     for (const auto& micro_batch :
          cut_into_micro_batches(text, pairs, config.training.micro_batch_tokens, workers.size()))
@@ -69,8 +72,14 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
     replicas.accumulate_gradients(input, config.training.label_smoothing).read();
     optimizer.update(replicas.gradients(), 1e-6, workers);
     replicas.clear_gradients();
+    const Clock::time_point end = Clock::now();
+    const bool takes_long = end - begin > kLongest;
+    if (step < kWarmUp && !takes_long) continue;
+    seconds += std::chrono::duration<double>(end - start).count();
+    ++timed;
+    if (takes_long) break;
   }
-  return std::chrono::duration<double>(Clock::now() - start).count() / kTimed;
+  return seconds / timed;
 }
 
 }  // namespace v0

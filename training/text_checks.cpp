@@ -29,8 +29,16 @@ std::optional<int64_t> read_through(const TextFile& file) {
   constexpr int64_t kBeginning = 1000;  // lines
   const bool is_cheap = fs::file_size(file.path) <= kCheapBytes;
   TextFileReader reader(file);
-  for (std::string line; reader.next(line);)
+  bool has_zeros = false;
+  for (std::string line; reader.next(line);) {
+    if (!has_zeros && line.find('\0') != std::string::npos) {
+      has_zeros = true;
+      spdlog::warn(
+          fmt::format("{}:{}: has zero bytes, as UTF-16 has; if that is what it is: iconv -f utf-16le -t utf-8",
+                      file.path, reader.line_number()));
+    }
     if (!is_cheap && reader.line_number() == kBeginning) return std::nullopt;
+  }
   return reader.line_number();
 }
 
@@ -51,6 +59,18 @@ std::optional<int64_t> expected_steps(const TrainingConfig& config, int64_t epoc
     return std::nullopt;
   }
   return steps;
+}
+
+// `ends`: how the message begins.
+void warn_of_end(const TrainingConfig& config, int64_t steps, const std::string& ends) {
+  if (config.training.schedule != Schedule::constant && steps <= config.training.warmup_steps)
+    spdlog::warn(fmt::format(
+        "{}, inside the warm-up, with the learning rate still rising. Set training.warmup_steps (now {}) to "
+        "at most {}, or train longer",
+        ends, format_count(config.training.warmup_steps), format_count(std::max<int64_t>(1, steps / 5))));
+  if (config.has_validation_text() && steps < config.validation.every)
+    spdlog::warn(fmt::format("{}, before the first validation. Set validation.every (now {}) to at most {}", ends,
+                             format_count(config.validation.every), format_count(std::max<int64_t>(1, steps / 10))));
 }
 
 }  // namespace
@@ -101,15 +121,11 @@ void warn_of_unknown_tokens(const std::string& text, const UnknownTokens& tokens
 void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step) {
   const std::optional<int64_t> steps = expected_steps(config, epoch_tokens, batches_per_step);
   if (!steps) return;
-  const std::string ends = fmt::format("the training ends after about {}", counted(*steps, "step"));
-  if (config.training.schedule != Schedule::constant && *steps <= config.training.warmup_steps)
-    spdlog::warn(
-        fmt::format("{}, inside the warm-up: the learning rate is still rising. Set training.warmup_steps "
-                    "(now {}) to {} or less, or train longer",
-                    ends, format_count(config.training.warmup_steps), format_count(std::max<int64_t>(1, *steps / 5))));
-  if (config.has_validation_text() && *steps < config.validation.every)
-    spdlog::warn(fmt::format("{}, before the first validation. Set validation.every (now {}) to {} or less", ends,
-                             format_count(config.validation.every), format_count(std::max<int64_t>(1, *steps / 10))));
+  warn_of_end(config, *steps, fmt::format("the training ends after about {}", counted(*steps, "step")));
+}
+
+void warn_of_early_end(const TrainingConfig& config, int64_t steps) {
+  warn_of_end(config, steps, fmt::format("the training ended after {}", counted(steps, "step")));
 }
 
 }  // namespace v0

@@ -41,5 +41,8 @@ void warn_of_unknown_tokens(const std::string& text, const UnknownTokens& counte
 /// @param batches_per_step of all processes
 void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step);
 
+/// The same of a training that ended after `steps`, before all of its own.
+void warn_of_early_end(const TrainingConfig& config, int64_t steps);
+
 }  // namespace v0
 }  // namespace transmute

@@ -353,6 +353,7 @@ void Trainer::Session::finish() {
       fmt::format("finished after step {}{} ({} target tokens, {} of training)", format_count(state_.step), ended_by(),
                   format_count(state_.target_tokens), format_duration(clock_.seconds()));
   report_->warn_if_still_collapsed();
+  if (!ended_by().empty()) warn_of_early_end(config_, state_.step);
   if (!validator_) {
     log_.info(text);
     say_how_to_use(folder_.model());
@@ -364,24 +365,6 @@ void Trainer::Session::finish() {
   log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));
   name_the_better_model(last);
 }
-
-namespace {
-
-// As the log writes it.
-const char* title_of(ValidationMetric metric) {
-  switch (metric) {
-    case ValidationMetric::bleu:
-      return "BLEU";
-    case ValidationMetric::chrf:
-      return "chrF";
-    case ValidationMetric::chrf_plus_plus:
-      return "chrF++";
-    default:
-      return "loss";
-  }
-}
-
-}  // namespace
 
 // What ended the training before all of its steps.
 std::string Trainer::Session::ended_by() const {
@@ -397,8 +380,9 @@ std::string Trainer::Session::ended_by() const {
 void Trainer::Session::name_the_better_model(const ValidationScore& last) {
   const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
   if (!comparable || *state_.best_score <= last.score) return say_how_to_use(folder_.model());
-  log_.info(fmt::format("{} is better on the validation text: {} {:.4g} against {:.4g} of {}", folder_.best(),
-                        title_of(last.metric), std::abs(*state_.best_score), std::abs(last.score), folder_.model()));
+  log_.info(fmt::format("{} is better on the validation text: {} against {} of {}", folder_.best(),
+                        score_text(last.metric, *state_.best_score), score_text(last.metric, last.score),
+                        folder_.model()));
   say_how_to_use(folder_.best());
 }
 

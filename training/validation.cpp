@@ -17,6 +17,20 @@ inline namespace v0 {
 
 namespace {
 
+// As the log writes it.
+const char* title_of(ValidationMetric metric) {
+  switch (metric) {
+    case ValidationMetric::bleu:
+      return "BLEU";
+    case ValidationMetric::chrf:
+      return "chrF";
+    case ValidationMetric::chrf_plus_plus:
+      return "chrF++";
+    default:
+      return "loss";
+  }
+}
+
 std::vector<std::string> first_lines(const std::vector<TextFile>& files, int64_t count) {
   std::vector<std::string> lines;
   const LineSource source = lines_of(files);
@@ -25,6 +39,11 @@ std::vector<std::string> first_lines(const std::vector<TextFile>& files, int64_t
 }
 
 }  // namespace
+
+std::string score_text(ValidationMetric metric, double score) {
+  if (metric == ValidationMetric::loss) return fmt::format("loss {:.4f}", std::abs(score));
+  return fmt::format("{} {:.2f}", title_of(metric), score);
+}
 
 double TranslatedText::bleu() const {
   return corpus_bleu(hypotheses, references).score;
@@ -94,11 +113,11 @@ ValidationScore Validator::measure(int64_t step) const {
   measured.record["chrf"] = chrf;
   measured.record["chrf++"] = chrf_plus_plus;
   measured.record["samples"] = translated.samples();
-  measured.summary = fmt::format("BLEU {:.2f}", bleu);
   measured.text += fmt::format(", BLEU {:.2f}, chrF {:.2f}, chrF++ {:.2f}", bleu, chrf, chrf_plus_plus);
   if (measured.metric == ValidationMetric::bleu) measured.score = bleu;
   if (measured.metric == ValidationMetric::chrf) measured.score = chrf;
   if (measured.metric == ValidationMetric::chrf_plus_plus) measured.score = chrf_plus_plus;
+  if (measured.metric != ValidationMetric::loss) measured.summary = score_text(measured.metric, measured.score);
   return measured;
 }
 

@@ -31,8 +31,11 @@ struct ValidationScore {
   double score = 0;                                  ///< by it; the higher the better
   Json record;                                       ///< for the metrics
   std::string text;                                  ///< for the log
-  std::string summary;                               ///< BLEU, or perplexity where nothing is translated
+  std::string summary;                               ///< the metric's value, or perplexity where that is the loss
 };
+
+/// A metric's value with its name, as the log and the report write it: "BLEU 37.40", "loss 1.9023".
+std::string score_text(ValidationMetric metric, double score);
 
 /// Measures the present weights on the validation text.
 class Validator {

@@ -33,6 +33,8 @@ void check(const TranslationOptions& options) {
         fmt::format("mbr.candidates must be from 0 to {}, not {}", kMostCandidates, options.mbr.candidates));
   if (options.mbr.candidates > 0 && options.search.alternatives)
     throw std::invalid_argument("mbr does not go with alternatives, whose order is that of their first tokens");
+  if (options.search.constraint && options.split_sentences)
+    throw std::invalid_argument("split_sentences does not go with a constraint, which is about a whole output");
 }
 
 // With as many results as are to be compared.
@@ -95,8 +97,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   options.search.alignments |= options.word_alignments;
   if (options.inline_tags) return translate_tagged(texts, options, hooks);
   if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
-    throw std::invalid_argument(
-        fmt::format("{} target prefixes were given for {} texts", options.target_prefixes.size(), texts.size()));
+    throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
+                                            options.target_prefixes.size(), texts.size()));
   SourceParts sources = encode_texts(tokenizer_.source(), texts, options, parallel_for_);
   if (options.search.alignments)
     for (size_t part = 0, of_text = 0; part < sources.parts.size(); ++part) {
@@ -210,7 +212,8 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
                                                  const TranslationOptions& options) const {
   check(options);
   if (sources.size() != targets.size())
-    throw std::invalid_argument(fmt::format("{} targets were given for {} sources", targets.size(), sources.size()));
+    throw std::invalid_argument(
+        fmt::format("the numbers of targets ({}) and sources ({}) differ", targets.size(), sources.size()));
   const LanguageTokens languages = language_tokens(options, tokenizer_);
   std::vector<Ids> source_ids(sources.size()), target_ids(targets.size());
   for (size_t i = 0; i < sources.size(); ++i) {

@@ -27,6 +27,9 @@ struct SamplingOptions {
   uint64_t seed = 1;       ///< the same seed and source give the same samples, whatever else the call translates
 };
 
+/// Largest beam_size and num_hypotheses.
+constexpr int64_t kMaxHypotheses = 10'000;
+
 /// Options of beam search. Defaults: section 6.1 of the paper.
 struct SearchOptions {
   int64_t beam_size = 4;       ///< hypotheses kept per sentence; 1 is greedy search
@@ -46,7 +49,8 @@ struct SearchOptions {
   /// greedily. Returned best first. beam_size is ignored.
   bool alternatives = false;
   /// Restricts the tokens of translations; null: no restriction. A translation ends at its maximum length even if the
-  /// constraint does not allow the end. Cannot be combined with `alternatives` or with required terms.
+  /// constraint does not allow the end. Cannot be combined with `alternatives`, required terms or
+  /// TranslationOptions::split_sentences, and over-long texts are refused: it is about the output as a whole.
   std::shared_ptr<const NextTokenConstraint> constraint{};
 };
 

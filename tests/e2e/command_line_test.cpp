@@ -10,6 +10,7 @@
 #include <transmute/tests/support/tiny_transformer.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -134,11 +135,11 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("translate", {"--model"}), HasSubstr("--model needs a value"));
   EXPECT_THAT(refusal("translate", {"--model", "m", "-i", "a", "-i", "b"}),
               HasSubstr("--input is given more than once"));
-  EXPECT_THAT(refusal("translate", {"-m", "m", "-b", "0"}), HasSubstr("--beam-size: must be at least 1, not 0"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "-b", "0"}), HasSubstr("--beam-size: must be from 1 to 10000, not 0"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "-b", "1.5"}),
               HasSubstr("--beam-size: needs a whole number, not '1.5'"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--sample", "--top-p", "2"}),
-              HasSubstr("--top-p: must be a number from 0 to 1, not '2'"));
+              HasSubstr("--top-p: must be a number above 0 and at most 1, not '2'"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--format", "jason"}),
               HasSubstr("--format: must be one of text, json, not 'jason'; did you mean json?"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--length-penalty", "cubic"}),
@@ -147,13 +148,76 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
               HasSubstr("--seed: needs a number, not 'x'"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--n-best", "2", "--alternatives", "2"}),
               HasSubstr("--n-best excludes --alternatives"));
+  EXPECT_THAT(refusal("train", {"my.yaml"}),
+              HasSubstr("unexpected argument 'my.yaml'; did you mean --config my.yaml?"));
+  EXPECT_THAT(refusal("average_checkpoints", {"-o", "x"}), HasSubstr("name the model folders or checkpoints"));
+  EXPECT_THAT(refusal("translate", {"-m", ""}, 1), HasSubstr("the path of the model is empty"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--metric", "BLEU"}), HasSubstr("not 'BLEU'; did you mean bleu?"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--tokenize", "ja-mecab"}), HasSubstr("MeCab's dictionary"));
 }
 
+TEST_F(CommandLine, FlagsThatWouldDoNothingAreRefused) {
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--alignment-layer", "1"}), HasSubstr("requires --alignment"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--alignment-head", "1"}), HasSubstr("requires --alignment"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--sample", "-b", "2"}), HasSubstr("--beam-size excludes --sample"));
+  EXPECT_THAT(refusal("generate", {"-m", "m", "--length-alpha", "1"}), HasSubstr("requires --beam-size"));
+  EXPECT_THAT(refusal("export_torchscript", {"-m", "m", "-o", "o", "-b", "2"}), HasSubstr("--forward translate"));
+}
+
+TEST_F(CommandLine, StandardInputIsReadByOneFlagAlone) {
+  EXPECT_THAT(refusal("evaluate", {"-r", "-"}), HasSubstr("--hypothesis and --reference both read standard input"));
+  EXPECT_THAT(refusal("score", {"-m", "m", "--source", "-", "--target", "-"}),
+              HasSubstr("--source and --target both read standard input"));
+  EXPECT_THAT(refusal("visualize", {"-m", "m", "--target", "-", "-o", "x"}),
+              HasSubstr("--input and --target both read standard input"));
+}
+
+TEST_F(CommandLine, AFolderAsStandardInputIsNamed) {
+  const Outcome outcome = shell(program("translate") + " -m " + model() + " < " + model());
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("standard input: cannot be read: Is a directory"));
+}
+
+TEST_F(CommandLine, APromptIsOneLine) {
+  EXPECT_THAT(refusal("generate", {"-m", "m", "--prompt", "a\nb"}), HasSubstr("--prompt: must be one line"));
+  EXPECT_THAT(refusal("generate", {"-m", "m", "--prompt", "a\xff"}), HasSubstr("--prompt: is not valid UTF-8 (byte 2"));
+}
+
+TEST_F(CommandLine, WhatTheVocabularyCannotWriteIsNamedWithItsLine) {
+  write_text(*folder_ / "terms", "house\tHaus\ntrain\t電車\n");
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--glossary", *folder_ / "terms"}, 1),
+              AllOf(HasSubstr("terms:2: \"電車\""), HasSubstr("byte_fallback")));
+  write_text(*folder_ / "prefixes", "das\n電車\n");
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--target-prefix", *folder_ / "prefixes"}, 1, "the\nthe\n"),
+              HasSubstr("prefixes:2: \"電車\""));
+}
+
+TEST_F(CommandLine, ASignalRemovesTheIncompleteOutput) {
+  const TemporaryFolder folder;
+  const Outcome outcome = shell(
+      "mkfifo " + (folder / "in") + "; (sleep 30 > " + (folder / "in") + " & echo $! > " + (folder / "sleeper") +
+      "); " + program("translate") + " -m " + model() + " -i " + (folder / "in") + " -o " + (folder / "out.de") +
+      " & child=$!; for i in $(seq 200); do ls " + folder.path() + " | grep -q partial && break; sleep 0.1; done; ls " +
+      folder.path() + "; kill -TERM $child; wait $child; code=$?; kill $(cat " + (folder / "sleeper") + "); ls " +
+      folder.path() + "; exit $code");
+  EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.errors;
+  const size_t partial = outcome.output.find("out.de.partial");
+  ASSERT_NE(partial, std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find("out.de", partial + 1), std::string::npos) << outcome.output;
+}
+
+TEST_F(CommandLine, AnArrayOfVectorsIsWholeOrNotAtAll) {
+  const std::string array = *folder_ / "vectors.npy";
+  EXPECT_THAT(refusal("embed", {"-m", model(), "--format", "npy", "-o", array}, 1, "the\n\xff\n"),
+              AllOf(HasSubstr("standard input:2: not valid UTF-8"), Not(HasSubstr("the lines before it are written"))));
+  EXPECT_FALSE(std::filesystem::exists(array));
+}
+
 TEST_F(CommandLine, BadValuesAreRefusedBeforeTheFirstLineIsRead) {
-  EXPECT_THAT(refusal("translate", {"-m", model(), "--alignment-layer", "9"}), HasSubstr("no decoder layer 9"));
-  EXPECT_THAT(refusal("translate", {"-m", model(), "--alignment-head", "9"}), HasSubstr("no attention head 9"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--alignment", "--alignment-layer", "9"}),
+              HasSubstr("no decoder layer 9"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--alignment", "--alignment-head", "9"}),
+              HasSubstr("no attention head 9"));
   EXPECT_THAT(refusal("translate", {"-m", model(), "-b", "4", "--n-best", "10"}),
               HasSubstr("--n-best 10 needs a --beam-size of at least 10, not 4"));
   EXPECT_THAT(refusal("generate", {"-m", model(), "-b", "4", "--n-best", "10"}),
@@ -165,6 +229,9 @@ TEST_F(CommandLine, NBestRaisesABeamThatNobodyChose) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_EQ(output_lines(outcome.output).size(), 9U);
   EXPECT_EQ(outcome.output, translate("the red house is near.\n", {"--n-best", "9", "-b", "9"}).output);
+  EXPECT_EQ(translate("the red house is near.\n", {"--mbr", "6"}).exit_code, 0);
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--mbr", "16", "-b", "2"}),
+              HasSubstr("--mbr 16 needs a --beam-size of at least 16, not 2"));
 }
 
 TEST_F(CommandLine, ALengthPenaltyMayBeTheExponentAsOtherProgramsTakeIt) {
@@ -285,7 +352,7 @@ TEST_F(CommandLine, AlignmentsAreOverWordsUnlessTokensAreAskedFor) {
 
 TEST_F(CommandLine, CountsAgreeWithTheirNouns) {
   const Outcome one = translate("the red house is near.\n", {"--max-source-tokens", "3"});
-  EXPECT_THAT(one.errors, HasSubstr("1 of 1 line had over 3 tokens"));
+  EXPECT_THAT(one.errors, HasSubstr("1 of 1 line had over 3 tokens; translated in parts"));
   write_text(*folder_ / "one", "the\n");
   EXPECT_THAT(run("score", {"-m", model(), "--source", *folder_ / "one", "--target", *folder_ / "one"}).errors,
               HasSubstr("score: 1 line, 2 tokens with the ends"));

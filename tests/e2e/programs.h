@@ -12,6 +12,11 @@ inline std::string program(const std::string& name) {
   return std::string(TRANSMUTE_PROGRAMS) + "/" + name;
 }
 
+/// Runs a line of shell, for at most two minutes.
+inline Outcome shell(const std::string& line) {
+  return run_program_with({"timeout", "120", "bash", "-c", line});
+}
+
 /// The demo corpus in small: numbers to 99, dates and times, in `folder`.
 inline void make_corpus(const std::string& folder, int train_pairs) {
   const Outcome made = run_program_with({program("make_demo_corpus"), "--output", folder, "--max-number", "99",

@@ -363,7 +363,7 @@ TEST_F(Engine, BeginsTranslationsWithTheirPrefix) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
                 translate({"a", "b", "c"}, options);
               }),
-              HasSubstr("2 target prefixes were given for 3 texts"));
+              HasSubstr("the numbers of target prefixes (2) and texts (3) differ"));
 }
 
 TEST_F(Engine, ObeysAGlossary) {

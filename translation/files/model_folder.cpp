@@ -63,12 +63,17 @@ constexpr Bounds<double> kProbability{0.0, 0.99};
 
 // A run folder looks like a model folder but has its weights one level down.
 std::string find_weights(const std::string& folder) {
+  if (folder.empty()) throw std::runtime_error("the path of the model is empty");
   if (!fs::is_directory(folder)) throw std::runtime_error(fmt::format("{}: no such model folder", folder));
   for (const char* file : {kWeightsFile, kNeutralWeightsFile})
     if (fs::exists(fs::path(folder) / file)) return path_in(folder, file);
-  if (fs::exists(fs::path(folder) / "model" / kWeightsFile))
+  const bool has_model = fs::exists(fs::path(folder) / "model" / kWeightsFile);
+  const bool has_best = fs::exists(fs::path(folder) / "best" / kWeightsFile);
+  if (has_model || has_best)
     throw std::runtime_error(
-        fmt::format("{0}: is the folder of a training run; its finished model is {0}/model", folder));
+        fmt::format("{0}: is the folder of a training run; {1}{2}{3}", folder,
+                    has_model ? "its finished model is " + folder + "/model" : "it has not finished",
+                    has_best ? "; " : "", has_best ? "the best on the validation text is " + folder + "/best" : ""));
   if (!fs::exists(fs::path(folder) / kConfigFile))
     throw std::runtime_error(fmt::format(
         "{}: no model: it has neither a config.yaml with {} (transmute), nor a config.json with a model_type "

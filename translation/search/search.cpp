@@ -21,7 +21,6 @@ namespace {
 using search::SentenceSearch;
 
 // Beyond what anybody asks for, and low enough that no sum or product of them overflows.
-constexpr int64_t kMostHypotheses = 10'000;
 constexpr int64_t kMostTokens = 1'000'000;
 
 void check(const SearchOptions& options) {
@@ -32,8 +31,8 @@ void check(const SearchOptions& options) {
     require(value >= least && value <= most,
             fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
   };
-  require_between(options.beam_size, 1, kMostHypotheses, "beam_size");
-  require_between(options.num_hypotheses, 1, kMostHypotheses, "num_hypotheses");
+  require_between(options.beam_size, 1, kMaxHypotheses, "beam_size");
+  require_between(options.num_hypotheses, 1, kMaxHypotheses, "num_hypotheses");
   require(options.num_hypotheses <= options.beam_size || !search::is_search(options),
           fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
                       options.num_hypotheses));

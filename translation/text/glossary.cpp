@@ -74,7 +74,12 @@ std::vector<std::string> Glossary::terms_for(const std::string& text) const {
   return terms;
 }
 
-std::vector<GlossaryEntry> read_glossary(const std::string& path) {
+bool can_write(const SubwordModel& vocabulary, const std::string& text) {
+  const Ids ids = vocabulary.encode(text);
+  return std::find(ids.begin(), ids.end(), special_ids::kUnknown) == ids.end();
+}
+
+std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordModel* target) {
   std::vector<GlossaryEntry> entries;
   LineReader reader(path);
   for (std::string line; reader.next(line);) {
@@ -85,6 +90,11 @@ std::vector<GlossaryEntry> read_glossary(const std::string& path) {
     if (entry.source.empty() || entry.target.empty() || entry.target.find('\t') != std::string::npos)
       throw std::runtime_error(fmt::format("{}:{}: a glossary line is a source term, one tab and a target term", path,
                                            reader.line_number()));
+    if (target != nullptr && !can_write(*target, entry.target))
+      throw std::runtime_error(
+          fmt::format("{}:{}: \"{}\" has characters that the model's vocabulary lacks, so that no translation can "
+                      "contain it; remove the line, or train with tokenizer.byte_fallback: true",
+                      path, reader.line_number(), entry.target));
     entries.push_back(std::move(entry));
   }
   return entries;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/types.h>
 
 #include <functional>
@@ -30,8 +31,12 @@ class Glossary {
 
 /// Reads "source term<tab>target term" lines, plain or gzipped; empty lines and lines that begin with # are passed
 /// over.
+/// @param target a vocabulary that must be able to write the target terms; null: any term will do
 /// @throws std::runtime_error naming file and line.
-std::vector<GlossaryEntry> read_glossary(const std::string& path);
+std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordModel* target = nullptr);
+
+/// Whether each character of the text is in the vocabulary.
+bool can_write(const SubwordModel& vocabulary, const std::string& text);
 
 }  // namespace v0
 }  // namespace transmute

@@ -127,6 +127,8 @@ Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer
       table[static_cast<size_t>(source->second)].push_back({target->second, entry.probability});
     }
   }
+  if (reader.line_number() == 0)
+    throw std::runtime_error(options.table + ": is empty; make_shortlist writes such tables");
   if (2 * unknown >= reader.line_number())
     throw std::runtime_error(fmt::format(
         "{} does not belong to this model: {} of its {} lines have tokens that the model's tokenizer does not have; "

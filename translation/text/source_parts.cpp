@@ -25,7 +25,7 @@ std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, 
   if (ids.empty()) return {};
   const int64_t limit = options.max_source_tokens;
   if (static_cast<int64_t>(ids.size()) <= limit) return {std::move(ids)};
-  if (options.long_texts == LongTexts::refused)
+  if (options.long_texts == LongTexts::refused || options.search.constraint)
     throw TextTooLong(number, fmt::format("{} tokens, more than {}: \"{}…\"", ids.size(), limit,
                                           tokenizer.decode({ids.begin(), ids.begin() + std::min<int64_t>(limit, 8)})));
   return split_ids(ids, tokenizer.encode_as_pieces(text), limit);
@@ -34,11 +34,9 @@ std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, 
 // What a translation has to contain; unknown characters could not be written.
 Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const char* what) {
   check_utf8(text, kText);
-  Ids ids = tokenizer.encode(text);
-  if (std::find(ids.begin(), ids.end(), special_ids::kUnknown) != ids.end())
-    throw std::invalid_argument(
-        fmt::format("{} \"{}\" has characters that the model's tokenizer does not know", what, text));
-  return ids;
+  if (!can_write(tokenizer, text))
+    throw std::invalid_argument(fmt::format("{} \"{}\" has characters that the model's vocabulary lacks", what, text));
+  return tokenizer.encode(text);
 }
 
 std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, size_t number,

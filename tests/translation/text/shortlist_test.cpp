@@ -132,7 +132,7 @@ TEST_F(AShortlist, SaysWhatIsWrongWithATable) {
   for (const char* line : {"a b c d 1\n", "a b 0.5x\n", "a b -0.1\n", "a b 1.5\n", "a b nan\n", "\n"})
     EXPECT_THAT(error_of(good + line), HasSubstr("table:2: ")) << line;
   EXPECT_THAT(error_of("Haus house 0.5\nhouse Haus 0.5\n"), HasSubstr("does not belong to this model: 2 of its 2"));
-  EXPECT_THAT(error_of(""), HasSubstr("does not belong to this model"));
+  EXPECT_THAT(error_of(""), HasSubstr("table: is empty"));
   for (const ShortlistOptions& options : {only(-2, 0), only(0, -2)})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { list(good, "the", options); }),
                 HasSubstr("must not be negative, not -2"));
