@@ -46,8 +46,9 @@ LineStream::LineStream(int descriptor, std::string name, const LineRules& rules)
     : descriptor_(descriptor), name_(std::move(name)), rules_(rules) {}
 
 bool LineStream::more_is_waiting() const {
+  constexpr int kMilliseconds = 10;  // a program that writes to the pipe needs a moment to fill it again
   pollfd waiting{descriptor_, POLLIN, 0};
-  return poll(&waiting, 1, 0) == 1;
+  return poll(&waiting, 1, kMilliseconds) == 1;
 }
 
 // Waits for more bytes; false at the end.

@@ -26,8 +26,8 @@ class LineStream {
   /// @param name what messages call it
   LineStream(int descriptor, std::string name, const LineRules& rules = {});
 
-  /// At least one line, and what else has already arrived, up to `most` lines; nothing at the end. Lines are as
-  /// LineReader's. Those before a bad one are handed out first.
+  /// At least one line, and what else arrives without a pause of more than 10 ms, up to `most` lines; nothing at the
+  /// end. Lines are as LineReader's. Those before a bad one are handed out first.
   /// @throws BadLine for a line that is not UTF-8 or too long, or where reading fails.
   std::vector<std::string> next_block(size_t most);
 
