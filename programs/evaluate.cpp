@@ -109,7 +109,8 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
              "matches and tagging accuracy, as evalb with COLLINS.prm, for all sentences and for those of at most "
              "40 words")
           ->group("Trees");
-  for (const char* of_text : {"--metric", "--compare", "--confidence", "--lowercase", "--tokenize", "--smooth"})
+  for (const char* of_text : {"--metric", "--compare", "--confidence", "--lowercase", "--tokenize", "--smooth",
+                              "--smooth-value", "--effective-order"})
     trees->excludes(app.get_option(of_text));
   app.add_flag("--score-only", options.score_only, "print only the scores, one line per metric");
 }

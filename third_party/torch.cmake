@@ -39,6 +39,12 @@ if(TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
 cxx11-abi download, Debian's libtorch-dev, or a Python torch of 2.6 or newer.")
 endif()
 
+# A wheel's configuration looks for libc10 by its name, in the system's folders first. Where they have a LibTorch, too,
+# programs would load both.
+if(EXISTS "${TORCH_INSTALL_PREFIX}/lib/libc10.so")
+  list(TRANSFORM TORCH_LIBRARIES REPLACE "^/.*/libc10\\.so$" "${TORCH_INSTALL_PREFIX}/lib/libc10.so")
+endif()
+
 set(_transmute_torch_from "system, CPU")
 if(TARGET torch_cuda)
   set(_transmute_torch_from "system, CUDA")

@@ -117,7 +117,11 @@ ValidationScore Validator::measure(int64_t step) const {
   if (measured.metric == ValidationMetric::bleu) measured.score = bleu;
   if (measured.metric == ValidationMetric::chrf) measured.score = chrf;
   if (measured.metric == ValidationMetric::chrf_plus_plus) measured.score = chrf_plus_plus;
-  if (measured.metric != ValidationMetric::loss) measured.summary = score_text(measured.metric, measured.score);
+  if (measured.metric == ValidationMetric::loss) {
+    measured.summary += ", " + score_text(ValidationMetric::bleu, bleu);
+  } else {
+    measured.summary = score_text(measured.metric, measured.score);
+  }
   return measured;
 }
 

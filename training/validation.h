@@ -31,7 +31,7 @@ struct ValidationScore {
   double score = 0;                                  ///< by it; the higher the better
   Json record;                                       ///< for the metrics
   std::string text;                                  ///< for the log
-  std::string summary;                               ///< the metric's value, or perplexity where that is the loss
+  std::string summary;                               ///< the metric's value; for the loss, perplexity and BLEU
 };
 
 /// A metric's value with its name, as the log and the report write it: "BLEU 37.40", "loss 1.9023".
