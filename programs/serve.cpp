@@ -21,6 +21,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -85,8 +86,9 @@ class Reloader {
     if (thread_.joinable()) thread_.join();
     thread_ = std::thread([this] {
       try {
-        keys_.reload();
+        auto keys = keys_.read();
         models_.reload();
+        keys_.set(std::move(keys));
         metrics_.count_reload(true);
         log({{"event", "reload"}, {"result", "done"}});
       } catch (const std::exception& error) {

@@ -91,17 +91,20 @@ void fail_with(Call& call, const std::exception_ptr& error) {
 // What fail_with says, in a stream that has begun.
 void fail_in_stream(Call& call, const std::exception_ptr& error) {
   std::string message = "Internal error";
+  int status = 500;
   try {
     std::rethrow_exception(error);
   } catch (const Cancelled&) {
     message = "the translation took too long";
+    status = 503;
   } catch (const std::invalid_argument& refused) {
     message = refused.what();
+    status = 400;
   } catch (const std::exception& failure) {
     call.note("failure", failure.what());
   }
   call.send_event("error", {{"error", message}});
-  call.end_events(500);
+  call.end_events(status);
 }
 
 }  // namespace
@@ -129,8 +132,8 @@ void Api::handle(std::shared_ptr<HttpExchange> exchange) {
 void Api::route(const CallPointer& call) {
   const HttpRequest& request = call->request();
   const std::string wanted = method_for(request.path);
-  if (request.method == "OPTIONS") return call->answer(preflight_answer());
   if (wanted.empty()) return call->fail(404, "Not found: " + request.path.substr(0, 100));
+  if (request.method == "OPTIONS") return call->answer(preflight_answer());
   if (request.method != wanted && !(request.method == "HEAD" && wanted == "GET")) {
     HttpResponse response;
     response.status = 405;
@@ -155,7 +158,7 @@ std::string Api::check_key(const std::string& given, const HttpRequest& request)
   if (!keys->are_needed()) return "";
   std::string key = given;
   const std::string authorization = request.header("authorization");
-  if (key.empty() && authorization.compare(0, 7, "Bearer ") == 0) key = authorization.substr(7);
+  if (key.empty() && lower_case(authorization.substr(0, 7)) == "bearer ") key = authorization.substr(7);
   if (key.empty()) throw ApiError(403, "Please contact the server operator to get an API key");
   const auto name = keys->name_of(key);
   if (!name) throw ApiError(403, "Invalid API key");

@@ -59,20 +59,20 @@ std::optional<std::string> ApiKeys::name_of(const std::string& key) const {
   return name;
 }
 
-CurrentApiKeys::CurrentApiKeys(std::string path)
-    : path_(std::move(path)),
-      current_(path_.empty() ? std::make_shared<const ApiKeys>() : std::make_shared<const ApiKeys>(path_)) {}
+CurrentApiKeys::CurrentApiKeys(std::string path) : path_(std::move(path)), current_(read()) {}
 
 std::shared_ptr<const ApiKeys> CurrentApiKeys::current() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return current_;
 }
 
-void CurrentApiKeys::reload() {
-  if (path_.empty()) return;
-  auto fresh = std::make_shared<const ApiKeys>(path_);
+std::shared_ptr<const ApiKeys> CurrentApiKeys::read() const {
+  return path_.empty() ? std::make_shared<const ApiKeys>() : std::make_shared<const ApiKeys>(path_);
+}
+
+void CurrentApiKeys::set(std::shared_ptr<const ApiKeys> keys) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  current_.swap(fresh);
+  current_.swap(keys);
 }
 
 }  // namespace v0

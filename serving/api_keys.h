@@ -32,7 +32,8 @@ class ApiKeys {
   std::vector<std::pair<std::string, std::string>> hashes_;  // of 32 bytes, and names
 };
 
-/// The keys that a server has now, which reload() reads again.
+/// The keys that a server has now. They are read and set again in two steps, for what else is read beside them may
+/// fail.
 class CurrentApiKeys {
  public:
   /// Without a file, everybody may use it.
@@ -40,9 +41,10 @@ class CurrentApiKeys {
   explicit CurrentApiKeys(std::string path);
 
   std::shared_ptr<const ApiKeys> current() const;
-  /// Where that fails, the present keys stay.
+  /// What the file has now.
   /// @throws as ApiKeys' constructor.
-  void reload();
+  std::shared_ptr<const ApiKeys> read() const;
+  void set(std::shared_ptr<const ApiKeys> keys);
 
  private:
   const std::string path_;

@@ -79,16 +79,22 @@ Json read_json(const std::string& body) {
   }
 }
 
+// A body without a type is JSON if it looks like it.
 bool is_json(const HttpRequest& request) {
-  return request.header("content-type").find("json") != std::string::npos;
+  const std::string type = lower_case(request.header("content-type"));
+  if (type.empty()) return request.body.compare(0, 1, "{") == 0;
+  return type.find("json") != std::string::npos;
 }
 
 // All parameters, of whichever kind.
 Json read_parameters(const HttpRequest& request) {
+  if (const std::string coding = lower_case(request.header("content-encoding"));
+      !coding.empty() && coding != "identity")
+    throw ApiError(415, "Content-Encoding " + coding.substr(0, 20) + " is not read; send the body as it is");
   if (is_json(request)) return read_json(request.body);
   Json parameters = Json::object();
   read_form(request.query, parameters);
-  const std::string type = request.header("content-type");
+  const std::string type = lower_case(request.header("content-type"));
   if (!request.body.empty() && !type.empty() && type.find("x-www-form-urlencoded") == std::string::npos)
     throw ApiError(415, "the body must be JSON (application/json) or a form (application/x-www-form-urlencoded)");
   read_form(request.body, parameters);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/document.h>
 
+#include <transmute/serving/html_references.h>
+#include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/sentences.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <cctype>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -27,7 +30,6 @@ constexpr std::array<const char*, 8> kUntouchedElements{"script", "style",    "p
 
 // Bounds, so that every text is read in linear time.
 constexpr size_t kLongestTag = 4096;
-constexpr size_t kLongestReference = 10;
 
 template <size_t N>
 bool contains(const std::array<const char*, N>& names, const std::string& name) {
@@ -79,80 +81,68 @@ size_t element_end(const std::string& html, size_t from, const std::string& name
   return html.size();
 }
 
-void append_utf8(std::string& text, uint32_t code) {
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += {static_cast<char>(0xC0 | (code >> 6)), static_cast<char>(0x80 | (code & 63))};
-  } else if (code < 0x10000) {
-    text += {static_cast<char>(0xE0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 63)),
-             static_cast<char>(0x80 | (code & 63))};
-  } else {
-    text += {static_cast<char>(0xF0 | (code >> 18)), static_cast<char>(0x80 | ((code >> 12) & 63)),
-             static_cast<char>(0x80 | ((code >> 6) & 63)), static_cast<char>(0x80 | (code & 63))};
-  }
-}
-
-// The character that a reference such as "#228" or "amp" names; 0 where it is not known.
-uint32_t referenced_character(const std::string& name) {
-  static const std::array<std::pair<const char*, uint32_t>, 26> kNames{
-      {{"amp", '&'},      {"lt", '<'},        {"gt", '>'},       {"quot", '"'},     {"apos", '\''},
-       {"nbsp", 0xA0},    {"copy", 0xA9},     {"reg", 0xAE},     {"deg", 0xB0},     {"ndash", 0x2013},
-       {"mdash", 0x2014}, {"lsquo", 0x2018},  {"rsquo", 0x2019}, {"ldquo", 0x201C}, {"rdquo", 0x201D},
-       {"bdquo", 0x201E}, {"hellip", 0x2026}, {"euro", 0x20AC},  {"auml", 0xE4},    {"ouml", 0xF6},
-       {"uuml", 0xFC},    {"Auml", 0xC4},     {"Ouml", 0xD6},    {"Uuml", 0xDC},    {"szlig", 0xDF},
-       {"eacute", 0xE9}}};
-  if (name.size() > 1 && name[0] == '#') {
-    const bool is_hex = name[1] == 'x' || name[1] == 'X';
-    uint32_t code = 0;
-    for (size_t i = is_hex ? 2 : 1; i < name.size(); ++i) {
-      const auto c = static_cast<unsigned char>(name[i]);
-      if (is_hex ? std::isxdigit(c) == 0 : std::isdigit(c) == 0) return 0;
-      const int digit = std::isdigit(c) != 0 ? c - '0' : std::tolower(c) - 'a' + 10;
-      code = code * (is_hex ? 16 : 10) + static_cast<uint32_t>(digit);
-      if (code > 0x10FFFF) return 0;
-    }
-    return code >= 0xD800 && code < 0xE000 ? 0 : code;
-  }
-  for (const auto& [known, code] : kNames)
-    if (name == known) return code;
-  return 0;
-}
-
 // Where the reference that begins at `at`, a '&', has its semicolon; npos where it is none.
 size_t reference_end(const std::string& text, size_t at) {
   const size_t end = std::string_view(text).substr(at, kLongestReference + 1).find(';');
   return end == std::string_view::npos ? std::string::npos : at + end;
 }
 
-// With references decoded, but for a '<' that would read as a tag afterwards.
+// Text without markup, with its references decoded. A '<' that would begin markup then is written as a reference.
 std::string decoded(const std::string& text) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
     const size_t end = text[at] == '&' ? reference_end(text, at) : std::string::npos;
-    if (end == std::string::npos) {
+    const uint32_t code = end == std::string::npos ? 0 : referenced_character(text.substr(at + 1, end - at - 1));
+    if (code == 0) {
       result += text[at++];
-      continue;
-    }
-    const uint32_t code = referenced_character(text.substr(at + 1, end - at - 1));
-    const bool reads_as_tag = code == '<' && end + 1 < text.size() &&
-                              (std::isalpha(static_cast<unsigned char>(text[end + 1])) != 0 || text[end + 1] == '/');
-    if (code == 0 || reads_as_tag) {
-      result.append(text, at, end + 1 - at);
     } else {
       append_utf8(result, code);
+      at = end + 1;
     }
-    at = end + 1;
   }
-  return result;
+  std::string safe;
+  for (size_t at = 0; at < result.size(); ++at) {
+    const char next = at + 1 < result.size() ? result[at + 1] : ' ';
+    const bool is_name = std::isalpha(static_cast<unsigned char>(next)) != 0;
+    const bool begins_markup = result[at] == '<' && (is_name || next == '/' || next == '!' || next == '?');
+    safe += begins_markup ? "&lt;" : result.substr(at, 1);
+  }
+  return safe;
+}
+
+// Inline HTML with the references of its text decoded; those within tags stay.
+std::string decoded_between_tags(const std::string& html) {
+  std::string result;
+  size_t text = 0;
+  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
+    const size_t end = markup_end(html, at);
+    if (end == std::string::npos) {
+      ++at;
+      continue;
+    }
+    result += decoded(html.substr(text, at - text)) + html.substr(at, end - at);
+    text = at = end;
+  }
+  return result + decoded(html.substr(text));
+}
+
+std::set<std::string> tags_of(const std::string& html) {
+  std::set<std::string> tags;
+  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
+    const size_t end = markup_end(html, at);
+    if (end != std::string::npos) tags.insert(html.substr(at, end - at));
+    at = end == std::string::npos ? at + 1 : end;
+  }
+  return tags;
 }
 
 // A translation with the tags of its source. A browser shows everything else as it is: no model adds markup to a page.
 std::string encoded(const std::string& text, const std::string& source) {
+  const std::set<std::string> tags = tags_of(source);
   std::string result;
   for (size_t at = 0; at < text.size();) {
     const size_t end = text[at] == '<' ? markup_end(text, at) : std::string::npos;
-    if (end != std::string::npos && source.find(text.substr(at, end - at)) != std::string::npos) {
+    if (end != std::string::npos && tags.count(text.substr(at, end - at)) > 0) {
       result.append(text, at, end - at);
       at = end;
       continue;
@@ -172,6 +162,46 @@ std::string encoded(const std::string& text, const std::string& source) {
     ++at;
   }
   return result;
+}
+
+// Text with inline tags, cut at the sentence ends that lie outside of every element.
+std::vector<std::string> tagged_sentences(const std::string& text) {
+  std::string plain;
+  std::vector<size_t> places;  // of the plain bytes in the text
+  std::vector<bool> is_inside(text.size() + 1);
+  size_t depth = 0;
+  for (size_t at = 0; at < text.size();) {
+    const InlineTag tag = inline_tag_at(text, at);
+    if (tag.length == 0) {
+      is_inside[at] = depth > 0;
+      places.push_back(at);
+      plain += text[at++];
+      continue;
+    }
+    for (size_t i = at; i < at + tag.length; ++i) is_inside[i] = i > at || depth > 0;
+    if (tag.kind == InlineTag::Kind::opening) ++depth;
+    if (tag.kind == InlineTag::Kind::closing && depth > 0) --depth;
+    at += tag.length;
+  }
+  std::vector<std::string> sentences;
+  size_t begin = 0, before_end = 0;  // of the last byte of the sentence before
+  const auto take = [&](size_t end) {
+    const std::string_view whole = std::string_view(text).substr(begin, end - begin);
+    const size_t first = whole.find_first_not_of(kSpace), last = whole.find_last_not_of(kSpace);
+    if (first != std::string_view::npos) sentences.emplace_back(whole.substr(first, last + 1 - first));
+    begin = end;
+  };
+  for (const auto& [first, end] : sentence_spans(plain)) {
+    if (first > 0)
+      for (size_t cut = before_end + 1; cut <= places[first]; ++cut)
+        if (!is_inside[cut]) {
+          take(cut);
+          break;
+        }
+    before_end = places[end - 1];
+  }
+  take(text.size());
+  return sentences;
 }
 
 // Whether there is more than tags and space.
@@ -198,9 +228,9 @@ Document::Document(const std::string& text) {
 Document::Document(const std::string& text, TextFormat format, bool split_sentences)
     : is_html_(format == TextFormat::html) {
   if (is_html_) {
-    add_html(text);
+    add_html(text, split_sentences);
   } else {
-    add_lines(text, split_sentences && format == TextFormat::text);
+    add_lines(text, split_sentences, format);
   }
 }
 
@@ -209,16 +239,16 @@ void Document::add_segment(const std::string& text) {
   between_.emplace_back();
 }
 
-void Document::add_lines(const std::string& text, bool split_sentences) {
+void Document::add_lines(const std::string& text, bool split_sentences, TextFormat format) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    add_line(text.substr(begin, end - begin), split_sentences);
+    add_line(text.substr(begin, end - begin), split_sentences, format);
     if (end < text.size()) between_.back() += '\n';
     begin = end + 1;
   }
 }
 
-void Document::add_line(const std::string& line, bool split_sentences) {
+void Document::add_line(const std::string& line, bool split_sentences, TextFormat format) {
   const size_t first = line.find_first_not_of(kSpace);
   if (first == std::string::npos) {
     between_.back() += line;
@@ -227,18 +257,25 @@ void Document::add_line(const std::string& line, bool split_sentences) {
   const size_t last = line.find_last_not_of(kSpace) + 1;
   between_.back() += line.substr(0, first);
   const std::string words = line.substr(first, last - first);
-  const auto sentences = split_sentences ? transmute::split_sentences(words) : std::vector<std::string>{words};
-  for (size_t i = 0; i < sentences.size(); ++i) {
-    if (i > 0) between_.back() += ' ';
-    add_segment(sentences[i]);
+  if (!split_sentences) {
+    add_segment(words);
+  } else {
+    add_sentences(format == TextFormat::text ? transmute::split_sentences(words) : tagged_sentences(words));
   }
   between_.back() += line.substr(last);
 }
 
-void Document::add_html(const std::string& html) {
+void Document::add_sentences(const std::vector<std::string>& sentences) {
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    if (i > 0) between_.back() += ' ';
+    add_segment(sentences[i]);
+  }
+}
+
+void Document::add_html(const std::string& html, bool split_sentences) {
   size_t inline_begin = 0;
   const auto keep = [&](size_t at, size_t end) {
-    add_inline_html(html.substr(inline_begin, at - inline_begin));
+    add_inline_html(html.substr(inline_begin, at - inline_begin), split_sentences);
     between_.back() += html.substr(at, end - at);
     inline_begin = end;
   };
@@ -258,16 +295,20 @@ void Document::add_html(const std::string& html) {
 }
 
 // Text between two elements that are not inline: white space around it stays, tags within move with their words.
-void Document::add_inline_html(const std::string& html) {
+void Document::add_inline_html(const std::string& html, bool split_sentences) {
   if (!has_words(html)) {
     between_.back() += html;
     return;
   }
   const size_t first = html.find_first_not_of(kSpace), last = html.find_last_not_of(kSpace) + 1;
   between_.back() += html.substr(0, first);
-  std::string text = decoded(html.substr(first, last - first));
+  std::string text = decoded_between_tags(html.substr(first, last - first));
   std::replace(text.begin(), text.end(), '\n', ' ');
-  add_segment(text);
+  if (split_sentences) {
+    add_sentences(tagged_sentences(text));
+  } else {
+    add_segment(text);
+  }
   between_.back() += html.substr(last);
 }
 

@@ -18,13 +18,14 @@ enum class TextFormat {
 /// A text cut into segments, which are translated each by itself, and what stands between them, which stays.
 class Document {
  public:
-  /// Cuts at line breaks, and at sentence ends where `split_sentences` is set. HTML is cut at elements that are not
-  /// inline; what script, style, pre and code hold stays as it is.
+  /// Cuts at line breaks, and at sentence ends where `split_sentences` is set, but for those within an inline element.
+  /// HTML is cut at elements that are not inline; what head, script, style, pre, code, textarea, svg and math hold
+  /// stays as it is.
   Document(const std::string& text, TextFormat format, bool split_sentences);
   /// The whole text is one segment.
   explicit Document(const std::string& text);
 
-  /// What is to be translated, in order. Character references of HTML are decoded.
+  /// What is to be translated, in order. Character references of HTML are decoded, but for those within tags.
   const std::vector<std::string>& segments() const { return segments_; }
 
   /// The text with a translation in place of each segment.
@@ -34,10 +35,11 @@ class Document {
 
  private:
   void add_segment(const std::string& text);
-  void add_lines(const std::string& text, bool split_sentences);
-  void add_line(const std::string& line, bool split_sentences);
-  void add_html(const std::string& html);
-  void add_inline_html(const std::string& html);
+  void add_lines(const std::string& text, bool split_sentences, TextFormat format);
+  void add_line(const std::string& line, bool split_sentences, TextFormat format);
+  void add_sentences(const std::vector<std::string>& sentences);
+  void add_html(const std::string& html, bool split_sentences);
+  void add_inline_html(const std::string& html, bool split_sentences);
   std::string written(const std::string& translation, size_t segment) const;
 
   bool is_html_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cctype>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -11,6 +12,12 @@
 
 namespace transmute {
 inline namespace v0 {
+
+/// HTTP compares many names without regard to case.
+inline std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
 
 /// A complete request.
 struct HttpRequest {

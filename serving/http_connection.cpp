@@ -7,7 +7,6 @@
 #include <boost/beast/http/read.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <utility>
 
@@ -27,11 +26,6 @@ std::chrono::steady_clock::duration duration_of(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-std::string lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 std::string text_of(beast::string_view text) {
   return {text.data(), text.size()};
 }
@@ -40,7 +34,10 @@ HttpRequest request_of(beast::http::request<beast::http::string_body>&& message,
   HttpRequest request;
   request.client = std::move(client);
   request.method = text_of(message.method_string());
-  const std::string target = text_of(message.target());
+  std::string target = text_of(message.target());
+  if (const std::string scheme = "http://"; target.compare(0, scheme.size(), scheme) == 0)  // as proxies ask
+    target = target.substr(std::min(target.find_first_of("/?", scheme.size()), target.size()));
+  if (target.empty() || target.front() == '?') target.insert(0, "/");
   const size_t question = target.find('?');
   request.path = target.substr(0, question);
   if (question != std::string::npos) request.query = target.substr(question + 1);
@@ -293,7 +290,8 @@ std::string Connection::head_of(const HttpResponse& response, bool chunked) cons
   };
   if (!response.content_type.empty()) add("Content-Type", response.content_type);
   for (const auto& [name, value] : response.headers) add(name, value);
-  if (!chunked) add("Content-Length", std::to_string(response.body.size()));
+  constexpr int kNoContent = 204;
+  if (!chunked && response.status != kNoContent) add("Content-Length", std::to_string(response.body.size()));
   if (chunked && !is_http_1_0_) add("Transfer-Encoding", "chunked");
   if (!keep_alive_ || shared_.draining) add("Connection", "close");
   if (keep_alive_ && is_http_1_0_ && !shared_.draining) add("Connection", "keep-alive");

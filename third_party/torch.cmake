@@ -9,7 +9,19 @@ endif()
 # language. Its running commentary is silenced, its warnings and errors are not.
 set(_transmute_log_level "${CMAKE_MESSAGE_LOG_LEVEL}")
 set(CMAKE_MESSAGE_LOG_LEVEL WARNING)
+# A wheel's configuration looks for its libraries by their names, in the system's folders first. Where these have a
+# LibTorch, too, programs would be linked with both: the wheel's own folder comes first.
+set(_transmute_library_path "${CMAKE_LIBRARY_PATH}")
+foreach(_transmute_folder IN LISTS Torch_DIR CMAKE_PREFIX_PATH) # …/torch/share/cmake/Torch, …/torch/share/cmake
+  foreach(_transmute_up IN ITEMS ../../.. ../..)
+    get_filename_component(_transmute_prefix "${_transmute_folder}/${_transmute_up}" ABSOLUTE)
+    if(EXISTS "${_transmute_prefix}/lib/libc10.so" AND EXISTS "${_transmute_prefix}/share/cmake/Torch")
+      list(PREPEND CMAKE_LIBRARY_PATH "${_transmute_prefix}/lib")
+    endif()
+  endforeach()
+endforeach()
 find_package(Torch 1.13 CONFIG QUIET)
+set(CMAKE_LIBRARY_PATH "${_transmute_library_path}")
 set(CMAKE_MESSAGE_LOG_LEVEL "${_transmute_log_level}")
 
 set(_transmute_torch_REASON "")
@@ -37,12 +49,6 @@ if(TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
   message(FATAL_ERROR "The LibTorch at ${TORCH_INSTALL_PREFIX} was built with the old C++ string ABI \
 (${TORCH_CXX_FLAGS}), which transmute's other dependencies do not use. Name a build with the C++11 ABI: LibTorch's \
 cxx11-abi download, Debian's libtorch-dev, or a Python torch of 2.6 or newer.")
-endif()
-
-# A wheel's configuration looks for libc10 by its name, in the system's folders first. Where they have a LibTorch, too,
-# programs would load both.
-if(EXISTS "${TORCH_INSTALL_PREFIX}/lib/libc10.so")
-  list(TRANSFORM TORCH_LIBRARIES REPLACE "^/.*/libc10\\.so$" "${TORCH_INSTALL_PREFIX}/lib/libc10.so")
 endif()
 
 set(_transmute_torch_from "system, CPU")

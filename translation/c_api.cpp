@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/language_model.h>
+#include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
@@ -174,6 +175,20 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
   return ours;
 }
 
+// As the alignment of a scored translation has them: with the language's piece, where there is one.
+std::vector<std::string> source_tokens(const std::string& text, const transmute::Translator& translator,
+                                       const transmute::TranslationOptions& options) {
+  const transmute::Tokenizer& tokenizer = translator.tokenizer();
+  transmute::Ids ids = tokenizer.source().encode(text);
+  if (!tokenizer.source().begins_with_tag(ids)) {
+    const transmute::Ids language = transmute::language_tokens(options, tokenizer).source;
+    ids.insert(ids.begin(), language.begin(), language.end());
+  }
+  std::vector<std::string> tokens;
+  for (const int64_t id : ids) tokens.push_back(tokenizer.source().piece(id));
+  return tokens;
+}
+
 // A hypothesis for each text.
 transmute_result* one_each(std::vector<transmute::Hypothesis> hypotheses) {
   auto result = std::make_unique<transmute_result>();
@@ -250,8 +265,12 @@ transmute_result* transmute_score(const transmute_translator* translator, const 
   return guarded(error, [&] {
     if (translator == nullptr) throw std::invalid_argument("transmute_score: the translator is NULL");
     const auto ours = translation_options(read_options(options, transmute_translation_options_init));
-    return one_each(translator->translator.score_batch(read_strings(sources, count, "source"),
-                                                       read_strings(targets, count, "target"), ours));
+    const std::vector<std::string> texts = read_strings(sources, count, "source");
+    std::unique_ptr<transmute_result> result(
+        one_each(translator->translator.score_batch(texts, read_strings(targets, count, "target"), ours)));
+    for (size_t i = 0; i < texts.size(); ++i)
+      result->translations[i].source_tokens = source_tokens(texts[i], translator->translator, ours);
+    return result.release();
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <transmute/serving/document.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <string>
@@ -36,7 +37,15 @@ TEST(Document, KeepsLinesIndentationAndEmptyLines) {
 TEST(Document, SplitsSentencesWhereAsked) {
   EXPECT_THAT(Document("A dog. A cat.", TextFormat::text, true).segments(), ElementsAre("A dog.", "A cat."));
   EXPECT_THAT(Document("A dog. A cat.", TextFormat::text, false).segments(), ElementsAre("A dog. A cat."));
-  EXPECT_THAT(Document("A dog. A cat.", TextFormat::tags, true).segments(), ElementsAre("A dog. A cat."));
+  EXPECT_THAT(Document("A dog. A cat.", TextFormat::tags, false).segments(), ElementsAre("A dog. A cat."));
+  const std::string html = "<p>A <b>dog</b>. <i>A cat.</i> Two<br>mice. <u>No. Yes.</u></p>";
+  const Document document(html, TextFormat::html, true);
+  EXPECT_THAT(document.segments(), ElementsAre("A <b>dog</b>.", "<i>A cat.</i>", "Two<br>mice.", "<u>No. Yes.</u>"));
+  EXPECT_EQ(document.with(document.segments()), html);
+  EXPECT_EQ(Document(html, TextFormat::html, false).segments().size(), 1U);
+  EXPECT_THAT(Document("{a}. B <b>c</b>.", TextFormat::tags, true).segments(), ElementsAre("{a}.", "B <b>c</b>."));
+  EXPECT_THAT(Document("A {dog}. A <b>cat.</b>", TextFormat::tags, true).segments(),
+              ElementsAre("A {dog}.", "A <b>cat.</b>"));
 }
 
 TEST(Document, OfNothingHasNoSegments) {
@@ -77,6 +86,31 @@ TEST(Document, LetsNoTranslationBringMarkupThatABrowserWouldRun) {
   ASSERT_EQ(document.segments().size(), 1U);
   EXPECT_EQ(document.with(document.segments()).find("<script"), std::string::npos)
       << document.with(document.segments());
+}
+
+// What was text in the source stays text, however it was written, and what was an attribute's value stays one.
+TEST(Document, MakesNoMarkupOfReferences) {
+  for (const char* html :
+       {"&lt;&#115;cript&gt;alert(1)&lt;&#47;script&gt;", "&lt;&#105;mg src=x onerror=alert(1)&gt; 9 hours",
+        "<&#115;cript>9 hours<&#47;script>", "&#60;script&#62;", "&#x3c;&#x2f;p&gt;", "<b>a</b> &lt;&#98;&gt;c",
+        "a&lt;!&#45;- b --&gt;", "a &lt;&#63;php"}) {
+    const Document document(html, TextFormat::html, true);
+    const std::string written = document.with(document.segments());
+    for (const char* markup : {"<s", "<i", "</s", "</p", "<!", "<?"})
+      EXPECT_EQ(written.find(markup), std::string::npos) << html << "\n" << written;
+    EXPECT_EQ(std::count(written.begin(), written.end(), '<'), std::string(html).find("<b>") == 0 ? 2 : 0) << written;
+  }
+  for (const char* html :
+       {"<a title=\"x &quot; onmouseover=&quot;alert(1)\">9 hours</a>", "<a href=\"?a=1&amp;b=2&lt;\">9 hours</a>",
+        "<a title=\"30 > 9\">9 hours</a>", "<a title='a <b>'>9 hours</a>"}) {
+    const Document document(html, TextFormat::html, true);
+    EXPECT_EQ(document.with(document.segments()), html);
+  }
+}
+
+TEST(Document, KnowsTheReferencesOfHtml4) {
+  const Document document("caf&egrave; &ntilde; &Omega; &frac12; &sigmaf; &apos;", TextFormat::html, false);
+  EXPECT_THAT(document.segments(), ElementsAre("cafè ñ Ω ½ ς '"));
 }
 
 TEST(Document, KeepsOnlyTheTagsOfTheSource) {

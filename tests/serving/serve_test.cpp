@@ -416,6 +416,7 @@ TEST_F(Serve, AsksForKeys) {
   EXPECT_EQ(client.post("/translate", request.dump()).status, 403);
   EXPECT_EQ(client.post("/translate", request.dump(), "Authorization: Bearer wrong\r\n").status, 403);
   EXPECT_EQ(client.post("/translate", request.dump(), "Authorization: Bearer secret-of-alice\r\n").status, 200);
+  EXPECT_EQ(client.post("/translate", request.dump(), "Authorization: bearer secret-of-alice\r\n").status, 200);
   Json with_key = request;
   with_key["api_key"] = "secret-of-alice";
   EXPECT_EQ(client.post("/translate", with_key.dump()).status, 200);
@@ -457,6 +458,39 @@ TEST_F(Serve, ReloadsModelsWithoutLosingARequest) {
   server.signal(SIGHUP);
   EXPECT_TRUE(server.logs("failed; what was read before stays"));
   EXPECT_EQ(client.post("/translate", request).body, after);
+}
+
+TEST_F(Serve, KeepsItsKeysWhereTheModelsCannotBeReadAgain) {
+  const TinyModelFolder model(5);
+  const TemporaryFolder folder;
+  write_text(folder / "keys", run_program_with({"sha256sum"}, "secret").output.substr(0, 64) + " alice\n");
+  RunningServe server({"--model", "en-de=" + model.path(), "--threads", "1", "--api-keys", folder / "keys"});
+  write_text(folder / "keys", "# nobody\n");
+  write_text(model.path() + "/weights.safetensors", "damaged");
+  server.signal(SIGHUP);
+  ASSERT_TRUE(server.logs("failed; what was read before stays"));
+  const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}, {"api_key", "secret"}}.dump();
+  EXPECT_EQ(Client(server.port()).post("/translate", request).status, 200);
+}
+
+TEST_F(Serve, ReadsHeadersAsHttpHasThem) {
+  RunningServe server(flags());
+  Client client(server.port());
+  const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}}.dump();
+  EXPECT_EQ(client.post("/translate", request, "", "APPLICATION/JSON").status, 200);
+  const Answer compressed = client.post("/translate", request, "Content-Encoding: gzip\r\n");
+  EXPECT_EQ(compressed.status, 415);
+  EXPECT_THAT(compressed.body, HasSubstr("Content-Encoding gzip"));
+  ASSERT_TRUE(client.send(request_bytes("POST", "/translate", request)));  // without a type
+  EXPECT_EQ(client.receive().status, 200);
+  ASSERT_TRUE(client.send(request_bytes("GET", "http://a.example/health?x=1")));
+  EXPECT_EQ(client.receive().status, 200);
+  ASSERT_TRUE(client.send(request_bytes("OPTIONS", "/nowhere")));
+  EXPECT_EQ(client.receive().status, 404);
+  ASSERT_TRUE(client.send(request_bytes("OPTIONS", "/translate")));
+  const Answer preflight = client.receive();
+  EXPECT_EQ(preflight.status, 204);
+  EXPECT_EQ(preflight.headers.count("content-length"), 0U);
 }
 
 TEST_F(Serve, TranslatesByWayOfAPivotOnlyWhereAsked) {

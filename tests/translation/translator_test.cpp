@@ -386,7 +386,12 @@ TEST_F(ATranslator, HasItsOptionsInTheCInterfaceToo) {
   transmute_result* scored = transmute_score(in_c, texts, targets, 2, nullptr, nullptr);
   ASSERT_NE(scored, nullptr);
   const auto expected = translator.score_batch(strings, {targets[0], targets[1]});
-  for (size_t t = 0; t < 2; ++t) EXPECT_EQ(transmute_result_log_probability(scored, t, 0), expected[t].log_probability);
+  for (size_t t = 0; t < 2; ++t) {
+    EXPECT_EQ(transmute_result_log_probability(scored, t, 0), expected[t].log_probability);
+    const std::vector<std::string> pieces = translator.translate_batch({strings[t]}, few_tokens())[0].source_tokens;
+    ASSERT_EQ(transmute_result_source_length(scored, t), pieces.size()) << "what an alignment has for each token";
+    for (size_t i = 0; i < pieces.size(); ++i) EXPECT_EQ(transmute_result_source_token(scored, t, i), pieces[i]);
+  }
   transmute_result_free(scored);
   char* error = nullptr;
   EXPECT_EQ(transmute_score(in_c, texts, nullptr, 2, nullptr, &error), nullptr);

@@ -2,9 +2,11 @@
 #include <transmute/translation/text/inline_tags.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <numeric>
+#include <string_view>
 
 namespace transmute {
 inline namespace v0 {
@@ -27,13 +29,27 @@ bool is_name_byte(char c) {
   return is_word_byte(c) || c == '_' || c == '-' || c == '.' || c == ':';
 }
 
+// Where the element's tag that begins at `at` has its '>', which may also stand within quotes; npos where it has none.
+// No further than a tag goes, so that a text of many '<' is read in linear time.
+size_t end_of_element_tag(const std::string& text, size_t at) {
+  constexpr size_t kLongest = 4096;
+  const size_t limit = std::min(text.size(), at + kLongest);
+  for (size_t i = at + 1; i < limit; ++i) {
+    if (text[i] == '>') return i;
+    if (text[i] == '<') break;
+    const bool is_value = (text[i] == '"' || text[i] == '\'') && text[i - 1] == '=';
+    if (is_value) i = std::string_view(text).substr(0, limit).find(text[i], i + 1);
+    if (i == std::string_view::npos) break;
+  }
+  return std::string::npos;
+}
+
 // How many bytes the tag that begins at `at` has; 0 where none does.
 size_t tag_length(const std::string& text, size_t at) {
   const char open = text[at];
   if (open != '<' && open != '{') return 0;
-  // No further than the tag could go: a text of many '<' is read once.
   const auto no_name = std::find_if_not(text.begin() + static_cast<int64_t>(at) + 1, text.end(), is_name_byte);
-  const size_t end = open == '<' ? text.find_first_of("<>", at + 1) : static_cast<size_t>(no_name - text.begin());
+  const size_t end = open == '<' ? end_of_element_tag(text, at) : static_cast<size_t>(no_name - text.begin());
   if (end >= text.size() || text[end] != (open == '<' ? '>' : '}')) return 0;
   const size_t name = at + 1 + (open == '<' && text[at + 1] == '/' ? 1 : 0);
   if (open == '<' && !is_letter(text[name])) return 0;  // 3 < 4
@@ -47,17 +63,40 @@ std::string name_of(const std::string& tag) {
   return tag.substr(begin, end - begin);
 }
 
+// The elements of HTML that have no content and need no "/>".
+bool is_void(std::string name) {
+  constexpr std::array<const char*, 13> kVoid{"area",  "base", "br",   "col",    "embed", "hr", "img",
+                                              "input", "link", "meta", "source", "track", "wbr"};
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end();
+}
+
 bool is_space(const std::string& text, size_t at) {
   return at < text.size() && (text[at] == ' ' || text[at] == '\t');
 }
 
 }  // namespace
 
+InlineTag inline_tag_at(const std::string& text, size_t at) {
+  InlineTag tag;
+  tag.length = tag_length(text, at);
+  if (tag.length == 0 || text[at] == '{') return tag;
+  if (text[at + 1] == '/') {
+    tag.kind = InlineTag::Kind::closing;
+  } else if (text[at + tag.length - 2] != '/' && !is_void(name_of(text.substr(at, tag.length)))) {
+    tag.kind = InlineTag::Kind::opening;
+  }
+  return tag;
+}
+
 TaggedText::TaggedText(const std::string& text) {
   std::vector<size_t> open;  // tags that wait for their end
+  bool is_apart = false;     // one<br>two are two words
   for (size_t at = 0; at < text.size();) {
-    const size_t length = tag_length(text, at);
+    const auto [length, kind] = inline_tag_at(text, at);
     if (length == 0) {
+      if (is_apart && !plain_.empty() && is_word_byte(plain_.back()) && is_word_byte(text[at])) plain_ += ' ';
+      is_apart = false;
       plain_ += text[at++];
       continue;
     }
@@ -66,8 +105,7 @@ TaggedText::TaggedText(const std::string& text) {
     tag.space_after = is_space(text, at + length);
     at += length;
     tag.parent = open.empty() ? 0 : open.back() + 1;
-    const bool is_element = tag.text.front() == '<' && tag.text[tag.text.size() - 2] != '/';
-    if (is_element && tag.text[1] == '/') {
+    if (kind == InlineTag::Kind::closing) {
       const auto same_name = [&](size_t other) { return name_of(tags_[other].text) == name_of(tag.text); };
       const auto opening = std::find_if(open.rbegin(), open.rend(), same_name);
       if (opening != open.rend()) {
@@ -76,10 +114,10 @@ TaggedText::TaggedText(const std::string& text) {
         open.erase(opening.base() - 1, open.end());
         continue;
       }
-    } else if (is_element) {
+    } else if (kind == InlineTag::Kind::opening) {
       if (open.size() < kMaxDepth) open.push_back(tags_.size());
-    } else if (!plain_.empty() && at < text.size() && is_word_byte(plain_.back()) && is_word_byte(text[at])) {
-      plain_ += ' ';  // one<br/>two are two words
+    } else {
+      is_apart = is_apart || name_of(tag.text) != "wbr";
     }
     tags_.push_back(std::move(tag));
   }

@@ -11,6 +11,20 @@ inline namespace v0 {
 /// Bytes of a text from `first` to before `second`.
 using ByteSpan = std::pair<size_t, size_t>;
 
+/// An inline tag: <b>, </b>, <br/> and the like, or a placeholder such as {name} or {0}.
+struct InlineTag {
+  enum class Kind {
+    opening,
+    closing,
+    empty,  ///< without content: <br>, <br/>, {name}
+  };
+  size_t length = 0;  ///< bytes; 0: there is none
+  Kind kind = Kind::empty;
+};
+
+/// The tag that begins at byte `at` of the text.
+InlineTag inline_tag_at(const std::string& text, size_t at);
+
 /// A text with its inline tags taken out: <b>, </b>, <br/> and the like, and placeholders such as {name} or {0}.
 class TaggedText {
  public:

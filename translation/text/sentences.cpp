@@ -13,6 +13,12 @@ namespace transmute {
 inline namespace v0 {
 
 std::vector<std::string> split_sentences(const std::string& text) {
+  std::vector<std::string> sentences;
+  for (const auto& [begin, end] : sentence_spans(text)) sentences.push_back(text.substr(begin, end - begin));
+  return sentences;
+}
+
+std::vector<std::pair<size_t, size_t>> sentence_spans(const std::string& text) {
   UErrorCode error = U_ZERO_ERROR;
   const std::unique_ptr<icu::BreakIterator> borders(
       icu::BreakIterator::createSentenceInstance(icu::Locale::getRoot(), error));
@@ -20,14 +26,14 @@ std::vector<std::string> split_sentences(const std::string& text) {
       utext_openUTF8(nullptr, text.data(), static_cast<int64_t>(text.size()), &error), utext_close);
   if (U_SUCCESS(error)) borders->setText(view.get(), error);
   if (U_FAILURE(error)) throw std::runtime_error(std::string("ICU cannot split sentences: ") + u_errorName(error));
-  std::vector<std::string> sentences;
+  std::vector<std::pair<size_t, size_t>> spans;
   int32_t begin = borders->first();
   for (int32_t end = borders->next(); end != icu::BreakIterator::DONE; begin = end, end = borders->next()) {
-    std::string_view sentence =
-        strip_right(std::string_view(text).substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
-    if (!sentence.empty()) sentences.emplace_back(sentence);
+    const auto first = static_cast<size_t>(begin);
+    const size_t length = strip_right(std::string_view(text).substr(first, static_cast<size_t>(end - begin))).size();
+    if (length > 0) spans.emplace_back(first, first + length);
   }
-  return sentences;
+  return spans;
 }
 
 }  // namespace v0

@@ -35,7 +35,11 @@ std::string restored(const std::string& source, const std::string& target, const
 
 TEST(InlineTags, LeaveThePlainText) {
   EXPECT_EQ(TaggedText("a <b>c</b> d").plain(), "a c d");
-  EXPECT_EQ(TaggedText("one<br/>two").plain(), "one two");
+  for (const char* text :
+       {"one<br/>two", "one<br>two", "one<IMG src=x>two", "<b>one</b><input><i>two</i>", "one{x}two"})
+    EXPECT_EQ(TaggedText(text).plain(), "one two") << text;
+  EXPECT_EQ(TaggedText("one<wbr>two").plain(), "onetwo");
+  EXPECT_EQ(TaggedText("<b>don't</b> <a title=\"30 > 9\" id='<b>'>it's</a>").plain(), "don't it's");
   EXPECT_EQ(TaggedText("hi {name}, {0}!").plain(), "hi , !");
   for (const char* text : {"3 < 4 > 2", "a <", "{", "<>", "{a b}", "</>", "x <3"}) {
     EXPECT_EQ(TaggedText(text).plain(), text);
@@ -55,6 +59,7 @@ TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
   EXPECT_EQ(restored("<x/>a red", "rot ein", {1, 0}), "<x/>rot ein") << "at the beginning it stays";
   EXPECT_EQ(restored("a red<x/>", "rot ein", {1, 0}), "rot ein<x/>") << "and at the end";
   EXPECT_EQ(restored("a {x} red", "ein rot", {0, 1}), "ein {x} rot");
+  EXPECT_EQ(restored("<b>a<br>big</b> red", "ein großes rotes", {0, 1, 2}), "<b>ein<br> großes</b> rotes");
   EXPECT_EQ(restored("a <b>red", "ein rot", {0, 1}), "ein <b>rot") << "never closed";
   EXPECT_EQ(restored("a</b> red", "ein rot", {0, 1}), "ein</b> rot") << "never opened";
   EXPECT_EQ(restored("<a></a>", "", {}), "<a></a>");
