@@ -9,14 +9,15 @@ endif()
 # language. Its running commentary is silenced, its warnings and errors are not.
 set(_transmute_log_level "${CMAKE_MESSAGE_LOG_LEVEL}")
 set(CMAKE_MESSAGE_LOG_LEVEL WARNING)
-# A wheel's configuration looks for its libraries by their names, in the system's folders first. Where these have a
-# LibTorch, too, programs would be linked with both: the wheel's own folder comes first.
+# A wheel's configuration looks for its libraries and for Caffe2 by their names, in the system's folders first. Where
+# these have a LibTorch, too, programs would be linked with both: the wheel's own folder comes first.
 set(_transmute_library_path "${CMAKE_LIBRARY_PATH}")
 foreach(_transmute_folder IN LISTS Torch_DIR CMAKE_PREFIX_PATH) # …/torch/share/cmake/Torch, …/torch/share/cmake
   foreach(_transmute_up IN ITEMS ../../.. ../..)
     get_filename_component(_transmute_prefix "${_transmute_folder}/${_transmute_up}" ABSOLUTE)
     if(EXISTS "${_transmute_prefix}/lib/libc10.so" AND EXISTS "${_transmute_prefix}/share/cmake/Torch")
       list(PREPEND CMAKE_LIBRARY_PATH "${_transmute_prefix}/lib")
+      set(Caffe2_DIR "${_transmute_prefix}/share/cmake/Caffe2")
     endif()
   endforeach()
 endforeach()
