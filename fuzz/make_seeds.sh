@@ -39,6 +39,8 @@ printf '\x80\2c__torch__.m\nM\n)\x81}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2
   seed torchscript_records module
 printf '{"a":[1,-2.5e3,{"b":null}],"c":"\\u00e4\xc3\xa4","a":true}' | seed json object
 printf '\0{"q":["a <b>red</b> house","x"],"source":"en","target":"de","format":"html"}' | seed http_request libretranslate
+printf '\1\2ein<p>A <b title="x &quot;y">red</b> house.<br>Two &lt;&#115;cript&gt; & <i>three</i>! <!-- a --><pre>b</pre></p>' |
+  seed document page
 printf '\1q=a+red%%20house&q=b&source=en&target=de&format=text' | seed http_request form
 printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","glossary":[{"source":"a","target":"b"}],
 "sampling":{"top_k":3},"num_hypotheses":2}' | seed http_request v1

@@ -28,9 +28,6 @@ constexpr std::array<const char*, 33> kInlineElements{
 constexpr std::array<const char*, 8> kUntouchedElements{"script", "style",    "pre", "code",
                                                         "head",   "textarea", "svg", "math"};
 
-// Bounds, so that every text is read in linear time.
-constexpr size_t kLongestTag = 4096;
-
 template <size_t N>
 bool contains(const std::array<const char*, N>& names, const std::string& name) {
   return std::any_of(names.begin(), names.end(), [&](const char* other) { return name == other; });
@@ -45,7 +42,25 @@ std::string element_name(std::string_view tag) {
   return name;
 }
 
-// Where the markup that begins at `at`, a '<', ends: npos where it begins none.
+// Behind the '>' of the tag that a text begins with, as a browser reads it: quotes count only behind an equals sign,
+// and another '<' is part of the tag. npos where it has none.
+size_t tag_end(std::string_view tag) {
+  size_t end = tag.find('>');
+  for (size_t i = 1; i < end && end != std::string_view::npos; ++i) {
+    if ((tag[i] != '"' && tag[i] != '\'') || tag[tag.find_last_not_of(kSpace, i - 1)] != '=') continue;
+    i = tag.find(tag[i], i + 1);
+    if (i == std::string_view::npos) return i;
+    if (i > end) end = tag.find('>', i);
+  }
+  return end == std::string_view::npos ? end : end + 1;
+}
+
+bool is_letter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+
+// Where the markup that begins at `at`, a '<', ends: npos where it begins none. To a browser, what is never closed is
+// markup up to the end of the text.
 size_t markup_end(const std::string& html, size_t at) {
   const auto after = [&](const char* mark) {
     const size_t found = html.find(mark, at);
@@ -55,20 +70,9 @@ size_t markup_end(const std::string& html, size_t at) {
   if (at + 1 >= html.size()) return std::string::npos;
   const char next = html[at + 1];
   if (next == '!' || next == '?') return after(">");
-  if (std::isalpha(static_cast<unsigned char>(next)) == 0 && next != '/') return std::string::npos;
-  char quote = 0;
-  for (size_t i = at + 1; i < std::min(html.size(), at + kLongestTag); ++i) {
-    if (quote != 0) {
-      if (html[i] == quote) quote = 0;
-    } else if (html[i] == '<') {
-      break;
-    } else if (html[i] == '"' || html[i] == '\'') {
-      quote = html[i];
-    } else if (html[i] == '>') {
-      return i + 1;
-    }
-  }
-  return std::string::npos;
+  if (!is_letter(next) && next != '/') return std::string::npos;
+  const size_t length = tag_end(std::string_view(html).substr(at));
+  return length == std::string_view::npos ? html.size() : at + length;
 }
 
 // Behind the element's end tag, or the end of the text.
@@ -103,8 +107,7 @@ std::string decoded(const std::string& text) {
   std::string safe;
   for (size_t at = 0; at < result.size(); ++at) {
     const char next = at + 1 < result.size() ? result[at + 1] : ' ';
-    const bool is_name = std::isalpha(static_cast<unsigned char>(next)) != 0;
-    const bool begins_markup = result[at] == '<' && (is_name || next == '/' || next == '!' || next == '?');
+    const bool begins_markup = result[at] == '<' && (is_letter(next) || next == '/' || next == '!' || next == '?');
     safe += begins_markup ? "&lt;" : result.substr(at, 1);
   }
   return safe;
@@ -139,12 +142,15 @@ std::set<std::string> tags_of(const std::string& html) {
 // A translation with the tags of its source. A browser shows everything else as it is: no model adds markup to a page.
 std::string encoded(const std::string& text, const std::string& source) {
   const std::set<std::string> tags = tags_of(source);
+  size_t longest = 0;
+  for (const std::string& tag : tags) longest = std::max(longest, tag.size());
   std::string result;
   for (size_t at = 0; at < text.size();) {
-    const size_t end = text[at] == '<' ? markup_end(text, at) : std::string::npos;
-    if (end != std::string::npos && tags.count(text.substr(at, end - at)) > 0) {
-      result.append(text, at, end - at);
-      at = end;
+    const size_t length =
+        text[at] == '<' ? tag_end(std::string_view(text).substr(at, longest)) : std::string_view::npos;
+    if (length != std::string_view::npos && tags.count(text.substr(at, length)) > 0) {
+      result.append(text, at, length);
+      at += length;
       continue;
     }
     if (text[at] == '&') {
@@ -164,14 +170,25 @@ std::string encoded(const std::string& text, const std::string& source) {
   return result;
 }
 
+// The inline tag at a place of the text. A browser's view of it may be longer; then it counts as one that stays open.
+InlineTag tag_at(const std::string& text, size_t at, TextFormat format) {
+  InlineTag tag = inline_tag_at(text, at);
+  if (format != TextFormat::html || text[at] != '<') return tag;
+  const size_t end = markup_end(text, at);
+  const size_t length = end == std::string::npos ? 0 : end - at;
+  if (tag.length != length) tag.kind = InlineTag::Kind::opening;
+  tag.length = length;
+  return tag;
+}
+
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
-std::vector<std::string> tagged_sentences(const std::string& text) {
+std::vector<std::string> tagged_sentences(const std::string& text, TextFormat format) {
   std::string plain;
   std::vector<size_t> places;  // of the plain bytes in the text
   std::vector<bool> is_inside(text.size() + 1);
   size_t depth = 0;
   for (size_t at = 0; at < text.size();) {
-    const InlineTag tag = inline_tag_at(text, at);
+    const InlineTag tag = tag_at(text, at, format);
     if (tag.length == 0) {
       is_inside[at] = depth > 0;
       places.push_back(at);
@@ -260,7 +277,7 @@ void Document::add_line(const std::string& line, bool split_sentences, TextForma
   if (!split_sentences) {
     add_segment(words);
   } else {
-    add_sentences(format == TextFormat::text ? transmute::split_sentences(words) : tagged_sentences(words));
+    add_sentences(format == TextFormat::text ? transmute::split_sentences(words) : tagged_sentences(words, format));
   }
   between_.back() += line.substr(last);
 }
@@ -288,7 +305,8 @@ void Document::add_html(const std::string& html, bool split_sentences) {
     const std::string name = element_name(std::string_view(html).substr(at, end - at));
     const bool closes = html[at + 1] == '/';
     if (!closes && contains(kUntouchedElements, name)) end = element_end(html, end, name);
-    if (!contains(kInlineElements, name)) keep(at, end);
+    const bool is_closed = html[end - 1] == '>';
+    if (!contains(kInlineElements, name) || !is_closed) keep(at, end);
     at = end;
   }
   keep(html.size(), html.size());
@@ -305,7 +323,7 @@ void Document::add_inline_html(const std::string& html, bool split_sentences) {
   std::string text = decoded_between_tags(html.substr(first, last - first));
   std::replace(text.begin(), text.end(), '\n', ' ');
   if (split_sentences) {
-    add_sentences(tagged_sentences(text));
+    add_sentences(tagged_sentences(text, TextFormat::html));
   } else {
     add_segment(text);
   }

@@ -4,6 +4,7 @@
 #include <transmute/serving/document.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <random>
 #include <string>
@@ -117,6 +118,44 @@ TEST(Document, KeepsOnlyTheTagsOfTheSource) {
   const Document document("<p>a <b>red</b> &lt; house</p>", TextFormat::html, true);
   EXPECT_EQ(document.with({"<b>ein</b> <i>rotes</i> <script>Haus</script> <b onclick=x>"}),
             "<p><b>ein</b> &lt;i&gt;rotes&lt;/i&gt; &lt;script&gt;Haus&lt;/script&gt; &lt;b onclick=x&gt;</p>");
+}
+
+// As a browser looks for it: '<' and a letter, '/', '!' or '?', up to the next '>'.
+std::vector<std::string> markup_in(const std::string& text) {
+  std::vector<std::string> found;
+  if (text.empty()) return found;
+  for (size_t at = text.find('<'); at < text.size() - 1; at = text.find('<', at + 1))
+    if (std::isalpha(static_cast<unsigned char>(text[at + 1])) != 0 ||
+        std::string("/!?").find(text[at + 1]) != std::string::npos)
+      found.push_back(text.substr(at, text.find('>', at) - at + 1));
+  return found;
+}
+
+TEST(Document, BringsNoMarkupThatThePageDidNotHave) {
+  std::mt19937 random(2);
+  const std::vector<std::string> pieces{
+      "<",      "</",   "<b>",  "</b>", "<a title=\"", "\"",     "'",     "=",     ">", " ",  ". ",
+      "One",    "two",  "&lt;", "&gt;", "&",           "&#115;", "cript", "&#47;", "!", "--", "<img src=x onerror=y>",
+      "&quot;", "<!--", "-->",  "<br>", "<p>"};
+  for (int round = 0; round < 5000; ++round) {
+    std::string page;
+    for (int i = 0; i < 20; ++i) page += pieces[random() % pieces.size()];
+    const Document document(page, TextFormat::html, round % 2 == 0);
+    std::vector<std::string> translations = document.segments();
+    for (std::string& segment : translations) segment = "x>" + pieces[random() % pieces.size()] + segment;
+    for (const std::string& answer : {document.with(document.segments()), document.with(translations)})
+      for (const std::string& markup : markup_in(answer))
+        ASSERT_NE(page.find(markup), std::string::npos) << markup << "\n" << page << "\n" << answer;
+  }
+}
+
+TEST(Document, ReadsTagsAsABrowserDoes) {
+  for (const char* html : {"<b title. X <img src=x onerror=alert(1)> y. Z</b>", "<a title= \"30 > 9\">9 hours</a>. W",
+                           "<a x\"y>One</a>. Two.", "a <b never closed. <i>x"}) {
+    const Document document(html, TextFormat::html, true);
+    EXPECT_EQ(document.with(document.segments()), html);
+  }
+  EXPECT_THAT(Document("One. A <b never closed. <i", TextFormat::html, true).segments(), ElementsAre("One.", "A"));
 }
 
 TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
