@@ -143,6 +143,20 @@ std::string with_valid_utf8(std::string text) {
   return valid;
 }
 
+void append_utf8(std::string& to, uint32_t code) {
+  if (code < 0x80) {
+    to += static_cast<char>(code);
+  } else if (code < 0x800) {
+    to += {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
+  } else if (code < 0x10000) {
+    to += {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3f)),
+           static_cast<char>(0x80 | (code & 0x3f))};
+  } else {
+    to += {static_cast<char>(0xf0 | (code >> 18 & 7)), static_cast<char>(0x80 | (code >> 12 & 0x3f)),
+           static_cast<char>(0x80 | (code >> 6 & 0x3f)), static_cast<char>(0x80 | (code & 0x3f))};
+  }
+}
+
 void check_utf8(std::string_view text, std::string_view what) {
   if (const size_t bad = find_invalid_utf8(text); bad != std::string::npos)
     throw std::invalid_argument(fmt::format("{} is not valid UTF-8 (byte {})", what, bad + 1));

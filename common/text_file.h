@@ -77,6 +77,9 @@ size_t find_invalid_utf8(std::string_view text);
 /// `text` with U+FFFD in the place of each ill-formed sequence.
 std::string with_valid_utf8(std::string text);
 
+/// Appends the character of this code point.
+void append_utf8(std::string& to, uint32_t code);
+
 /// @throws std::invalid_argument naming `what` and its first bad byte, where it is not well-formed UTF-8.
 void check_utf8(std::string_view text, std::string_view what);
 

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> models;
   std::string output;
   app.add_option("-o,--output", output, "model folder to write")->type_name("FOLDER")->required();
-  app.add_option("models", models, "model folders or checkpoints")->type_name("FOLDER");
+  app.add_option("models", models, "model folders or checkpoints, one or more")->type_name("FOLDER");
   return transmute::run_program(app, argc, argv, [&] {
     if (models.empty())
       throw std::invalid_argument(

@@ -32,6 +32,17 @@ CLI::Validator number_that(const std::string& wanted, const std::function<bool(d
       "");
 }
 
+// The same for a whole number.
+CLI::Validator whole_number_that(const std::string& wanted, const std::function<bool(int64_t)>& holds) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        int64_t value = 0;
+        if (!reads_as(text, value)) return fmt::format("needs a whole number, not '{}'", text);
+        return holds(value) ? "" : fmt::format("must be {}, not {}", wanted, value);
+      },
+      "");
+}
+
 CLI::Validator choice(const std::vector<std::string>& words, const std::string& without_value) {
   return CLI::Validator(
       [=](std::string& text) -> std::string {
@@ -48,23 +59,12 @@ CLI::Validator choice(const std::vector<std::string>& words, const std::string& 
 }  // namespace
 
 CLI::Validator at_least(int64_t low) {
-  return CLI::Validator(
-      [=](std::string& text) -> std::string {
-        int64_t value = 0;
-        if (!reads_as(text, value)) return fmt::format("needs a whole number, not '{}'", text);
-        return value >= low ? "" : fmt::format("must be at least {}, not {}", low, text);
-      },
-      "");
+  return whole_number_that(fmt::format("at least {}", low), [=](int64_t value) { return value >= low; });
 }
 
 CLI::Validator whole_between(int64_t low, int64_t high) {
-  return CLI::Validator(
-      [=](std::string& text) -> std::string {
-        int64_t value = 0;
-        if (!reads_as(text, value)) return fmt::format("needs a whole number, not '{}'", text);
-        return value >= low && value <= high ? "" : fmt::format("must be from {} to {}, not {}", low, high, value);
-      },
-      "");
+  return whole_number_that(fmt::format("from {} to {}", low, high),
+                           [=](int64_t value) { return value >= low && value <= high; });
 }
 
 CLI::Validator between(double low, double high) {
@@ -79,6 +79,10 @@ CLI::Validator not_negative() {
 CLI::Validator positive() {
   return number_that("a number above 0",
                      [](double value) { return value > 0 && value < std::numeric_limits<double>::infinity(); });
+}
+
+CLI::Validator positive_share() {
+  return number_that("a number above 0 and at most 1", [](double value) { return value > 0 && value <= 1; });
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {

@@ -25,6 +25,9 @@ CLI::Validator not_negative();
 /// A number above 0.
 CLI::Validator positive();
 
+/// A number above 0 and at most 1.
+CLI::Validator positive_share();
+
 /// One of these words, which --help lists.
 CLI::Validator one_of(std::vector<std::string> words);
 

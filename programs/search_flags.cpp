@@ -96,12 +96,6 @@ SearchOptions SearchFlags::options(int64_t num_best, const SearchOptions& of_mod
 }
 
 std::vector<CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOptions& sampling) {
-  const auto check_top_p = [](std::string& text) -> std::string {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_number = error == std::errc() && end == text.data() + text.size();
-    return is_number && value > 0 && value <= 1 ? "" : "must be a number above 0 and at most 1, not '" + text + "'";
-  };
   const std::vector<CLI::Option*> flags{
       app.add_option("--temperature", sampling.temperature,
                      "below 1: sharper, closer to the most probable tokens; above 1: flatter")
@@ -110,7 +104,7 @@ std::vector<CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOptions& sam
           ->check(at_least(0)),
       app.add_option("--top-p", sampling.top_p,
                      "sample only from the smallest set of tokens with a total probability of at least P")
-          ->check(CLI::Validator(check_top_p, "")),
+          ->check(positive_share()),
       app.add_option("--seed", sampling.seed, "seed of the random samples")};
   for (CLI::Option* flag : flags) flag->capture_default_str()->group("Sampling");
   return flags;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/document.h>
 
+#include <transmute/common/text_file.h>
 #include <transmute/serving/html_references.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/sentences.h>
@@ -113,9 +114,9 @@ std::string decoded(const std::string& text) {
   return safe;
 }
 
-// Inline HTML with the references of its text decoded; those within tags stay.
-std::string decoded_between_tags(const std::string& html) {
-  std::string result;
+// Hands out the text between markup, and the markup, in order.
+template <class OnText, class OnMarkup>
+void walk(const std::string& html, const OnText& on_text, const OnMarkup& on_markup) {
   size_t text = 0;
   for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
     const size_t end = markup_end(html, at);
@@ -123,19 +124,25 @@ std::string decoded_between_tags(const std::string& html) {
       ++at;
       continue;
     }
-    result += decoded(html.substr(text, at - text)) + html.substr(at, end - at);
+    on_text(html.substr(text, at - text));
+    on_markup(html.substr(at, end - at));
     text = at = end;
   }
-  return result + decoded(html.substr(text));
+  on_text(html.substr(text));
+}
+
+// Inline HTML with the references of its text decoded; those within tags stay.
+std::string decoded_between_tags(const std::string& html) {
+  std::string result;
+  walk(
+      html, [&](const std::string& text) { result += decoded(text); }, [&](const std::string& tag) { result += tag; });
+  return result;
 }
 
 std::set<std::string> tags_of(const std::string& html) {
   std::set<std::string> tags;
-  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
-    const size_t end = markup_end(html, at);
-    if (end != std::string::npos) tags.insert(html.substr(at, end - at));
-    at = end == std::string::npos ? at + 1 : end;
-  }
+  walk(
+      html, [](const std::string&) {}, [&](const std::string& tag) { tags.insert(tag); });
   return tags;
 }
 
@@ -223,17 +230,11 @@ std::vector<std::string> tagged_sentences(const std::string& text, TextFormat fo
 
 // Whether there is more than tags and space.
 bool has_words(const std::string& html) {
-  for (size_t at = 0; at < html.size();) {
-    const size_t end = html[at] == '<' ? markup_end(html, at) : std::string::npos;
-    if (end != std::string::npos) {
-      at = end;
-    } else if (std::strchr(kSpace, html[at]) == nullptr || html[at] == '\0') {
-      return true;
-    } else {
-      ++at;
-    }
-  }
-  return false;
+  bool has = false;
+  walk(
+      html, [&](const std::string& text) { has = has || text.find_first_not_of(kSpace) != std::string::npos; },
+      [](const std::string&) {});
+  return has;
 }
 
 }  // namespace

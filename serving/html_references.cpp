@@ -81,19 +81,5 @@ uint32_t referenced_character(const std::string& name) {
   return found == kNames.end() ? 0 : found->second;
 }
 
-void append_utf8(std::string& text, uint32_t code) {
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += {static_cast<char>(0xC0 | (code >> 6)), static_cast<char>(0x80 | (code & 63))};
-  } else if (code < 0x10000) {
-    text += {static_cast<char>(0xE0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 63)),
-             static_cast<char>(0x80 | (code & 63))};
-  } else {
-    text += {static_cast<char>(0xF0 | (code >> 18)), static_cast<char>(0x80 | ((code >> 12) & 63)),
-             static_cast<char>(0x80 | ((code >> 6) & 63)), static_cast<char>(0x80 | (code & 63))};
-  }
-}
-
 }  // namespace v0
 }  // namespace transmute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -13,9 +14,6 @@ constexpr size_t kLongestReference = 10;
 /// The character that HTML's reference of this name stands for, such as "#228", "#xe4" or "auml": those of HTML 4, and
 /// apos. 0 where it is none of them.
 uint32_t referenced_character(const std::string& name);
-
-/// Appends a character.
-void append_utf8(std::string& text, uint32_t code);
 
 }  // namespace v0
 }  // namespace transmute

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/text_file.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
 
@@ -25,20 +26,6 @@ constexpr size_t kMostPieces = size_t{1} << 24;
 std::string without_spaces(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\r");
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
-void append_utf8(std::string& to, uint32_t code) {
-  if (code < 0x80) {
-    to += static_cast<char>(code);
-  } else if (code < 0x800) {
-    to += {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
-  } else if (code < 0x10000) {
-    to += {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3f)),
-           static_cast<char>(0x80 | (code & 0x3f))};
-  } else {
-    to += {static_cast<char>(0xf0 | (code >> 18 & 7)), static_cast<char>(0x80 | (code >> 12 & 0x3f)),
-           static_cast<char>(0x80 | (code >> 6 & 0x3f)), static_cast<char>(0x80 | (code & 0x3f))};
-  }
 }
 
 // Of double quotes in YAML: \n, \", \\, \x85, \u2028 and the like.
