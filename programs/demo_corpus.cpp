@@ -147,7 +147,7 @@ void check_range(const char* name, int64_t value, int64_t low, int64_t high) {
 
 void check_options(const DemoCorpusOptions& options) {
   constexpr int64_t kMaxPairs = 100'000'000;
-  check_range("number of training pairs", options.train_pairs, 0, kMaxPairs);
+  check_range("number of training pairs", options.train_pairs, 1, kMaxPairs);
   check_range("number of validation pairs", options.valid_pairs, 0, kMaxPairs);
   check_range("number of test pairs", options.test_pairs, 0, kMaxPairs);
   check_range("maximum number", options.max_number, 9, 999'999'999);

@@ -34,7 +34,7 @@ void declare_options(CLI::App& app, Arguments& arguments) {
       ->type_name("LOCALE")
       ->capture_default_str();
   app.add_option("--train", options.train_pairs, "training pairs")
-      ->check(transmute::at_least(0))
+      ->check(transmute::at_least(1))
       ->capture_default_str();
   app.add_option("--valid", options.valid_pairs, "validation pairs")
       ->check(transmute::at_least(0))

@@ -132,7 +132,9 @@ int serve(Arguments& arguments) {
     api->set_draining();
     server.drain(arguments.drain_seconds);
   });
-  std::cout << fmt::format("serve: http://{}:{}", arguments.address, server.port()) << std::endl;
+  const bool is_ipv6 = arguments.address.find(':') != std::string::npos;
+  std::cout << fmt::format(is_ipv6 ? "serve: http://[{}]:{}" : "serve: http://{}:{}", arguments.address, server.port())
+            << std::endl;
   server.run();
   log({{"event", "stopped"}});
   return 0;

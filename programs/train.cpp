@@ -135,8 +135,9 @@ void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
 }
 
 // Everything that a config says, by the size of the text.
-void configure(const Arguments& arguments, const transmute::AutomaticText& text, Experiment& experiment) {
-  experiment.size = transmute::measure_text(text.train);
+void configure(const Arguments& arguments, const transmute::AutomaticText& text, const transmute::TextSize& size,
+               Experiment& experiment) {
+  experiment.size = size;
   experiment.config = transmute::config_for(experiment.size);
   if (!arguments.initial_model.empty())
     transmute::begin_with(experiment.config, experiment.size, absolute(arguments.initial_model),
@@ -148,32 +149,36 @@ void configure(const Arguments& arguments, const transmute::AutomaticText& text,
   data.valid_target = {text.valid.target};
 }
 
-// What can be refused, before there is a run folder.
-void check_wishes(const Arguments& arguments) {
+// Refuses what it can before there is a run folder. Returns the size of the whole text.
+transmute::TextSize check_wishes(const Arguments& arguments) {
   for (const auto* given : {&arguments.text.train, &arguments.text.valid})
     for (const std::string& file : {given->source, given->target})
       if (!file.empty()) transmute::check_file(file, "");
   spdlog::info(fmt::format("reading {} and {}", arguments.text.train.source, arguments.text.train.target));
+  const transmute::TextSize size = transmute::measure_text(arguments.text.train);
   Experiment trial;
-  configure(arguments, arguments.text, trial);
+  configure(arguments, arguments.text, size, trial);
   trial.set(arguments.assignments);
   trial.config.check();
-  if (arguments.text.valid.source.empty()) transmute::check_enough_to_hold_out(trial.size, arguments.text.train.source);
+  if (arguments.text.valid.source.empty()) transmute::check_enough_to_hold_out(size, arguments.text.train.source);
+  return size;
 }
 
 // Splits the text where nothing is given for validation, and chooses everything else.
 void choose_config(const Arguments& arguments, Experiment& experiment) {
   const std::string& run_folder = arguments.trainer.run_folder;
-  check_wishes(arguments);
+  transmute::TextSize size = check_wishes(arguments);
   const auto lock = transmute::RunFolder(run_folder).lock();
   transmute::AutomaticText text{{absolute(arguments.text.train.source), absolute(arguments.text.train.target)},
                                 {absolute(arguments.text.valid.source), absolute(arguments.text.valid.target)}};
-  if (text.valid.source.empty())
-    text = transmute::hold_out(text.train, absolute(transmute::path_in(run_folder, "text")));
+  if (text.valid.source.empty()) {
+    text = transmute::hold_out(text.train, size, absolute(transmute::path_in(run_folder, "text")));
+    size = transmute::measure_text(text.train);
+  }
   transmute::Fingerprints kept = transmute::Fingerprints::read(run_folder);
   kept.given = fingerprint_of(arguments.text);
   kept.write(run_folder);
-  configure(arguments, text, experiment);
+  configure(arguments, text, size, experiment);
 }
 
 void read_config(const Arguments& arguments, Experiment& experiment) {

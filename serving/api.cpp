@@ -5,12 +5,14 @@
 #include <transmute/common/text_file.h>
 #include <transmute/serving/api_answer.h>
 #include <transmute/serving/detection.h>
+#include <transmute/serving/openapi.h>
 #include <transmute/serving/task.h>
 #include <transmute/serving/web_sources.h>
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 namespace transmute {
@@ -50,10 +52,10 @@ std::string method_for(const std::string& path) {
   return "";
 }
 
-HttpResponse web_page(const WebFile& file) {
+HttpResponse web_page(const WebFile& file, std::string text) {
   HttpResponse response;
   response.content_type = file.content_type;
-  response.body = serving::source(file.name);
+  response.body = std::move(text);
   response.headers = {{"Content-Security-Policy",
                        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
                        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
@@ -72,39 +74,33 @@ HttpResponse preflight_answer() {
   return response;
 }
 
-// A failure of translating, as the client hears of it.
-void fail_with(Call& call, const std::exception_ptr& error) {
+struct Failure {
+  int status;
+  std::string message;
+};
+
+// What the client hears of a failure. The log hears of what is the server's own.
+Failure failure_of(Call& call, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const ApiError& refused) {
-    call.fail(refused.status(), refused.what());
+    return {refused.status(), refused.what()};
   } catch (const Cancelled&) {
-    call.fail(503, "the translation took too long");
+    return {503, "the translation took too long"};
   } catch (const std::invalid_argument& refused) {
-    call.fail(400, std::string("Invalid request: ") + refused.what());
+    return {400, std::string("Invalid request: ") + refused.what()};
   } catch (const std::exception& failure) {
     call.note("failure", failure.what());
-    call.fail(500, "Internal error; the server's log says more about request " + call.id());
+    return {500, "Internal error; the server's log says more about request " + call.id()};
   }
 }
 
-// What fail_with says, in a stream that has begun.
-void fail_in_stream(Call& call, const std::exception_ptr& error) {
-  std::string message = "Internal error";
-  int status = 500;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Cancelled&) {
-    message = "the translation took too long";
-    status = 503;
-  } catch (const std::invalid_argument& refused) {
-    message = refused.what();
-    status = 400;
-  } catch (const std::exception& failure) {
-    call.note("failure", failure.what());
-  }
-  call.send_event("error", {{"error", message}});
-  call.end_events(status);
+// As an answer or, where a stream has begun, as its last event.
+void fail_with(Call& call, const std::exception_ptr& error) {
+  const Failure failure = failure_of(call, error);
+  if (!call.has_sent_events()) return call.fail(failure.status, failure.message);
+  call.send_event("error", {{"error", failure.message}});
+  call.end_events(failure.status);
 }
 
 }  // namespace
@@ -115,6 +111,7 @@ Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& 
       batcher_(batcher),
       metrics_(metrics),
       options_(std::move(options)),
+      openapi_(json_text(openapi(options_.limits), 2)),
       clients_(options_.requests_per_client) {}
 
 void Api::handle(std::shared_ptr<HttpExchange> exchange) {
@@ -142,7 +139,9 @@ void Api::route(const CallPointer& call) {
     return call->answer(std::move(response));
   }
   for (const WebFile& file : kWebFiles)
-    if (request.path == file.path) return call->answer(web_page(file));
+    if (request.path == file.path)
+      return call->answer(
+          web_page(file, std::string_view(file.name) == "openapi.json" ? openapi_ : serving::source(file.name)));
   if (request.path == "/translate") return translate(call, false);
   if (request.path == "/v1/translate") return translate(call, true);
   if (request.path == "/detect") return detect(call);
@@ -273,9 +272,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
     call->send_event("done", answer);
     call->end_events();
   };
-  task.on_failed = [call](const std::exception_ptr& error) {
-    call->has_sent_events() ? fail_in_stream(*call, error) : fail_with(*call, error);
-  };
+  task.on_failed = [call](const std::exception_ptr& error) { fail_with(*call, error); };
   if (start_task(std::move(task), batcher_)) return;
   metrics_.count_rejection("queue");
   throw ApiError(503, "too many texts wait to be translated; try again later");

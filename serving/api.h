@@ -64,6 +64,7 @@ class Api {
   Batcher& batcher_;
   Metrics& metrics_;
   const ApiOptions options_;
+  const std::string openapi_;
   ClientCounts clients_;
   std::function<HttpStatistics()> statistics_{};
   std::atomic<bool> draining_{false};

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/document.h>
 
+#include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/serving/html_markup.h>
 #include <transmute/serving/html_references.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/sentences.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstdint>
-#include <cstring>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -19,72 +17,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-constexpr const char* kSpace = " \t\r\n\f\v";
-
-constexpr std::array<const char*, 33> kInlineElements{
-    "a",   "abbr", "acronym", "b",    "bdi",    "bdo",    "big", "br",  "cite",  "data", "del",
-    "dfn", "em",   "font",    "i",    "img",    "input",  "ins", "kbd", "label", "mark", "q",
-    "s",   "samp", "small",   "span", "strike", "strong", "sub", "sup", "time",  "u",    "wbr"};
-constexpr std::array<const char*, 8> kUntouchedElements{"script", "style",    "pre", "code",
-                                                        "head",   "textarea", "svg", "math"};
-
-template <size_t N>
-bool contains(const std::array<const char*, N>& names, const std::string& name) {
-  return std::any_of(names.begin(), names.end(), [&](const char* other) { return name == other; });
-}
-
-// "div" of "<div class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.
-std::string element_name(std::string_view tag) {
-  size_t at = tag.size() > 1 && tag[1] == '/' ? 2 : 1;
-  std::string name;
-  for (; at < tag.size() && std::isalnum(static_cast<unsigned char>(tag[at])) != 0; ++at)
-    name += static_cast<char>(std::tolower(static_cast<unsigned char>(tag[at])));
-  return name;
-}
-
-// Behind the '>' of the tag that a text begins with, as a browser reads it: quotes count only behind an equals sign,
-// and another '<' is part of the tag. npos where it has none.
-size_t tag_end(std::string_view tag) {
-  size_t end = tag.find('>');
-  for (size_t i = 1; i < end && end != std::string_view::npos; ++i) {
-    if ((tag[i] != '"' && tag[i] != '\'') || tag[tag.find_last_not_of(kSpace, i - 1)] != '=') continue;
-    i = tag.find(tag[i], i + 1);
-    if (i == std::string_view::npos) return i;
-    if (i > end) end = tag.find('>', i);
-  }
-  return end == std::string_view::npos ? end : end + 1;
-}
-
-bool is_letter(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-
-// Where the markup that begins at `at`, a '<', ends: npos where it begins none. To a browser, what is never closed is
-// markup up to the end of the text.
-size_t markup_end(const std::string& html, size_t at) {
-  const auto after = [&](const char* mark) {
-    const size_t found = html.find(mark, at);
-    return found == std::string::npos ? html.size() : found + std::strlen(mark);
-  };
-  if (html.compare(at, 4, "<!--") == 0) return after("-->");
-  if (at + 1 >= html.size()) return std::string::npos;
-  const char next = html[at + 1];
-  if (next == '!' || next == '?') return after(">");
-  if (!is_letter(next) && next != '/') return std::string::npos;
-  const size_t length = tag_end(std::string_view(html).substr(at));
-  return length == std::string_view::npos ? html.size() : at + length;
-}
-
-// Behind the element's end tag, or the end of the text.
-size_t element_end(const std::string& html, size_t from, const std::string& name) {
-  for (size_t at = html.find("</", from); at != std::string::npos; at = html.find("</", at + 2)) {
-    if (element_name(std::string_view(html).substr(at, name.size() + 3)) != name) continue;
-    const size_t end = html.find('>', at);
-    return end == std::string::npos ? html.size() : end + 1;
-  }
-  return html.size();
-}
 
 // Where the reference that begins at `at`, a '&', has its semicolon; npos where it is none.
 size_t reference_end(const std::string& text, size_t at) {
@@ -106,57 +38,22 @@ std::string decoded(const std::string& text) {
     }
   }
   std::string safe;
-  for (size_t at = 0; at < result.size(); ++at) {
-    const char next = at + 1 < result.size() ? result[at + 1] : ' ';
-    const bool begins_markup = result[at] == '<' && (is_letter(next) || next == '/' || next == '!' || next == '?');
-    safe += begins_markup ? "&lt;" : result.substr(at, 1);
-  }
+  for (size_t at = 0; at < result.size(); ++at)
+    safe += begins_markup(std::string_view(result).substr(at)) ? "&lt;" : result.substr(at, 1);
   return safe;
 }
 
-// Hands out the text between markup, and the markup, in order.
-template <class OnText, class OnMarkup>
-void walk(const std::string& html, const OnText& on_text, const OnMarkup& on_markup) {
-  size_t text = 0;
-  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
-    const size_t end = markup_end(html, at);
-    if (end == std::string::npos) {
-      ++at;
-      continue;
-    }
-    on_text(html.substr(text, at - text));
-    on_markup(html.substr(at, end - at));
-    text = at = end;
-  }
-  on_text(html.substr(text));
-}
-
-// Inline HTML with the references of its text decoded; those within tags stay.
-std::string decoded_between_tags(const std::string& html) {
-  std::string result;
-  walk(
-      html, [&](const std::string& text) { result += decoded(text); }, [&](const std::string& tag) { result += tag; });
-  return result;
-}
-
-std::set<std::string> tags_of(const std::string& html) {
-  std::set<std::string> tags;
-  walk(
-      html, [](const std::string&) {}, [&](const std::string& tag) { tags.insert(tag); });
-  return tags;
-}
-
 // A translation with the tags of its source. A browser shows everything else as it is: no model adds markup to a page.
-std::string encoded(const std::string& text, const std::string& source) {
-  const std::set<std::string> tags = tags_of(source);
+std::string encoded(const std::string& text, const std::map<std::string, std::string>& tags) {
   size_t longest = 0;
-  for (const std::string& tag : tags) longest = std::max(longest, tag.size());
+  for (const auto& [tag, html] : tags) longest = std::max(longest, tag.size());
   std::string result;
   for (size_t at = 0; at < text.size();) {
     const size_t length =
         text[at] == '<' ? tag_end(std::string_view(text).substr(at, longest)) : std::string_view::npos;
-    if (length != std::string_view::npos && tags.count(text.substr(at, length)) > 0) {
-      result.append(text, at, length);
+    const auto tag = length == std::string_view::npos ? tags.end() : tags.find(text.substr(at, length));
+    if (tag != tags.end()) {
+      result += tag->second;
       at += length;
       continue;
     }
@@ -181,8 +78,7 @@ std::string encoded(const std::string& text, const std::string& source) {
 InlineTag tag_at(const std::string& text, size_t at, TextFormat format) {
   InlineTag tag = inline_tag_at(text, at);
   if (format != TextFormat::html || text[at] != '<') return tag;
-  const size_t end = markup_end(text, at);
-  const size_t length = end == std::string::npos ? 0 : end - at;
+  const size_t length = begins_markup(std::string_view(text).substr(at)) ? markup_at(text, at).end - at : 0;
   if (tag.length != length) tag.kind = InlineTag::Kind::opening;
   tag.length = length;
   return tag;
@@ -211,7 +107,7 @@ std::vector<std::string> tagged_sentences(const std::string& text, TextFormat fo
   size_t begin = 0, before_end = 0;  // of the last byte of the sentence before
   const auto take = [&](size_t end) {
     const std::string_view whole = std::string_view(text).substr(begin, end - begin);
-    const size_t first = whole.find_first_not_of(kSpace), last = whole.find_last_not_of(kSpace);
+    const size_t first = whole.find_first_not_of(kHtmlSpace), last = whole.find_last_not_of(kHtmlSpace);
     if (first != std::string_view::npos) sentences.emplace_back(whole.substr(first, last + 1 - first));
     begin = end;
   };
@@ -228,12 +124,12 @@ std::vector<std::string> tagged_sentences(const std::string& text, TextFormat fo
   return sentences;
 }
 
-// Whether there is more than tags and space.
+// Whether there is more to translate than space.
 bool has_words(const std::string& html) {
   bool has = false;
-  walk(
-      html, [&](const std::string& text) { has = has || text.find_first_not_of(kSpace) != std::string::npos; },
-      [](const std::string&) {});
+  walk_html(
+      html, [&](const std::string& text) { has = has || text.find_first_not_of(kHtmlSpace) != std::string::npos; },
+      [](const std::string&, MarkupKind) {});
   return has;
 }
 
@@ -255,6 +151,14 @@ Document::Document(const std::string& text, TextFormat format, bool split_senten
 void Document::add_segment(const std::string& text) {
   segments_.push_back(text);
   between_.emplace_back();
+  if (!is_html_) return;
+  std::map<std::string, std::string>& tags = tags_.emplace_back();
+  walk_html(
+      text, [](const std::string&) {},
+      [&](const std::string& tag, MarkupKind) {
+        const auto kept = kept_.find(tag);
+        tags.emplace(tag, kept == kept_.end() ? tag : kept->second);
+      });
 }
 
 void Document::add_lines(const std::string& text, bool split_sentences, TextFormat format) {
@@ -267,12 +171,12 @@ void Document::add_lines(const std::string& text, bool split_sentences, TextForm
 }
 
 void Document::add_line(const std::string& line, bool split_sentences, TextFormat format) {
-  const size_t first = line.find_first_not_of(kSpace);
+  const size_t first = line.find_first_not_of(kHtmlSpace);
   if (first == std::string::npos) {
     between_.back() += line;
     return;
   }
-  const size_t last = line.find_last_not_of(kSpace) + 1;
+  const size_t last = line.find_last_not_of(kHtmlSpace) + 1;
   between_.back() += line.substr(0, first);
   const std::string words = line.substr(first, last - first);
   if (!split_sentences) {
@@ -291,26 +195,19 @@ void Document::add_sentences(const std::vector<std::string>& sentences) {
 }
 
 void Document::add_html(const std::string& html, bool split_sentences) {
-  size_t inline_begin = 0;
-  const auto keep = [&](size_t at, size_t end) {
-    add_inline_html(html.substr(inline_begin, at - inline_begin), split_sentences);
-    between_.back() += html.substr(at, end - at);
-    inline_begin = end;
-  };
-  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
-    size_t end = markup_end(html, at);
-    if (end == std::string::npos) {
-      ++at;
-      continue;
-    }
-    const std::string name = element_name(std::string_view(html).substr(at, end - at));
-    const bool closes = html[at + 1] == '/';
-    if (!closes && contains(kUntouchedElements, name)) end = element_end(html, end, name);
-    const bool is_closed = html[end - 1] == '>';
-    if (!contains(kInlineElements, name) || !is_closed) keep(at, end);
-    at = end;
-  }
-  keep(html.size(), html.size());
+  while (html.find('<' + placeholder_) != std::string::npos) placeholder_ += 'x';
+  std::string inline_html;
+  walk_html(
+      html, [&](const std::string& text) { inline_html += text; },
+      [&](const std::string& markup, MarkupKind kind) {
+        if (kind != MarkupKind::border) {
+          inline_html += markup;
+          return;
+        }
+        add_inline_html(std::exchange(inline_html, ""), split_sentences);
+        between_.back() += markup;
+      });
+  add_inline_html(inline_html, split_sentences);
 }
 
 // Text between two elements that are not inline: white space around it stays, tags within move with their words.
@@ -319,16 +216,33 @@ void Document::add_inline_html(const std::string& html, bool split_sentences) {
     between_.back() += html;
     return;
   }
-  const size_t first = html.find_first_not_of(kSpace), last = html.find_last_not_of(kSpace) + 1;
+  const size_t first = html.find_first_not_of(kHtmlSpace), last = html.find_last_not_of(kHtmlSpace) + 1;
   between_.back() += html.substr(0, first);
-  std::string text = decoded_between_tags(html.substr(first, last - first));
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  const std::string text = for_model(html.substr(first, last - first));
   if (split_sentences) {
     add_sentences(tagged_sentences(text, TextFormat::html));
   } else {
     add_segment(text);
   }
   between_.back() += html.substr(last);
+}
+
+// On one line, with the references of its text decoded, and an empty tag for each element that is kept.
+std::string Document::for_model(const std::string& html) {
+  std::string result;
+  walk_html(
+      html, [&](const std::string& text) { result += decoded(text); },
+      [&](const std::string& markup, MarkupKind kind) {
+        if (kind != MarkupKind::kept) {
+          result += markup;
+          return;
+        }
+        const std::string tag = fmt::format("<{}{}/>", placeholder_, kept_.size());
+        kept_.emplace(tag, markup);
+        result += tag;
+      });
+  std::replace(result.begin(), result.end(), '\n', ' ');
+  return result;
 }
 
 std::string Document::with(const std::vector<std::string>& translations) const {
@@ -343,7 +257,7 @@ std::string Document::beginning(const std::vector<std::string>& translations, si
 }
 
 std::string Document::written(const std::string& translation, size_t segment) const {
-  return is_html_ ? encoded(translation, segments_[segment]) : translation;
+  return is_html_ ? encoded(translation, tags_[segment]) : translation;
 }
 
 }  // namespace v0

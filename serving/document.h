@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ enum class TextFormat {
 class Document {
  public:
   /// Cuts at line breaks, and at sentence ends where `split_sentences` is set, but for those within an inline element.
-  /// HTML is cut at elements that are not inline; what head, script, style, pre, code, textarea, svg and math hold
-  /// stays as it is.
+  /// HTML is cut at elements that are not inline. What head, script, style, pre, code, textarea, svg and math hold
+  /// stays as it is, and so does what an element with translate="no" or class="notranslate" holds.
   Document(const std::string& text, TextFormat format, bool split_sentences);
   /// The whole text is one segment.
   explicit Document(const std::string& text);
@@ -40,11 +41,16 @@ class Document {
   void add_sentences(const std::vector<std::string>& sentences);
   void add_html(const std::string& html, bool split_sentences);
   void add_inline_html(const std::string& html, bool split_sentences);
+  std::string for_model(const std::string& html);
   std::string written(const std::string& translation, size_t segment) const;
 
   bool is_html_ = false;
   std::vector<std::string> segments_;
   std::vector<std::string> between_{""};  // before each segment, and behind the last
+  // Of HTML: what stands in the page for each tag that a segment has.
+  std::vector<std::map<std::string, std::string>> tags_;
+  std::map<std::string, std::string> kept_;  // elements that stay as they are, by the empty tags in their place
+  std::string placeholder_ = "x";            // what the names of these tags begin with, and no tag of the page
 };
 
 }  // namespace v0

@@ -140,10 +140,9 @@ void check_enough_to_hold_out(const TextSize& size, const std::string& source) {
         fmt::format("{} has {}; give at least {}, better thousands", source, counted(size.pairs, "line"), kLeastPairs));
 }
 
-AutomaticText hold_out(const PairOfFiles& files, const std::string& folder) {
+AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std::string& folder) {
   constexpr int64_t kMostHeldOut = 1000;
   warn_of_one_file(files.source, files.target);
-  const TextSize size = measure_text(files);
   check_enough_to_hold_out(size, files.source);
   const int64_t pairs = size.pairs;
   const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, pairs / kMostHeldOut));

@@ -37,8 +37,9 @@ void check_enough_to_hold_out(const TextSize& size, const std::string& source);
 /// Divides a text into one to train on and one for validation, in `folder`: train.source, train.target, valid.source
 /// and valid.target. A pair is held out by a hash of its source line, so that no source stands on both sides and the
 /// same text is divided the same way again: of up to 20,000 pairs one in twenty, of larger texts about 1,000.
+/// @param size of the whole text
 /// @throws std::runtime_error naming the file that cannot be read or written, or a text of under 20 pairs.
-AutomaticText hold_out(const PairOfFiles& files, const std::string& folder);
+AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std::string& folder);
 
 /// Shape, vocabulary, dropout, batch and schedule for a text of this size, by the rules that docs/training.md gives
 /// with their reasons. Says nothing of the files. Lasts as long as the text is worth: see limit_time.

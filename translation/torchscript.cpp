@@ -46,7 +46,8 @@ void export_torchscript(const std::string& model_path, const std::string& output
 void export_triton_model(const std::string& model_path, const std::string& folder, const TorchScriptOptions& options) {
   TorchScriptOptions translating = options;
   if (!translating.forward_search) translating.forward_search.emplace();
-  const std::filesystem::path path = std::filesystem::path(folder) / "";  // "de" and "de/" alike
+  // "de", "de/" and "." are named after the folder.
+  const std::filesystem::path path = (std::filesystem::absolute(folder) / "").lexically_normal();
   const std::string name = path.parent_path().filename().string();
   std::filesystem::create_directories(path / "1");
   export_torchscript(model_path, (path / "1" / "model.pt").string(), translating);

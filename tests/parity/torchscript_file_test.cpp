@@ -113,7 +113,7 @@ TEST_F(TorchScriptFile, TranslatesInForwardForServersOfTensors) {
   const std::string triton = folder / "repository/tiny";
   TorchScriptOptions options;
   options.forward_search = TorchScriptSearch{2, 1.0, 7};
-  export_triton_model(model, triton + "/", options);
+  export_triton_model(model, triton + "/./", options);
   EXPECT_THAT(testing::names_in(triton), ::testing::ElementsAre("1", "config.pbtxt"));
   EXPECT_THAT(read_text(triton + "/config.pbtxt"),
               AllOf(StartsWith("name: \"tiny\"\nbackend: \"pytorch\"\n"), HasSubstr("reshape { shape: [ ] }")));

@@ -76,6 +76,37 @@ TEST(Document, LeavesScriptsStylesCodeAndCommentsAlone) {
   }
 }
 
+TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
+  const auto kept = [](const std::string& element) {
+    const std::string html = "<p>Press " + element + " now.</p>";
+    const Document document(html, TextFormat::html, true);
+    EXPECT_EQ(document.with(document.segments()), html);
+    return document.segments() == std::vector<std::string>{"Press <x0/> now."};
+  };
+  for (const char* element :
+       {"<code>a. B</code>", "<code>if (a\n  < b)</code>", "<span translate=\"no\">A. B</span>",
+        "<b translate=no>x</b>", "<b id=1 TRANSLATE='NO'>x</b>", "<i class=\"a notranslate\">x</i>",
+        "<b translate=no><b>x</b> y</b>", "<b title='>' translate=no>x</b>", "<code><!-- </code> --></code>"})
+    EXPECT_TRUE(kept(element)) << element;
+  for (const char* element :
+       {"<b>x</b>", "<b title='translate=no'>x</b>", "<b class=donotranslate>x</b>", "<b translate=yes>x</b>",
+        "<b translate=yes translate=no>x</b>", "<b data-translate=no>x</b>", "<br translate=no>"})
+    EXPECT_FALSE(kept(element)) << element;
+
+  const std::string html = "<x1>a</x1> <code>x</code> b <code>y</code>";
+  const Document document(html, TextFormat::html, true);
+  ASSERT_THAT(document.segments(), ElementsAre("a", "<xx0/> b <xx1/>"));
+  EXPECT_EQ(document.with({"A", "<xx1/> B <xx0/>"}), "<x1>A</x1> <code>y</code> B <code>x</code>");
+}
+
+TEST(Document, LeavesBlocksAloneThatAreNotToBeTranslated) {
+  const std::string html =
+      "<div translate=no>a <div>b</div> c</div><p>d</p><div class=notranslate>never closed <p>e</p>";
+  const Document document(html, TextFormat::html, true);
+  EXPECT_THAT(document.segments(), ElementsAre("d"));
+  EXPECT_EQ(document.with(document.segments()), html);
+}
+
 TEST(Document, DecodesCharacterReferencesForTheModelAndWritesThemAgain) {
   const Document document("<p>Tom &amp; J&eacute;r&#244;me: 1 &lt; 2 &nosuch; &lt;b&gt;</p>", TextFormat::html, true);
   EXPECT_THAT(document.segments(), ElementsAre("Tom & Jérôme: 1 < 2 &nosuch; &lt;b>"));

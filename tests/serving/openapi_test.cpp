@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/serving/api_request.h>
-#include <transmute/serving/web_sources.h>
+#include <transmute/serving/openapi.h>
 #include <transmute/tests/serving/schema.h>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace transmute::testing {
 namespace {
 
 Json description() {
-  return parse_json(serving::source("openapi.json"));
+  return openapi(ApiLimits());
 }
 
 // Every "$ref" below a node.
@@ -40,7 +40,7 @@ TEST(OpenApi, RefersOnlyToWhatItDescribesAndDescribesNothingElse) {
     EXPECT_TRUE(name == "V1TextEvent" || found.count("#/components/schemas/" + name) == 1) << name;
 }
 
-TEST(OpenApi, SaysTheLibrarysDefaultsAndTheServersLimits) {
+TEST(OpenApi, SaysTheLibrarysDefaults) {
   const Json members = description()["components"]["schemas"]["V1Request"]["properties"];
   const SearchOptions search;
   // Of these, a model may say its own.
@@ -58,10 +58,21 @@ TEST(OpenApi, SaysTheLibrarysDefaultsAndTheServersLimits) {
   EXPECT_EQ(sampling["seed"]["default"], SamplingOptions().seed);
   EXPECT_EQ(sampling["temperature"]["default"], SamplingOptions().temperature);
   EXPECT_EQ(sampling["top_p"]["default"], SamplingOptions().top_p);
-  const ApiLimits limits;
-  EXPECT_EQ(members["beam_size"]["maximum"], limits.beam_size);
-  EXPECT_EQ(members["max_extra_length"]["maximum"], limits.extra_length);
-  EXPECT_EQ(members["glossary"]["maxItems"], limits.glossary_entries);
+}
+
+TEST(OpenApi, SaysTheLimitsOfItsServer) {
+  const ApiLimits limits{7, 1000, 5, 9, 3};
+  const Json schemas = openapi(limits)["components"]["schemas"];
+  const Json plain = schemas["TranslateRequest"]["properties"], members = schemas["V1Request"]["properties"];
+  EXPECT_EQ(plain["q"]["oneOf"][1]["maxItems"], 7);
+  EXPECT_EQ(plain["alternatives"]["maximum"], 4);
+  EXPECT_EQ(members["text"]["oneOf"][1]["maxItems"], 7);
+  EXPECT_EQ(members["prefix"]["oneOf"][1]["maxItems"], 7);
+  EXPECT_EQ(members["beam_size"]["maximum"], 5);
+  EXPECT_EQ(members["num_hypotheses"]["maximum"], 5);
+  EXPECT_EQ(members["alternatives"]["maximum"], 5);
+  EXPECT_EQ(members["max_extra_length"]["maximum"], 9);
+  EXPECT_EQ(members["glossary"]["maxItems"], 3);
 }
 
 TEST(Schemas, FindFaults) {

@@ -115,7 +115,8 @@ TEST(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {
   }
   write_text(folder / "a", source);
   write_text(folder / "b", target);
-  const AutomaticText text = hold_out({folder / "a", folder / "b"}, folder / "text");
+  const PairOfFiles files{folder / "a", folder / "b"};
+  const AutomaticText text = hold_out(files, measure_text(files), folder / "text");
   const auto train = lines_in(text.train.source), valid = lines_in(text.valid.source);
   EXPECT_EQ(train.size() + valid.size(), 4000U);
   EXPECT_EQ(lines_in(text.valid.target).size(), valid.size());
@@ -124,7 +125,7 @@ TEST(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {
   for (const std::string& line : valid) EXPECT_EQ(trained.count(line), 0U);
   EXPECT_EQ(measure_text(text.train).words, 2 * static_cast<int64_t>(train.size()));
   const std::string first = testing::read_text(text.valid.target);
-  hold_out({folder / "a", folder / "b"}, folder / "text");
+  hold_out(files, measure_text(files), folder / "text");
   EXPECT_EQ(testing::read_text(text.valid.target), first);
 }
 
@@ -137,7 +138,7 @@ TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {
               }),
               HasSubstr("three has 3 lines, but"));
   EXPECT_THAT(message_of<std::runtime_error>([&] {
-                hold_out({folder / "three", folder / "three"}, folder / "x");
+                hold_out({folder / "three", folder / "three"}, {3, 3}, folder / "x");
               }),
               HasSubstr("has 3 lines; give at least 20"));
 }

@@ -16,8 +16,6 @@ inline namespace v0 {
 
 namespace {
 
-constexpr const char* kText = "text to translate";
-
 // Token ids, split into parts of at most max_source_tokens.
 std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
                         const TranslationOptions& options) {
@@ -32,8 +30,8 @@ std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, 
 }
 
 // What a translation has to contain; unknown characters could not be written.
-Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const char* what) {
-  check_utf8(text, kText);
+Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const std::string& what) {
+  check_utf8(text, what);
   if (!can_write(tokenizer, text))
     throw std::invalid_argument(fmt::format("{} \"{}\" has characters that the model's vocabulary lacks", what, text));
   return tokenizer.encode(text);
@@ -41,7 +39,7 @@ Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const 
 
 std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
                         const TranslationOptions& options) {
-  check_utf8(text, kText);
+  check_utf8(text, fmt::format("text {}", number + 1));
   if (!options.split_sentences) return cut_up(tokenizer, text, number, options);
   std::vector<Ids> parts;
   for (const std::string& sentence : split_sentences(text))
@@ -81,7 +79,8 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
 void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer) {
   for (size_t text = 0; text < prefixes.size(); ++text)
     if (sources.counts[text] > 0)
-      sources.parts[sources.first_of(text)].prefix = encode_demand(tokenizer, prefixes[text], "the target prefix");
+      sources.parts[sources.first_of(text)].prefix =
+          encode_demand(tokenizer, prefixes[text], fmt::format("target prefix {}", text + 1));
 }
 
 LanguageTokens language_tokens(const TranslationOptions& options, const Tokenizer& tokenizer) {

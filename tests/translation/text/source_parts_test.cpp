@@ -74,7 +74,7 @@ TEST_F(SourcePartsOfTexts, AreRefusedWhereTheyCannotBeMade) {
   options.long_texts = LongTexts::refused;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { parts({"the red house"}, options); }),
               HasSubstr("tokens, more than 1"));
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { parts({"\xff"}); }), HasSubstr("text to translate"));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { parts({"a", "\xff"}); }), HasSubstr("text 2"));
 }
 
 }  // namespace

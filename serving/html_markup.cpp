@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/html_markup.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr size_t kNone = std::string::npos;
+
+constexpr std::array<const char*, 34> kInlineElements{
+    "a",    "abbr",  "acronym", "b",      "bdi",    "bdo",   "big", "br",   "cite",  "code", "data", "del",
+    "dfn",  "em",    "font",    "i",      "img",    "input", "ins", "kbd",  "label", "mark", "q",    "s",
+    "samp", "small", "span",    "strike", "strong", "sub",   "sup", "time", "u",     "wbr"};
+constexpr std::array<const char*, 8> kUntouchedElements{"script", "style",    "pre", "code",
+                                                        "head",   "textarea", "svg", "math"};
+// What they hold is text to a browser: it has no tags.
+constexpr std::array<const char*, 3> kTextElements{"script", "style", "textarea"};
+constexpr std::array<const char*, 14> kVoidElements{"area",  "base", "br",   "col",   "embed",  "hr",    "img",
+                                                    "input", "link", "meta", "param", "source", "track", "wbr"};
+
+template <size_t N>
+bool contains(const std::array<const char*, N>& names, const std::string& name) {
+  return std::any_of(names.begin(), names.end(), [&](const char* other) { return name == other; });
+}
+
+bool is_letter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+
+bool is_space(char c) {
+  return c != '\0' && std::strchr(kHtmlSpace, c) != nullptr;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+// "div" of "<div class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.
+std::string element_name(std::string_view tag) {
+  const size_t begin = tag.size() > 1 && tag[1] == '/' ? 2 : 1;
+  if (begin >= tag.size() || !is_letter(tag[begin])) return "";
+  size_t end = begin;
+  while (end < tag.size() && !is_space(tag[end]) && tag[end] != '/' && tag[end] != '>') ++end;
+  return lower(tag.substr(begin, end - begin));
+}
+
+// Behind one comment, declaration or tag; npos where it is never closed.
+size_t single_markup_end(const std::string& html, size_t at) {
+  const auto after = [&](const char* mark) {
+    const size_t found = html.find(mark, at);
+    return found == kNone ? kNone : found + std::strlen(mark);
+  };
+  if (html.compare(at, 4, "<!--") == 0) return after("-->");
+  if (html[at + 1] == '!' || html[at + 1] == '?') return after(">");
+  const size_t length = tag_end(std::string_view(html).substr(at));
+  return length == kNone ? kNone : at + length;
+}
+
+// Behind the element's end tag; npos where it has none. Elements of the same name within it have their own.
+size_t element_end(const std::string& html, size_t from, const std::string& name) {
+  const bool has_tags = !contains(kTextElements, name);
+  size_t depth = 1;
+  for (size_t at = html.find('<', from); at != kNone; at = html.find('<', at)) {
+    if (!begins_markup(std::string_view(html).substr(at)) || (!has_tags && html[at + 1] != '/')) {
+      ++at;
+      continue;
+    }
+    const bool is_named = element_name(std::string_view(html).substr(at, name.size() + 3)) == name;
+    if (!has_tags && !is_named) {
+      ++at;
+      continue;
+    }
+    const size_t end = single_markup_end(html, at);
+    if (end == kNone) return kNone;
+    if (is_named && html[at + 1] != '/') ++depth;
+    if (is_named && html[at + 1] == '/' && --depth == 0) return end;
+    at = end;
+  }
+  return kNone;
+}
+
+// Whether a start tag's attributes say that its element is not to be translated. The first attribute of a name counts.
+bool refuses_translation(std::string_view tag) {
+  size_t at = 1;
+  while (at < tag.size() && !is_space(tag[at]) && tag[at] != '/' && tag[at] != '>') ++at;
+  bool has_translate = false, has_class = false;
+  while (at < tag.size()) {
+    while (at < tag.size() && (is_space(tag[at]) || tag[at] == '/')) ++at;
+    const size_t begin = at;
+    while (at < tag.size() && !is_space(tag[at]) && tag[at] != '/' && tag[at] != '>' && (at == begin || tag[at] != '='))
+      ++at;
+    if (at == begin) return false;
+    const std::string name = lower(tag.substr(begin, at - begin));
+    while (at < tag.size() && is_space(tag[at])) ++at;
+    if (at >= tag.size() || tag[at] != '=') continue;
+    do ++at;
+    while (at < tag.size() && is_space(tag[at]));
+    const bool is_quoted = at < tag.size() && (tag[at] == '"' || tag[at] == '\'');
+    const size_t value = is_quoted ? at + 1 : at;
+    size_t end = is_quoted ? tag.find(tag[at], value) : value;
+    while (!is_quoted && end < tag.size() && !is_space(tag[end]) && tag[end] != '>') ++end;
+    end = std::min(end, tag.size());
+    const std::string text = lower(tag.substr(std::min(value, end), end - std::min(value, end)));
+    if (name == "translate" && !std::exchange(has_translate, true) && text == "no") return true;
+    if (name == "class" && !std::exchange(has_class, true)) {
+      std::string words = ' ' + text + ' ';
+      std::replace_if(words.begin(), words.end(), is_space, ' ');
+      if (words.find(" notranslate ") != kNone) return true;
+    }
+    at = end + (is_quoted ? 1 : 0);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool begins_markup(std::string_view text) {
+  return text.size() > 1 && text[0] == '<' &&
+         (is_letter(text[1]) || text[1] == '/' || text[1] == '!' || text[1] == '?');
+}
+
+size_t tag_end(std::string_view tag) {
+  size_t end = tag.find('>');
+  for (size_t i = 1; i < end && end != kNone; ++i) {
+    if ((tag[i] != '"' && tag[i] != '\'') || tag[tag.find_last_not_of(kHtmlSpace, i - 1)] != '=') continue;
+    i = tag.find(tag[i], i + 1);
+    if (i == kNone) return i;
+    if (i > end) end = tag.find('>', i);
+  }
+  return end == kNone ? end : end + 1;
+}
+
+Markup markup_at(const std::string& html, size_t at) {
+  size_t end = single_markup_end(html, at);
+  if (end == kNone) return {MarkupKind::border, html.size()};
+  const std::string_view tag = std::string_view(html).substr(at, end - at);
+  const std::string name = element_name(tag);
+  const bool is_kept =
+      tag[1] != '/' && (contains(kUntouchedElements, name) ||
+                        (!contains(kVoidElements, name) && is_letter(tag[1]) && refuses_translation(tag)));
+  if (is_kept) end = element_end(html, end, name);
+  if (end == kNone) return {MarkupKind::border, html.size()};
+  if (!contains(kInlineElements, name)) return {MarkupKind::border, end};
+  return {is_kept ? MarkupKind::kept : MarkupKind::inline_tag, end};
+}
+
+}  // namespace v0
+}  // namespace transmute

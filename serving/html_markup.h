@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+constexpr const char* kHtmlSpace = " \t\r\n\f\v";  ///< what separates words and attributes
+
+/// What markup means for a translation.
+enum class MarkupKind {
+  inline_tag,  ///< goes with the words around it
+  kept,        ///< stays as it is, with all that it holds, among the words around it
+  border,      ///< ends the text before it; with all that it holds, where that is not to be translated
+};
+
+/// Markup of HTML, as a browser reads it.
+struct Markup {
+  MarkupKind kind;
+  size_t end;  ///< behind it
+};
+
+/// Whether text that begins so is markup to a browser: a '<' with a letter, '/', '!' or '?' behind it.
+bool begins_markup(std::string_view text);
+
+/// The markup that begins at `at`, a '<' for which begins_markup holds. What is never closed goes to the end of the
+/// text. An element that is not to be translated (script, style, code, …, translate="no", class="notranslate") goes to
+/// its end tag.
+Markup markup_at(const std::string& html, size_t at);
+
+/// Behind the '>' of the tag that a text begins with: quotes count only behind an equals sign, and another '<' is part
+/// of the tag. npos where it has none.
+size_t tag_end(std::string_view tag);
+
+/// Hands out the text between markup, and the markup, in order: on_text(std::string), on_markup(std::string, kind).
+template <class OnText, class OnMarkup>
+void walk_html(const std::string& html, const OnText& on_text, const OnMarkup& on_markup) {
+  size_t text = 0;
+  for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
+    if (!begins_markup(std::string_view(html).substr(at))) {
+      ++at;
+      continue;
+    }
+    const Markup markup = markup_at(html, at);
+    on_text(html.substr(text, at - text));
+    on_markup(html.substr(at, markup.end - at), markup.kind);
+    text = at = markup.end;
+  }
+  on_text(html.substr(text));
+}
+
+}  // namespace v0
+}  // namespace transmute
