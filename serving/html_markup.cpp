@@ -5,7 +5,8 @@
 #include <array>
 #include <cctype>
 #include <cstring>
-#include <utility>
+#include <optional>
+#include <set>
 
 namespace transmute {
 inline namespace v0 {
@@ -88,35 +89,50 @@ size_t element_end(const std::string& html, size_t from, const std::string& name
   return kNone;
 }
 
+struct Attribute {
+  std::string name, value;  // in lower case
+};
+
+// The next attribute of a start tag from `at` on, which moves behind it.
+std::optional<Attribute> next_attribute(std::string_view tag, size_t& at) {
+  const std::string space = kHtmlSpace;
+  const auto take_until = [&](const std::string& ends, size_t begin) {
+    at = std::min(tag.find_first_of(ends, begin), tag.size());
+    return lower(tag.substr(begin, at - begin));
+  };
+  at = tag.find_first_not_of(space + '/', at);
+  if (at == kNone || tag[at] == '>') return std::nullopt;
+  const size_t begin = at;
+  take_until(space + "/>=", begin + 1);  // an equals sign may be its first character
+  Attribute attribute{lower(tag.substr(begin, at - begin)), ""};
+  const size_t equals = tag.find_first_not_of(space, at);
+  if (equals == kNone || tag[equals] != '=') return attribute;
+  const size_t value = tag.find_first_not_of(space, equals + 1);
+  if (value == kNone) return attribute;
+  if (tag[value] == '"' || tag[value] == '\'') {
+    attribute.value = take_until({tag[value]}, value + 1);
+    ++at;
+  } else {
+    attribute.value = take_until(space + '>', value);
+  }
+  return attribute;
+}
+
+bool has_word(std::string text, const std::string& word) {
+  std::replace_if(text.begin(), text.end(), is_space, ' ');
+  return (' ' + text + ' ').find(' ' + word + ' ') != kNone;
+}
+
 // Whether a start tag's attributes say that its element is not to be translated. The first attribute of a name counts.
 bool refuses_translation(std::string_view tag) {
-  size_t at = 1;
-  while (at < tag.size() && !is_space(tag[at]) && tag[at] != '/' && tag[at] != '>') ++at;
-  bool has_translate = false, has_class = false;
+  size_t at = tag.find_first_of(std::string(kHtmlSpace) + "/>");
+  std::set<std::string> seen;
   while (at < tag.size()) {
-    while (at < tag.size() && (is_space(tag[at]) || tag[at] == '/')) ++at;
-    const size_t begin = at;
-    while (at < tag.size() && !is_space(tag[at]) && tag[at] != '/' && tag[at] != '>' && (at == begin || tag[at] != '='))
-      ++at;
-    if (at == begin) return false;
-    const std::string name = lower(tag.substr(begin, at - begin));
-    while (at < tag.size() && is_space(tag[at])) ++at;
-    if (at >= tag.size() || tag[at] != '=') continue;
-    do ++at;
-    while (at < tag.size() && is_space(tag[at]));
-    const bool is_quoted = at < tag.size() && (tag[at] == '"' || tag[at] == '\'');
-    const size_t value = is_quoted ? at + 1 : at;
-    size_t end = is_quoted ? tag.find(tag[at], value) : value;
-    while (!is_quoted && end < tag.size() && !is_space(tag[end]) && tag[end] != '>') ++end;
-    end = std::min(end, tag.size());
-    const std::string text = lower(tag.substr(std::min(value, end), end - std::min(value, end)));
-    if (name == "translate" && !std::exchange(has_translate, true) && text == "no") return true;
-    if (name == "class" && !std::exchange(has_class, true)) {
-      std::string words = ' ' + text + ' ';
-      std::replace_if(words.begin(), words.end(), is_space, ' ');
-      if (words.find(" notranslate ") != kNone) return true;
-    }
-    at = end + (is_quoted ? 1 : 0);
+    const std::optional<Attribute> attribute = next_attribute(tag, at);
+    if (!attribute) return false;
+    if (!seen.insert(attribute->name).second) continue;
+    if (attribute->name == "translate" && attribute->value == "no") return true;
+    if (attribute->name == "class" && has_word(attribute->value, "notranslate")) return true;
   }
   return false;
 }
