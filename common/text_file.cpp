@@ -162,5 +162,9 @@ void check_utf8(std::string_view text, std::string_view what) {
     throw std::invalid_argument(fmt::format("{} is not valid UTF-8 (byte {})", what, bad + 1));
 }
 
+void check_utf8(std::string_view text, std::string_view what, size_t number) {
+  if (find_invalid_utf8(text) != std::string::npos) check_utf8(text, fmt::format("{} {}", what, number));
+}
+
 }  // namespace v0
 }  // namespace transmute

@@ -82,6 +82,8 @@ void append_utf8(std::string& to, uint32_t code);
 
 /// @throws std::invalid_argument naming `what` and its first bad byte, where it is not well-formed UTF-8.
 void check_utf8(std::string_view text, std::string_view what);
+/// The same for the text of a list that has this number, counted from 1: @throws naming it, such as "text 3".
+void check_utf8(std::string_view text, std::string_view what, size_t number);
 
 }  // namespace v0
 }  // namespace transmute

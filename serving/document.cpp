@@ -38,8 +38,7 @@ std::string decoded(const std::string& text) {
     }
   }
   std::string safe;
-  for (size_t at = 0; at < result.size(); ++at)
-    safe += begins_markup(std::string_view(result).substr(at)) ? "&lt;" : result.substr(at, 1);
+  for (size_t at = 0; at < result.size(); ++at) safe += begins_markup(result, at) ? "&lt;" : result.substr(at, 1);
   return safe;
 }
 
@@ -78,7 +77,7 @@ std::string encoded(const std::string& text, const std::map<std::string, std::st
 InlineTag tag_at(const std::string& text, size_t at, TextFormat format) {
   InlineTag tag = inline_tag_at(text, at);
   if (format != TextFormat::html || text[at] != '<') return tag;
-  const size_t length = begins_markup(std::string_view(text).substr(at)) ? markup_at(text, at).end - at : 0;
+  const size_t length = begins_markup(text, at) ? markup_at(text, at).end - at : 0;
   if (tag.length != length) tag.kind = InlineTag::Kind::opening;
   tag.length = length;
   return tag;

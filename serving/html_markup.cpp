@@ -71,7 +71,7 @@ size_t element_end(const std::string& html, size_t from, const std::string& name
   const bool has_tags = !contains(kTextElements, name);
   size_t depth = 1;
   for (size_t at = html.find('<', from); at != kNone; at = html.find('<', at)) {
-    if (!begins_markup(std::string_view(html).substr(at)) || (!has_tags && html[at + 1] != '/')) {
+    if (!begins_markup(html, at) || (!has_tags && html[at + 1] != '/')) {
       ++at;
       continue;
     }
@@ -139,9 +139,10 @@ bool refuses_translation(std::string_view tag) {
 
 }  // namespace
 
-bool begins_markup(std::string_view text) {
-  return text.size() > 1 && text[0] == '<' &&
-         (is_letter(text[1]) || text[1] == '/' || text[1] == '!' || text[1] == '?');
+bool begins_markup(std::string_view text, size_t at) {
+  if (at + 1 >= text.size() || text[at] != '<') return false;
+  const char next = text[at + 1];
+  return is_letter(next) || next == '/' || next == '!' || next == '?';
 }
 
 size_t tag_end(std::string_view tag) {

@@ -23,10 +23,10 @@ struct Markup {
   size_t end;  ///< behind it
 };
 
-/// Whether text that begins so is markup to a browser: a '<' with a letter, '/', '!' or '?' behind it.
-bool begins_markup(std::string_view text);
+/// Whether markup begins at `at` to a browser: a '<' with a letter, '/', '!' or '?' behind it.
+bool begins_markup(std::string_view text, size_t at);
 
-/// The markup that begins at `at`, a '<' for which begins_markup holds. What is never closed goes to the end of the
+/// The markup that begins at `at`, where begins_markup holds. What is never closed goes to the end of the
 /// text. An element that is not to be translated (script, style, code, …, translate="no", class="notranslate") goes to
 /// its end tag.
 Markup markup_at(const std::string& html, size_t at);
@@ -40,7 +40,7 @@ template <class OnText, class OnMarkup>
 void walk_html(const std::string& html, const OnText& on_text, const OnMarkup& on_markup) {
   size_t text = 0;
   for (size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at)) {
-    if (!begins_markup(std::string_view(html).substr(at))) {
+    if (!begins_markup(html, at)) {
       ++at;
       continue;
     }

@@ -183,7 +183,7 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
   std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
   for (size_t i = 0; i < texts.size(); ++i) {
-    check_utf8(texts[i], fmt::format("text {}", i + 1));
+    check_utf8(texts[i], "text", i + 1);
     plain.push_back(tagged.emplace_back(texts[i]).plain());
   }
   TranslationOptions with_alignments = options;
@@ -217,8 +217,8 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   const LanguageTokens languages = language_tokens(options, tokenizer_);
   std::vector<Ids> source_ids(sources.size()), target_ids(targets.size());
   for (size_t i = 0; i < sources.size(); ++i) {
-    check_utf8(sources[i], fmt::format("source {}", i + 1));
-    check_utf8(targets[i], fmt::format("target {}", i + 1));
+    check_utf8(sources[i], "source", i + 1);
+    check_utf8(targets[i], "target", i + 1);
     source_ids[i] = tokenizer_.source().encode(sources[i]);
     target_ids[i] = tokenizer_.target().encode(targets[i]);
     if (!tokenizer_.source().begins_with_tag(source_ids[i]))

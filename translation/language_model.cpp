@@ -28,7 +28,7 @@ namespace {
 std::vector<Ids> encode_all(const SubwordModel& tokenizer, const std::vector<std::string>& texts) {
   std::vector<Ids> encoded;
   for (size_t i = 0; i < texts.size(); ++i) {
-    check_utf8(texts[i], fmt::format("text {}", i + 1));
+    check_utf8(texts[i], "text", i + 1);
     encoded.push_back(tokenizer.encode(texts[i]));
   }
   return encoded;

@@ -44,7 +44,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   std::vector<TextVectors> results(texts.size());
   std::vector<TextPart> parts;
   for (size_t text = 0; text < texts.size(); ++text) {
-    check_utf8(texts[text], fmt::format("text {}", text + 1));
+    check_utf8(texts[text], "text", text + 1);
     const Ids ids = tokenizer.encode(texts[text]);
     if (ids.empty()) continue;
     results[text].tokens = tokenizer.encode_as_pieces(texts[text]);

@@ -91,14 +91,14 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
   std::vector<Encoded> all;
   for (const auto& sentence : sentences) {
     const size_t number = all.size() + 1;
-    check_utf8(sentence.source, fmt::format("sentence {}", number));
+    check_utf8(sentence.source, "sentence", number);
     Encoded encoded;
     encoded.source_text = sentence.source;
     encoded.source = model.tokenizer.source().encode(sentence.source);
     encoded.source_pieces = model.tokenizer.source().encode_as_pieces(sentence.source);
     check_length(encoded.source, number, "sentence", most);
     if (sentence.target) {
-      check_utf8(*sentence.target, fmt::format("target {}", number));
+      check_utf8(*sentence.target, "target", number);
       encoded.forced = true;
       encoded.target_text = *sentence.target;
       encoded.target = model.tokenizer.target().encode(*sentence.target);

@@ -39,7 +39,7 @@ Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const 
 
 std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
                         const TranslationOptions& options) {
-  check_utf8(text, fmt::format("text {}", number + 1));
+  check_utf8(text, "text", number + 1);
   if (!options.split_sentences) return cut_up(tokenizer, text, number, options);
   std::vector<Ids> parts;
   for (const std::string& sentence : split_sentences(text))
