@@ -43,6 +43,7 @@ struct Arguments {
   int64_t num_best = 0;
   int64_t alternatives = 0;
   std::string mbr_utility = "chrf";
+  const CLI::Option* rerank = nullptr;
 };
 
 // A line on standard error that says how far it is; where results go to the terminal too, nothing.
@@ -141,7 +142,11 @@ struct Totals {
 transmute::TranslationOptions options_from(const Arguments& arguments, const transmute::Translator& translator) {
   transmute::TranslationOptions options = arguments.translation;
   options.search = arguments.search.options(arguments.sample ? 0 : arguments.num_best, translator.default_search());
-  if (!arguments.sample) arguments.search.check_beam_holds("--mbr", arguments.translation.mbr.candidates);
+  if (arguments.rerank->count() == 0) options.rerank = {};
+  if (!arguments.sample) {
+    arguments.search.check_beam_holds("--mbr", options.mbr.candidates);
+    arguments.search.check_beam_holds("--rerank-candidates", options.rerank.candidates);
+  }
   if (arguments.num_best > 0) options.search.num_hypotheses = arguments.num_best;
   if (arguments.alternatives > 0) {
     options.search.alternatives = true;
@@ -336,6 +341,9 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE")
       ->needs(trees)
       ->group("Search");
+  arguments.rerank = arguments.translator.add_rerank_to(app, arguments.translation.rerank)
+                         ->excludes(app.get_option("--mbr"))
+                         ->excludes(app.get_option("--alternatives"));
   arguments.translator.add_shortlist_to(app);
   const auto sample =
       app.add_flag("--sample", arguments.sample,

@@ -44,6 +44,28 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
       ->group("Shortlist");
 }
 
+CLI::Option* TranslatorFlags::add_rerank_to(CLI::App& app, RerankOptions& rerank) {
+  CLI::Option* const model =
+      app.add_option("--rerank", options_.reverse_model,
+                     "a model of the opposite direction; of the best translations (with --sample, of samples), print "
+                     "the one that both models together find best; if --beam-size is not given, raises it")
+          ->type_name("MODEL")
+          ->group("Search");
+  rerank.candidates = 8;
+  app.add_option("--rerank-candidates", rerank.candidates, "number of translations that --rerank compares")
+      ->check(whole_between(2, 1000))
+      ->capture_default_str()
+      ->needs(model)
+      ->group("Search");
+  app.add_option("--rerank-weight", rerank.weight,
+                 "weight of the opposite direction's score, next to 1 for the model's own")
+      ->check(not_negative())
+      ->capture_default_str()
+      ->needs(model)
+      ->group("Search");
+  return model;
+}
+
 void TranslatorFlags::add_languages_to(CLI::App& app, TranslationOptions& options) {
   app.add_option("--source-language", options.source_language,
                  "for multilingual models: the source language by the model's own name (eng_Latn, en)")

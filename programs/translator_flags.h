@@ -18,6 +18,8 @@ class TranslatorFlags {
   void add_to(CLI::App& app);
   /// --shortlist and what belongs to it.
   void add_shortlist_to(CLI::App& app);
+  /// --rerank, which is returned, and what belongs to it. `rerank` counts only where --rerank is given.
+  CLI::Option* add_rerank_to(CLI::App& app, RerankOptions& rerank);
   /// --source-language and --target-language.
   static void add_languages_to(CLI::App& app, TranslationOptions& options);
   /// @throws as Translator's constructor.

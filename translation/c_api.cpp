@@ -86,6 +86,7 @@ transmute::TranslatorOptions translator_options(const transmute_translator_optio
   if (given.shortlist != nullptr) ours.shortlist.table = given.shortlist;
   ours.shortlist.best = given.shortlist_best;
   ours.shortlist.frequent = given.shortlist_frequent;
+  if (given.reverse_model != nullptr) ours.reverse_model = given.reverse_model;
   return ours;
 }
 
@@ -130,6 +131,7 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   if (given.target_language != nullptr) ours.target_language = given.target_language;
   ours.mbr.candidates = given.mbr_candidates;
   if (given.mbr_utility != nullptr) ours.mbr.utility = mbr_utility_of(given.mbr_utility);
+  ours.rerank = {given.rerank_candidates, given.rerank_weight};
   if (given.glossary_size > SIZE_MAX / 2)
     throw std::invalid_argument("the glossary's size is " + std::to_string(given.glossary_size) + "; is it negative?");
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
@@ -151,6 +153,7 @@ transmute_translation_options c_options(const transmute::TranslationOptions& our
   defaults.coverage_beta = ours.search.coverage_beta;
   defaults.min_length = ours.search.min_length;
   defaults.no_repeat_ngram = ours.search.no_repeat_ngram;
+  defaults.rerank_weight = ours.rerank.weight;
   const transmute::SamplingOptions sampling;
   defaults.temperature = sampling.temperature;
   defaults.top_k = sampling.top_k;
@@ -163,10 +166,10 @@ transmute_translation_options c_options(const transmute::TranslationOptions& our
 transmute::GenerationOptions generation_options(const transmute_translation_options& given) {
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
       given.split_sentences != 0 || given.source_language != nullptr || given.target_language != nullptr ||
-      given.mbr_candidates != 0)
+      given.mbr_candidates != 0 || given.rerank_candidates != 0)
     throw std::invalid_argument(
-        "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language and mbr_candidates "
-        "are for translators, not for language models");
+        "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates and "
+        "rerank_candidates are for translators, not for language models");
   const transmute::TranslationOptions shared = translation_options(given);
   transmute::GenerationOptions ours;
   ours.search = shared.search;
@@ -342,6 +345,11 @@ double transmute_result_score(const transmute_result* result, size_t text, size_
 double transmute_result_log_probability(const transmute_result* result, size_t text, size_t hypothesis) {
   const auto* found = find_hypothesis(result, text, hypothesis);
   return found == nullptr ? 0 : found->log_probability;
+}
+
+double transmute_result_reverse_log_probability(const transmute_result* result, size_t text, size_t hypothesis) {
+  const auto* found = find_hypothesis(result, text, hypothesis);
+  return found == nullptr ? 0 : found->reverse_log_probability.value_or(0);
 }
 
 size_t transmute_result_source_length(const transmute_result* result, size_t text) {

@@ -14,6 +14,7 @@
 #include <transmute/translation/text/word_alignment.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -23,16 +24,27 @@ inline namespace v0 {
 
 namespace {
 
+constexpr int64_t kMostCandidates = 1000;
+
+void check_candidates(int64_t candidates, const SearchOptions& search, const char* what) {
+  if (candidates < 0 || candidates > kMostCandidates)
+    throw std::invalid_argument(
+        fmt::format("{}.candidates must be from 0 to {}, not {}", what, kMostCandidates, candidates));
+  if (candidates > 0 && search.alternatives)
+    throw std::invalid_argument(
+        fmt::format("{} does not go with alternatives, whose order is that of their first tokens", what));
+}
+
 void check(const TranslationOptions& options) {
   check_at_least_one(options.batch_size, "batch_size");
   check_at_least_one(options.batch_tokens, "batch_tokens");
   check_at_least_one(options.max_source_tokens, "max_source_tokens");
-  constexpr int64_t kMostCandidates = 1000;
-  if (options.mbr.candidates < 0 || options.mbr.candidates > kMostCandidates)
-    throw std::invalid_argument(
-        fmt::format("mbr.candidates must be from 0 to {}, not {}", kMostCandidates, options.mbr.candidates));
-  if (options.mbr.candidates > 0 && options.search.alternatives)
-    throw std::invalid_argument("mbr does not go with alternatives, whose order is that of their first tokens");
+  check_candidates(options.mbr.candidates, options.search, "mbr");
+  check_candidates(options.rerank.candidates, options.search, "rerank");
+  if (!(options.rerank.weight >= 0 && std::isfinite(options.rerank.weight)))
+    throw std::invalid_argument(fmt::format("rerank.weight must be at least 0, not {}", options.rerank.weight));
+  if (options.mbr.candidates > 0 && options.rerank.candidates > 0)
+    throw std::invalid_argument("mbr does not go with rerank: each decides which translation is chosen");
   if (options.search.constraint && options.split_sentences)
     throw std::invalid_argument("split_sentences does not go with a constraint, which is about a whole output");
 }
@@ -40,8 +52,9 @@ void check(const TranslationOptions& options) {
 // With as many results as are to be compared.
 SearchOptions search_of(const TranslationOptions& options) {
   SearchOptions search = options.search;
-  if (options.mbr.candidates == 0) return search;
-  search.num_hypotheses = std::max(search.num_hypotheses, options.mbr.candidates);
+  const int64_t candidates = std::max(options.mbr.candidates, options.rerank.candidates);
+  if (candidates == 0) return search;
+  search.num_hypotheses = std::max(search.num_hypotheses, candidates);
   if (!search.sampling) search.beam_size = std::max(search.beam_size, search.num_hypotheses);
   return search;
 }
@@ -50,6 +63,18 @@ void check_whole(size_t tokens, const char* purpose) {
   if (static_cast<int64_t>(tokens) > kMaxWholeTokens)
     throw std::invalid_argument(fmt::format("a text has {} tokens; {} takes at most {}: split the text into lines",
                                             tokens, purpose, kMaxWholeTokens));
+}
+
+// For the reverse model, whose source is the target.
+TranslationOptions reversed(const TranslationOptions& options) {
+  TranslationOptions reverse;
+  reverse.search.length_alpha = options.search.length_alpha;
+  reverse.search.length_penalty = options.search.length_penalty;
+  reverse.batch_size = options.batch_size;
+  reverse.batch_tokens = options.batch_tokens;
+  reverse.source_language = options.target_language;
+  reverse.target_language = options.source_language;
+  return reverse;
 }
 
 }  // namespace
@@ -75,6 +100,7 @@ void TranslationEngine::check_for_model(const TranslationOptions& options) const
   SearchOptions search = search_of(options);
   search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
   beam_search(*model_, {{special_ids::kUnknown}}, search, {}, {});
+  if (options.rerank.candidates > 0) reverse_->score({}, {}, reversed(options));
 }
 
 void TranslationEngine::align_words(const std::vector<std::string>& texts, const TranslationOptions& options,
@@ -90,8 +116,11 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
                                                       const TranslationOptions& given,
                                                       const TranslationHooks& hooks) const {
   check(given);
-  if (given.mbr.candidates > 0 && hooks.on_text)
-    throw std::invalid_argument("mbr does not go with on_text: which translation is chosen shows at the end");
+  if ((given.mbr.candidates > 0 || given.rerank.candidates > 0) && hooks.on_text)
+    throw std::invalid_argument(fmt::format("{} does not go with on_text: which translation is chosen shows at the end",
+                                            given.mbr.candidates > 0 ? "mbr" : "rerank"));
+  if (given.rerank.candidates > 0 && !reverse_)
+    throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
   if (texts.empty()) check_for_model(given);
   TranslationOptions options = given;
   options.search.alignments |= options.word_alignments;
@@ -108,7 +137,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     }
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target());
   add_languages(sources, language_tokens(options, tokenizer_), tokenizer_);
-  demand_terms(sources, texts, options.glossary, tokenizer_);
+  demand_terms(sources, options.glossary, tokenizer_);
   std::vector<Translation> of_parts = translate_parts(sources, options, hooks);
 
   std::vector<Translation> translations(texts.size());
@@ -172,6 +201,31 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
       choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
                      static_cast<size_t>(options.search.num_hypotheses));
     for (const int64_t id : sources[i]) translation.source_tokens.push_back(tokenizer_.source().piece(id));
+  }
+  if (options.rerank.candidates > 0) rerank(parts, batch, options, translations);
+}
+
+void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
+                               const TranslationOptions& options, std::vector<Translation>& translations) const {
+  std::vector<std::string> candidates, sources;
+  for (const size_t part : batch)
+    for (const Hypothesis& hypothesis : translations[part].hypotheses) {
+      candidates.push_back(hypothesis.text);
+      sources.push_back(parts[part].plain);
+    }
+  const std::vector<Hypothesis> found = reverse_->score(candidates, sources, reversed(options));
+  auto next = found.begin();
+  for (const size_t part : batch) {
+    std::vector<Hypothesis>& hypotheses = translations[part].hypotheses;
+    for (Hypothesis& hypothesis : hypotheses) {
+      hypothesis.reverse_log_probability = next->log_probability;
+      hypothesis.score += options.rerank.weight * next->score;
+      ++next;
+    }
+    std::stable_sort(hypotheses.begin(), hypotheses.end(),
+                     [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+    const auto kept = static_cast<size_t>(options.search.num_hypotheses);
+    if (hypotheses.size() > kept) hypotheses.resize(kept);
   }
 }
 

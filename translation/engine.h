@@ -39,6 +39,10 @@ class TranslationEngine {
   /// From now on translations are made of what a source's shortlist has.
   void use(Shortlist shortlist) { shortlist_ = std::make_unique<const Shortlist>(std::move(shortlist)); }
 
+  /// From now on translations can be reranked (TranslationOptions::rerank) by this engine, which translates in the
+  /// opposite direction. Its ParallelFor is called within the tasks of this engine's, and must not wait for those.
+  void rerank_with(std::unique_ptr<const TranslationEngine> reverse) { reverse_ = std::move(reverse); }
+
   /// One result per text, in order. As many calls at once as `parallel_for` allows. A call without texts checks the
   /// options, those too that depend on the model.
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
@@ -65,10 +69,14 @@ class TranslationEngine {
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,
                     std::vector<Translation>& translations) const;
+  // Puts the candidates of a batch of parts into the order that the reverse model gives them.
+  void rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch, const TranslationOptions& options,
+              std::vector<Translation>& translations) const;
   std::shared_ptr<const StepModel> model_;
   std::string slow_reason_;
   Tokenizer tokenizer_;
-  std::unique_ptr<const Shortlist> shortlist_;  // where there is one
+  std::unique_ptr<const Shortlist> shortlist_;        // where there is one
+  std::unique_ptr<const TranslationEngine> reverse_;  // likewise
   ParallelFor parallel_for_;
 };
 

@@ -20,7 +20,15 @@ struct Translator::State {
                WeightUse::taken) {
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
     models.transformers.clear();
+    if (!options.reverse_model.empty()) engine.rerank_with(open_reverse(options, device));
     return_freed_memory();
+  }
+
+  std::unique_ptr<const TranslationEngine> open_reverse(const TranslatorOptions& options, torch::Device device) const {
+    const LoadedEnsemble model = load_ensemble({options.reverse_model}, device, Architecture::encoder_decoder,
+                                               options.precision, threads->parallel_for());
+    return std::make_unique<const TranslationEngine>(model.transformers, model.tokenizer, device, model.precision,
+                                                     one_by_one, WeightUse::taken);
   }
 
   std::unique_ptr<ThreadPool> threads;

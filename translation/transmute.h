@@ -49,6 +49,8 @@ typedef struct transmute_translator_options {
   const char* shortlist;      /* file of a vocabulary shortlist, or NULL */
   int64_t shortlist_best;     /* maximum number of target tokens per source token */
   int64_t shortlist_frequent; /* tokens from the start of the vocabulary to allow always */
+
+  const char* reverse_model; /* a model of the opposite direction, for rerank_candidates; or NULL */
 } transmute_translator_options;
 
 /* Options of a translation call. Start from transmute_translation_options_default(). */
@@ -96,6 +98,10 @@ typedef struct transmute_translation_options {
   /* Minimum Bayes risk: of this many translations or samples, choose the one most similar to the others; 0: off. */
   int64_t mbr_candidates;
   const char* mbr_utility; /* similarity measure, "chrf" or "bleu"; NULL: chrf */
+
+  /* Reranking with reverse_model: of this many translations or samples, the one that both models together find best. */
+  int64_t rerank_candidates; /* 0: off */
+  double rerank_weight;      /* weight of the reverse model's score */
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */
@@ -190,11 +196,16 @@ TRANSMUTE_API size_t transmute_result_hypotheses(const transmute_result* result,
 /* A hypothesis, detokenized. */
 TRANSMUTE_API const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis);
 
-/* The score by which hypotheses are ranked: log P / length penalty. */
+/* The score by which hypotheses are ranked: log P / length penalty; with rerank_candidates, plus rerank_weight times
+ * that of the reverse model. */
 TRANSMUTE_API double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis);
 
 /* Natural log-probability of a hypothesis, including the end token. */
 TRANSMUTE_API double transmute_result_log_probability(const transmute_result* result, size_t text, size_t hypothesis);
+
+/* With rerank_candidates: natural log-probability of the source given a hypothesis, under the reverse model. */
+TRANSMUTE_API double transmute_result_reverse_log_probability(const transmute_result* result, size_t text,
+                                                              size_t hypothesis);
 
 /* Number of tokens of a source text. */
 TRANSMUTE_API size_t transmute_result_source_length(const transmute_result* result, size_t text);

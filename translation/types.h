@@ -35,6 +35,9 @@ struct TranslatorOptions {
   std::vector<std::string> ensemble{};
   /// Used by translate_batch() but not by score_batch(). Probabilities are normalized over the shortlist.
   ShortlistOptions shortlist{};
+  /// A model of the opposite direction, for TranslationOptions::rerank. Its tokenizer may be another one, and it may be
+  /// the same model where that translates in both directions. Empty: none.
+  std::string reverse_model{};
 };
 
 /// How to treat a text of more than TranslationOptions::max_source_tokens.
@@ -80,12 +83,28 @@ struct MbrOptions {
   MbrUtility utility = MbrUtility::chrf;  ///< similarity measure
 };
 
+/// Reranking with a model of the opposite direction (noisy-channel reranking; Yee et al., 2019, "Simple and Effective
+/// Noisy Channel Modeling for Neural Machine Translation"): of several translations, chooses the one from which that
+/// model also finds its way back to the source.
+struct RerankOptions {
+  /// Number of translations to rerank: the best of the search, whose beam is widened to this number if necessary, or
+  /// samples if SearchOptions::sampling is set. 0: off.
+  int64_t candidates = 0;
+  /// The score of a translation becomes log P(target | source) / penalty + weight * log P(source | target) / penalty,
+  /// each with the length penalty of the search for its own length.
+  double weight = 0.4;
+};
+
 /// Options of a translation call.
 struct TranslationOptions {
   SearchOptions search;  ///< beam search, sampling or alternatives
   /// Minimum Bayes risk decides the order of the results; scores remain the model's. Cannot be combined with
   /// SearchOptions::alternatives or TranslationHooks::on_text.
   MbrOptions mbr{};
+  /// The reverse model has its part in the order of the results and in their scores. Needs
+  /// TranslatorOptions::reverse_model. Cannot be combined with mbr, SearchOptions::alternatives or
+  /// TranslationHooks::on_text.
+  RerankOptions rerank{};
   int64_t batch_size = 64;                  ///< maximum number of sentences in a thread's batch
   int64_t batch_tokens = 4096;              ///< maximum number of source tokens in a batch, padding included
   int64_t max_source_tokens = 256;          ///< a text with more source tokens is over-long
@@ -109,7 +128,7 @@ struct TranslationOptions {
 /// One translation of a text.
 struct Hypothesis {
   std::string text;                 ///< detokenized
-  double score = 0;                 ///< ranks the hypotheses: log P / length penalty
+  double score = 0;                 ///< ranks the hypotheses: log P / length penalty, or RerankOptions' sum
   double log_probability = 0;       ///< natural log of P(text | source), including the end token
   std::vector<std::string> tokens;  ///< pieces, without the end token
   std::vector<double>
@@ -120,6 +139,8 @@ struct Hypothesis {
   /// With TranslationOptions::word_alignments: links (source word, target word), counted from 0, in the order of the
   /// target. Words are separated by whitespace; tags removed by TranslationOptions::inline_tags are not words.
   std::optional<std::vector<std::pair<size_t, size_t>>> word_alignment{};
+  /// With TranslationOptions::rerank: natural log of P(source | text) under the reverse model.
+  std::optional<double> reverse_log_probability{};
 };
 
 /// The translations of one text. A text without content has one, which is empty and has probability 1.

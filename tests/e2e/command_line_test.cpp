@@ -13,6 +13,7 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 namespace transmute::testing {
@@ -232,6 +233,35 @@ TEST_F(CommandLine, NBestRaisesABeamThatNobodyChose) {
   EXPECT_EQ(translate("the red house is near.\n", {"--mbr", "6"}).exit_code, 0);
   EXPECT_THAT(refusal("translate", {"-m", model(), "--mbr", "16", "-b", "2"}),
               HasSubstr("--mbr 16 needs a --beam-size of at least 16, not 2"));
+}
+
+TEST_F(CommandLine, RerankingTakesTheOneThatBothModelsFindBest) {
+  const std::string text = "the red house is near.\n\n";
+  const auto list = translate(text, {"--rerank", model(), "--rerank-weight", "2", "--n-best", "8"});
+  ASSERT_EQ(list.exit_code, 0) << list.errors;
+  std::vector<std::pair<double, std::string>> by_hand;  // from the two log-probabilities, with the length penalty off
+  const auto unpenalized =
+      translate(text, {"--rerank", model(), "--rerank-weight", "2", "--n-best", "8", "--length-alpha", "0"});
+  for (const std::string& line : output_lines(unpenalized.output)) {
+    std::smatch found;
+    ASSERT_TRUE(
+        std::regex_match(line, found,
+                         std::regex(R"((\d+) \|\|\| (.*) \|\|\| logprob= (\S+) reverse= (\S+) \|\|\| (\S+))")) ||
+        line == "1 |||  ||| logprob= 0.000000 ||| 0.000000")
+        << line;
+    if (found.empty()) continue;
+    EXPECT_NEAR(std::stod(found[3]) + 2 * std::stod(found[4]), std::stod(found[5]), 1e-5);
+    by_hand.emplace_back(std::stod(found[5]), found[2]);
+  }
+  ASSERT_EQ(by_hand.size(), 8U);
+  EXPECT_TRUE(std::is_sorted(by_hand.rbegin(), by_hand.rend()));
+  EXPECT_EQ(translate(text, {"--rerank", model(), "--rerank-weight", "2", "--length-alpha", "0"}).output,
+            by_hand.front().second + "\n\n")
+      << "of 8 candidates, if nothing else is said";
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--rerank", model(), "--mbr", "4"}), HasSubstr("--mbr"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--rerank", model(), "-b", "4"}),
+              HasSubstr("--rerank-candidates 8 needs a --beam-size of at least 8, not 4"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--rerank", "/nowhere"}, 1), HasSubstr("/nowhere"));
 }
 
 TEST_F(CommandLine, ALengthPenaltyMayBeTheExponentAsOtherProgramsTakeIt) {

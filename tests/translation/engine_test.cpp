@@ -10,8 +10,11 @@
 #include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/text/minimum_risk.h>
 
+#include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -123,6 +126,85 @@ TEST_F(Engine, RefusesMinimumRiskWhereTheChoiceHasNoMeaning) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the"}, options); }), HasSubstr("alternatives"));
   options.mbr.candidates = -1;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({}, options); }), HasSubstr("mbr.candidates"));
+}
+
+TEST_F(Engine, RanksTheBestOrSamplesByTheirWayBackToTheSource) {
+  const auto reverse = [&] {
+    return std::make_unique<TranslationEngine>(tiny_transformer(tokenizer, 6), tokenizer, torch::kCPU,
+                                               Precision::float32, one_by_one);
+  };
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  engine.rerank_with(reverse());
+  const std::vector<std::string> texts{"the red house is near.", "the old train is closed.", "", "house"};
+  for (const bool samples : {false, true}) {
+    TranslationOptions options = few_tokens();
+    options.search.length_penalty = LengthPenalty::power;
+    if (samples) options.search.sampling = SamplingOptions();
+    options.search.num_hypotheses = options.search.beam_size = 8;
+    const auto plain = engine.translate(texts, options);
+    auto expected = plain;
+    TranslationOptions alone;
+    alone.search.length_penalty = LengthPenalty::power;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      auto& hypotheses = expected[i].hypotheses;
+      if (texts[i].empty()) continue;
+      for (Hypothesis& hypothesis : hypotheses)
+        hypothesis.score += 20 * reverse()->score({hypothesis.text}, {texts[i]}, alone).at(0).score;
+      std::stable_sort(hypotheses.begin(), hypotheses.end(), [](auto& a, auto& b) { return a.score > b.score; });
+      hypotheses.resize(2);
+    }
+    EXPECT_NE(expected[0].hypotheses[0].text, plain[0].hypotheses[0].text) << "or nothing is shown";
+    options.search.num_hypotheses = 2;
+    options.search.beam_size = 4;
+    options.rerank = {8, 20};
+    const auto found = engine.translate(texts, options);
+    expect_same(found, expected);
+    for (const Hypothesis& hypothesis : found[0].hypotheses)
+      EXPECT_EQ(hypothesis.reverse_log_probability,
+                reverse()->score({hypothesis.text}, {texts[0]}, alone).at(0).log_probability);
+    EXPECT_EQ(plain[0].hypotheses[0].reverse_log_probability, std::nullopt);
+  }
+}
+
+TEST_F(Engine, RanksTheSentencesOfATextEachByItself) {
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  engine.rerank_with(std::make_unique<TranslationEngine>(tiny_transformer(tokenizer, 6), tokenizer, torch::kCPU,
+                                                         Precision::float32, one_by_one));
+  TranslationOptions options = few_tokens();
+  options.rerank = {6, 2};
+  const auto first = engine.translate({"the red house is near."}, options)[0].hypotheses[0];
+  const auto second = engine.translate({"The old train is closed."}, options)[0].hypotheses[0];
+  options.split_sentences = true;
+  const Translation both = engine.translate({"the red house is near. The old train is closed."}, options)[0];
+  ASSERT_EQ(both.parts, 2);
+  EXPECT_EQ(both.hypotheses[0].text, first.text + " " + second.text);
+  EXPECT_EQ(both.hypotheses[0].reverse_log_probability,
+            *first.reverse_log_probability + *second.reverse_log_probability);
+}
+
+TEST_F(Engine, RefusesToRerankWhereTheChoiceHasNoMeaning) {
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationOptions options = few_tokens();
+  options.rerank.candidates = 4;
+  const auto refusal = [&](const TranslationHooks& hooks = {}) {
+    return message_of<std::invalid_argument>([&] { engine.translate({"the"}, options, hooks); });
+  };
+  EXPECT_THAT(refusal(), HasSubstr("reverse_model"));
+  engine.rerank_with(
+      std::make_unique<TranslationEngine>(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one));
+  TranslationHooks hooks;
+  hooks.on_text = [](size_t, const std::string&) {};
+  EXPECT_THAT(refusal(hooks), HasSubstr("rerank does not go with on_text"));
+  options.mbr.candidates = 4;
+  EXPECT_THAT(refusal(), HasSubstr("mbr does not go with rerank"));
+  options.mbr.candidates = 0;
+  options.search.alternatives = true;
+  EXPECT_THAT(refusal(), HasSubstr("rerank does not go with alternatives"));
+  options.search.alternatives = false;
+  options.rerank.candidates = 1001;
+  EXPECT_THAT(refusal(), HasSubstr("rerank.candidates must be from 0 to 1000"));
+  options.rerank = {4, std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_THAT(refusal(), HasSubstr("rerank.weight"));
 }
 
 TEST_F(Engine, GivesTheSameWithAnyNumberOfWorkersAndAnyBatchSize) {

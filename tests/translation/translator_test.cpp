@@ -313,12 +313,14 @@ TEST_F(ATranslator, IsTheSameThroughTheCInterface) {
 TEST_F(ATranslator, HasItsOptionsInTheCInterfaceToo) {
   TranslatorOptions opening;
   opening.ensemble = {model()};
+  opening.reverse_model = model();
   const Translator translator(model(), opening);
   const std::string first = model();
   const char* others[] = {first.c_str()};
   transmute_translator_options c_opening = transmute_translator_options_default();
   c_opening.ensemble = others;
   c_opening.ensemble_size = 1;
+  c_opening.reverse_model = first.c_str();
   transmute_translator* in_c = transmute_open(first.c_str(), &c_opening, nullptr);
   ASSERT_NE(in_c, nullptr);
   const char* texts[] = {"the <b>red house</b> is near.", "the old train"};
@@ -336,6 +338,8 @@ TEST_F(ATranslator, HasItsOptionsInTheCInterfaceToo) {
       for (size_t h = 0; h < expected[t].hypotheses.size(); ++h) {
         EXPECT_EQ(transmute_result_text(result, t, h), expected[t].hypotheses[h].text);
         EXPECT_EQ(transmute_result_score(result, t, h), expected[t].hypotheses[h].score);
+        EXPECT_EQ(transmute_result_reverse_log_probability(result, t, h),
+                  expected[t].hypotheses[h].reverse_log_probability.value_or(0));
       }
     }
     transmute_result_free(result);
@@ -371,6 +375,14 @@ TEST_F(ATranslator, HasItsOptionsInTheCInterfaceToo) {
   c_options.glossary_size = 1;
   options.inline_tags = true;
   c_options.inline_tags = 1;
+  expect_same(options, c_options);
+
+  options = few_tokens();
+  c_options = plain;
+  EXPECT_EQ(c_options.rerank_weight, options.rerank.weight);
+  options.rerank = {8, 3};
+  c_options.rerank_candidates = 8;
+  c_options.rerank_weight = 3;
   expect_same(options, c_options);
 
   options = few_tokens();

@@ -49,8 +49,10 @@ bool has_loop(const std::vector<std::string>& tokens) {
 std::string format_n_best(const Translation& translation, int64_t line) {
   std::string text;
   for (const auto& hypothesis : translation.hypotheses) {
-    text += fmt::format("{} ||| {} ||| logprob= {:.6f} ||| {:.6f}", line, hypothesis.text, hypothesis.log_probability,
-                        hypothesis.score);
+    text += fmt::format("{} ||| {} ||| logprob= {:.6f}", line, hypothesis.text, hypothesis.log_probability);
+    if (hypothesis.reverse_log_probability)
+      text += fmt::format(" reverse= {:.6f}", *hypothesis.reverse_log_probability);
+    text += fmt::format(" ||| {:.6f}", hypothesis.score);
     if (!hypothesis.alignment.empty()) text += " ||| " + format_alignment(hypothesis);
     text += '\n';
   }
@@ -68,6 +70,7 @@ std::string format_json(const Translation& translation, int64_t line) {
     entry["text"] = hypothesis.text;
     entry["score"] = hypothesis.score;
     entry["log_probability"] = hypothesis.log_probability;
+    if (hypothesis.reverse_log_probability) entry["reverse_log_probability"] = *hypothesis.reverse_log_probability;
     entry["tokens"] = hypothesis.tokens;
     entry["token_scores"] = hypothesis.token_scores;
     if (!hypothesis.alignment.empty()) entry["alignment"] = hypothesis.alignment;

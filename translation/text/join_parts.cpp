@@ -54,6 +54,7 @@ void append_translation(Translation& whole, Translation&& part) {
   append_text(joined.text, next.text);
   joined.score += next.score;
   joined.log_probability += next.log_probability;
+  if (joined.reverse_log_probability) *joined.reverse_log_probability += next.reverse_log_probability.value_or(0);
   const auto move_all = [](auto& from, auto& to) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };

@@ -16,17 +16,20 @@ inline namespace v0 {
 
 namespace {
 
-// Token ids, split into parts of at most max_source_tokens.
-std::vector<Ids> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
-                        const TranslationOptions& options) {
+// In parts of at most max_source_tokens.
+std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
+                               const TranslationOptions& options) {
   Ids ids = tokenizer.encode(text);
   if (ids.empty()) return {};
   const int64_t limit = options.max_source_tokens;
-  if (static_cast<int64_t>(ids.size()) <= limit) return {std::move(ids)};
+  if (static_cast<int64_t>(ids.size()) <= limit) return {{number, text, std::move(ids)}};
   if (options.long_texts == LongTexts::refused || options.search.constraint)
     throw TextTooLong(number, fmt::format("{} tokens, more than {}: \"{}…\"", ids.size(), limit,
                                           tokenizer.decode({ids.begin(), ids.begin() + std::min<int64_t>(limit, 8)})));
-  return split_ids(ids, tokenizer.encode_as_pieces(text), limit);
+  std::vector<SourcePart> parts;
+  for (Ids& part : split_ids(ids, tokenizer.encode_as_pieces(text), limit))
+    parts.push_back({number, tokenizer.decode(part), std::move(part)});
+  return parts;
 }
 
 // What a translation has to contain; unknown characters could not be written.
@@ -37,13 +40,13 @@ Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const 
   return tokenizer.encode(text);
 }
 
-std::vector<Ids> encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
-                        const TranslationOptions& options) {
+std::vector<SourcePart> encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
+                               const TranslationOptions& options) {
   check_utf8(text, "text", number + 1);
   if (!options.split_sentences) return cut_up(tokenizer, text, number, options);
-  std::vector<Ids> parts;
+  std::vector<SourcePart> parts;
   for (const std::string& sentence : split_sentences(text))
-    for (Ids& ids : cut_up(tokenizer, sentence, number, options)) parts.push_back(std::move(ids));
+    for (SourcePart& part : cut_up(tokenizer, sentence, number, options)) parts.push_back(std::move(part));
   return parts;
 }
 
@@ -56,7 +59,7 @@ size_t SourceParts::first_of(size_t text) const {
 
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                          const TranslationOptions& options, const ParallelFor& parallel_for) {
-  std::vector<std::vector<Ids>> encoded(texts.size());
+  std::vector<std::vector<SourcePart>> encoded(texts.size());
   constexpr size_t kTextsAtOnce = 64;
   constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
   const auto encode_some = [&](size_t some) {
@@ -69,9 +72,9 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
     parallel_for((texts.size() + kTextsAtOnce - 1) / kTextsAtOnce, encode_some);
   }
   SourceParts sources;
-  for (size_t text = 0; text < encoded.size(); ++text) {
-    sources.counts.push_back(encoded[text].size());
-    for (Ids& ids : encoded[text]) sources.parts.push_back({text, std::move(ids)});
+  for (std::vector<SourcePart>& of_text : encoded) {
+    sources.counts.push_back(of_text.size());
+    for (SourcePart& part : of_text) sources.parts.push_back(std::move(part));
   }
   return sources;
 }
@@ -122,15 +125,12 @@ void add_languages(SourceParts& sources, const LanguageTokens& languages, const 
   }
 }
 
-void demand_terms(SourceParts& sources, const std::vector<std::string>& texts,
-                  const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer) {
+void demand_terms(SourceParts& sources, const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer) {
   if (glossary.empty()) return;
   const Glossary terms(glossary);
-  for (SourcePart& part : sources.parts) {
-    const bool whole = sources.counts[part.text] == 1;
-    for (const std::string& term : terms.terms_for(whole ? texts[part.text] : tokenizer.source().decode(part.ids)))
+  for (SourcePart& part : sources.parts)
+    for (const std::string& term : terms.terms_for(part.plain))
       part.terms.push_back(encode_demand(tokenizer.target(), term, "the glossary's term"));
-  }
 }
 
 }  // namespace v0

@@ -14,8 +14,9 @@ inline namespace v0 {
 
 /// What is translated by itself: a text, a sentence of one, or a part of an over-long one.
 struct SourcePart {
-  size_t text;
-  Ids ids;
+  size_t text;               ///< number of the text
+  std::string plain;         ///< its own text: as it was given, or as the ids of a part of an over-long one spell it
+  Ids ids;                   ///< of `plain`, after the pieces that add_languages puts there
   Ids prefix{};              ///< that its translation begins with
   int64_t given_tokens = 0;  ///< of the prefix: see TargetDemands
   std::vector<Ids> terms{};  ///< that it contains
@@ -55,8 +56,7 @@ void add_languages(SourceParts& sources, const LanguageTokens& languages, const 
 
 /// Demands the glossary's target terms where the parts have the source terms.
 /// @throws as demand_prefixes, and Glossary's constructor.
-void demand_terms(SourceParts& sources, const std::vector<std::string>& texts,
-                  const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer);
+void demand_terms(SourceParts& sources, const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer);
 
 }  // namespace v0
 }  // namespace transmute

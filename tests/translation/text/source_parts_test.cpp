@@ -62,7 +62,7 @@ TEST_F(SourcePartsOfTexts, ContainTheTermsOfTheirOwnWords) {
   options.split_sentences = true;
   const std::vector<std::string> texts{"the red house! the old train!"};
   SourceParts sources = parts(texts, options);
-  demand_terms(sources, texts, {{"train", "Zug"}}, tokenizer_);
+  demand_terms(sources, {{"train", "Zug"}}, tokenizer_);
   ASSERT_EQ(sources.parts.size(), 2U);
   EXPECT_THAT(sources.parts[0].terms, IsEmpty());
   EXPECT_THAT(sources.parts[1].terms, ElementsAre(tokenizer_.target().encode("Zug")));
