@@ -92,7 +92,7 @@ struct RerankOptions {
   int64_t candidates = 0;
   /// The score of a translation becomes log P(target | source) / penalty + weight * log P(source | target) / penalty,
   /// each with the length penalty of the search for its own length.
-  double weight = 0.4;
+  double weight = 0.3;
 };
 
 /// Options of a translation call.
