@@ -17,7 +17,7 @@ struct Shape {
   double dropout;
 };
 
-/// tiny: configs/multi30k_en_de.yaml; base and big: Table 3 with a vocabulary of 8,000.
+/// tiny: configs/multi30k_en_de_small.yaml; base and big: Table 3 with a vocabulary of 8,000.
 constexpr Shape kShapes[] = {{"tiny", 4, 128, 256, 4, 10000, 0.3},
                              {"small", 4, 256, 1024, 4, 8000, 0.1},
                              {"base", 6, 512, 2048, 8, 8000, 0.1},

@@ -51,7 +51,7 @@ for program in "${programs[@]}"; do ldd "$build/bin/$program"; done |
   grep -Ev "/($of_the_system)\.so" |
   while read -r library; do strip -o "$output/lib/$(basename "$library")" "$(readlink -f "$library")"; done
 
-cp "$root/configs/multi30k_en_de.yaml" "$output/configs/"
+cp "$root/configs/multi30k_en_de_small.yaml" "$output/configs/"
 cp "${texts[@]}" "$output/text/"
 cp "$root/benchmarks/train_torch.py" "$root/benchmarks/translate_torch.py" "$output/"
 cp "$root/scripts/gpu_check.sh" "$output/"

@@ -41,8 +41,8 @@ TEST(AutomaticConfig, IsValidAndGrowsWithTheTextFromHundredsOfPairsToMillions) {
   }
 }
 
-TEST(AutomaticConfig, IsTheFlagshipsShapeForTheFlagshipsText) {
-  const TrainingConfig config = config_for(size_of(29'000));  // configs/multi30k_en_de.yaml
+TEST(AutomaticConfig, HasTheShapeOfMulti30ksSmallNetworkForItsText) {
+  const TrainingConfig config = config_for(size_of(29'000));  // configs/multi30k_en_de_small.yaml
   EXPECT_EQ(config.model.model.num_encoder_layers, 4);
   EXPECT_EQ(config.model.model.d_model, 128);
   EXPECT_EQ(config.model.model.d_ff, 256);
