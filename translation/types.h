@@ -101,9 +101,9 @@ struct TranslationOptions {
   /// Minimum Bayes risk decides the order of the results; scores remain the model's. Cannot be combined with
   /// SearchOptions::alternatives or TranslationHooks::on_text.
   MbrOptions mbr{};
-  /// The reverse model has its part in the order of the results and in their scores. Needs
-  /// TranslatorOptions::reverse_model. Cannot be combined with mbr, SearchOptions::alternatives or
-  /// TranslationHooks::on_text.
+  /// Orders the results by both models, and gives them both models' scores. Needs TranslatorOptions::reverse_model.
+  /// Cannot be combined with mbr, SearchOptions::alternatives or TranslationHooks::on_text. No hook is called while the
+  /// reverse model scores a batch.
   RerankOptions rerank{};
   int64_t batch_size = 64;                  ///< maximum number of sentences in a thread's batch
   int64_t batch_tokens = 4096;              ///< maximum number of source tokens in a batch, padding included

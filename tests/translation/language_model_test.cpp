@@ -339,6 +339,10 @@ TEST_F(TinyLanguageModel, NamesWhatItCannotDo) {
   with_shortlist.shortlist.table = "table.tsv";
   EXPECT_THAT(message_of<std::invalid_argument>([&] { LanguageModel(folder / "model", with_shortlist); }),
               HasSubstr("takes no shortlist"));
+  TranslatorOptions with_reverse;
+  with_reverse.reverse_model = folder / "model";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { LanguageModel(folder / "model", with_reverse); }),
+              HasSubstr("takes no reverse model"));
 
   TransformerOptions learned = tiny_language_model_options();
   learned.positional_encoding = PositionalEncodingKind::learned;
