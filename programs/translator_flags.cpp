@@ -48,7 +48,7 @@ CLI::Option* TranslatorFlags::add_rerank_to(CLI::App& app, RerankOptions& rerank
   CLI::Option* const model =
       app.add_option("--rerank", options_.reverse_model,
                      "a model of the opposite direction; of the best translations (with --sample, of samples), print "
-                     "the one that both models together find best; if --beam-size is not given, raises it")
+                     "the one with the best combined score; if --beam-size is not given, raises it")
           ->type_name("MODEL")
           ->group("Search");
   rerank.candidates = 8;
@@ -58,7 +58,7 @@ CLI::Option* TranslatorFlags::add_rerank_to(CLI::App& app, RerankOptions& rerank
       ->needs(model)
       ->group("Search");
   app.add_option("--rerank-weight", rerank.weight,
-                 "weight of the opposite direction's score, next to 1 for the model's own")
+                 "weight of the opposite direction's score; the model's own has weight 1")
       ->check(not_negative())
       ->capture_default_str()
       ->needs(model)

@@ -91,7 +91,7 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
     throw std::invalid_argument(
         "a language model takes no shortlist: it has no source whose translations one could list");
   if (!options.reverse_model.empty())
-    throw std::invalid_argument("a language model takes no reverse model: it has no source to find the way back to");
+    throw std::invalid_argument("a language model takes no reverse model: it has no source to translate back to");
   const torch::Device device = parse_device(options.device);
   auto threads =
       std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);

@@ -99,7 +99,7 @@ typedef struct transmute_translation_options {
   int64_t mbr_candidates;
   const char* mbr_utility; /* similarity measure, "chrf" or "bleu"; NULL: chrf */
 
-  /* Reranking with reverse_model: of this many translations or samples, the one that both models together find best. */
+  /* Reranking with reverse_model: of this many translations or samples, choose the one with the best combined score. */
   int64_t rerank_candidates; /* 0: off */
   double rerank_weight;      /* weight of the reverse model's score */
 } transmute_translation_options;

@@ -84,8 +84,8 @@ struct MbrOptions {
 };
 
 /// Reranking with a model of the opposite direction (noisy-channel reranking; Yee et al., 2019, "Simple and Effective
-/// Noisy Channel Modeling for Neural Machine Translation"): of several translations, chooses the one from which that
-/// model also finds its way back to the source.
+/// Noisy Channel Modeling for Neural Machine Translation"): of several translations, chooses one that is
+/// probable given the source, and given which the source is probable in turn.
 struct RerankOptions {
   /// Number of translations to rerank: the best of the search, whose beam is widened to this number if necessary, or
   /// samples if SearchOptions::sampling is set. 0: off.
