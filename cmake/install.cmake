@@ -16,7 +16,8 @@ function(transmute_installed_library name type)
   endforeach()
   target_link_libraries(${name} PRIVATE ${_transmute_dependencies} ${CMAKE_DL_LIBS})
   target_compile_features(${name} INTERFACE cxx_std_17)
-  target_include_directories(${name} INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_include_directories(${name} INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+    "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/public>")
   if(TRANSMUTE_SANITIZE)
     target_link_options(${name} PUBLIC -fsanitize=${TRANSMUTE_SANITIZE})
   endif()
@@ -35,14 +36,23 @@ install(TARGETS transmute EXPORT transmuteSharedTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
 install(TARGETS transmute_static EXPORT transmuteStaticTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
+# For an application that adds this project to its own with add_subdirectory.
+function(transmute_link_public_header header name)
+  set(link "${PROJECT_BINARY_DIR}/include/public/${name}")
+  get_filename_component(folder "${link}" DIRECTORY)
+  file(MAKE_DIRECTORY "${folder}")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${header}" "${link}" SYMBOLIC)
+endfunction()
 include("${PROJECT_SOURCE_DIR}/cmake/public_headers.cmake")
 foreach(header IN LISTS TRANSMUTE_PUBLIC_HEADERS TRANSMUTE_INCLUDED_HEADERS)
   get_filename_component(folder "${header}" DIRECTORY)
   if(NOT header STREQUAL translation/transmute.h) # C's is <transmute.h>
+    transmute_link_public_header("${header}" "transmute/${header}")
     install(FILES "${PROJECT_SOURCE_DIR}/${header}"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/transmute/${folder}" COMPONENT dev)
   endif()
 endforeach()
+transmute_link_public_header(translation/transmute.h transmute.h)
 install(FILES "${PROJECT_SOURCE_DIR}/translation/transmute.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 
 if(TRANSMUTE_BUILD_PROGRAMS)

@@ -167,7 +167,8 @@ void add_flags(CLI::App& app, Arguments& arguments) {
   app.add_option(
          "-m,--model", arguments.models,
          "a model folder or a file written by export_torchscript, preceded by its languages: en-de=FOLDER; for a "
-         "folder alone they come from the names of its training files (train.en, train.de); repeat for more languages")
+         "folder alone they come from the names of its training files (train.en, train.de); repeat for more languages, "
+         "also with the same multilingual model")
       ->type_name("MODEL")
       ->required();
   app.add_option("--pivot", arguments.pivot,

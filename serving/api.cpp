@@ -212,11 +212,9 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   const auto result = std::make_shared<ApiResult>();
   if (request->source == kAutomatic) {
     std::string all;
-    for (const std::string& text : request->texts) {
-      result->detected.push_back(detect_language(text, source_languages(*models)).front());
-      all += text + "\n";
-    }
-    request->source = detect_language(all, source_languages(*models)).front().code;
+    for (const std::string& text : request->texts) all += text + "\n";
+    result->detected = detect_language(all, source_languages(*models)).front();
+    request->source = result->detected->code;
   }
   if (!models->has_source(request->source))
     throw ApiError(400, request->source + " is not supported" +
@@ -228,17 +226,22 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
     if (task.route.empty())
       throw ApiError(400, fmt::format("{} is not supported as a target of {}", request->target, request->source));
   }
+  const bool is_whole = task.route.empty() || !request->prefixes.empty();
   for (const std::string& text : request->texts)
-    result->documents.push_back(request->prefixes.empty() ? Document(text, request->format, request->split_sentences)
-                                                          : Document(text));
+    result->documents.push_back(is_whole ? Document(text) : Document(text, request->format, request->split_sentences));
   check_room_for(result->documents);
   task.documents = result->documents;
   task.prefixes = request->prefixes;
   TranslationOptions plain;
   plain.inline_tags = request->options.inline_tags;
   if (!task.route.empty()) {
-    request->search_as(task.route.back()->default_search());
-    plain.search = task.route.front()->default_search();
+    const ModelSet::Hop &first = task.route.front(), &last = task.route.back();
+    plain.source_language = first.source_language;
+    plain.target_language = first.target_language;
+    plain.search = first.model->default_search();
+    request->options.source_language = last.source_language;
+    request->options.target_language = last.target_language;
+    request->search_as(last.model->default_search());
   }
   task.options = std::make_shared<const SegmentOptions>(SegmentOptions{request->options, request->key});
   task.earlier_options = std::make_shared<const SegmentOptions>(SegmentOptions{plain, key_of(plain)});

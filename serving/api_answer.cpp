@@ -49,15 +49,15 @@ Json json_of(const DetectedLanguage& language) {
 }  // namespace
 
 Json libretranslate_answer(const ApiRequest& request, const ApiResult& result) {
-  Json texts = Json::array(), alternatives = Json::array(), detected = Json::array();
+  Json texts = Json::array(), alternatives = Json::array();
   for (size_t i = 0; i < result.documents.size(); ++i) {
     texts.push_back(text_of(result.documents[i], result.translations[i]));
     alternatives.push_back(alternatives_of(result.documents[i], result.translations[i]));
   }
-  for (const DetectedLanguage& language : result.detected) detected.push_back(json_of(language));
   Json answer{{"translatedText", as_asked(request, std::move(texts))}};
   if (request.alternatives > 0) answer["alternatives"] = as_asked(request, std::move(alternatives));
-  if (!detected.empty()) answer["detectedLanguage"] = as_asked(request, std::move(detected));
+  if (result.detected)
+    answer["detectedLanguage"] = as_asked(request, Json(request.texts.size(), json_of(*result.detected)));
   return answer;
 }
 
@@ -76,7 +76,7 @@ Json v1_answer(const ApiRequest& request, const ApiResult& result) {
                           {"hypotheses", std::move(hypotheses)}});
     }
     Json json{{"text", text_of(document, result.translations[i])}, {"segments", std::move(segments)}};
-    if (!result.detected.empty()) json["detected"] = json_of(result.detected[i]);
+    if (result.detected) json["detected"] = json_of(*result.detected);
     translations.push_back(std::move(json));
   }
   return {{"source", request.source}, {"target", request.target}, {"translations", std::move(translations)}};

@@ -7,6 +7,7 @@
 #include <transmute/serving/document.h>
 #include <transmute/translation/types.h>
 
+#include <optional>
 #include <vector>
 
 namespace transmute {
@@ -16,7 +17,7 @@ inline namespace v0 {
 struct ApiResult {
   std::vector<Document> documents;
   std::vector<std::vector<Translation>> translations;  ///< of the documents' segments
-  std::vector<DetectedLanguage> detected{};            ///< of each text, where the source was "auto"
+  std::optional<DetectedLanguage> detected{};          ///< of all texts together, where the source was "auto"
 };
 
 /// LibreTranslate's answer: translatedText, alternatives, detectedLanguage.

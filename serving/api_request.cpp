@@ -178,17 +178,22 @@ void check_texts(const ApiRequest& request, const ApiLimits& limits) {
   if (request.texts.size() > limits.texts)
     refuse(fmt::format("{} texts exceed the limit of {}", request.texts.size(), limits.texts));
   size_t characters = 0;
+  const auto count = [&](const std::string& text) {
+    if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not UTF-8");
+    characters += count_characters(text);
+  };
   for (const auto* texts : {&request.texts, &request.prefixes})
-    for (const std::string& text : *texts) {
-      if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not UTF-8");
-      characters += count_characters(text);
-    }
+    for (const std::string& text : *texts) count(text);
+  for (const GlossaryEntry& entry : request.options.glossary) {
+    count(entry.source);
+    count(entry.target);
+  }
   if (characters > limits.characters)
     refuse(fmt::format("request ({}) exceeds text limit ({})", characters, limits.characters));
 }
 
 TextFormat read_format(const std::string& name, bool with_tags) {
-  if (name == "text") return TextFormat::text;
+  if (name == "text" || (name.empty() && !with_tags)) return TextFormat::text;
   if (name == "html") return TextFormat::html;
   if (name == "tags" && with_tags) return TextFormat::tags;
   refuse("format must be text" + std::string(with_tags ? ", tags" : "") + " or html, not \"" + name + "\"");
@@ -271,6 +276,7 @@ std::string key_of(const TranslationOptions& options) {
   if (search.sampling)
     key += fmt::format(" sampling {} {} {} {}", search.sampling->temperature, search.sampling->top_k,
                        search.sampling->top_p, search.sampling->seed);
+  key += fmt::format(" {}>{}", options.source_language, options.target_language);
   for (const GlossaryEntry& entry : options.glossary)
     key += fmt::format(" {}:{}={}:{}", entry.source.size(), entry.source, entry.target.size(), entry.target);
   return key;
@@ -339,7 +345,7 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
 
 std::string parameter(const HttpRequest& request, const std::string& name) {
   const Json json = read_parameters(request);
-  return Members(json, "").text(name);
+  return fmt::format("{}", fmt::join(Members(json, "").texts(name), "\n"));
 }
 
 }  // namespace v0

@@ -73,24 +73,36 @@ std::string encoded(const std::string& text, const std::map<std::string, std::st
   return result;
 }
 
-// The inline tag at a place of the text. A browser's view of it may be longer; then it counts as one that stays open.
-InlineTag tag_at(const std::string& text, size_t at, TextFormat format) {
-  InlineTag tag = inline_tag_at(text, at);
-  if (format != TextFormat::html || text[at] != '<') return tag;
-  const size_t length = begins_markup(text, at) ? markup_at(text, at).end - at : 0;
-  if (tag.length != length) tag.kind = InlineTag::Kind::opening;
-  tag.length = length;
-  return tag;
+// A short string that stands nowhere in the text, not even where a digit follows it.
+std::string unused_name(const std::string& text) {
+  size_t digits = 1, numbers = 10;  // more than the text has room for
+  for (; numbers <= text.size(); numbers *= 10) ++digits;
+  std::vector<bool> is_used(numbers);
+  for (size_t x = text.find('x'); x != std::string::npos; x = text.find('x', x + 1)) {
+    const std::string number = text.substr(x + 1, digits);
+    if (number.size() == digits && number.find_first_not_of("0123456789") == std::string::npos)
+      is_used[std::stoul(number)] = true;
+  }
+  const auto unused = std::find(is_used.begin(), is_used.end(), false) - is_used.begin();
+  return fmt::format("x{:0{}}", unused, digits);
+}
+
+// Inline tags that TaggedText reads otherwise than a browser does, long ones above all, are shortened to their names.
+std::string shortened(const std::string& tag, const std::string& attribute) {
+  const size_t begin = tag[1] == '/' ? 2 : 1;
+  const size_t end = tag.find_first_of(std::string(kHtmlSpace) + "/>", begin);
+  const bool is_empty = tag[tag.size() - 2] == '/';
+  return tag.substr(0, end) + ' ' + attribute + (is_empty ? "/>" : ">");
 }
 
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
-std::vector<std::string> tagged_sentences(const std::string& text, TextFormat format) {
+std::vector<std::string> tagged_sentences(const std::string& text) {
   std::string plain;
   std::vector<size_t> places;  // of the plain bytes in the text
   std::vector<bool> is_inside(text.size() + 1);
   size_t depth = 0;
   for (size_t at = 0; at < text.size();) {
-    const InlineTag tag = tag_at(text, at, format);
+    const InlineTag tag = inline_tag_at(text, at);
     if (tag.length == 0) {
       is_inside[at] = depth > 0;
       places.push_back(at);
@@ -181,7 +193,7 @@ void Document::add_line(const std::string& line, bool split_sentences, TextForma
   if (!split_sentences) {
     add_segment(words);
   } else {
-    add_sentences(format == TextFormat::text ? transmute::split_sentences(words) : tagged_sentences(words, format));
+    add_sentences(format == TextFormat::text ? transmute::split_sentences(words) : tagged_sentences(words));
   }
   between_.back() += line.substr(last);
 }
@@ -194,7 +206,7 @@ void Document::add_sentences(const std::vector<std::string>& sentences) {
 }
 
 void Document::add_html(const std::string& html, bool split_sentences) {
-  while (html.find('<' + placeholder_) != std::string::npos) placeholder_ += 'x';
+  placeholder_ = unused_name(html);
   std::string inline_html;
   walk_html(
       html, [&](const std::string& text) { inline_html += text; },
@@ -219,24 +231,25 @@ void Document::add_inline_html(const std::string& html, bool split_sentences) {
   between_.back() += html.substr(0, first);
   const std::string text = for_model(html.substr(first, last - first));
   if (split_sentences) {
-    add_sentences(tagged_sentences(text, TextFormat::html));
+    add_sentences(tagged_sentences(text));
   } else {
     add_segment(text);
   }
   between_.back() += html.substr(last);
 }
 
-// On one line, with the references of its text decoded, and an empty tag for each element that is kept.
+// On one line, with the references of its text decoded, an empty tag for each element that is kept, and short tags.
 std::string Document::for_model(const std::string& html) {
   std::string result;
   walk_html(
       html, [&](const std::string& text) { result += decoded(text); },
       [&](const std::string& markup, MarkupKind kind) {
-        if (kind != MarkupKind::kept) {
+        if (kind != MarkupKind::kept && inline_tag_at(markup, 0).length == markup.size()) {
           result += markup;
           return;
         }
-        const std::string tag = fmt::format("<{}{}/>", placeholder_, kept_.size());
+        const std::string name = placeholder_ + std::to_string(kept_.size());
+        const std::string tag = kind == MarkupKind::kept ? '<' + name + "/>" : shortened(markup, name);
         kept_.emplace(tag, markup);
         result += tag;
       });

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/models.h>
 
+#include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/tokenizer/tokenizer.h>
 #include <unicode/uloc.h>
 #include <unicode/unistr.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -58,6 +61,46 @@ ModelSource with_languages_of_its_text(const std::string& folder) {
   return model;
 }
 
+// Takes "/arb_Arab" off "ar/arb_Arab", and returns the name.
+std::string take_name(std::string& code) {
+  const size_t slash = code.find('/');
+  if (slash == std::string::npos) return "";
+  std::string name = code.substr(slash + 1);
+  code.resize(slash);
+  return name;
+}
+
+// "Hans" of "zh", "Latn" of "de".
+std::string script_of(const std::string& code) {
+  UErrorCode error = U_ZERO_ERROR;
+  char whole[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
+  uloc_addLikelySubtags(code.c_str(), whole, sizeof whole, &error);
+  const int32_t length = U_FAILURE(error) ? 0 : uloc_getScript(whole, script, sizeof script, &error);
+  return U_FAILURE(error) ? "" : std::string(script, static_cast<size_t>(length));
+}
+
+ModelSet::Hop open(const ModelSource& source, std::shared_ptr<const Translator> model) {
+  ModelSet::Hop hop{std::move(model)};
+  const SubwordModel& from = hop.model->tokenizer().source();
+  const auto name = [&](const std::string& given, const std::string& code, const SubwordModel& tokenizer) {
+    try {
+      return given.empty() ? language_in_vocabulary(code, tokenizer.language_names()) : given;
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument("--model " + model_name(source) + "=" + source.path + ": " + error.what());
+    }
+  };
+  if (from.languages() == LanguagePieces::both_sides)
+    hop.source_language = name(source.source_name, source.source, from);
+  if (from.languages() != LanguagePieces::none)
+    hop.target_language = name(source.target_name, source.target,
+                               from.languages() == LanguagePieces::tags ? from : hop.model->tokenizer().target());
+  TranslationOptions options;
+  options.source_language = hop.source_language;
+  options.target_language = hop.target_language;
+  hop.model->translate_batch({}, options);  // checks them
+  return hop;
+}
+
 }  // namespace
 
 ModelSource parse_model_source(const std::string& text) {
@@ -70,11 +113,14 @@ ModelSource parse_model_source(const std::string& text) {
   if (separator != std::string::npos) {
     model.source = languages.substr(0, separator);
     model.target = languages.substr(separator + 1);
+    model.source_name = take_name(model.source);
+    model.target_name = take_name(model.target);
   }
   const bool is_clear = colon != std::string::npos || std::count(languages.begin(), languages.end(), '-') == 1;
   if (!is_clear || !is_language(model.source) || !is_language(model.target) || model.source == model.target)
     throw std::invalid_argument("--model " + text + ": \"" + languages +
-                                "\" names no two languages; write en-de=FOLDER, or pt-BR:en=FOLDER");
+                                "\" names no two languages; write en-de=FOLDER, pt-BR:en=FOLDER, or "
+                                "ar/arb_Arab:en/eng_Latn=FOLDER with the names of a multilingual model");
   return model;
 }
 
@@ -82,15 +128,35 @@ std::string model_name(const ModelSource& model) {
   return model.source + "-" + model.target;
 }
 
+std::string language_in_vocabulary(const std::string& code, const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), code) != names.end()) return code;
+  const std::string language = uloc_getISO3Language(code.c_str());
+  const std::string two_letters = code.substr(0, code.find_first_of("-_"));
+  std::vector<std::string> meant;
+  for (const std::string& name : names)
+    if (name == two_letters || (!language.empty() && (name == language || name == language + "_" + script_of(code))))
+      meant.push_back(name);
+  if (meant.empty())  // mBART's de_DE
+    std::copy_if(names.begin(), names.end(), std::back_inserter(meant),
+                 [&](const std::string& name) { return name.compare(0, name.find('_'), two_letters) == 0; });
+  if (meant.size() == 1) return meant.front();
+  throw std::invalid_argument(fmt::format("its vocabulary has {} \"{}\"; write {}/NAME with one of these names: {}",
+                                          meant.empty() ? "no language" : "several languages for", code, code,
+                                          fmt::join(names, ", ")));
+}
+
 ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptions& options, std::string pivot)
     : pivot_(std::move(pivot)) {
+  std::map<std::string, std::shared_ptr<const Translator>> opened;
   for (const ModelSource& model : models) {
     const auto languages = std::make_pair(model.source, model.target);
-    if (models_.count(languages) != 0) throw std::invalid_argument("two models are given for " + model_name(model));
-    models_[languages] = std::make_shared<const Translator>(model.path, options);
+    if (hops_.count(languages) != 0) throw std::invalid_argument("two models are given for " + model_name(model));
+    std::shared_ptr<const Translator>& translator = opened[model.path];
+    if (!translator) translator = std::make_shared<const Translator>(model.path, options);
+    hops_[languages] = open(model, translator);
   }
   std::set<std::string> all;
-  for (const auto& [languages, model] : models_) {
+  for (const auto& [languages, hop] : hops_) {
     targets_[languages.first];
     all.insert(languages.second);
   }
@@ -103,17 +169,13 @@ ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptio
   }
 }
 
-std::shared_ptr<const Translator> ModelSet::find(const std::string& source, const std::string& target) const {
-  const auto found = models_.find({source, target});
-  return found == models_.end() ? nullptr : found->second;
-}
-
 ModelSet::Route ModelSet::route(const std::string& source, const std::string& target) const {
-  if (const auto direct = find(source, target)) return {direct};
+  const auto direct = hops_.find({source, target});
+  if (direct != hops_.end()) return {direct->second};
   if (pivot_.empty()) return {};
-  const auto first = find(source, pivot_), second = find(pivot_, target);
-  if (first && second) return {first, second};
-  return {};
+  const auto first = hops_.find({source, pivot_}), second = hops_.find({pivot_, target});
+  if (first == hops_.end() || second == hops_.end()) return {};
+  return {first->second, second->second};
 }
 
 bool ModelSet::has_target(const std::string& language) const {

@@ -15,25 +15,40 @@ inline namespace v0 {
 
 /// A model and the languages that it translates between.
 struct ModelSource {
-  std::string source;  ///< a language's code: "en", "pt-BR"
-  std::string target;  ///< likewise
-  std::string path;    ///< a model folder, or a file of export_torchscript
+  std::string source;         ///< a language's code: "en", "pt-BR"
+  std::string target;         ///< likewise
+  std::string path;           ///< a model folder, or a file of export_torchscript
+  std::string source_name{};  ///< in a multilingual model's vocabulary, where the code does not tell it: "arb_Arab"
+  std::string target_name{};  ///< likewise
 };
 
-/// Reads "en-de=FOLDER", "pt-BR:en=FOLDER" or "FOLDER" alone. In the last case, the languages are those by which the
-/// files that the model was trained on are called, as in train.en and train.de.
+/// Reads "en-de=FOLDER", "pt-BR:en=FOLDER", "ar/arb_Arab:en=FOLDER" or "FOLDER" alone. In the last case, the languages
+/// are those by which the files that the model was trained on are called, as in train.en and train.de.
 /// @throws std::invalid_argument where the languages cannot be told.
 ModelSource parse_model_source(const std::string& text);
 
 /// "en-de".
 std::string model_name(const ModelSource& model);
 
+/// The language of a multilingual vocabulary that a code means: the one of that name, or of the same language and
+/// script
+/// ("deu_Latn", "deu" and "de_DE" for "de").
+/// @throws std::invalid_argument, listing the vocabulary's languages, where none or several could be meant
+std::string language_in_vocabulary(const std::string& code, const std::vector<std::string>& names);
+
 /// The models of one moment, which stay open as long as somebody holds them.
 class ModelSet {
  public:
-  using Route = std::vector<std::shared_ptr<const Translator>>;
+  /// A model, and what TranslationOptions tells it of the languages.
+  struct Hop {
+    std::shared_ptr<const Translator> model;
+    std::string source_language{}, target_language{};
+  };
+  using Route = std::vector<Hop>;
 
-  /// @throws as Translator's constructor; std::invalid_argument for two models of the same languages.
+  /// Opens a multilingual model once, however many languages it serves.
+  /// @throws as Translator's constructor; std::invalid_argument for two models of the same languages, and for a
+  /// language that a multilingual model does not have.
   ModelSet(const std::vector<ModelSource>& models, const TranslatorOptions& options, std::string pivot);
 
   /// The models that lead from one language to the other, in the order of use: one, or two by way of the pivot.
@@ -45,9 +60,7 @@ class ModelSet {
   const std::map<std::string, std::set<std::string>>& targets() const { return targets_; }
 
  private:
-  std::shared_ptr<const Translator> find(const std::string& source, const std::string& target) const;
-
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<const Translator>> models_;
+  std::map<std::pair<std::string, std::string>, Hop> hops_;
   std::map<std::string, std::set<std::string>> targets_;
   std::string pivot_;
 };

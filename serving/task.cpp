@@ -56,7 +56,7 @@ class Task : public std::enable_shared_from_this<Task> {
   Segment segment(Place place, size_t hop, const std::string& text) {
     const bool is_last = hop + 1 == request_.route.size();
     Segment segment;
-    segment.model = request_.route[hop];
+    segment.model = request_.route[hop].model;
     segment.options = is_last ? request_.options : request_.earlier_options;
     segment.text = text;
     if (is_last && !request_.prefixes.empty()) segment.prefix = request_.prefixes[place.document];

@@ -226,12 +226,25 @@ SubwordModel::Tag SubwordModel::tag_of(std::string_view text) const {
 int64_t SubwordModel::language(const std::string& language) const {
   for (const std::string& piece : {language, ">>" + language + "<<", "__" + language + "__"})
     if (const int64_t id = processor_->PieceToId(piece); is_tag(id)) return id;
-  std::vector<std::string> languages;
-  for (int64_t id = special_ids::kCount; id < size_; ++id)
-    if (is_tag(id) && piece(id).front() != '<') languages.push_back(piece(id));
+  const std::vector<std::string> languages = language_names();
   throw std::invalid_argument(languages.empty() ? "the model has one language only on this side; leave the language out"
                                                 : fmt::format("the model has no language \"{}\"; it has {}", language,
                                                               fmt::join(languages, ", ")));
+}
+
+std::vector<std::string> SubwordModel::language_names() const {
+  std::vector<std::string> names;
+  for (int64_t id = special_ids::kCount; id < size_; ++id) {
+    if (!is_tag(id)) continue;
+    std::string name = piece(id);
+    if (name.front() == '<') continue;  // <mask> and the like
+    for (const std::string mark : {">>", "__"}) {
+      const size_t marks = 2 * mark.size();
+      if (name.size() > marks && name.compare(0, mark.size(), mark) == 0) name = name.substr(2, name.size() - marks);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
 }
 
 LanguagePieces SubwordModel::find_languages() const {

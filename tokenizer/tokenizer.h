@@ -60,6 +60,8 @@ class TRANSMUTE_API SubwordModel {
   /// The id of a language in a multilingual vocabulary: of the piece `language`, `>>language<<` or `__language__`.
   /// @throws std::invalid_argument, listing the languages of the vocabulary, if this is none of them
   int64_t language(const std::string& language) const;
+  /// The languages of a multilingual vocabulary, as language() takes them.
+  std::vector<std::string> language_names() const;
   /// How the vocabulary marks languages.
   LanguagePieces languages() const { return languages_; }
   /// Whether the first id is that of a language.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/language_model.h>
-#include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
@@ -178,17 +178,10 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
   return ours;
 }
 
-// As the alignment of a scored translation has them: with the language's piece, where there is one.
-std::vector<std::string> source_tokens(const std::string& text, const transmute::Translator& translator,
-                                       const transmute::TranslationOptions& options) {
-  const transmute::Tokenizer& tokenizer = translator.tokenizer();
-  transmute::Ids ids = tokenizer.source().encode(text);
-  if (!tokenizer.source().begins_with_tag(ids)) {
-    const transmute::Ids language = transmute::language_tokens(options, tokenizer).source;
-    ids.insert(ids.begin(), language.begin(), language.end());
-  }
+// As the alignment of a scored translation has them.
+std::vector<std::string> source_tokens(const std::string& text, const transmute::SubwordModel& tokenizer) {
   std::vector<std::string> tokens;
-  for (const int64_t id : ids) tokens.push_back(tokenizer.source().piece(id));
+  for (const int64_t id : tokenizer.encode(text)) tokens.push_back(tokenizer.piece(id));
   return tokens;
 }
 
@@ -272,7 +265,7 @@ transmute_result* transmute_score(const transmute_translator* translator, const 
     std::unique_ptr<transmute_result> result(
         one_each(translator->translator.score_batch(texts, read_strings(targets, count, "target"), ours)));
     for (size_t i = 0; i < texts.size(); ++i)
-      result->translations[i].source_tokens = source_tokens(texts[i], translator->translator, ours);
+      result->translations[i].source_tokens = source_tokens(texts[i], translator->translator.tokenizer().source());
     return result.release();
   });
 }

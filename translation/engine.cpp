@@ -6,6 +6,7 @@
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/search/batches.h>
 #include <transmute/translation/search/score_targets.h>
+#include <transmute/translation/search/sentence_search.h>
 #include <transmute/translation/text/alignment.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/join_parts.h>
@@ -59,21 +60,26 @@ SearchOptions search_of(const TranslationOptions& options) {
   return search;
 }
 
+// For the results and the beam of each text.
+SearchSize search_size(const SearchOptions& search) {
+  return {search::is_search(search) ? search.beam_size : search.num_hypotheses, search.max_extra_length};
+}
+
 void check_whole(size_t tokens, const char* purpose) {
   if (static_cast<int64_t>(tokens) > kMaxWholeTokens)
     throw std::invalid_argument(fmt::format("a text has {} tokens; {} takes at most {}: split the text into lines",
                                             tokens, purpose, kMaxWholeTokens));
 }
 
-// For the reverse model, whose source is the target.
-TranslationOptions reversed(const TranslationOptions& options) {
+// For the reverse model, whose source is the target. It is told of the languages that it has names for.
+TranslationOptions reversed(const TranslationOptions& options, LanguagePieces languages) {
   TranslationOptions reverse;
   reverse.search.length_alpha = options.search.length_alpha;
   reverse.search.length_penalty = options.search.length_penalty;
   reverse.batch_size = options.batch_size;
   reverse.batch_tokens = options.batch_tokens;
-  reverse.source_language = options.target_language;
-  reverse.target_language = options.source_language;
+  if (languages == LanguagePieces::both_sides) reverse.source_language = options.target_language;
+  if (languages != LanguagePieces::none) reverse.target_language = options.source_language;
   return reverse;
 }
 
@@ -100,7 +106,8 @@ void TranslationEngine::check_for_model(const TranslationOptions& options) const
   SearchOptions search = search_of(options);
   search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
   beam_search(*model_, {{special_ids::kUnknown}}, search, {}, {});
-  if (options.rerank.candidates > 0) reverse_->score({}, {}, reversed(options));
+  if (options.rerank.candidates > 0)
+    reverse_->score({}, {}, reversed(options, reverse_->tokenizer().source().languages()));
 }
 
 void TranslationEngine::align_words(const std::vector<std::string>& texts, const TranslationOptions& options,
@@ -155,7 +162,8 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceParts& s
   const std::vector<SourcePart>& parts = sources.parts;
   std::vector<size_t> lengths;
   for (const SourcePart& part : parts) lengths.push_back(part.ids.size());
-  const auto batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
+  const auto batches =
+      batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(search_of(options)));
   CallHooks call_hooks(hooks, sources.counts);
   const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
     if (sources.counts[text] > 1) return {};  // its parts may be decoded in any order
@@ -188,19 +196,21 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   for (const size_t part : batch) {
     sources.push_back(parts[part].ids);
     demands.prefixes.push_back(parts[part].prefix);
-    demands.given_tokens.push_back(parts[part].given_tokens);
+    demands.given_tokens.push_back(static_cast<int64_t>(parts[part].given.target));
     if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
     if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
   }
   auto found = beam_search(*model_, sources, search_of(options), hooks, demands);
   for (size_t i = 0; i < found.size(); ++i) {
     Translation& translation = translations[batch[i]];
+    const GivenTokens given = parts[batch[i]].given;
     for (auto& hypothesis : found[i])
-      translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer_.target()));
+      translation.hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer_.target(), given));
     if (options.mbr.candidates > 0)
       choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
                      static_cast<size_t>(options.search.num_hypotheses));
-    for (const int64_t id : sources[i]) translation.source_tokens.push_back(tokenizer_.source().piece(id));
+    for (size_t token = given.source; token < sources[i].size(); ++token)
+      translation.source_tokens.push_back(tokenizer_.source().piece(sources[i][token]));
   }
   if (options.rerank.candidates > 0) rerank(parts, batch, options, translations);
 }
@@ -213,7 +223,8 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
       candidates.push_back(hypothesis.text);
       sources.push_back(parts[part].plain);
     }
-  const std::vector<Hypothesis> found = reverse_->score(candidates, sources, reversed(options));
+  const std::vector<Hypothesis> found =
+      reverse_->score(candidates, sources, reversed(options, reverse_->tokenizer().source().languages()));
   auto next = found.begin();
   for (const size_t part : batch) {
     std::vector<Hypothesis>& hypotheses = translations[part].hypotheses;
@@ -247,9 +258,6 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
   for (size_t i = 0; i < texts.size(); ++i) {
     std::vector<ByteSpan> source;
     if (tagged[i].has_tags()) source = tokenizer_.source().spans_in_text(plain[i]);
-    // A language's piece before the source is no part of the text.
-    if (tagged[i].has_tags() && translations[i].source_tokens.size() == source.size() + 1)
-      source.insert(source.begin(), ByteSpan{0, 0});
     for (Hypothesis& hypothesis : translations[i].hypotheses) {
       if (tagged[i].has_tags())
         hypothesis.text =
@@ -270,21 +278,26 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
         fmt::format("the numbers of targets ({}) and sources ({}) differ", targets.size(), sources.size()));
   const LanguageTokens languages = language_tokens(options, tokenizer_);
   std::vector<Ids> source_ids(sources.size()), target_ids(targets.size());
+  std::vector<GivenTokens> given(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
     check_utf8(sources[i], "source", i + 1);
     check_utf8(targets[i], "target", i + 1);
     source_ids[i] = tokenizer_.source().encode(sources[i]);
     target_ids[i] = tokenizer_.target().encode(targets[i]);
-    if (!tokenizer_.source().begins_with_tag(source_ids[i]))
+    if (!tokenizer_.source().begins_with_tag(source_ids[i])) {
       source_ids[i].insert(source_ids[i].begin(), languages.source.begin(), languages.source.end());
+      given[i].source = languages.source.size();
+    }
     target_ids[i].insert(target_ids[i].begin(), languages.target.begin(), languages.target.end());
+    given[i].target = languages.target.size();
     check_whole(std::max(source_ids[i].size(), target_ids[i].size()), "scoring");
   }
   std::vector<Hypothesis> scored;
   for (IdHypothesis& found : score_targets(*model_, source_ids, target_ids, options.search, options.batch_size,
-                                           options.batch_tokens, parallel_for_)) {
-    scored.push_back(to_hypothesis(std::move(found), tokenizer_.target()));
-    scored.back().text = targets[scored.size() - 1];
+                                           options.batch_tokens, parallel_for_, languages.target.size())) {
+    const size_t i = scored.size();
+    scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), given[i]));
+    scored.back().text = targets[i];
   }
   return scored;
 }

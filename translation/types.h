@@ -130,11 +130,11 @@ struct Hypothesis {
   std::string text;                 ///< detokenized
   double score = 0;                 ///< ranks the hypotheses: log P / length penalty, or RerankOptions' sum
   double log_probability = 0;       ///< natural log of P(text | source), including the end token
-  std::vector<std::string> tokens;  ///< pieces, without the end token
+  std::vector<std::string> tokens;  ///< pieces, without the end token and the language's
   std::vector<double>
       token_scores;  ///< natural log-probability of each token; log_probability minus their sum is the end's
   /// With SearchOptions::alignments: alignment[i][j] is the cross-attention of token i to source token j, in the chosen
-  /// layer and head. A row's sum is less than 1 by the attention to the source's end token.
+  /// layer and head. A row's sum is less than 1 by the attention to the source's end token and to its language's.
   std::vector<std::vector<float>> alignment;
   /// With TranslationOptions::word_alignments: links (source word, target word), counted from 0, in the order of the
   /// target. Words are separated by whitespace; tags removed by TranslationOptions::inline_tags are not words.
@@ -146,7 +146,7 @@ struct Hypothesis {
 /// The translations of one text. A text without content has one, which is empty and has probability 1.
 struct Translation {
   std::vector<Hypothesis> hypotheses;      ///< best first, at least one
-  std::vector<std::string> source_tokens;  ///< pieces of the source, without the end token
+  std::vector<std::string> source_tokens;  ///< pieces of the source, without the end token and the language's
   int parts = 1;  ///< number of parts into which the source was split; if more than 1, there is one hypothesis
 };
 

@@ -48,6 +48,23 @@ done
   fail "train: $(tail "$work/train.log")"
 [ -d "$work/own/model" ] || fail "train left no model"
 
+# The source tree within another project: what applications include is found there, and nothing internal.
+torch=$(sed -n 's/^Torch_DIR:PATH=//p' "$build/CMakeCache.txt")
+mkdir "$work/outer"
+cat >"$work/outer/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.20)
+project(outer LANGUAGES C CXX)
+add_subdirectory("$(cd "$here/../.." && pwd)" transmute)
+file(GENERATE OUTPUT folders CONTENT "\$<TARGET_PROPERTY:transmute::transmute,INTERFACE_INCLUDE_DIRECTORIES>")
+END
+cmake -S "$work/outer" -B "$work/outer/build" -G Ninja -DTorch_DIR="$torch" >"$work/configure.log" 2>&1 ||
+  fail "$(cat "$work/configure.log")"
+included=$(cat "$work/outer/build/folders")
+[[ $included != *";"* ]] || fail "several include folders: $included"
+"${CC:-cc}" -fsyntax-only -I"$included" "$here/translate.c" || fail "add_subdirectory: transmute.h is not found"
+"${CXX:-c++}" -std=c++17 -fsyntax-only -I"$included" "$here/thread_pool.cpp" || fail "add_subdirectory: no translator.h"
+if [ -e "$included/transmute/translation/engine.h" ]; then fail "internal headers are public"; fi
+
 # pkg-config, in C.
 if command -v pkg-config >/dev/null; then
   # shellcheck disable=SC2046 # flags

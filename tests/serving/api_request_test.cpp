@@ -67,6 +67,11 @@ TEST(LibreTranslateRequest, IsReadFromJsonAndFromForms) {
   }
 }
 
+TEST(LibreTranslateRequest, MayLeaveTheFormatEmpty) {
+  EXPECT_EQ(parse_libretranslate(form_request("q=a&source=en&target=de&format="), {}).format, TextFormat::text);
+  EXPECT_THAT(refusal(parse_v1, json_request(v1_with(R"("format":"")"))), HasSubstr("format must be text"));
+}
+
 TEST(LibreTranslateRequest, TakesListsOfTexts) {
   EXPECT_THAT(parse_libretranslate(json_request(R"({"q":["a"],"source":"en","target":"de"})"), {}).texts,
               ElementsAre("a"));
@@ -100,6 +105,8 @@ TEST(ApiRequest, CountsCharactersAndNotBytes) {
   EXPECT_EQ(refused(twenty), "accepted");
   EXPECT_EQ(refused(twenty + "b"), "400 Invalid request: request (21) exceeds text limit (20)");
   EXPECT_THAT(refused("a&q=b&q=c&q=d"), HasSubstr("4 texts exceed the limit of 3"));
+  EXPECT_EQ(refusal(parse_v1, json_request(v1_with(R"("glossary":[{"source":"a","target":"twenty characters are"}])"))),
+            "400 Invalid request: request (23) exceeds text limit (20)");
 }
 
 TEST(ApiRequest, RefusesWhatIsNoUtf8AndNoJson) {

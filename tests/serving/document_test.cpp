@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // Every segment in capitals.
 std::string shouted(const Document& document) {
@@ -81,7 +82,7 @@ TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
     const std::string html = "<p>Press " + element + " now.</p>";
     const Document document(html, TextFormat::html, true);
     EXPECT_EQ(document.with(document.segments()), html);
-    return document.segments() == std::vector<std::string>{"Press <x0/> now."};
+    return document.segments() == std::vector<std::string>{"Press <x000/> now."};
   };
   for (const char* element :
        {"<code>a. B</code>", "<code>if (a\n  < b)</code>", "<span translate=\"no\">A. B</span>",
@@ -93,10 +94,29 @@ TEST(Document, KeepsInlineCodeAndWhatIsNotToBeTranslatedWithinItsSentence) {
         "<b translate=yes translate=no>x</b>", "<b data-translate=no>x</b>", "<br translate=no>"})
     EXPECT_FALSE(kept(element)) << element;
 
-  const std::string html = "<x1>a</x1> <code>x</code> b <code>y</code>";
+  const std::string html = "<x00>a</x00> <code>x</code> b <code>y</code>";
   const Document document(html, TextFormat::html, true);
-  ASSERT_THAT(document.segments(), ElementsAre("a", "<xx0/> b <xx1/>"));
-  EXPECT_EQ(document.with({"A", "<xx1/> B <xx0/>"}), "<x1>A</x1> <code>y</code> B <code>x</code>");
+  ASSERT_THAT(document.segments(), ElementsAre("a", "<x010/> b <x011/>"));
+  EXPECT_EQ(document.with({"A", "<x011/> B <x010/>"}), "<x00>A</x00> <code>y</code> B <code>x</code>");
+}
+
+// What stands for tags is short, whatever the page has.
+TEST(Document, KeepsLongTagsAndThosePartsOfThemThatTextCannotHave) {
+  const std::string image = "<img alt='a > b' src=\"data:image/png;base64," + std::string(20'000, 'A') + "\"/>";
+  const std::string link = "<a href=\"" + std::string(5000, 'x') + "\"\ntitle=y>";
+  const std::string html = "<p>See " + image + " and " + link + "this\nhouse</a>. Bye <b title=<i>now</b>.</p>";
+  const Document document(html, TextFormat::html, true);
+  ASSERT_THAT(document.segments(), SizeIs(2));
+  EXPECT_EQ(document.segments()[0], "See <img x000000/> and <a x000001>this house</a>.");
+  EXPECT_EQ(document.with({"<a x000001>Haus</a>: <img x000000/>.", document.segments()[1]}),
+            "<p>" + link + "Haus</a>: " + image + ". Bye <b title=<i>now</b>.</p>");
+  std::string hostile = "<" + std::string(50'000, 'x') + " a ";
+  for (int i = 0; i < 1000; ++i) hostile += "x" + std::to_string(i * 9) + " ";
+  for (int i = 0; i < 3000; ++i) hostile += "<code></code>";
+  const Document many(hostile + ">a", TextFormat::html, true);
+  size_t bytes = 0;
+  for (const std::string& segment : many.segments()) bytes += segment.size();
+  EXPECT_LT(bytes, 200'000U);
 }
 
 TEST(Document, LeavesBlocksAloneThatAreNotToBeTranslated) {

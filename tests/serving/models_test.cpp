@@ -9,21 +9,28 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace transmute::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// "source|target|path".
+// "source|target|path", and the names in a multilingual model.
 std::string parsed(const std::string& text) {
   const ModelSource model = parse_model_source(text);
-  return model.source + "|" + model.target + "|" + model.path;
+  const std::string names =
+      model.source_name.empty() && model.target_name.empty() ? "" : "|" + model.source_name + "|" + model.target_name;
+  return model.source + "|" + model.target + "|" + model.path + names;
 }
 
 TEST(ModelSource, IsReadWithItsLanguages) {
   EXPECT_EQ(parsed("en-de=runs/a=b"), "en|de|runs/a=b");
   EXPECT_EQ(parsed("pt-BR:zh_Hant=m.pt"), "pt-BR|zh_Hant|m.pt");
+  EXPECT_EQ(parsed("ar/arb_Arab:en/eng_Latn=m"), "ar|en|m|arb_Arab|eng_Latn");
+  EXPECT_EQ(parsed("en:ar/arb_Arab=a/b"), "en|ar|a/b||arb_Arab");
   for (const char* text : {"ende=x", "en-=x", "en-en=x", "pt-BR-en=x", "=x", "e-de=x", "engl-de=x"})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { parse_model_source(text); }),
                 HasSubstr("names no two languages"))
@@ -41,6 +48,47 @@ TEST(ModelSource, TakesItsLanguagesFromTheTrainingFiles) {
   for (const char* config :
        {"data: {train_source: train.en, train_target: train.txt2}", "data: {}", "model: {}", "x: ["})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { with(config); }), HasSubstr("--model en-de=")) << config;
+}
+
+TEST(LanguageInVocabulary, IsTheOneThatACodeMeans) {
+  const std::vector<std::string> nllb{"arb_Arab", "deu_Latn", "eng_Latn", "srp_Cyrl", "zho_Hans", "zho_Hant"};
+  EXPECT_EQ(language_in_vocabulary("de", nllb), "deu_Latn");
+  EXPECT_EQ(language_in_vocabulary("zh", nllb), "zho_Hans");
+  EXPECT_EQ(language_in_vocabulary("zh-TW", nllb), "zho_Hant");
+  EXPECT_EQ(language_in_vocabulary("sr", nllb), "srp_Cyrl");
+  EXPECT_EQ(language_in_vocabulary("zho_Hant", nllb), "zho_Hant");
+  EXPECT_EQ(language_in_vocabulary("de", {"de_DE", "en_XX"}), "de_DE");
+  EXPECT_EQ(language_in_vocabulary("en-GB", {"de", "en", "fr"}), "en");
+  EXPECT_EQ(language_in_vocabulary("de", {"deu", "nld"}), "deu");
+  for (const auto& [code, names] : {std::pair{"ar", nllb}, {"fr", nllb}, {"de", {}}})
+    EXPECT_THAT(
+        message_of<std::invalid_argument>([&, code = code, names = names] { language_in_vocabulary(code, names); }),
+        HasSubstr("no language \"" + std::string(code) + "\""));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                language_in_vocabulary("pt", {"pt_BR", "pt_PT"});
+              }),
+              HasSubstr("several languages"));
+}
+
+// One model serves all pairs that it is named for, and each hop tells it of the languages.
+TEST(ModelSet, TellsAMultilingualModelOfTheLanguages) {
+  const std::string folder = TRANSMUTE_TEST_DATA "/formats/nllb";
+  const auto set = [&](const std::vector<std::string>& models, const std::string& pivot = "") {
+    std::vector<ModelSource> sources;
+    for (const std::string& model : models) sources.push_back(parse_model_source(model));
+    return ModelSet(sources, TranslatorOptions{}, pivot);
+  };
+  const ModelSet models = set({"en-de=" + folder, "de-en=" + folder}, "en");
+  const ModelSet::Route route = models.route("en", "de"), back = models.route("de", "en");
+  ASSERT_EQ(route.size(), 1U);
+  EXPECT_EQ(route[0].source_language, "eng_Latn");
+  EXPECT_EQ(route[0].target_language, "deu_Latn");
+  EXPECT_EQ(back.at(0).source_language, "deu_Latn");
+  EXPECT_EQ(back.at(0).model, route[0].model);
+  EXPECT_EQ(set({"en:no/deu_Latn=" + folder}).route("en", "no").at(0).target_language, "deu_Latn");
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { set({"en-no=" + folder}); }),
+              AllOf(HasSubstr("--model en-no=" + folder), HasSubstr("write no/NAME")));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { set({"en:no/nor=" + folder}); }), HasSubstr("\"nor\""));
 }
 
 TEST(LanguageName, IsEnglish) {

@@ -102,8 +102,11 @@ TEST_F(Serve, TranslatesAsLibreTranslateDoes) {
   const Json detected = post("/translate", {{"q", kText}, {"source", "auto"}, {"target", "de"}});
   EXPECT_EQ(detected["detectedLanguage"]["language"], "en");
   EXPECT_EQ(detected["translatedText"], wanted);
-  const Json same = post("/translate", {{"q", kText}, {"source", "en"}, {"target", "en"}});
-  EXPECT_EQ(same["translatedText"], kText);
+  const Json mixed = post("/translate", {{"q", {kText, "das Haus"}}, {"source", "auto"}, {"target", "de"}});
+  EXPECT_EQ(mixed["detectedLanguage"][0], mixed["detectedLanguage"][1]) << "one model translates both";
+  const char* text = "A.  B.Then, caf\u00e9 &eacute;";
+  const Json same = post("/translate", {{"q", text}, {"source", "en"}, {"target", "en"}, {"format", "html"}});
+  EXPECT_EQ(same["translatedText"], text);
 }
 
 TEST_F(Serve, TakesForms) {
@@ -136,6 +139,7 @@ TEST_F(Serve, SaysItsLanguagesSettingsAndHealth) {
   EXPECT_EQ(settings["language"]["target"]["name"], "German");
   EXPECT_EQ(settings["keyRequired"], false);
   for (const char* path : {"/health", "/health/live", "/health/ready"}) EXPECT_EQ(get(path)["status"], "ok");
+  EXPECT_EQ(post("/detect", {{"q", {kText, kText}}})[0]["language"], "en");
   const Json detected = post("/detect", {{"q", kText}});
   EXPECT_EQ(detected[0]["language"], "en");
 }

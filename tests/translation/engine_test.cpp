@@ -22,6 +22,7 @@
 namespace transmute {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -458,6 +459,21 @@ TEST_F(Engine, ObeysAGlossary) {
   TranslationOptions without = options;
   without.glossary.clear();
   EXPECT_EQ(found[2].hypotheses.at(0).text, translate({"the houses"}, without).at(0).hypotheses.at(0).text);
+}
+
+// A demand of many tokens widens the beam by a bounded number, and is met nevertheless.
+TEST_F(Engine, MeetsDemandsThatAreLongerThanTheSource) {
+  TranslationOptions options = few_tokens();
+  std::string term;
+  while (tokenizer.target().encode(term).size() < 150) term += "das alte Haus ";
+  term.pop_back();
+  options.glossary = {{"house", term}};
+  EXPECT_THAT(translate({"the house"}, options)[0].hypotheses.at(0).text, HasSubstr(term));
+  options.glossary[0].target += ' ' + term;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                translate({"a", "the house"}, options);
+              }),
+              AllOf(HasSubstr("text 2: the glossary demands terms of"), HasSubstr("more than 256")));
 }
 
 TEST_F(Engine, TranslatesSentencesByThemselvesWhereAskedTo) {

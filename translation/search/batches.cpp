@@ -10,6 +10,14 @@
 namespace transmute {
 inline namespace v0 {
 
+namespace {
+
+// Tokens of a batch's hypotheses: their keys and values take 1.5 GiB with the base Transformer. The default options
+// stay below.
+constexpr int64_t kMostTokens = 1 << 16;
+
+}  // namespace
+
 void check_at_least_one(int64_t value, const char* option) {
   constexpr int64_t kMost = 1'000'000'000;
   if (value < 1 || value > kMost)
@@ -17,7 +25,7 @@ void check_at_least_one(int64_t value, const char* option) {
 }
 
 std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,
-                                                   int64_t batch_tokens) {
+                                                   int64_t batch_tokens, SearchSize size) {
   std::vector<size_t> order(lengths.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lengths[a] > lengths[b]; });
@@ -27,7 +35,11 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& le
     if (batches.empty() || static_cast<int64_t>(batches.back().size()) >= rows_allowed) {
       batches.emplace_back();
       const auto padded = static_cast<int64_t>(lengths[text]) + 1;
-      rows_allowed = std::max<int64_t>(1, std::min(batch_size, batch_tokens / padded));
+      rows_allowed = std::min(batch_size, batch_tokens / padded);
+      const int64_t tokens =
+          std::min(size.hypotheses, kMostTokens) * (padded + std::min(size.extra_length, kMostTokens));
+      if (tokens > 0) rows_allowed = std::min(rows_allowed, kMostTokens / tokens);
+      rows_allowed = std::max<int64_t>(1, rows_allowed);
     }
     batches.back().push_back(text);
   }

@@ -11,11 +11,20 @@ inline namespace v0 {
 /// @throws std::invalid_argument naming the option, where its value is less than 1.
 void check_at_least_one(int64_t value, const char* option);
 
+/// How large the search for a text's translation can become: so many hypotheses at a time, each of as many tokens as
+/// the text and so many more. The decoder keeps keys and values of all of them.
+struct SearchSize {
+  int64_t hypotheses = 0;
+  int64_t extra_length = 0;
+};
+
 /// Numbers of texts, batch by batch: those of similar length together, the longest first. There is little padding then,
 /// and the last batches are the short ones, so that workers end at about the same time.
 /// @param batch_tokens of a batch at most, its padding and ends included
+/// @param size of each text's search; a batch of several is bounded by it, so that many long hypotheses do not fill the
+/// memory
 std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,
-                                                   int64_t batch_tokens);
+                                                   int64_t batch_tokens, SearchSize size = {});
 
 }  // namespace v0
 }  // namespace transmute

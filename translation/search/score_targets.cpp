@@ -12,7 +12,8 @@ inline namespace v0 {
 
 std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vector<Ids>& sources,
                                         const std::vector<Ids>& targets, const SearchOptions& options,
-                                        int64_t batch_size, int64_t batch_tokens, const ParallelFor& parallel_for) {
+                                        int64_t batch_size, int64_t batch_tokens, const ParallelFor& parallel_for,
+                                        size_t given_tokens) {
   SearchOptions search;
   search.beam_size = 1;
   search.length_alpha = options.length_alpha;
@@ -31,6 +32,7 @@ std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vecto
     for (const size_t i : batches[b]) {
       batch_sources.push_back(sources[i]);
       demands.prefixes.push_back(targets[i]);
+      demands.given_tokens.push_back(static_cast<int64_t>(given_tokens));
     }
     auto found = beam_search(model, batch_sources, search, {}, demands);
     for (size_t i = 0; i < found.size(); ++i) scored[batches[b][i]] = std::move(found[i].front());

@@ -9,8 +9,13 @@ inline namespace v0 {
 namespace search {
 
 namespace {
+
 const Ids kNone;
-}
+
+// By which a beam grows for the tokens of the terms. A search for more of them goes on with those that have most.
+constexpr int64_t kMostForTerms = 64;
+
+}  // namespace
 
 SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOptions& options,
                                const TargetDemands& demands, const Ids* shortlist)
@@ -27,7 +32,8 @@ SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOpti
   if (!demands.terms.empty() && !demands.terms[index].empty()) {
     live_.front().terms = TermsSoFar(demands.terms[index]);
     for (const Ids& term : demands.terms[index]) term_tokens_ += term.size();
-    options_.beam_size += static_cast<int64_t>(term_tokens_);
+    options_.beam_size += std::min(static_cast<int64_t>(term_tokens_), kMostForTerms);
+    max_length_ = std::max(max_length_, prefix_length() + static_cast<int64_t>(term_tokens_));
   }
   if (options.constraint) live_.front().constraint = options.constraint->begin(source);
   if (options.sampling) {

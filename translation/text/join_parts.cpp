@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/text/join_parts.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -20,20 +21,32 @@ void append_alignment(std::vector<std::vector<float>>& rows, size_t width, std::
   }
 }
 
+// An abandoned translation has none.
+template <class T>
+void drop_first(std::vector<T>& items, size_t count) {
+  items.erase(items.begin(), items.begin() + static_cast<int64_t>(std::min(count, items.size())));
+}
+
 }  // namespace
 
-Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target) {
+Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, GivenTokens given) {
   Hypothesis hypothesis;
   hypothesis.text = target.decode(found.ids);
   hypothesis.score = found.score;
   hypothesis.log_probability = found.log_probability;
   for (const int64_t id : found.ids) hypothesis.tokens.push_back(target.piece(id));
+  drop_first(hypothesis.tokens, given.target);
   hypothesis.token_scores = std::move(found.token_scores);
   hypothesis.token_scores.pop_back();  // the end's
+  drop_first(hypothesis.token_scores, given.target);
   hypothesis.alignment = std::move(found.alignment);
   if (hypothesis.alignment.empty()) return hypothesis;
   hypothesis.alignment.pop_back();
-  for (auto& row : hypothesis.alignment) row.pop_back();
+  drop_first(hypothesis.alignment, given.target);
+  for (auto& row : hypothesis.alignment) {
+    row.pop_back();
+    drop_first(row, given.source);
+  }
   return hypothesis;
 }
 

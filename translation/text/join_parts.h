@@ -3,6 +3,7 @@
 
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/search/hypothesis.h>
+#include <transmute/translation/text/given_tokens.h>
 #include <transmute/translation/types.h>
 
 #include <string>
@@ -10,8 +11,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What search found, as text.
-Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target);
+/// What search found, as text, without the given tokens.
+Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, GivenTokens given = {});
 
 /// Appends the translation of the next part of a text, after a space.
 void append_text(std::string& whole, const std::string& part);

@@ -119,18 +119,28 @@ void add_languages(SourceParts& sources, const LanguageTokens& languages, const 
     } else {
       const Ids& before = part.text == tagged_text ? own_tag : languages.source;
       part.ids.insert(part.ids.begin(), before.begin(), before.end());
+      part.given.source = before.size();
     }
     part.prefix.insert(part.prefix.begin(), languages.target.begin(), languages.target.end());
-    part.given_tokens = static_cast<int64_t>(languages.target.size());
+    part.given.target = languages.target.size();
   }
 }
 
 void demand_terms(SourceParts& sources, const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer) {
   if (glossary.empty()) return;
   const Glossary terms(glossary);
-  for (SourcePart& part : sources.parts)
-    for (const std::string& term : terms.terms_for(part.plain))
+  for (SourcePart& part : sources.parts) {
+    size_t tokens = 0;
+    for (const std::string& term : terms.terms_for(part.plain)) {
       part.terms.push_back(encode_demand(tokenizer.target(), term, "the glossary's term"));
+      tokens += part.terms.back().size();
+    }
+    if (tokens > kMaxTermTokens)
+      throw std::invalid_argument(
+          fmt::format("text {}: the glossary demands terms of {} tokens of one translation, more than {}; shorten its "
+                      "entries, or split the text into lines",
+                      part.text + 1, tokens, kMaxTermTokens));
+  }
 }
 
 }  // namespace v0

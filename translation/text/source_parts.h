@@ -3,6 +3,7 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/text/given_tokens.h>
 #include <transmute/translation/types.h>
 
 #include <cstddef>
@@ -12,14 +13,17 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Tokens of the terms that the glossary may demand of one part's translation.
+constexpr size_t kMaxTermTokens = 256;
+
 /// What is translated by itself: a text, a sentence of one, or a part of an over-long one.
 struct SourcePart {
   size_t text;               ///< number of the text
   std::string plain;         ///< its own text: as it was given, or as the ids of a part of an over-long one spell it
   Ids ids;                   ///< of `plain`, after the pieces that add_languages puts there
   Ids prefix{};              ///< that its translation begins with
-  int64_t given_tokens = 0;  ///< of the prefix: see TargetDemands
-  std::vector<Ids> terms{};  ///< that it contains
+  GivenTokens given{};       ///< of `ids` and `prefix`
+  std::vector<Ids> terms{};  ///< that its translation contains; at most kMaxTermTokens tokens
 };
 
 /// Texts as parts, in their order. Texts without content have none.
