@@ -138,6 +138,8 @@ constexpr const char* kBaseKey = "base";
 }  // namespace
 
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongest = 100;
+  if (word.size() > kLongest) return "";  // nobody's slip
   std::string best;
   size_t best_distance = std::string::npos;
   for (const auto& candidate : candidates) {

@@ -260,11 +260,17 @@ void log_choices(const Experiment& experiment, const std::string& run_folder) {
 }
 
 // A vocabulary that was chosen here may be smaller; one that was asked for may not.
-transmute::Trainer make_trainer(Experiment& experiment, const transmute::TrainerOptions& options) {
+transmute::Trainer make_trainer(const Arguments& arguments, Experiment& experiment,
+                                const transmute::TrainerOptions& options) {
   try {
     return transmute::Trainer(experiment.config, experiment.schema.to_yaml(), options);
   } catch (const transmute::VocabularyTooLarge& error) {
-    if (experiment.size.pairs == 0) throw;
+    const auto is_vocabulary = [](const std::string& assignment) {
+      return assignment.rfind("tokenizer.vocab_size=", 0) == 0 ||
+             assignment.rfind("tokenizer.target_vocab_size=", 0) == 0;
+    };
+    const auto& asked = arguments.assignments;
+    if (experiment.size.pairs == 0 || std::any_of(asked.begin(), asked.end(), is_vocabulary)) throw;
     spdlog::info(fmt::format("the text has only {} to learn", transmute::counted(error.most(), "piece")));
     experiment.config.model.tokenizer.vocab_size = error.most();
   }
@@ -277,7 +283,7 @@ int run_training(const Arguments& arguments, Experiment& experiment, const trans
       if (arguments.minutes > 0) fit_into_minutes(arguments, experiment);
       log_choices(experiment, options.run_folder);
     }
-    transmute::Trainer trainer = make_trainer(experiment, options);
+    transmute::Trainer trainer = make_trainer(arguments, experiment, options);
     const int signal = trainer.run(transmute::stop_signal);
     constexpr int kSignalExit = 128;
     return signal == 0 ? 0 : kSignalExit + signal;

@@ -72,28 +72,32 @@ segments() { # the segments of an SGML file, one a line, as sacreBLEU takes them
 }
 
 echo "unpacking into $output"
+part=$output/part
+rm -rf "$part"
+mkdir "$part"
 for language in en de; do
   {
     unpack training-parallel-europarl-v7.tgz "training/europarl-v7.de-en.$language"
     unpack training-parallel-commoncrawl.tgz "commoncrawl.de-en.$language"
     unpack training-parallel-nc-v9.tgz "training/news-commentary-v9.de-en.$language"
-  } | gzip -c >"$output/train.$language.gz.part"
-  mv "$output/train.$language.gz.part" "$output/train.$language.gz"
-  unpack dev.tgz "dev/newstest2013.$language" >"$output/newstest2013.$language"
+  } | gzip -c >"$part/train.$language.gz"
+  unpack dev.tgz "dev/newstest2013.$language" >"$part/newstest2013.$language"
 done
-unpack test-full.tgz test-full/newstest2014-deen-src.en.sgm | segments >"$output/newstest2014.en"
-unpack test-full.tgz test-full/newstest2014-deen-ref.de.sgm | segments >"$output/newstest2014.de"
+unpack test-full.tgz test-full/newstest2014-deen-src.en.sgm | segments >"$part/newstest2014.en"
+unpack test-full.tgz test-full/newstest2014-deen-ref.de.sgm | segments >"$part/newstest2014.de"
 
 for name in train newstest2013 newstest2014; do
   counts=()
   for language in en de; do
     if [[ $name == train ]]; then
-      counts+=("$(gzip -dc "$output/$name.$language.gz" | wc -l)")
+      counts+=("$(gzip -dc "$part/$name.$language.gz" | wc -l)")
     else
-      counts+=("$(wc -l <"$output/$name.$language")")
+      counts+=("$(wc -l <"$part/$name.$language")")
     fi
   done
   [[ ${counts[0]} -eq ${counts[1]} && ${counts[0]} -gt 0 ]] ||
     fail "$name has ${counts[0]} English and ${counts[1]} German lines; they must be as many"
   echo "$name: ${counts[0]} pairs"
 done
+mv "$part"/* "$output"
+rmdir "$part"

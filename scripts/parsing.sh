@@ -75,8 +75,16 @@ write_part() { # write_part <name> <files>…
 }
 
 mkdir -p "$data"
+# Text of one treebank is not that of another.
+treebanks=$(printf '%s\n' "${train:-CRAFT}" "$dev" "$test")
+if [[ -f $data/treebanks ]]; then
+  [[ $(<"$data/treebanks") == "$treebanks" ]] || fail "$data has the text of other trees; take another --data and --run-folder"
+elif [[ -n $train && -f $data/train.words ]]; then
+  fail "$data has the text of other trees; take another --data and --run-folder"
+fi
 if [[ -n $train ]]; then
   [[ -n $dev && -n $test ]] || fail "--train needs --dev and --test"
+  printf '%s\n' "$treebanks" >"$data/treebanks"
   for part in train dev test; do
     # The patterns are meant to become files.
     # shellcheck disable=SC2086

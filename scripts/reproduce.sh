@@ -48,6 +48,9 @@ figures=$(documented)
 [[ -n $figures ]] || fail "$table: has no table of reproduced figures"
 
 wanted() { [[ -z $only || " $only " == *" $1 "* ]]; }
+for config in $only; do
+  cut -f 1 <<<"$figures" | grep -qxF "$config" || fail "$table has no figures of --only $config"
+done
 
 data_of() { # data_of <config>: the folder of its text
   case "$1" in
@@ -98,7 +101,7 @@ translated() { # translated <config> <text>: the file with its translations, by 
 measured() { # measured <config> <text> <measure>
   local source
   source=$(source_of "$1" "$2")
-  local reference=${source/.en/.de}
+  local reference=${source%.en*}.de${source##*.en}
   case "$3" in
     BLEU) "$programs/evaluate" --hypothesis "$(translated "$1" "$2")" --reference "$reference" --score-only ;;
     "exact, %") paste -d $'\001' "$(translated "$1" "$2")" <(gzip -dcf "$reference") |

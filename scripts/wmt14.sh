@@ -8,13 +8,13 @@
 # with a small network: its BLEU means nothing.
 set -euo pipefail
 
-usage="usage: scripts/wmt14.sh [--config configs/paper/base.yaml] [--data data/wmt14_en_de] [--run-folder FOLDER]
+usage="usage: scripts/wmt14.sh [--config configs/paper/base.yaml] [--data FOLDER] [--run-folder FOLDER]
   [--tokenizer mosesdecoder/scripts/tokenizer/tokenizer.perl] [--programs FOLDER] [--device auto] [--set KEY=VALUE]…
   [--rehearse]"
 root="$(cd "$(dirname "$0")/.." && pwd)"
 config=$root/configs/paper/base.yaml
 programs=$root/build/release/bin
-data=data/wmt14_en_de
+data=
 device=auto
 run=
 tokenizer=
@@ -34,8 +34,19 @@ while [[ $# -gt 0 ]]; do
     *) echo "wmt14: error: unknown argument $1"$'\n'"$usage" >&2; exit 2 ;;
   esac
 done
-run=${run:-runs/wmt14_$(basename "$config" .yaml)}
+# A rehearsal's text and run must not be taken for the real ones.
+kind=wmt14${rehearse:+_rehearsal}
+data=${data:-data/$kind$([[ -n $rehearse ]] || echo _en_de)}
+run=${run:-runs/${kind}_$(basename "$config" .yaml)}
+fail() { echo "wmt14: error: $1" >&2; exit 1; }
+[[ -n $rehearse || ! -f $data/rehearsal ]] || fail "$data has a rehearsal's generated text; take another --data"
+[[ -z $rehearse || -f $data/rehearsal || ! -f $data/train.en.gz ]] ||
+  fail "$data has text that a rehearsal would replace; take another --data"
 
+has_text() {
+  local name
+  for name in train.en.gz train.de.gz newstest201{3,4}.{en,de}; do [[ -f $data/$name ]] || return 1; done
+}
 step() { printf '\n== %s\n' "$1"; }
 
 if [[ -n $rehearse ]]; then
@@ -44,6 +55,7 @@ if [[ -n $rehearse ]]; then
   trap 'rm -rf "$made"' EXIT
   "$programs/make_demo_corpus" --output "$made" --max-number 99 --train 3000 --valid 60 --test 60
   mkdir -p "$data"
+  touch "$data/rehearsal"
   for language in en de; do
     gzip -c "$made/train.$language" >"$data/train.$language.gz"
     cp "$made/valid.$language" "$data/newstest2013.$language"
@@ -54,7 +66,7 @@ if [[ -n $rehearse ]]; then
     --set model.d_model=32 --set model.d_ff=64 --set model.num_heads=4 --set model.d_k=8 --set model.d_v=8
     --set training.batch_tokens=512 --set training.max_steps=60 --set training.warmup_steps=30
     --set training.checkpoint_every=10 --set training.log_every=20 --set validation.every=30 "${settings[@]}")
-elif [[ ! -f $data/train.en.gz ]]; then
+elif ! has_text; then
   step "The text"
   "$root/scripts/download_wmt14.sh" --output "$data"
 fi

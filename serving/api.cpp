@@ -207,6 +207,24 @@ void Api::check_room_for(const std::vector<Document>& documents) const {
     throw ApiError(413, fmt::format("the texts have {} bytes; a request may have {}", bytes, limits.max_bytes));
 }
 
+// Each token of a translation has a number for each token of its segment, which grows with the square of its length.
+void Api::check_alignments(const ApiRequest& request, const std::vector<Document>& documents) const {
+  constexpr double kMost = 4e6, kMostForTags = 64e6;  // the latter are not sent
+  const SearchOptions& search = request.options.search;
+  if (!search.alignments && !request.options.inline_tags) return;
+  double numbers = 0;
+  for (const Document& document : documents)
+    for (const std::string& segment : document.segments()) {
+      const double tokens = static_cast<double>(segment.size()) / 2;  // hardly more
+      numbers += tokens * tokens * static_cast<double>(search.num_hypotheses);
+    }
+  if (numbers > (search.alignments ? kMost : kMostForTags))
+    throw ApiError(413, search.alignments
+                            ? "alignments of so much text would be too large; send fewer or shorter sentences at a "
+                              "time, or ask for fewer hypotheses"
+                            : "a text with markup has too long sentences; send shorter ones, or fewer at a time");
+}
+
 void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, bool is_v1) {
   const auto models = models_.current();
   const auto result = std::make_shared<ApiResult>();
@@ -230,6 +248,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   for (const std::string& text : request->texts)
     result->documents.push_back(is_whole ? Document(text) : Document(text, request->format, request->split_sentences));
   check_room_for(result->documents);
+  check_alignments(*request, result->documents);
   task.documents = result->documents;
   task.prefixes = request->prefixes;
   TranslationOptions plain;

@@ -50,6 +50,7 @@ class Api {
   void translate(const CallPointer& call, bool is_v1);
   void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, bool is_v1);
   void check_room_for(const std::vector<Document>& documents) const;
+  void check_alignments(const ApiRequest& request, const std::vector<Document>& documents) const;
   void detect(const CallPointer& call);
   void languages(const CallPointer& call);
   void settings(const CallPointer& call);

@@ -155,6 +155,8 @@ class Members {
   void refuse_others() const {
     for (const auto& [name, value] : json_.items()) {
       if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+      constexpr size_t kLongest = 100;
+      if (name.size() > kLongest) refuse(fmt::format("unknown member: its name has {} bytes", name.size()));
       const std::string nearest = nearest_name(name, known_);
       refuse("unknown member \"" + name_of(name) + "\"" +
              (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));

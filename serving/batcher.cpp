@@ -121,11 +121,13 @@ void Batcher::translate(std::vector<Segment> batch) {
   batch.erase(unwanted, batch.end());
   if (batch.empty()) return;
   if (on_batch_) on_batch_(batch.size());
+  std::vector<Translation> translations;
   try {
-    return translate_together(batch);
+    translations = translate_together(batch);
   } catch (...) {
     if (batch.size() == 1) return batch.front().failed(std::current_exception());
   }
+  if (!translations.empty()) return hand_out(batch, std::move(translations));
   // One of them is at fault: each by itself, so that the others do not suffer.
   for (Segment& segment : batch) {
     std::vector<Segment> alone;
@@ -134,7 +136,7 @@ void Batcher::translate(std::vector<Segment> batch) {
   }
 }
 
-void Batcher::translate_together(std::vector<Segment>& batch) {
+std::vector<Translation> Batcher::translate_together(const std::vector<Segment>& batch) {
   TranslationOptions options = batch.front().options->translation;
   options.batch_size = options_.batch_size;
   std::vector<std::string> texts;
@@ -152,14 +154,20 @@ void Batcher::translate_together(std::vector<Segment>& batch) {
     hooks.on_text = [&](size_t text, const std::string& so_far) {
       if (batch[text].on_text) batch[text].on_text(so_far);
     };
-  std::vector<Translation> translations = batch.front().model->translate_batch(texts, options, hooks);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    if (stop_ || is_unwanted(batch[i])) {
-      cancel(batch[i]);
-    } else {
-      batch[i].done(std::move(translations[i]));
+  return batch.front().model->translate_batch(texts, options, hooks);
+}
+
+// What goes wrong with one answer, such as memory for it, is no matter of the others.
+void Batcher::hand_out(const std::vector<Segment>& batch, std::vector<Translation> translations) {
+  for (size_t i = 0; i < batch.size(); ++i) try {
+      if (stop_ || is_unwanted(batch[i])) {
+        cancel(batch[i]);
+      } else {
+        batch[i].done(std::move(translations[i]));
+      }
+    } catch (...) {
+      batch[i].failed(std::current_exception());
     }
-  }
 }
 
 }  // namespace v0

@@ -74,7 +74,8 @@ class Batcher {
   void work();
   std::vector<Segment> take_batch();
   void translate(std::vector<Segment> batch);
-  void translate_together(std::vector<Segment>& batch);
+  std::vector<Translation> translate_together(const std::vector<Segment>& batch);
+  void hand_out(const std::vector<Segment>& batch, std::vector<Translation> translations);
   void push(Segment segment);
 
   const BatcherOptions options_;

@@ -66,6 +66,11 @@ size_t single_markup_end(const std::string& html, size_t at) {
   return length == kNone ? kNone : at + length;
 }
 
+// Of SVG's and MathML's elements, "/>" closes one that has no content. Of HTML's own it does not.
+bool closes_itself(std::string_view tag, const std::string& name) {
+  return (name == "svg" || name == "math") && tag.size() > 2 && tag[tag.size() - 2] == '/';
+}
+
 // Behind the element's end tag; npos where it has none. Elements of the same name within it have their own.
 size_t element_end(const std::string& html, size_t from, const std::string& name) {
   const bool has_tags = !contains(kTextElements, name);
@@ -82,7 +87,8 @@ size_t element_end(const std::string& html, size_t from, const std::string& name
     }
     const size_t end = single_markup_end(html, at);
     if (end == kNone) return kNone;
-    if (is_named && html[at + 1] != '/') ++depth;
+    const std::string_view tag = std::string_view(html).substr(at, end - at);
+    if (is_named && html[at + 1] != '/' && !closes_itself(tag, name)) ++depth;
     if (is_named && html[at + 1] == '/' && --depth == 0) return end;
     at = end;
   }
@@ -164,7 +170,7 @@ Markup markup_at(const std::string& html, size_t at) {
   const bool is_kept =
       tag[1] != '/' && (contains(kUntouchedElements, name) ||
                         (!contains(kVoidElements, name) && is_letter(tag[1]) && refuses_translation(tag)));
-  if (is_kept) end = element_end(html, end, name);
+  if (is_kept && !closes_itself(tag, name)) end = element_end(html, end, name);
   if (end == kNone) return {MarkupKind::border, html.size()};
   if (!contains(kInlineElements, name)) return {MarkupKind::border, end};
   return {is_kept ? MarkupKind::kept : MarkupKind::inline_tag, end};

@@ -19,14 +19,16 @@ inline std::string lower_case(std::string text) {
   return text;
 }
 
+using Headers = std::map<std::string, std::string>;
+
 /// A complete request.
 struct HttpRequest {
-  std::string method;                          ///< "GET"
-  std::string path;                            ///< before the question mark, percent-encoding left as it is
-  std::string query;                           ///< behind it
-  std::map<std::string, std::string> headers;  ///< by name in lower case; of repeated ones the last
-  std::string body;                            ///< as it was sent
-  std::string client;                          ///< the address that the connection comes from
+  std::string method;  ///< "GET"
+  std::string path;    ///< before the question mark, percent-encoding left as it is
+  std::string query;   ///< behind it
+  Headers headers;     ///< by name in lower case; of repeated ones the last
+  std::string body;    ///< as it was sent
+  std::string client;  ///< the address that the connection comes from
 
   /// Empty where it is missing. `name` in lower case.
   std::string header(const std::string& name) const {

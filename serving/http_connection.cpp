@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t kReadBytes = 4096;
 constexpr double kLingerSeconds = 2;
+constexpr double kSecondsToCancel = 0.1;
 
 std::chrono::steady_clock::duration duration_of(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
@@ -30,9 +31,10 @@ std::string text_of(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-HttpRequest request_of(beast::http::request<beast::http::string_body>&& message, std::string client) {
+HttpRequest request_of(beast::http::request<beast::http::string_body>&& message, Headers headers, std::string client) {
   HttpRequest request;
   request.client = std::move(client);
+  request.headers = std::move(headers);
   request.method = text_of(message.method_string());
   std::string target = text_of(message.target());
   if (const std::string scheme = "http://"; target.compare(0, scheme.size(), scheme) == 0)  // as proxies ask
@@ -41,7 +43,6 @@ HttpRequest request_of(beast::http::request<beast::http::string_body>&& message,
   const size_t question = target.find('?');
   request.path = target.substr(0, question);
   if (question != std::string::npos) request.query = target.substr(question + 1);
-  for (const auto& field : message) request.headers[lower_case(text_of(field.name_string()))] = text_of(field.value());
   request.body = std::move(message.body());
   return request;
 }
@@ -124,7 +125,7 @@ void Connection::close() {
   phase_ = Phase::closed;
   if (state_) state_->abandoned = true;
   ticket_ = 0;
-  timer_.cancel();
+  lift_time_limit();
   Error ignored;
   socket_.shutdown(tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);
@@ -133,16 +134,22 @@ void Connection::close() {
 // In every phase but handling, in which the handler decides how long it takes.
 void Connection::limit_time(double seconds) {
   timer_.expires_after(duration_of(seconds));
-  timer_.async_wait([weak = weak_from_this()](Error error) {
+  timer_.async_wait([weak = weak_from_this(), limit = ++time_limit_](Error error) {
     const auto self = weak.lock();
     if (error || !self || self->phase_ == Phase::closed) return;
-    if (self->timer_.expiry() > std::chrono::steady_clock::now()) return;  // set anew in the meantime
+    if (self->time_limit_ != limit) return;  // set anew or lifted, when this was on its way already
     const bool can_say_so = self->phase_ == Phase::header || self->phase_ == Phase::body;
     if (!can_say_so) return self->close();
     self->timed_out_ = true;
     Error ignored;
     self->socket_.cancel(ignored);
+    self->limit_time(kSecondsToCancel);  // what had arrived just then was not cancelled
   });
+}
+
+void Connection::lift_time_limit() {
+  ++time_limit_;
+  timer_.cancel();
 }
 
 void Connection::await_request() {
@@ -187,7 +194,10 @@ void Connection::read_header() {
 void Connection::on_header(Error error) {
   if (phase_ == Phase::closed) return;
   if (error) return refuse_for(error);
+  timed_out_ = false;
   const auto& head = parser_->get();
+  headers_.clear();  // those before the body: trailers are not headers (RFC 9110, section 6.5.1)
+  for (const auto& field : head) headers_[lower_case(text_of(field.name_string()))] = text_of(field.value());
   if (head.version() >= 11 && head.count(beast::http::field::host) != 1)
     return refuse(400, "a request of HTTP/1.1 needs one Host header");
   // Beast passes over codings that it does not know: whoever stands before this server may read another length.
@@ -226,7 +236,7 @@ void Connection::on_body(Error error) {
 
 void Connection::hand_over() {
   phase_ = Phase::handling;
-  timer_.cancel();
+  lift_time_limit();
   auto message = parser_->release();
   parser_.reset();
   keep_alive_ = message.keep_alive();
@@ -236,8 +246,8 @@ void Connection::hand_over() {
   Error ignored;
   const auto address = socket_.remote_endpoint(ignored).address();
   state_ = std::make_shared<RequestState>();
-  const auto exchange = std::make_shared<Exchange>(shared_from_this(), shared_,
-                                                   request_of(std::move(message), address.to_string()), state_);
+  const auto exchange = std::make_shared<Exchange>(
+      shared_from_this(), shared_, request_of(std::move(message), std::move(headers_), address.to_string()), state_);
   ticket_ = exchange->ticket();
   if (buffer_.size() == 0) read();  // to notice the client leaving
   shared_.handler(exchange);
@@ -300,8 +310,8 @@ std::string Connection::head_of(const HttpResponse& response, bool chunked) cons
 
 // One write is under way at a time; what comes meanwhile waits.
 void Connection::send(std::string bytes) {
+  if (chunked_ && waiting_.size() > shared_.limits.stream_bytes) return close();  // one event may be longer
   waiting_ += bytes;
-  if (chunked_ && waiting_.size() > shared_.limits.stream_bytes) return close();
   if (writing_) return;
   if (waiting_.empty()) return finish_answer();
   writing_ = true;
@@ -316,7 +326,7 @@ void Connection::on_sent(Error error) {
   writing_ = false;
   if (phase_ == Phase::closed) return;
   if (error) return close();
-  timer_.cancel();
+  lift_time_limit();
   if (sending_.capacity() > kReadBytes) std::string().swap(sending_);
   if (!waiting_.empty()) return send("");
   if (state_) state_->writing = false;

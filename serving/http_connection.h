@@ -81,6 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void finish_answer();
   void linger();
   void limit_time(double seconds);
+  void lift_time_limit();
   bool is_answering(uint64_t ticket) const;
   std::string head_of(const HttpResponse& response, bool chunked) const;
   void release_body();
@@ -88,6 +89,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::ip::tcp::socket socket_;
   Shared& shared_;
   boost::asio::steady_timer timer_;
+  uint64_t time_limit_ = 0;  // the number of the present one
+  Headers headers_;          // of the request that arrives
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   Phase phase_ = Phase::idle;

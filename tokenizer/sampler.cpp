@@ -67,7 +67,8 @@ void SubwordSampler::read_model(const std::string& serialized, int64_t size) {
     Piece piece;
     for (MessageReader reader(model.bytes); reader.next();) {
       if (reader.field == kPieceText) piece.text = reader.bytes;
-      if (reader.field == kPieceScore) std::memcpy(&piece.score, reader.bytes.data(), sizeof(piece.score));
+      if (reader.field == kPieceScore && reader.bytes.size() == sizeof(piece.score))
+        std::memcpy(&piece.score, reader.bytes.data(), sizeof(piece.score));
       if (reader.field == kPieceType) piece.type = reader.number == kTypeNormal ? Type::normal : Type::other;
     }
     // The network does not know what stands behind a table of its pieces.

@@ -263,7 +263,8 @@ LanguagePieces SubwordModel::find_languages() const {
 int64_t SubwordModel::in_vocabulary(int64_t id, std::string_view piece) const {
   if (id >= size_) return special_ids::kUnknown;
   if (id != special_ids::kUnknown || !has_table_) return id;
-  return processor_->PieceToId(std::string(piece) + kNotSplitInto);
+  const int64_t other = processor_->PieceToId(std::string(piece) + kNotSplitInto);
+  return other < size_ ? other : special_ids::kUnknown;
 }
 
 Ids SubwordModel::encode(std::string_view text) const {

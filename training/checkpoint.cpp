@@ -45,6 +45,8 @@ TrainState state_of(const Json& json, int64_t version) {
   state.target_tokens = count_at(json, "target_tokens");
   state.seconds = json.at("seconds");
   state.batches_per_step = json.contains("batches_per_step") ? count_at(json, "batches_per_step") : 0;
+  state.validation_due = json.value("validation_due", false);
+  state.is_interim = json.value("interim", false);
   if (json.contains("best")) {
     const Json& best = json["best"];
     state.metric = best.at("metric");
@@ -68,6 +70,8 @@ std::string to_json(const TrainState& state) {
   if (state.best_score)
     json["best"] = {
         {"metric", state.metric}, {"score", *state.best_score}, {"validations_since", state.validations_since_best}};
+  if (state.validation_due) json["validation_due"] = true;
+  if (state.is_interim) json["interim"] = true;
   if (state.score) json["validation"] = {{"metric", state.metric}, {"score", *state.score}};
   return json_text(json, 2) + "\n";
 }
@@ -122,18 +126,20 @@ void CheckpointStore::prune(const KeepPolicy& policy) const {
   const std::vector<std::string> paths = list();
   std::vector<std::pair<double, std::string>> scored;  // by what sorts the best first, and the older of equals
   std::set<std::string> kept;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    if (static_cast<int64_t>(paths.size() - i) <= policy.newest) kept.insert(paths[i]);
-    if (policy.best == 0 && policy.every == 0) continue;
-    const std::string state_file = path_in(paths[i], kStateFile);
+  int64_t newest = 0;
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+    const std::string state_file = path_in(*path, kStateFile);
     TrainState state;
     try {
       state = state_from_json(read_file(state_file), state_file);
-    } catch (const std::runtime_error&) {  // nothing is known of it: it is not ours to remove
-      kept.insert(paths[i]);
+    } catch (const std::runtime_error&) {  // of its score and step nothing is known
+      if (policy.best > 0 || policy.every > 0) kept.insert(*path);
     }
-    if (policy.every > 0 && state.step % policy.every == 0) kept.insert(paths[i]);
-    if (state.score && state.metric == policy.metric) scored.emplace_back(-*state.score, paths[i]);
+    if (path == paths.rbegin()) kept.insert(*path);
+    if (state.is_interim) continue;
+    if (newest++ < policy.newest) kept.insert(*path);
+    if (policy.every > 0 && state.step % policy.every == 0) kept.insert(*path);
+    if (state.score && state.metric == policy.metric) scored.emplace_back(-*state.score, *path);
   }
   std::sort(scored.begin(), scored.end());
   for (size_t i = 0; i < scored.size() && static_cast<int64_t>(i) < policy.best; ++i) kept.insert(scored[i].second);

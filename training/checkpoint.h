@@ -27,6 +27,8 @@ struct TrainState {
   int64_t validations_since_best = 0;
   std::optional<double> score;   ///< of the validation after this very step; the higher the better
   int64_t batches_per_step = 0;  ///< of the last step: accumulated ones times processes; 0: not known
+  bool validation_due = false;   ///< after this very step, where a signal stopped the training before it
+  bool is_interim = false;       ///< a checkpoint for a stopped training to go on from, outside the regular ones
 };
 
 /// As a checkpoint keeps it.
@@ -34,7 +36,7 @@ std::string to_json(const TrainState& state);
 /// @throws std::runtime_error naming `path`, where the text is damaged or of another version.
 TrainState state_from_json(const std::string& text, const std::string& path);
 
-/// Which checkpoints stay: each that any of these wants.
+/// Which checkpoints stay: each that any of these wants, and the newest of all. An interim one goes with the next.
 struct KeepPolicy {
   int64_t newest = 5;
   int64_t best = 0;    ///< with the highest scores by `metric`; of equal ones the older

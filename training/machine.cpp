@@ -43,6 +43,11 @@ int workers_of(const TrainerOptions& options, torch::Device device) {
 
 }  // namespace
 
+int64_t Machine::tokens_of_pairs(const TrainingOptions& training) const {
+  const int64_t passes = training.consistency == Consistency::none ? 1 : 2;
+  return std::max<int64_t>(micro_batch_tokens / passes, 1);
+}
+
 torch::Device device_of(const TrainerOptions& options) {
   const torch::Device device = parse_device(options.device);
   if (!device.is_cuda() || options.ranks.size == 1 || options.device.find(':') != std::string::npos) return device;

@@ -15,6 +15,9 @@ struct Machine {
   int workers;
   int64_t micro_batch_tokens;  ///< padded tokens that are computed together at most
   bool overlaps_steps;         ///< whether a step begins before the last one's loss is known
+
+  /// The tokens of a micro-batch's pairs at most: half as many where each pair is computed twice for consistency.
+  int64_t tokens_of_pairs(const TrainingOptions& training) const;
 };
 
 /// @throws std::invalid_argument where the options do not fit each other.

@@ -52,6 +52,8 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   Transformer transformer(model);
   transformer->to(machine.device);
   Replicas replicas(transformer, machine.device, workers, machine.precision);
+  replicas.use(consistency_of(config.training));
+  if (config.training.recompute) replicas.use(Activations::recomputed);
   Adam optimizer(parameters_of(replicas.transformer()), {});
   optimizer.keep_rounded(replicas.rounded_parameters(), workers);
   const ParallelText text = made_up_batch(config, size);
@@ -63,13 +65,17 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
   int timed = 0;
   for (int step = 0; step < kWarmUp + kTimed; ++step) {
     const Clock::time_point start = Clock::now();
-    StepInput input;
-    for (const auto& micro_batch :
-         cut_into_micro_batches(text, pairs, config.training.micro_batch_tokens, workers.size()))
-      input.micro_batches.push_back(make_batch(text, micro_batch));
-    input.step_target_tokens = count_target_tokens(text, pairs);
-    input.dropout_key = static_cast<uint64_t>(step);
-    replicas.accumulate_gradients(input, config.training.label_smoothing).read();
+    const int64_t batches = config.training.accumulate_batches;
+    for (int64_t batch = 0; batch < batches; ++batch) {
+      StepInput input;
+      for (const auto& micro_batch :
+           cut_into_micro_batches(text, pairs, machine.tokens_of_pairs(config.training), workers.size()))
+        input.micro_batches.push_back(make_batch(text, micro_batch));
+      input.step_target_tokens = batches * count_target_tokens(text, pairs);
+      input.dropout_key = static_cast<uint64_t>(step * batches + batch);
+      input.is_last_of_step = batch + 1 == batches;
+      replicas.accumulate_gradients(input, config.training.label_smoothing).read();
+    }
     optimizer.update(replicas.gradients(), 1e-6, workers);
     replicas.clear_gradients();
     const Clock::time_point end = Clock::now();

@@ -71,7 +71,7 @@ class Trainer::Session {
   int stop();
   void validate();
   void score_and_keep_best();
-  void save_checkpoint();
+  void save_checkpoint(bool is_interim);
   TrainedParts trained_parts() { return {replicas_.transformer(), optimizer_, average_ ? &*average_ : nullptr}; }
   void finish();
   std::string set_final_weights();
@@ -190,24 +190,24 @@ void Trainer::Session::prepare_validation() {
 
 // Rank 0's newest checkpoint, on all ranks.
 void Trainer::Session::restore() {
-  if (group_.is_first()) state_ = checkpoints_.restore(trained_parts());
+  if (group_.is_first()) {
+    state_ = checkpoints_.restore(trained_parts());
+    if (state_.window < 0 && state_.batch > 0 && train_text_.windows() > 1)
+      throw std::runtime_error(
+          fmt::format("the newest checkpoint in {} was written by an older transmute, which went through large texts "
+                      "in another order; go on with that one, or take another --run-folder",
+                      folder_.path()));
+    state_.window = std::max<int64_t>(state_.window, 0);
+  }
   broadcast_state(group_, state_);
   broadcast_weights(group_, replicas_.transformer(), optimizer_, state_.step);
 }
 
 // From where the state stands.
 void Trainer::Session::start_batches() {
-  if (state_.window < 0 && state_.batch > 0 && train_text_.windows() > 1)
-    throw std::runtime_error(
-        fmt::format("the newest checkpoint in {} was written by an older transmute, which went through large texts in "
-                    "another order; go on with that one, or take another --run-folder",
-                    folder_.path()));
-  state_.window = std::max<int64_t>(state_.window, 0);
   BatchStreamOptions options;
   options.batch_tokens = config_.training.batch_tokens;
-  // Two passes are computed as one micro-batch of twice the size.
-  const int64_t passes = config_.training.consistency == Consistency::none ? 1 : 2;
-  options.micro_batch_tokens = std::max<int64_t>(machine_.micro_batch_tokens / passes, 1);
+  options.micro_batch_tokens = machine_.tokens_of_pairs(config_.training);
   options.workers = workers_.size();
   options.seed = static_cast<uint64_t>(config_.training.seed);
   options.prefetch_threads = config_.data.prefetch_threads;
@@ -235,13 +235,15 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
   if (group_.is_first() && state_.step > 0 && state_.step >= config_.training.max_steps)
     log_.info(fmt::format("all {} of training.max_steps are made; to go on: --set training.max_steps={}",
                           counted(state_.step, "step"), 2 * state_.step));
+  if (state_.validation_due) validate();
   while (!reached_end()) {
     const bool trained = train_step();
     const bool stopped = steps_->stopped_by() != 0;
-    if (trained && state_.step % config_.validation.every == 0 && !stopped) validate();
+    state_.validation_due = trained && state_.step % config_.validation.every == 0;
+    if (state_.validation_due && !stopped) validate();
     const bool due = state_.step % config_.training.checkpoint_every == 0 ||
                      (config_.training.keep_best > 0 && state_.score.has_value());
-    if ((trained && due) || stopped) save_checkpoint();
+    if ((trained && due) || stopped) save_checkpoint(!(trained && due));
     if (stopped) return stop();
   }
   steps_->finish();
@@ -276,6 +278,7 @@ void Trainer::Session::write_profile() {
 
 // Runs on rank 0; the other ranks wait to learn whether these weights are the best ones.
 void Trainer::Session::validate() {
+  state_.validation_due = false;
   if (!config_.has_validation_text()) return;
   const Stopwatch pause;
   if (group_.is_first()) score_and_keep_best();
@@ -305,7 +308,7 @@ void Trainer::Session::save_model(const std::string& folder) {
   });
 }
 
-void Trainer::Session::save_checkpoint() {
+void Trainer::Session::save_checkpoint(bool is_interim) {
   if (saved_step_ == state_.step) return;
   const Stopwatch pause;
   saved_step_ = state_.step;
@@ -313,6 +316,7 @@ void Trainer::Session::save_checkpoint() {
   if (!group_.is_first()) return;
   TrainState state = state_;
   state.seconds = clock_.seconds();
+  state.is_interim = is_interim;
   const TrainingOptions& training = config_.training;
   checkpoints_.save(state, config_yaml_, tokenizer_, trained_parts(),
                     {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric});
@@ -343,7 +347,7 @@ void Trainer::Session::write_report() const {
 
 void Trainer::Session::finish() {
   write_profile();
-  save_checkpoint();
+  save_checkpoint(false);
   write_report();
   if (!group_.is_first()) return;
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);

@@ -73,11 +73,15 @@ said=$("$root/scripts/compound_split_bleu.sh" --tokenizer tokenizer.pl --program
 expect "compound-split BLEU" "$said" "92.9/84.6/75.0/63.6"
 
 # -- wmt14.sh: every step, in small
-said=$("$root/scripts/wmt14.sh" --rehearse --data text --run-folder run --programs "$programs" --device cpu \
+said=$("$root/scripts/wmt14.sh" --rehearse --data text --programs "$programs" 2>&1) && fail "a rehearsal replaced text"
+expect "text in the way" "$said" "text that a rehearsal would replace"
+said=$("$root/scripts/wmt14.sh" --rehearse --data rehearsed --run-folder run --programs "$programs" --device cpu \
   --tokenizer tokenizer.pl 2>&1) || fail "wmt14.sh: $said"
 expect "rehearsal" "$said" "tok:13a"
 expect "rehearsal" "$said" "compound-split, tokenized by Moses: "
 [[ $(wc -l <run/newstest2014.de) -eq 60 ]] || fail "newstest2014.de has $(wc -l <run/newstest2014.de) lines"
+said=$("$root/scripts/wmt14.sh" --data rehearsed --programs "$programs" 2>&1) && fail "a rehearsal's text was taken"
+expect "a rehearsal's text" "$said" "generated text"
 grep -q 'average_checkpoints: 5' run/config.yaml || fail "the average of the base model is over 5 checkpoints"
 
 # -- compare_configs.sh and table3_small.sh: a row that is done is not done again
@@ -85,9 +89,9 @@ for part in train:train val:newstest2013; do
   for language in en de; do
     mkdir -p small
     if [[ $part == train:* ]]; then
-      cp "text/train.$language.gz" "small/train.$language.gz"
+      cp "rehearsed/train.$language.gz" "small/train.$language.gz"
     else
-      gzip -c "text/newstest2013.$language" >"small/val.$language.gz"
+      gzip -c "rehearsed/newstest2013.$language" >"small/val.$language.gz"
     fi
   done
 done
@@ -191,9 +195,9 @@ mkdir -p demo
 for part in train:train valid:newstest2013 test:newstest2014; do
   for language in en de; do
     if [[ $part == train:* ]]; then
-      gzip -dc "text/train.$language.gz" >"demo/train.$language"
+      gzip -dc "rehearsed/train.$language.gz" >"demo/train.$language"
     else
-      cp "text/${part#*:}.$language" "demo/${part%:*}.$language"
+      cp "rehearsed/${part#*:}.$language" "demo/${part%:*}.$language"
     fi
   done
 done

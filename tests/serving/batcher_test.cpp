@@ -9,6 +9,7 @@
 #include <atomic>
 #include <future>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -87,6 +88,28 @@ class ABatcher : public ::testing::Test {
 };
 std::unique_ptr<TinyModelFolder> ABatcher::folder_;
 std::shared_ptr<const Translator> ABatcher::model_;
+
+// An answer for which there is no memory is no reason to translate, and to answer, the others twice.
+TEST_F(ABatcher, HandsOutTheOthersOnceWhereAnAnswerFails) {
+  Batcher batcher({1});
+  std::vector<Segment> segments;
+  segments.push_back(blocking_segment());
+  std::atomic<int> answers{0};
+  for (const char* text : {"the red house", "the old train", "the river"}) {
+    segments.push_back(segment(text));
+    segments.back().done = [&answers, answer = segments.back().done](Translation translation) {
+      if (++answers == 2) throw std::bad_alloc();
+      answer(std::move(translation));
+    };
+  }
+  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  wait_until_running();
+  release();
+  EXPECT_EQ(result(1), alone("the red house"));
+  EXPECT_THROW(result(2), std::bad_alloc);
+  EXPECT_EQ(result(3), alone("the river"));
+  EXPECT_EQ(answers, 3);
+}
 
 TEST_F(ABatcher, TranslatesWhatWaitsTogetherAsIfEachWereAlone) {
   std::mutex mutex;

@@ -119,6 +119,13 @@ TEST(Document, KeepsLongTagsAndThosePartsOfThemThatTextCannotHave) {
   EXPECT_LT(bytes, 200'000U);
 }
 
+TEST(Document, KnowsWhichElementsCloseThemselves) {
+  const std::string html = "<p>Press <svg class=\"i\"/> to save.</p><math/><p>Next.</p><svg><svg/><path/></svg>";
+  const Document document(html, TextFormat::html, true);
+  EXPECT_THAT(document.segments(), ElementsAre("Press", "to save.", "Next."));
+  EXPECT_EQ(document.with(document.segments()), html);
+}
+
 TEST(Document, LeavesBlocksAloneThatAreNotToBeTranslated) {
   const std::string html =
       "<div translate=no>a <div>b</div> c</div><p>d</p><div class=notranslate>never closed <p>e</p>";

@@ -103,6 +103,33 @@ TEST_F(AServer, ReadsChunkedBodiesAndRequestsThatComeByteByByte) {
   EXPECT_EQ(client.receive().body, "POST  abcde");
 }
 
+TEST_F(AServer, TakesNoHeaderFromATrailer) {
+  start();
+  Client client(port());
+  client.send(
+      "POST /kept HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n"
+      "3\r\nabc\r\n0\r\nX-Forwarded-For: 9.9.9.9\r\nAuthorization: Bearer x\r\n\r\n");
+  const auto exchange = next_kept();
+  EXPECT_EQ(exchange->request().body, "abc");
+  EXPECT_EQ(exchange->request().header("x-forwarded-for"), "1.2.3.4");
+  EXPECT_EQ(exchange->request().header("authorization"), "");
+  exchange->respond({200, "text/plain", "done"});
+  EXPECT_EQ(client.receive().body, "done");
+}
+
+// What counts is how much the client has not taken, not how large one piece is.
+TEST_F(AServer, StreamsAPieceThatIsLargerThanWhatMayWait) {
+  start();
+  Client client(port());
+  client.send(request_bytes("GET", "/kept"));
+  const auto exchange = next_kept();
+  exchange->begin_stream({200, "text/plain", ""});
+  const std::string large(500'000, 'x');
+  exchange->write(large);
+  exchange->end();
+  EXPECT_EQ(client.receive().body, large);
+}
+
 TEST_F(AServer, AnswersExpectContinueBeforeTheBody) {
   start();
   Client client(port());

@@ -497,6 +497,16 @@ TEST_F(Serve, ReadsHeadersAsHttpHasThem) {
   EXPECT_EQ(preflight.headers.count("content-length"), 0U);
 }
 
+TEST_F(Serve, RefusesAlignmentsThatWouldFillTheMemory) {
+  std::string words;
+  for (int i = 0; i < 8000; ++i) words += "a ";
+  const Json long_line = v1_request({{"text", words}, {"alignments", true}});
+  EXPECT_THAT(post("/v1/translate", long_line, 413)["error"], HasSubstr("alignments of so much text"));
+  std::string name(1000, 'x');
+  const std::string error = post("/v1/translate", v1_request({{name, 1}}), 400)["error"];
+  EXPECT_THAT(error, HasSubstr("its name has 1000 bytes"));
+}
+
 TEST_F(Serve, TranslatesByWayOfAPivotOnlyWhereAsked) {
   const TinyModelFolder second(6);
   const std::vector<std::string> models{"--model", "fr-en=" + folder_->path(), "--model", "en-de=" + second.path()};

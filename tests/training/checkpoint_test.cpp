@@ -185,6 +185,26 @@ TEST_F(Checkpoints, KeepTheNewestTheBestAndEachSoAndSoManiethForGood) {
               ElementsAre("step-000000020", "step-000000030", "step-000000040", "step-000000080", "step-000000090"));
 }
 
+// One for a stopped training to go on from takes no other's place, and goes when there is a newer one.
+TEST_F(Checkpoints, GoWithTheNextWhereATrainingWasStopped) {
+  Training training(tokenizer, 1);
+  const auto stop_at = [&](int64_t step) {
+    TrainState state = state_at(step);
+    state.is_interim = state.validation_due = true;
+    KeepPolicy policy;
+    policy.newest = 2;
+    store.save(state, tiny_config(), tokenizer, training.parts(), policy);
+  };
+  save(training, 10, 2);
+  save(training, 20, 2);
+  stop_at(23);
+  stop_at(25);
+  EXPECT_THAT(names_in(path), ElementsAre("step-000000010", "step-000000020", "step-000000025"));
+  EXPECT_TRUE(store.restore(training.parts()).validation_due);
+  save(training, 30, 2);
+  EXPECT_THAT(names_in(path), ElementsAre("step-000000020", "step-000000030"));
+}
+
 TEST_F(Checkpoints, HoldTheMovingAverageOrBeginItWithTheWeights) {
   Training saved(tokenizer, 1, 3);
   WeightAverage average(parameters_of(Training(tokenizer, 5).transformer), 0.9);

@@ -21,6 +21,7 @@ namespace transmute {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::message_of;
 using testing::read_text;
@@ -119,6 +120,32 @@ TEST_F(OverlappingSteps, AreTheSameBitsAfterAStopInTheirMiddle) {
     ASSERT_EQ(train(run, true, {}, [&] { return ++steps == stop ? 15 : 0; }), 15);
     ASSERT_EQ(train(run, true), 0);
     EXPECT_EQ(checkpoint_bytes(run, "000000040"), checkpoint_bytes("whole", "000000040"));
+  }
+}
+
+// A stop leaves no trace: neither in the mean of the checkpoints, nor in what was validated.
+TEST_F(OverlappingSteps, EndWithTheSameModelAfterStops) {
+  const std::vector<std::string> settings{
+      "data.valid_source=text", "data.valid_target=text",         "validation.every=20",
+      "validation.metric=loss", "training.average_checkpoints=3", "training.keep_checkpoints=3"};
+  const auto weights = [&](const std::string& run) {
+    return read_text(folder_ / (run + "/model/weights.safetensors"));
+  };
+  const auto validated = [&](const std::string& run) {
+    std::vector<int64_t> steps;
+    for (const Json& record : metrics(run))
+      if (record["type"] == "validation") steps.push_back(record["step"]);
+    return steps;
+  };
+  ASSERT_EQ(train("whole", false, settings), 0);
+  EXPECT_THAT(validated("whole"), ElementsAre(20, 40));
+  for (const std::vector<int>& stops : {std::vector<int>{32, 36}, {20}, {40}}) {
+    const std::string run = "stopped-" + std::to_string(stops.front());
+    int steps = 0;
+    for (const int stop : stops) ASSERT_EQ(train(run, false, settings, [&] { return ++steps == stop ? 15 : 0; }), 15);
+    ASSERT_EQ(train(run, false, settings), 0);
+    EXPECT_EQ(validated(run), validated("whole")) << run;
+    EXPECT_EQ(weights(run), weights("whole")) << run;
   }
 }
 

@@ -5,63 +5,81 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
 
 namespace {
 
-Trace* recording_operations = nullptr;
+std::shared_ptr<Trace::Recording>
+    recording_of_operations;  // accessed atomically: by threads that outlive the trace, too
 
 struct OperationStart : at::ObserverContext {
-  explicit OperationStart(int64_t time) : time(time) {}
-  int64_t time;
+  explicit OperationStart(std::shared_ptr<Trace::Recording> to) : recording(std::move(to)), time(recording->now()) {}
+  const std::shared_ptr<Trace::Recording> recording;
+  const int64_t time;
 };
 
 std::unique_ptr<at::ObserverContext> begin_operation(const at::RecordFunction&) {
-  return std::make_unique<OperationStart>(recording_operations->now());
+  auto recording = std::atomic_load(&recording_of_operations);
+  if (!recording) return nullptr;
+  return std::make_unique<OperationStart>(std::move(recording));
 }
 
 void end_operation(const at::RecordFunction& function, at::ObserverContext* context) {
-  recording_operations->add(function.name(), static_cast<OperationStart*>(context)->time, recording_operations->now());
+  if (context == nullptr) return;
+  const auto* start = static_cast<OperationStart*>(context);
+  start->recording->add(function.name(), start->time, start->recording->now());
 }
 
 }  // namespace
 
 Trace::Trace(Operations operations) {
   if (operations == Operations::no) return;
-  recording_operations = this;
+  std::atomic_store(&recording_of_operations, recording_);
   callback_ = at::addGlobalCallback(
       at::RecordFunctionCallback(begin_operation, end_operation)
           .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE}));
 }
 
 Trace::~Trace() {
-  if (recording_operations != this) return;
+  if (callback_ == 0) return;
   at::removeCallback(callback_);
-  recording_operations = nullptr;
+  std::atomic_store(&recording_of_operations, std::shared_ptr<Recording>());
 }
 
 Trace::Span::Span(Trace* trace, const char* name)
-    : trace_(trace), name_(name), begin_(trace == nullptr ? 0 : trace->now()) {}
+    : recording_(trace == nullptr ? nullptr : trace->recording_),
+      name_(name),
+      begin_(recording_ ? recording_->now() : 0) {}
 
 Trace::Span::~Span() {
-  if (trace_ != nullptr) trace_->add(name_, begin_, trace_->now());
+  if (recording_) recording_->add(name_, begin_, recording_->now());
 }
 
-int64_t Trace::now() const {
+double Trace::seconds(const std::string& name) const {
+  return recording_->seconds(name);
+}
+
+void Trace::write(const std::string& path) const {
+  write_file_atomically(path, recording_->text());
+}
+
+int64_t Trace::Recording::now() const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count();
 }
 
-void Trace::add(const std::string& name, int64_t begin_nanoseconds, int64_t end_nanoseconds) {
+void Trace::Recording::add(const std::string& name, int64_t begin_nanoseconds, int64_t end_nanoseconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto index = names_.emplace(name, static_cast<uint32_t>(names_.size())).first->second;
   const auto thread = threads_.emplace(std::this_thread::get_id(), static_cast<int>(threads_.size())).first->second;
   events_.push_back({index, thread, begin_nanoseconds, end_nanoseconds});
 }
 
-double Trace::seconds(const std::string& name) const {
+double Trace::Recording::seconds(const std::string& name) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = names_.find(name);
   if (found == names_.end()) return 0;
@@ -71,7 +89,7 @@ double Trace::seconds(const std::string& name) const {
   return 1e-9 * static_cast<double>(nanoseconds);
 }
 
-void Trace::write(const std::string& path) const {
+std::string Trace::Recording::text() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> names(names_.size());
   for (const auto& [name, index] : names_) names[index] = json_text(name);
@@ -85,8 +103,7 @@ void Trace::write(const std::string& path) const {
             ",\"ts\":" + std::to_string(static_cast<double>(event.begin) * 1e-3) +
             ",\"dur\":" + std::to_string(static_cast<double>(event.end - event.begin) * 1e-3) + "},\n";
   text += R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"train"}}]})";
-  text += '\n';
-  write_file_atomically(path, text);
+  return text + '\n';
 }
 
 }  // namespace v0

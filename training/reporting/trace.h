@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -16,6 +17,28 @@ inline namespace v0 {
 /// Perfetto (ui.perfetto.dev). Spans on one thread may lie inside each other.
 class Trace {
  public:
+  /// What was recorded. An operation that another thread began may end after the trace's life.
+  class Recording {
+   public:
+    void add(const std::string& name, int64_t begin_nanoseconds, int64_t end_nanoseconds);
+    int64_t now() const;  ///< nanoseconds since it began
+    double seconds(const std::string& name) const;
+    std::string text() const;  ///< as a trace file
+
+   private:
+    struct Event {
+      uint32_t name;  // index into names_
+      int thread;
+      int64_t begin, end;
+    };
+
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    mutable std::mutex mutex_;
+    std::vector<Event> events_;
+    std::map<std::string, uint32_t> names_;
+    std::map<std::thread::id, int> threads_;
+  };
+
   enum class Operations { no, yes };
 
   /// `operations`: LibTorch's operations become spans as well, from all threads, while the object lives; one trace at a
@@ -34,7 +57,7 @@ class Trace {
     Span& operator=(const Span&) = delete;
 
    private:
-    Trace* trace_;
+    std::shared_ptr<Recording> recording_;
     const char* name_;
     int64_t begin_;
   };
@@ -46,22 +69,9 @@ class Trace {
   /// @throws std::runtime_error naming the file, where it cannot be written.
   void write(const std::string& path) const;
 
-  void add(const std::string& name, int64_t begin_nanoseconds, int64_t end_nanoseconds);
-  int64_t now() const;  ///< nanoseconds since the trace began
-
  private:
-  struct Event {
-    uint32_t name;  // index into names_
-    int thread;
-    int64_t begin, end;
-  };
-
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  mutable std::mutex mutex_;
-  std::vector<Event> events_;
-  std::map<std::string, uint32_t> names_;
-  std::map<std::thread::id, int> threads_;
-  uint64_t callback_ = 0;
+  const std::shared_ptr<Recording> recording_ = std::make_shared<Recording>();
+  uint64_t callback_ = 0;  // of LibTorch's operations; 0: they are not recorded
 };
 
 }  // namespace v0

@@ -4,6 +4,8 @@
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/search/top_candidates.h>
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -264,6 +266,8 @@ void check_scores(const float* values, int64_t count) {
 }
 
 double CandidateFinder::log_probability(const LogitsRow& logits, int64_t token) {
+  if (token < 0 || token >= logits.count)
+    throw std::out_of_range(fmt::format("token {} lies outside of the {} that have scores", token, logits.count));
   return static_cast<double>(logits.values[token]) - log_sum_exp(logits);
 }
 

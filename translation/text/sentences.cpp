@@ -20,8 +20,10 @@ std::vector<std::string> split_sentences(const std::string& text) {
 
 std::vector<std::pair<size_t, size_t>> sentence_spans(const std::string& text) {
   UErrorCode error = U_ZERO_ERROR;
-  const std::unique_ptr<icu::BreakIterator> borders(
+  // Making one takes longer than most sentences do.
+  thread_local const std::unique_ptr<icu::BreakIterator> borders(
       icu::BreakIterator::createSentenceInstance(icu::Locale::getRoot(), error));
+  if (!borders) throw std::runtime_error("ICU has no rules for sentences; is its data (libicu) installed?");
   const std::unique_ptr<UText, UText* (*)(UText*)> view(
       utext_openUTF8(nullptr, text.data(), static_cast<int64_t>(text.size()), &error), utext_close);
   if (U_SUCCESS(error)) borders->setText(view.get(), error);

@@ -137,11 +137,15 @@ TRANSMUTE_INLINE ConsistentSums loss_of_group(T* first, T* second, int64_t vocab
   double target_gradients[2][V * kLanes] = {};
   ConsistentSums total{0, 0};
   for (int64_t n = 0; n < count; ++n) {
-    if (targets[n] == loss.loss.ignored) continue;
     // A NaN or an infinity among the logits does not pass the comparisons above; it does pass this sum.
     const double poison = (static_cast<double>(p_lanes.logits[n]) + static_cast<double>(q_lanes.logits[n])) * 0.0;
     const double p_log_sum = p_lanes.log_sum(n) + poison;
     const double q_log_sum = q_lanes.log_sum(n) + poison;
+    // Of ignored columns too: without them, their probabilities would overflow, and infinity times a scale of 0 is a
+    // NaN.
+    columns.first_log_sums[n] = static_cast<float>(p_log_sum);
+    columns.second_log_sums[n] = static_cast<float>(q_log_sum);
+    if (targets[n] == loss.loss.ignored) continue;
     const double log_p = static_cast<double>(kernels::load(first[targets[n] * stride + n])) - p_log_sum;
     const double log_q = static_cast<double>(kernels::load(second[targets[n] * stride + n])) - q_log_sum;
     const double forward = p_lanes.mean_difference(n) - (p_log_sum - q_log_sum);
@@ -152,8 +156,6 @@ TRANSMUTE_INLINE ConsistentSums loss_of_group(T* first, T* second, int64_t vocab
     total.divergence += forward_weight * forward + backward_weight * backward;
 
     columns.scales[n] = loss.loss.scale;
-    columns.first_log_sums[n] = static_cast<float>(p_log_sum);
-    columns.second_log_sums[n] = static_cast<float>(q_log_sum);
     columns.forward[n] = static_cast<float>(forward);
     columns.backward[n] = static_cast<float>(backward);
     // Of the target's piece without the detour by a rounded probability, from which so much is subtracted.

@@ -158,6 +158,20 @@ ForeignTable read_table(const TensorTable& tensors, const std::vector<std::strin
   return table;
 }
 
+constexpr const char* kSharedTable = "model.shared.weight";
+constexpr const char* kEncoderTable = "model.encoder.embed_tokens.weight";
+constexpr const char* kDecoderTable = "model.decoder.embed_tokens.weight";
+
+// Before memory is taken for as many pieces.
+void check_vocabulary_sizes(const JsonConfig& config, const TensorTable& tensors) {
+  int64_t most = 0;
+  for (const char* name : {kSharedTable, kEncoderTable, kDecoderTable}) most = std::max(most, tensors.rows_of(name));
+  for (const char* key : {"vocab_size", "decoder_vocab_size"})
+    if (config.has(key) && config.integer(key) > most)
+      throw std::runtime_error(fmt::format("{}: \"{}\" is {}, but the weights have embeddings of {} pieces",
+                                           config.path(), key, config.integer(key), most));
+}
+
 }  // namespace
 
 bool is_hugging_face_folder(const std::string& folder) {
@@ -173,19 +187,19 @@ LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device de
   model.options = options_of(config, family);
   model.search = read_search(folder);
 
+  const TensorTable tensors(read_hugging_face_weights(folder, parallel_for), folder);
+  check_vocabulary_sizes(config, tensors);
   const bool separate = !config.boolean("share_encoder_decoder_embeddings", true);
   VocabularyPair vocabularies = family == Family::marian ? read_marian_vocabularies(folder, config, separate)
                                                          : read_multilingual_vocabularies(folder, config);
   model.source = vocabularies.source_model;
   model.target = vocabularies.target_model;
 
-  const TensorTable tensors(read_hugging_face_weights(folder, parallel_for), folder);
   const bool tied_output = config.boolean("tie_word_embeddings", true);
   model.options.embedding_tying = !tied_output ? EmbeddingTying::none
                                   : separate   ? EmbeddingTying::target_output
                                                : EmbeddingTying::all;
-  const std::string shared = "model.shared.weight";
-  const std::string of_encoder = "model.encoder.embed_tokens.weight", of_decoder = "model.decoder.embed_tokens.weight";
+  const std::string shared = kSharedTable, of_encoder = kEncoderTable, of_decoder = kDecoderTable;
   const int64_t rows = vocabularies.source_size, target_rows = vocabularies.target_size;
   const auto names = [&](const std::string& own, const std::string& other) {
     return separate ? std::vector<std::string>{own, "lm_head.weight"}

@@ -30,6 +30,11 @@ torch::Tensor TensorTable::in_float(const std::string& name, const torch::Tensor
   return tensor.to(torch::kFloat).contiguous();
 }
 
+int64_t TensorTable::rows_of(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() || found->second.dim() == 0 ? 0 : found->second.size(0);
+}
+
 torch::Tensor TensorTable::first_of(const std::vector<std::string>& names) const {
   for (const std::string& name : names)
     if (const auto found = tensors_.find(name); found != tensors_.end()) return in_float(name, found->second);

@@ -21,6 +21,8 @@ class TensorTable {
   TensorTable(const NamedTensors& tensors, std::string path);
 
   bool has(const std::string& name) const { return tensors_.count(name) > 0; }
+  /// Size of its first dimension; 0 where there is no such tensor.
+  int64_t rows_of(const std::string& name) const;
   /// The first of the names that there is. @throws std::runtime_error where there is none.
   torch::Tensor first_of(const std::vector<std::string>& names) const;
   /// As float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is another.

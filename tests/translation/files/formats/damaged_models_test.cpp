@@ -40,7 +40,8 @@ TEST(DamagedHuggingFaceModel, NamesTheKeyOfItsConfiguration) {
            {"\"d_model\": 8", "\"d_model\": -8", "configuration needs [43,-8]"},
            {"\"d_model\": 8", "\"d_model\": 1099511627776", "has shape"},
            {"\"encoder_layers\": 1", "\"encoder_layers\": 1000000000000", "encoder.layers.1."},
-           {"\"vocab_size\": 43", "\"vocab_size\": 4300000000000", "vocabulary of 4300000000000 pieces"},
+           {"\"vocab_size\": 43", "\"vocab_size\": 4300000000000", "the weights have embeddings of 43 pieces"},
+           {"\"vocab_size\": 43", "\"vocab_size\": 16777216", "the weights have embeddings of 43 pieces"},
            {"\"swish\"", "\"geglu\"", "activation_function \"geglu\""},
            {"\"encoder_ffn_dim\": 12", "\"encoder_ffn_dim\": 13", "encoder_ffn_dim and decoder_ffn_dim differ"},
            {"\"marian\"", "\"nllb-moe\"", "mixture of experts"}}) {
