@@ -205,12 +205,6 @@ void Connection::on_header(Error error) {
   if (coding != head.end() &&
       (head.count(beast::http::field::transfer_encoding) != 1 || !beast::iequals(coding->value(), "chunked")))
     return refuse(501, "chunked is the only Transfer-Encoding that is read");
-  const size_t size = parser_->content_length() ? static_cast<size_t>(*parser_->content_length())
-                                                : (parser_->is_done() ? 0 : shared_.limits.body_bytes);
-  if (shared_.body_bytes + size > shared_.limits.total_body_bytes)
-    return refuse(503, "too much is being received at once; try again later");
-  held_body_bytes_ = size;
-  shared_.body_bytes += size;
   phase_ = Phase::body;
   limit_time(shared_.limits.body_seconds);
   if (!beast::iequals(parser_->get()[beast::http::field::expect], "100-continue") || parser_->is_done())
@@ -224,14 +218,21 @@ void Connection::on_header(Error error) {
 }
 
 void Connection::read_body() {
-  beast::http::async_read(socket_, buffer_, *parser_,
-                          [self = shared_from_this()](Error error, size_t) { self->on_body(error); });
+  if (parser_->is_done()) return hand_over();
+  beast::http::async_read_some(socket_, buffer_, *parser_,
+                               [self = shared_from_this()](Error error, size_t) { self->on_body(error); });
 }
 
+// What has arrived counts, not what was announced: announcing costs a client nothing.
 void Connection::on_body(Error error) {
   if (phase_ == Phase::closed) return;
   if (error) return refuse_for(error);
-  hand_over();
+  const size_t size = parser_->get().body().size();
+  shared_.body_bytes += size - held_body_bytes_;
+  held_body_bytes_ = size;
+  if (shared_.body_bytes > shared_.limits.total_body_bytes)
+    return refuse(503, "too much is being received at once; try again later");
+  read_body();
 }
 
 void Connection::hand_over() {

@@ -270,14 +270,19 @@ TEST_F(AServer, RefusesBodiesThatTogetherAreTooMuch) {
   limits.body_seconds = 10;
   start(limits);
   Client first(port()), second(port()), third(port());
-  for (Client* client : {&first, &second})
-    client->send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\nx");
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n", most(8999, 'x');
+  std::vector<std::unique_ptr<Client>> announcing;  // which takes no room
+  for (int i = 0; i < 5; ++i) {
+    announcing.push_back(std::make_unique<Client>(port()));
+    announcing.back()->send(head + "x");
+  }
+  for (Client* client : {&first, &second}) client->send(head + most);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  third.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\nx");
+  third.send(head + most);
   const Answer answer = third.receive();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.headers.at("retry-after"), "1");
-  first.send(std::string(8999, 'x'));
+  first.send("x");
   EXPECT_EQ(first.receive().status, 200);
 }
 
