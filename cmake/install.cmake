@@ -84,8 +84,17 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAD
   RENAME copyright)
 # In the repository's layout, so that links between the pages work.
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${PROJECT_SOURCE_DIR}/SECURITY.md"
+  "${PROJECT_SOURCE_DIR}/CONTRIBUTING.md" "${PROJECT_SOURCE_DIR}/CITATION.cff" "${PROJECT_SOURCE_DIR}/LICENSE"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute" COMPONENT runtime)
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/configs"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/configs" "${PROJECT_SOURCE_DIR}/deploy"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute" COMPONENT runtime PATTERN "Doxyfile.in" EXCLUDE)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/consumer"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute/tests" COMPONENT runtime)
+foreach(linked IN ITEMS third_party/README.md translation/transmute.h translation/search/next_token_constraint.h
+    parsing/tree_constraint.cpp translation/torchscript/search.py)
+  get_filename_component(folder "${linked}" DIRECTORY)
+  install(FILES "${PROJECT_SOURCE_DIR}/${linked}"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute/${folder}" COMPONENT runtime)
+endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute-dev" COMPONENT dev
   RENAME copyright)

@@ -13,9 +13,9 @@ constexpr const char* kAsStored = "stored";
 
 void TranslatorFlags::add_to(CLI::App& app) {
   app.add_option("-m,--model", models_,
-                 "a model folder written by train, a file written by export_torchscript, or a model of Hugging Face, "
-                 "CTranslate2 or Marian; several models with the same tokenizer form an ensemble, whose probabilities "
-                 "are averaged")
+                 "a model folder written by train, a file written by export_torchscript, or a translation model of "
+                 "Hugging Face, CTranslate2 or Marian; several models with the same tokenizer form an ensemble, whose "
+                 "probabilities are averaged")
       ->type_name("MODEL")
       ->required();
   add_device_flag(app, options_.device);
@@ -100,11 +100,10 @@ void add_precision_flag(CLI::App& app, std::string& precision) {
   precision = kAsStored;
   app.add_option(
          "--precision", precision,
-         "number format of matrix products: float32; bfloat16 (half the memory; fast on GPUs and with "
-         "AVX512-BF16, BFDOT or "
-         "AMX); int8 (a quarter of the memory; CPUs only, fast with AVX2, VNNI, AMX or SDOT); half (GPUs only); "
-         "stored: the format "
-         "in which the model is stored (see convert --precision) if the device is fast at it, else float32")
+         "number format of matrix products: float32; bfloat16 (half of the weights' memory; fast on GPUs and with "
+         "AVX512-BF16, BFDOT or AMX); int8 (a quarter of it; CPUs only, fast with AVX2, VNNI, AMX or SDOT); half (GPUs "
+         "only); stored: the format in which the model is stored (see convert --precision) if the device is fast at "
+         "it, else float32")
       ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))
       ->capture_default_str();
 }

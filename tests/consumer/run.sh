@@ -88,6 +88,12 @@ if command -v pkg-config >/dev/null; then
     fail "the docs' C program: another translation"
 fi
 
+# Links between the installed pages lead somewhere.
+pages=$prefix/share/doc/transmute
+while IFS=: read -r page link; do
+  [ -e "$(dirname "$page")/${link%%#*}" ] || fail "$page links $link, which is not installed"
+done < <(grep -rHoE '\]\([^)#:]+(#[^)]*)?\)' --include=*.md "$pages" | sed -E 's/:\]\(/:/; s/\)$//')
+
 # What is installed has names that others do not have, a manual each, and completions.
 for program in "$prefix"/bin/*; do
   name=$(basename "$program")
