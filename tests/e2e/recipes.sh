@@ -210,6 +210,29 @@ done
 grep -q 'score_function: additive' variants/additive/config.yaml || fail "additive is not additive"
 grep -q 'd_k: 64' variants/dot_product_d_k_64/config.yaml || fail "dot_product_d_k_64 is not 64 wide"
 
+# -- distill.sh: teachers, a student of their translations and of those back, and what the text alone makes of it
+cat >distilled.yaml <<END
+data: {folder: "$PWD", train_source: demo/train.en, train_target: demo/train.de}
+tokenizer: {vocab_size: 200}
+model: {num_encoder_layers: 1, num_decoder_layers: 1, d_model: 16, num_heads: 2, d_ff: 32}
+training: {max_steps: 4, batch_tokens: 512, checkpoint_every: 2}
+END
+head -n 40 demo/train.en >few.en
+head -n 40 demo/train.de >few.de
+distill() {
+  "$root/scripts/distill.sh" --config distilled.yaml --source few.en --target few.de --output distilled --teachers 2 \
+    --programs "$programs" --threads 1 --reverse-model run/model --tune training.max_steps=2 "$@" 2>&1
+}
+said=$(distill) || fail "distill.sh: $said"
+expect "distillation" "$said" "the model is in $PWD/distilled/tuned/model"
+[[ $(wc -l <distilled/distilled.target) -eq 40 && $(wc -l <distilled/back_translated.source) -eq 40 ]] ||
+  fail "distill.sh translated another number of lines"
+grep -qF '/few.en", "'"$PWD/distilled/back_translated.source" distilled/student/config.yaml ||
+  fail "the student's text: $(grep train_ distilled/student/config.yaml)"
+[[ $(distill) != *training* ]] || fail "distill.sh trained again"
+said=$(distill --tune training.warmup_steps=9) && fail "another --tune went into the same folder"
+expect "another --tune" "$said" "was begun with another"
+
 # -- parsing.sh: trees of a little grammar to a parser; under the constraint it writes nothing but trees
 mkdir bank
 for part in train dev test; do
