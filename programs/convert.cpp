@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   std::string precision = "float32";
   const std::map<std::string, const char*> weights_files{{"folder", transmute::kWeightsFile},
                                                          {"safetensors", transmute::kNeutralWeightsFile}};
-  app.add_option("-m,--model", model, "a model in any format that translate reads")->type_name("MODEL")->required();
+  transmute::add_model_flag(app, model);
   app.add_option("--to", form, "format to write")->required()->check(transmute::one_of({"folder", "safetensors"}));
   app.add_option("-o,--output", output, "output folder")->type_name("FOLDER")->required();
   app.add_option("--precision", precision,

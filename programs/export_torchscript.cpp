@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   std::string model;
   std::string output;
   std::string precision = "float32";
-  app.add_option("-m,--model", model, "a model in any format that translate reads")->type_name("MODEL")->required();
+  transmute::add_model_flag(app, model);
   const auto file = app.add_option("-o,--output", output, "output file")->type_name("FILE");
   app.add_option("--precision", precision, "number format of the weights; half is for GPUs")
       ->check(transmute::one_of({"float32", "bfloat16", "half"}))

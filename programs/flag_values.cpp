@@ -93,4 +93,8 @@ CLI::Validator one_of_or_first(std::vector<std::string> words) {
   return choice(words, words.front());
 }
 
+void add_model_flag(CLI::App& app, std::string& path) {
+  app.add_option("-m,--model", path, "a model in any format that translate reads")->type_name("MODEL")->required();
+}
+
 }  // namespace transmute

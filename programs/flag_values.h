@@ -34,4 +34,7 @@ CLI::Validator one_of(std::vector<std::string> words);
 /// The same for a flag that may stand without a value and then means the first word.
 CLI::Validator one_of_or_first(std::vector<std::string> words);
 
+/// -m, for programs of one model.
+void add_model_flag(CLI::App& app, std::string& path);
+
 }  // namespace transmute

@@ -15,7 +15,7 @@
 namespace transmute {
 
 void ModelFlags::add_to(CLI::App& app) {
-  app.add_option("-m,--model", path_, "a model in any format that translate reads")->type_name("MODEL")->required();
+  add_model_flag(app, path_);
   add_device_flag(app, device_);
   app.add_option("--precision", precision_, "number format of weights and matrix products; half is for GPUs")
       ->check(one_of({"float32", "bfloat16", "half"}))

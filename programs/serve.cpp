@@ -168,8 +168,7 @@ void add_flags(CLI::App& app, Arguments& arguments) {
          "-m,--model", arguments.models,
          "a model in any format that translate reads, preceded by its languages: en-de=MODEL, or en:ar/arb_Arab=MODEL "
          "with a name in a multilingual model's vocabulary; for a model folder alone, the languages come from the "
-         "names "
-         "of its training files (train.en, train.de); repeat for more languages, also with the same model")
+         "names of its training files (train.en, train.de); repeat for more languages, also with the same model")
       ->type_name("MODEL")
       ->required();
   app.add_option("--pivot", arguments.pivot,
@@ -206,7 +205,7 @@ void add_flags(CLI::App& app, Arguments& arguments) {
 int main(int argc, char** argv) {
   transmute::configure_process_for_workers();
   CLI::App app(
-      "Serves translations over HTTP: LibreTranslate's API, /v1/translate with more of the models' abilities, and "
+      "Serves translations over HTTP: LibreTranslate's API, /v1/translate with many more options, and "
       "a web page.",
       "serve");
   app.footer("{} -m runs/demo/model\n{} -m en-de=models/en-de -m de-fr=models/de-fr --pivot de --port 8080");

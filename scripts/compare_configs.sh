@@ -43,22 +43,8 @@ for file in "$source" "$target" "${configs[@]}"; do
 done
 
 # A config with those that it is based on, and what overrides them: what a row must have been made with.
-with_bases() { # with_bases <config> [depth]
-  local base depth=${2:-0}
-  if ((depth > 16)); then
-    echo "compare_configs: error: $1: more than 16 files in the chain of \"base\"; does it name itself?" >&2
-    exit 1
-  fi
-  base=$(sed -n 's/^base: *//p' "$1")
-  if [[ $base == /* ]]; then
-    with_bases "$base" $((depth + 1))
-  elif [[ -n $base ]]; then
-    with_bases "$(dirname "$1")/$base" $((depth + 1))
-  fi
-  cat "$1"
-}
 settings_of() { # settings_of <config>
-  { with_bases "$1"; printf '%s\n' "${settings[@]}" "$beam"; sha256sum <"$source"; sha256sum <"$target"; } | sha256sum |
+  { "$root/scripts/config_with_bases.sh" "$1" || exit 1; printf '%s\n' "${settings[@]}" "$beam"; sha256sum <"$source"; sha256sum <"$target"; } | sha256sum |
     cut -d' ' -f1
 }
 last() { # last <sed expression with one group> <file>

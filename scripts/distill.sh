@@ -54,22 +54,11 @@ target=$(realpath "$target")
 mkdir -p "$output"
 output=$(realpath "$output")
 
-with_bases() { # with_bases <config> [depth]
-  local base depth=${2:-0}
-  ((depth <= 16)) || fail "$1: more than 16 files in the chain of \"base\"; does it name itself?"
-  base=$(sed -n 's/^base: *//p' "$1")
-  case $base in
-    /*) with_bases "$base" $((depth + 1)) ;;
-    ?*) with_bases "$(dirname "$1")/$base" $((depth + 1)) ;;
-  esac
-  cat "$1"
-}
-
 # All settings of a run are those of this call: another one needs another folder.
-stamp=$(with_bases "$config"; printf '%s\n' "$source" "$target" "$teachers" "${settings[@]}"
+stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1; printf '%s\n' "$source" "$target" "$teachers" "${settings[@]}"
   printf '%s\n' "$reverse" "${tune[@]}"; sha256sum <"$source"; sha256sum <"$target")
 if [[ -f $output/settings ]] && [[ $(<"$output/settings") != "$stamp" ]]; then
-  fail "$output was begun with another config, text, number of teachers or --set; take another --output"
+  fail "$output was begun with another config, text, number of teachers, --reverse-model, --tune or --set; take another --output"
 fi
 printf '%s\n' "$stamp" >"$output/settings"
 

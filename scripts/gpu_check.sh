@@ -142,10 +142,8 @@ training=(--set "training.max_minutes=$(awk -v s="$reserve" 'BEGIN { printf "%.2
 lines=1000
 $on_gpu || { training=(--set training.max_steps=20 --set training.warmup_steps=10 --set validation.every=20
   --set training.checkpoint_every=20 --set tokenizer.vocab_size=2000); lines=20; }
-if ((reserve <= 40)); then
-  row "Multi30k" "left out: no time" -
-  failures=$((failures + 1))
-elif stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_en_de_small.yaml" \
+((reserve > 40)) || reserve=0 # no time for it
+if stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_en_de_small.yaml" \
   --run-folder "$output/multi30k" --device "$device" --set "data.folder=$here/text" "${training[@]}"; then
   row "Multi30k, steps" "$(sed -nE 's/.*finished after step ([0-9,]+) .*/\1/p' "$output/multi30k.log")" steps
   model=$output/multi30k/model

@@ -132,10 +132,10 @@ std::string language_in_vocabulary(const std::string& code, const std::vector<st
   if (std::find(names.begin(), names.end(), code) != names.end()) return code;
   const std::string language = uloc_getISO3Language(code.c_str());
   const std::string two_letters = code.substr(0, code.find_first_of("-_"));
+  const std::string with_script = language + "_" + script_of(code);
   std::vector<std::string> meant;
   for (const std::string& name : names)
-    if (name == two_letters || (!language.empty() && (name == language || name == language + "_" + script_of(code))))
-      meant.push_back(name);
+    if (name == two_letters || (!language.empty() && (name == language || name == with_script))) meant.push_back(name);
   if (meant.empty())  // mBART's de_DE
     std::copy_if(names.begin(), names.end(), std::back_inserter(meant),
                  [&](const std::string& name) { return name.compare(0, name.find('_'), two_letters) == 0; });

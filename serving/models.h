@@ -31,8 +31,7 @@ ModelSource parse_model_source(const std::string& text);
 std::string model_name(const ModelSource& model);
 
 /// The language of a multilingual vocabulary that a code means: the one of that name, or of the same language and
-/// script
-/// ("deu_Latn", "deu" and "de_DE" for "de").
+/// script ("deu_Latn", "deu" and "de_DE" for "de").
 /// @throws std::invalid_argument, listing the vocabulary's languages, where none or several could be meant
 std::string language_in_vocabulary(const std::string& code, const std::vector<std::string>& names);
 

@@ -72,7 +72,8 @@ void check_whole(size_t tokens, const char* purpose) {
 }
 
 // For the reverse model, whose source is the target. It is told of the languages that it has names for.
-TranslationOptions reversed(const TranslationOptions& options, LanguagePieces languages) {
+TranslationOptions reversed(const TranslationOptions& options, const Tokenizer& tokenizer) {
+  const LanguagePieces languages = tokenizer.source().languages();
   TranslationOptions reverse;
   reverse.search.length_alpha = options.search.length_alpha;
   reverse.search.length_penalty = options.search.length_penalty;
@@ -106,8 +107,7 @@ void TranslationEngine::check_for_model(const TranslationOptions& options) const
   SearchOptions search = search_of(options);
   search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
   beam_search(*model_, {{special_ids::kUnknown}}, search, {}, {});
-  if (options.rerank.candidates > 0)
-    reverse_->score({}, {}, reversed(options, reverse_->tokenizer().source().languages()));
+  if (options.rerank.candidates > 0) reverse_->score({}, {}, reversed(options, reverse_->tokenizer()));
 }
 
 void TranslationEngine::align_words(const std::vector<std::string>& texts, const TranslationOptions& options,
@@ -223,8 +223,7 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
       candidates.push_back(hypothesis.text);
       sources.push_back(parts[part].plain);
     }
-  const std::vector<Hypothesis> found =
-      reverse_->score(candidates, sources, reversed(options, reverse_->tokenizer().source().languages()));
+  const std::vector<Hypothesis> found = reverse_->score(candidates, sources, reversed(options, reverse_->tokenizer()));
   auto next = found.begin();
   for (const size_t part : batch) {
     std::vector<Hypothesis>& hypotheses = translations[part].hypotheses;
@@ -276,27 +275,27 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   if (sources.size() != targets.size())
     throw std::invalid_argument(
         fmt::format("the numbers of targets ({}) and sources ({}) differ", targets.size(), sources.size()));
-  const LanguageTokens languages = language_tokens(options, tokenizer_);
-  std::vector<Ids> source_ids(sources.size()), target_ids(targets.size());
-  std::vector<GivenTokens> given(sources.size());
+  SourceParts pairs;  // each with its target as the prefix
   for (size_t i = 0; i < sources.size(); ++i) {
     check_utf8(sources[i], "source", i + 1);
     check_utf8(targets[i], "target", i + 1);
-    source_ids[i] = tokenizer_.source().encode(sources[i]);
-    target_ids[i] = tokenizer_.target().encode(targets[i]);
-    if (!tokenizer_.source().begins_with_tag(source_ids[i])) {
-      source_ids[i].insert(source_ids[i].begin(), languages.source.begin(), languages.source.end());
-      given[i].source = languages.source.size();
-    }
-    target_ids[i].insert(target_ids[i].begin(), languages.target.begin(), languages.target.end());
-    given[i].target = languages.target.size();
-    check_whole(std::max(source_ids[i].size(), target_ids[i].size()), "scoring");
+    pairs.parts.push_back(
+        {i, sources[i], tokenizer_.source().encode(sources[i]), tokenizer_.target().encode(targets[i])});
+    pairs.counts.push_back(1);
+  }
+  const LanguageTokens languages = language_tokens(options, tokenizer_);
+  add_languages(pairs, languages, tokenizer_);
+  std::vector<Ids> source_ids, target_ids;
+  for (SourcePart& pair : pairs.parts) {
+    check_whole(std::max(pair.ids.size(), pair.prefix.size()), "scoring");
+    source_ids.push_back(std::move(pair.ids));
+    target_ids.push_back(std::move(pair.prefix));
   }
   std::vector<Hypothesis> scored;
   for (IdHypothesis& found : score_targets(*model_, source_ids, target_ids, options.search, options.batch_size,
                                            options.batch_tokens, parallel_for_, languages.target.size())) {
     const size_t i = scored.size();
-    scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), given[i]));
+    scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), pairs.parts[i].given));
     scored.back().text = targets[i];
   }
   return scored;

@@ -141,8 +141,7 @@ TRANSMUTE_INLINE ConsistentSums loss_of_group(T* first, T* second, int64_t vocab
     const double poison = (static_cast<double>(p_lanes.logits[n]) + static_cast<double>(q_lanes.logits[n])) * 0.0;
     const double p_log_sum = p_lanes.log_sum(n) + poison;
     const double q_log_sum = q_lanes.log_sum(n) + poison;
-    // Of ignored columns too: without them, their probabilities would overflow, and infinity times a scale of 0 is a
-    // NaN.
+    // Of ignored columns too: their probabilities would overflow otherwise, and infinity times a scale of 0 is a NaN.
     columns.first_log_sums[n] = static_cast<float>(p_log_sum);
     columns.second_log_sums[n] = static_cast<float>(q_log_sum);
     if (targets[n] == loss.loss.ignored) continue;
