@@ -19,6 +19,7 @@ transmute_translator* open_model() {
   transmute_translator_options options;
   transmute_translator_options_init(&options, sizeof(options));
   options.threads = 1;
+  options.reverse_model = folder.c_str();  // its two languages share a vocabulary
   transmute_translator* translator = transmute_open(folder.c_str(), &options, nullptr);
   fuzz::require(translator != nullptr);
   return translator;
@@ -33,7 +34,7 @@ transmute_translation_options options_from(fuzz::Input& input) {
     const auto small = static_cast<int64_t>(static_cast<int8_t>(number));
     const int64_t value = number % 2 == 0 ? small : number;
     const auto real = input.number<double>();
-    switch (input.byte() % 20) {
+    switch (input.byte() % 22) {
       case 0:
         options.beam_size = value > 20 && value <= 10'000 ? 4 : value;
         break;
@@ -91,6 +92,12 @@ transmute_translation_options options_from(fuzz::Input& input) {
       case 18:
         options.max_source_tokens = value;
         break;
+      case 19:
+        options.rerank_candidates = value > 20 && value <= 10'000 ? 3 : value;
+        break;
+      case 20:
+        options.rerank_weight = real;
+        break;
       default:
         (number % 2 == 0 ? options.inline_tags : options.split_sentences) = static_cast<int>(small);
         break;
@@ -104,7 +111,11 @@ void read(const transmute_result* result) {
     for (size_t h = 0; h <= transmute_result_hypotheses(result, text); ++h) {
       const char* words = transmute_result_text(result, text, h);
       if (words != nullptr) fuzz::require(std::strpbrk(words, "\r\n") == nullptr);
+      transmute_result_score(result, text, h);
+      transmute_result_log_probability(result, text, h);
+      transmute_result_reverse_log_probability(result, text, h);
       const size_t source = transmute_result_source_length(result, text);
+      for (size_t s = 0; s <= source; ++s) transmute_result_source_token(result, text, s);
       for (size_t t = 0; t <= transmute_result_length(result, text, h); ++t) {
         transmute_result_token(result, text, h, t);
         transmute_result_token_score(result, text, h, t);

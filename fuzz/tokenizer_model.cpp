@@ -16,6 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& [begin, end] : model.spans_in_text(text)) fuzz::require(begin <= end && end <= text.size());
     model.spans_of_pieces(model.encode_as_pieces(text));
     for (const int64_t id : model.line_breaks()) model.piece(id);
+    try {
+      const SubwordSampler sampler(model);
+      for (uint64_t key = 1; key <= 2; ++key)
+        for (const int64_t id : sampler.sample(ids, 0.5, key)) fuzz::require(id >= 0 && id < model.size());
+    } catch (const std::invalid_argument&) {  // neither BPE nor unigram
+    }
   });
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/model/positional_encoding.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/explorer.h>
 #include <transmute/tests/support/subprocess.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
