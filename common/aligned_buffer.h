@@ -57,7 +57,7 @@ class AlignedBuffer {
   };
   static size_t bytes_of(int64_t count) { return (static_cast<size_t>(count) * sizeof(T) + kLine - 1) / kLine * kLine; }
   void reset() {
-    memory_ = {};
+    memory_ = std::unique_ptr<T[], Free>();  // with its deleter: {} would mean nullptr, and keep the old one
     count_ = 0;
   }
 

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <transmute/common/threads.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/sanitizers.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -223,9 +224,7 @@ void make_more_threads_than_fit() {
 }
 
 TEST(ThreadsThatCannotBeStarted, AreAnErrorAndNoHang) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer takes more address space than the test allows";
-#endif
+  if (testing::kHasSanitizer) GTEST_SKIP() << "a sanitizer takes more address space than the test allows";
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(make_more_threads_than_fit<ThreadPool>(), ::testing::ExitedWithCode(7), "of 3000 cannot be started");
   EXPECT_EXIT(make_more_threads_than_fit<WorkerCrew>(), ::testing::ExitedWithCode(7), "of 3000 cannot be started");

@@ -12,7 +12,7 @@ namespace transmute::testing {
 
 inline std::string little_endian(uint64_t number, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(number >> (8 * i));
+  for (int i = 0; i < bytes; ++i) text += i < 8 ? static_cast<char>(number >> (8 * i)) : '\0';
   return text;
 }
 
