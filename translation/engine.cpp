@@ -6,6 +6,7 @@
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/search/batches.h>
 #include <transmute/translation/search/score_targets.h>
+#include <transmute/translation/search/search.h>
 #include <transmute/translation/search/sentence_search.h>
 #include <transmute/translation/text/alignment.h>
 #include <transmute/translation/text/inline_tags.h>
@@ -123,6 +124,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
                                                       const TranslationOptions& given,
                                                       const TranslationHooks& hooks) const {
   check(given);
+  check_search_options(search_of(given));
   if ((given.mbr.candidates > 0 || given.rerank.candidates > 0) && hooks.on_text)
     throw std::invalid_argument(fmt::format("{} does not go with on_text: which translation is chosen shows at the end",
                                             given.mbr.candidates > 0 ? "mbr" : "rerank"));

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -442,9 +443,12 @@ TEST_F(ATranslator, TellsMistakesThroughTheCInterface) {
   EXPECT_THAT(told(transmute_translate(translator, texts, 2, nullptr, &error)), HasSubstr("text 1 is NULL"));
   EXPECT_THAT(told(transmute_translate(nullptr, texts, 1, nullptr, &error)), HasSubstr("NULL"));
   transmute_translation_options translation = transmute_translation_options_default();
-  translation.beam_size = 0;
   const char* fine[] = {"the"};
-  EXPECT_THAT(told(transmute_translate(translator, fine, 1, &translation, &error)), HasSubstr("beam_size"));
+  for (const int64_t size :
+       {int64_t{0}, std::numeric_limits<int64_t>::min() / 2, std::numeric_limits<int64_t>::max()}) {
+    translation.beam_size = size;
+    EXPECT_THAT(told(transmute_translate(translator, fine, 1, &translation, &error)), HasSubstr("beam_size")) << size;
+  }
   transmute_result* none = transmute_translate(translator, nullptr, 0, nullptr, &error);
   ASSERT_NE(none, nullptr);
   EXPECT_EQ(transmute_result_count(none), 0U);

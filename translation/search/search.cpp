@@ -23,36 +23,6 @@ using search::SentenceSearch;
 // Beyond what anybody asks for, and low enough that no sum or product of them overflows.
 constexpr int64_t kMostTokens = 1'000'000;
 
-void check(const SearchOptions& options) {
-  const auto require = [](bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-  };
-  const auto require_between = [&](int64_t value, int64_t least, int64_t most, const char* name) {
-    require(value >= least && value <= most,
-            fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
-  };
-  require_between(options.beam_size, 1, kMaxHypotheses, "beam_size");
-  require_between(options.num_hypotheses, 1, kMaxHypotheses, "num_hypotheses");
-  require(options.num_hypotheses <= options.beam_size || !search::is_search(options),
-          fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
-                      options.num_hypotheses));
-  require(options.length_alpha >= 0 && std::isfinite(options.length_alpha),
-          fmt::format("length_alpha must be finite and not negative, not {}", options.length_alpha));
-  require(options.coverage_beta >= 0 && std::isfinite(options.coverage_beta),
-          fmt::format("coverage_beta must be finite and not negative, not {}", options.coverage_beta));
-  require_between(options.max_extra_length, 0, kMostTokens, "max_extra_length");
-  require_between(options.min_length, 0, kMostTokens, "min_length");
-  require_between(options.no_repeat_ngram, 0, kMostTokens, "no_repeat_ngram");
-  require(!options.constraint || !options.alternatives, "alternatives do not go with a constraint");
-  if (!options.sampling) return;
-  require(!options.alternatives, "sampling and alternatives exclude each other");
-  const SamplingOptions& sampling = *options.sampling;
-  require(sampling.temperature >= 0, fmt::format("temperature must not be negative, not {}", sampling.temperature));
-  require(sampling.top_k >= 0, fmt::format("top_k must not be negative, not {}", sampling.top_k));
-  require(sampling.top_p > 0 && sampling.top_p <= 1,
-          fmt::format("top_p must be more than 0 and at most 1, not {}", sampling.top_p));
-}
-
 // The last token of every live hypothesis: [B,N]. Sentences whose beam is not full repeat their first
 // hypothesis.
 torch::Tensor last_tokens(const std::vector<SentenceSearch>& sentences, int64_t beam) {
@@ -210,10 +180,40 @@ class BatchSearch {
 
 }  // namespace
 
+void check_search_options(const SearchOptions& options) {
+  const auto require = [](bool holds, const std::string& message) {
+    if (!holds) throw std::invalid_argument(message);
+  };
+  const auto require_between = [&](int64_t value, int64_t least, int64_t most, const char* name) {
+    require(value >= least && value <= most,
+            fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
+  };
+  require_between(options.beam_size, 1, kMaxHypotheses, "beam_size");
+  require_between(options.num_hypotheses, 1, kMaxHypotheses, "num_hypotheses");
+  require(options.num_hypotheses <= options.beam_size || !search::is_search(options),
+          fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
+                      options.num_hypotheses));
+  require(options.length_alpha >= 0 && std::isfinite(options.length_alpha),
+          fmt::format("length_alpha must be finite and not negative, not {}", options.length_alpha));
+  require(options.coverage_beta >= 0 && std::isfinite(options.coverage_beta),
+          fmt::format("coverage_beta must be finite and not negative, not {}", options.coverage_beta));
+  require_between(options.max_extra_length, 0, kMostTokens, "max_extra_length");
+  require_between(options.min_length, 0, kMostTokens, "min_length");
+  require_between(options.no_repeat_ngram, 0, kMostTokens, "no_repeat_ngram");
+  require(!options.constraint || !options.alternatives, "alternatives do not go with a constraint");
+  if (!options.sampling) return;
+  require(!options.alternatives, "sampling and alternatives exclude each other");
+  const SamplingOptions& sampling = *options.sampling;
+  require(sampling.temperature >= 0, fmt::format("temperature must not be negative, not {}", sampling.temperature));
+  require(sampling.top_k >= 0, fmt::format("top_k must not be negative, not {}", sampling.top_k));
+  require(sampling.top_p > 0 && sampling.top_p <= 1,
+          fmt::format("top_p must be more than 0 and at most 1, not {}", sampling.top_p));
+}
+
 std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
                                                    const SearchOptions& given, const SearchHooks& hooks,
                                                    const TargetDemands& demands) {
-  check(given);
+  check_search_options(given);
   SearchOptions options = given;
   if (!search::is_search(options)) options.beam_size = options.num_hypotheses;
   search::check(demands, sources.size(), search::is_search(options));

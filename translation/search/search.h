@@ -25,6 +25,9 @@ struct SearchHooks {
   std::function<bool(size_t sentence)> is_unwanted{};
 };
 
+/// @throws std::invalid_argument if an option is out of range.
+void check_search_options(const SearchOptions& options);
+
 /// Beam search for a batch of sentences; beam_size 1 is greedy search. Returns the best hypotheses of each sentence,
 /// best first.
 ///
