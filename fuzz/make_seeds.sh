@@ -50,4 +50,7 @@ printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","gloss
 { printf '\3'; printf 'dim-emb: 8\nvocabs:\n  - a.spm\n  - b.spm\nbeam-size: 6\n'; } | seed foreign_weights settings
 { printf '\5'; printf '%b' "\\x$(printf %02x ${#header})\0\0\0\0\0\0\0"; printf '%s' "$header"; printf '\0\0\200\77'; } |
   seed foreign_weights safetensors
+for model in marian/source.spm nllb/sentencepiece.bpe.model; do
+  seed tokenizer_model "${model%%/*}" <"$root/tests/data/formats/$model"
+done
 printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' | seed zip_records empty

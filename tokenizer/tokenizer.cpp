@@ -10,8 +10,10 @@
 #include <transmute/common/files.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <unordered_map>
@@ -173,6 +175,17 @@ void check(const sentencepiece::util::Status& status) {
   if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
 }
 
+// Some damage SentencePiece reports, and at some, such as a piece that begins with a zero byte, its trie throws.
+bool open(sentencepiece::SentencePieceProcessor& processor, const std::string& serialized) {
+  try {
+    return processor.LoadFromSerializedProto(serialized).ok();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 struct SubwordModel::Processor : sentencepiece::SentencePieceProcessor {
@@ -181,12 +194,12 @@ struct SubwordModel::Processor : sentencepiece::SentencePieceProcessor {
 
 SubwordModel::SubwordModel(std::string serialized, const std::string& name)
     : processor_(std::make_unique<Processor>()), serialized_(std::move(serialized)) {
-  const auto status = processor_->LoadFromSerializedProto(serialized_);
-  const std::optional<int64_t> table = status.ok() ? table_size(serialized_) : std::nullopt;
+  const bool opened = open(*processor_, serialized_);
+  const std::optional<int64_t> table = opened ? table_size(serialized_) : std::nullopt;
   has_table_ = table.has_value();
-  processor_->has_whole_words = status.ok() && has_whole_words(serialized_);
-  if (status.ok()) size_ = table.value_or(processor_->GetPieceSize());
-  if (!status.ok() || size_ <= special_ids::kCount || size_ > processor_->GetPieceSize())
+  processor_->has_whole_words = opened && has_whole_words(serialized_);
+  if (opened) size_ = table.value_or(processor_->GetPieceSize());
+  if (!opened || size_ <= special_ids::kCount || size_ > processor_->GetPieceSize())
     throw std::runtime_error(fmt::format("{}: not a SentencePiece model, or damaged; train again or restore it", name));
   const bool reserved_as_agreed =
       processor_->pad_id() == special_ids::kPad && processor_->unk_id() == special_ids::kUnknown &&

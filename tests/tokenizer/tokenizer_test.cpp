@@ -364,6 +364,21 @@ TEST(TokenizerFiles, NameTheOneThatIsDamaged) {
   }
 }
 
+// SentencePiece throws there, where other damage is a status.
+TEST(TokenizerFiles, NameTheOneWithAPieceOfNoLength) {
+  const TemporaryFolder folder;
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.algorithm = SubwordAlgorithm::unigram;
+  options.vocab_size = 50;
+  tiny_tokenizer(options).save(folder.path());
+  const std::string path = folder / "tokenizer.model";
+  std::string content = read_text(path);
+  content.at(content.rfind("\xe2\x96\x81")) = '\0';
+  write_text(path, content);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Tokenizer::load(folder.path()); }),
+              AllOf(StartsWith(path), HasSubstr("damaged")));
+}
+
 TEST(TokenizerFiles, RefuseOtherReservedIds) {
   const TemporaryFolder folder;
   std::string lines;
