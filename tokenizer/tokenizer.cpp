@@ -175,7 +175,7 @@ void check(const sentencepiece::util::Status& status) {
   if (!status.ok()) throw std::runtime_error("SentencePiece: " + status.ToString());
 }
 
-// Some damage SentencePiece reports, and at some, such as a piece that begins with a zero byte, its trie throws.
+// SentencePiece reports most damage as a status, but its trie throws where a piece begins with a zero byte.
 bool open(sentencepiece::SentencePieceProcessor& processor, const std::string& serialized) {
   try {
     return processor.LoadFromSerializedProto(serialized).ok();
