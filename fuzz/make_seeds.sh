@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sound inputs for the fuzzers to begin with: make_seeds.sh FOLDER makes a folder for each.
 set -euo pipefail
+export LC_ALL=C
 
 folder=${1:?usage: fuzz/make_seeds.sh FOLDER}
 root="$(cd "$(dirname "$0")/.." && pwd)"
@@ -50,7 +51,29 @@ printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","gloss
 { printf '\3'; printf 'dim-emb: 8\nvocabs:\n  - a.spm\n  - b.spm\nbeam-size: 6\n'; } | seed foreign_weights settings
 { printf '\5'; printf '%b' "\\x$(printf %02x ${#header})\0\0\0\0\0\0\0"; printf '%s' "$header"; printf '\0\0\200\77'; } |
   seed foreign_weights safetensors
+# Of other programs, and one of each algorithm with this project's reserved ids: field 1 a piece (its text, score and
+# type), field 2 the trainer's settings.
 for model in marian/source.spm nllb/sentencepiece.bpe.model; do
-  seed tokenizer_model "${model%%/*}" <"$root/tests/data/formats/$model"
+  { printf '\1'; cat "$root/tests/data/formats/$model"; } | seed tokenizer_model "${model%%/*}"
+done
+bytes() { printf '%b' "$(printf '\\x%02x' "$@")"; }
+piece() { # piece <text> [type]
+  local text
+  printf -v text %b "$1"
+  bytes 10 $((${#text} + 9)) 10 ${#text}
+  printf '%s\x15\0\0\x80\xbf' "$text"
+  bytes 24 "${2:-1}"
+}
+for algorithm in 1 2; do
+  {
+    printf '\0'
+    piece '<pad>' 3
+    piece '<unk>' 2
+    piece '<s>' 3
+    piece '</s>' 3
+    piece '>>de<<' 3
+    for text in '\xe2\x96\x81' t h e r d a '\n' '\xe2\x96\x81t' he '\xe2\x96\x81the' re '\xe2\x82\xac'; do piece "$text"; done
+    bytes 18 14 24 $algorithm 192 2 1 200 2 2 208 2 3 216 2 0
+  } | seed tokenizer_model "own$algorithm"
 done
 printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' | seed zip_records empty

@@ -273,6 +273,9 @@ void Connection::begin_stream(uint64_t ticket, const HttpResponse& head) {
 
 void Connection::write(uint64_t ticket, const std::string& chunk) {
   if (!is_answering(ticket) || !chunked_ || chunk.empty()) return;
+  // A piece of any length may wait: what a client does not take shows in the others.
+  if (waiting_.size() > shared_.limits.stream_bytes + longest_waiting_) return close();
+  longest_waiting_ = std::max(longest_waiting_, chunk.size());
   send(is_http_1_0_ ? chunk : fmt::format("{:x}\r\n{}\r\n", chunk.size(), chunk));
 }
 
@@ -311,13 +314,13 @@ std::string Connection::head_of(const HttpResponse& response, bool chunked) cons
 
 // One write is under way at a time; what comes meanwhile waits.
 void Connection::send(std::string bytes) {
-  if (chunked_ && waiting_.size() > shared_.limits.stream_bytes) return close();  // one event may be longer
   waiting_ += bytes;
   if (writing_) return;
   if (waiting_.empty()) return finish_answer();
   writing_ = true;
   sending_.swap(waiting_);
   waiting_.clear();
+  longest_waiting_ = 0;
   limit_time(shared_.limits.write_seconds);
   boost::asio::async_write(socket_, boost::asio::buffer(sending_),
                            [self = shared_from_this()](Error error, size_t) { self->on_sent(error); });

@@ -102,6 +102,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool chunked_ = false, complete_ = false;
   size_t held_body_bytes_ = 0;
   std::string sending_, waiting_;  // of the answer
+  size_t longest_waiting_ = 0;     // of the pieces of a stream in waiting_, in bytes
 };
 
 }  // namespace http
