@@ -8,6 +8,13 @@
 namespace transmute {
 inline namespace v0 {
 
+/// The types of values in a Protocol Buffers message.
+constexpr uint64_t kVarint = 0, kEightBytes = 1, kBytes = 2, kFourBytes = 5;
+
+constexpr uint64_t field_tag(int field, uint64_t type) {
+  return static_cast<uint64_t>(field) << 3 | type;
+}
+
 /// Walks the fields of one Protocol Buffers message. SentencePiece's interface does not tell a piece's type, nor the
 /// model's.
 class MessageReader {
@@ -17,19 +24,18 @@ class MessageReader {
   bool next() {
     if (rest_.empty()) return false;
     const std::string_view begin = rest_;
-    const uint64_t tag = varint();
-    field = static_cast<int>(tag >> 3);
+    tag = varint();
     switch (tag & 7) {
-      case 0:
+      case kVarint:
         number = varint();
         break;
-      case 1:
+      case kEightBytes:
         bytes = take(8);
         break;
-      case 2:
+      case kBytes:
         bytes = take(varint());
         break;
-      case 5:
+      case kFourBytes:
         bytes = take(4);
         break;
       default:
@@ -39,7 +45,7 @@ class MessageReader {
     return true;
   }
 
-  int field = 0;
+  uint64_t tag = 0;        // the field's number and the type of its value
   uint64_t number = 0;     // where the field is a number
   std::string_view bytes;  // where it is anything else
   std::string_view whole;  // the field as it stands in the message
@@ -69,12 +75,14 @@ class MessageReader {
   std::string_view rest_;
 };
 
-// Field numbers and values of sentencepiece_model.proto.
-constexpr int kModelPieces = 1, kModelTrainerSpec = 2;
-constexpr int kPieceText = 1, kPieceScore = 2, kPieceType = 3;
+// Fields and values of sentencepiece_model.proto. A field with a value of another type is none of them.
+constexpr uint64_t kModelPieces = field_tag(1, kBytes), kModelTrainerSpec = field_tag(2, kBytes);
+constexpr uint64_t kPieceText = field_tag(1, kBytes), kPieceScore = field_tag(2, kFourBytes);
+constexpr uint64_t kPieceType = field_tag(3, kVarint);
 constexpr uint64_t kTypeNormal = 1, kTypeUnknown = 2, kTypeControl = 3, kTypeUnused = 5;
-constexpr int kTrainerModelType = 3;
-constexpr int kTrainerFirstPieceName = 45, kTrainerLastPieceName = 48;  // unk_piece, bos_piece, eos_piece, pad_piece
+constexpr uint64_t kTrainerModelType = field_tag(3, kVarint);
+constexpr uint64_t kTrainerFirstPieceName = field_tag(45, kBytes);  // unk_piece, bos_piece, eos_piece, pad_piece
+constexpr uint64_t kTrainerLastPieceName = field_tag(48, kBytes);
 constexpr uint64_t kModelUnigram = 1, kModelBpe = 2, kModelWord = 3;
 
 }  // namespace v0

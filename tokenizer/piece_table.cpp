@@ -14,7 +14,7 @@ inline namespace v0 {
 
 namespace {
 
-constexpr int kTableSize = 200;  // of a model: the first field number that extensions may use
+constexpr uint64_t kTableSize = field_tag(200, kVarint);  // of a model: the first field that extensions may use
 
 constexpr const char* kSpace = "\u2581";  // how SentencePiece writes a space
 
@@ -25,12 +25,12 @@ void put_varint(std::string& to, uint64_t value) {
   for (; value >= 0x80; value >>= 7) to += static_cast<char>((value & 0x7f) | 0x80);
   to += static_cast<char>(value);
 }
-void put_number(std::string& to, int field, uint64_t value) {
-  put_varint(to, static_cast<uint64_t>(field) << 3);
+void put_number(std::string& to, uint64_t tag, uint64_t value) {
+  put_varint(to, tag);
   put_varint(to, value);
 }
-void put_bytes(std::string& to, int field, std::string_view bytes) {
-  put_varint(to, static_cast<uint64_t>(field) << 3 | 2);
+void put_bytes(std::string& to, uint64_t tag, std::string_view bytes) {
+  put_varint(to, tag);
   put_varint(to, bytes.size());
   to += bytes;
 }
@@ -44,9 +44,9 @@ struct Piece {
 Piece read_piece(std::string_view message) {
   Piece piece;
   for (MessageReader field(message); field.next();) {
-    if (field.field == kPieceText) piece.text = field.bytes;
-    if (field.field == kPieceScore) piece.score = field.bytes;
-    if (field.field == kPieceType) piece.type = field.number;
+    if (field.tag == kPieceText) piece.text = field.bytes;
+    if (field.tag == kPieceScore) piece.score = field.bytes;
+    if (field.tag == kPieceType) piece.type = field.number;
   }
   return piece;
 }
@@ -55,7 +55,7 @@ void put_piece(std::string& to, const Piece& piece) {
   std::string message;
   put_bytes(message, kPieceText, piece.text);
   if (piece.score.size() == 4) {
-    put_varint(message, uint64_t{kPieceScore} << 3 | 5);
+    put_varint(message, kPieceScore);
     message += piece.score;
   }
   put_number(message, kPieceType, piece.type);
@@ -72,18 +72,18 @@ struct Parts {
 std::string with_usual_names(std::string_view trainer_spec) {
   std::string kept;
   for (MessageReader field(trainer_spec); field.next();)
-    if (field.field < kTrainerFirstPieceName || field.field > kTrainerLastPieceName) kept += field.whole;
+    if (field.tag < kTrainerFirstPieceName || field.tag > kTrainerLastPieceName) kept += field.whole;
   return kept;
 }
 
 Parts take_apart(const std::string& serialized, const std::string& name) try {
   Parts parts;
   for (MessageReader field(serialized); field.next();) {
-    if (field.field == kModelPieces) {
+    if (field.tag == kModelPieces) {
       parts.pieces.push_back(read_piece(field.bytes));
-    } else if (field.field == kModelTrainerSpec) {
+    } else if (field.tag == kModelTrainerSpec) {
       put_bytes(parts.others, kModelTrainerSpec, with_usual_names(field.bytes));
-    } else if (field.field != kTableSize) {
+    } else if (field.tag != kTableSize) {
       parts.others += field.whole;
     }
   }
@@ -132,7 +132,7 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
 }
 
 std::string model_of_spaced_pieces(const PieceTable& table) {
-  constexpr int kModelNormalizerSpec = 3, kNormalizerName = 1;
+  constexpr uint64_t kModelNormalizerSpec = field_tag(3, kBytes), kNormalizerName = field_tag(1, kBytes);
   std::string trainer, normalizer, model;
   put_number(trainer, kTrainerModelType, kModelWord);
   put_bytes(normalizer, kNormalizerName, "identity");
@@ -150,18 +150,19 @@ std::string model_of_spaced_pieces(const PieceTable& table) {
 }
 
 bool has_whole_words(const std::string& serialized) {
+  uint64_t model_type = kModelUnigram;
   for (MessageReader field(serialized); field.next();) {
-    if (field.field != kModelTrainerSpec) continue;
+    if (field.tag != kModelTrainerSpec) continue;
     for (MessageReader setting(field.bytes); setting.next();)
-      if (setting.field == kTrainerModelType) return setting.number == kModelWord;
+      if (setting.tag == kTrainerModelType) model_type = setting.number;
   }
-  return false;
+  return model_type == kModelWord;
 }
 
 std::optional<int64_t> table_size(const std::string& serialized) {
   std::optional<int64_t> size;
   for (MessageReader field(serialized); field.next();)
-    if (field.field == kTableSize) size = static_cast<int64_t>(field.number);
+    if (field.tag == kTableSize) size = static_cast<int64_t>(field.number);
   return size;
 }
 

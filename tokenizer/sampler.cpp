@@ -60,16 +60,15 @@ SubwordSampler::SubwordSampler(const SubwordModel& model) {
 void SubwordSampler::read_model(const std::string& serialized, int64_t size) {
   uint64_t model_type = kModelUnigram;
   for (MessageReader model(serialized); model.next();) {
-    if (model.field == kModelTrainerSpec)
+    if (model.tag == kModelTrainerSpec)
       for (MessageReader spec(model.bytes); spec.next();)
-        if (spec.field == kTrainerModelType) model_type = spec.number;
-    if (model.field != kModelPieces) continue;
+        if (spec.tag == kTrainerModelType) model_type = spec.number;
+    if (model.tag != kModelPieces) continue;
     Piece piece;
     for (MessageReader reader(model.bytes); reader.next();) {
-      if (reader.field == kPieceText) piece.text = reader.bytes;
-      if (reader.field == kPieceScore && reader.bytes.size() == sizeof(piece.score))
-        std::memcpy(&piece.score, reader.bytes.data(), sizeof(piece.score));
-      if (reader.field == kPieceType) piece.type = reader.number == kTypeNormal ? Type::normal : Type::other;
+      if (reader.tag == kPieceText) piece.text = reader.bytes;
+      if (reader.tag == kPieceScore) std::memcpy(&piece.score, reader.bytes.data(), sizeof(piece.score));
+      if (reader.tag == kPieceType) piece.type = reader.number == kTypeNormal ? Type::normal : Type::other;
     }
     // The network does not know what stands behind a table of its pieces.
     if (static_cast<int64_t>(pieces_.size()) >= size) piece.type = Type::other;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/sampler.h>
 
 namespace transmute {
@@ -192,6 +193,23 @@ TEST_P(EachSampler, LeavesUnknownsBytesAndSymbolsAsTheyAre) {
       EXPECT_EQ(of.decode(drawn), of.decode(ids));
     }
   }
+}
+
+// A number where a piece has its text is a field that SentencePiece does not know.
+TEST_P(EachSampler, PassesOverFieldsOfOtherTypes) {
+  std::string serialized;
+  for (MessageReader field(model.serialized()); field.next();) {
+    if (field.tag != kModelPieces) {
+      serialized += field.whole;
+      continue;
+    }
+    const std::string piece = std::string(field.bytes) + "\x08\x05";
+    serialized += "\x0a" + std::string(1, static_cast<char>(piece.size())) + piece;
+  }
+  const SubwordModel same(serialized, "same");
+  const Ids ids = same.encode("the green bridge is closed.");
+  EXPECT_EQ(ids, model.encode("the green bridge is closed."));
+  EXPECT_EQ(SubwordSampler(same).sample(ids, 0.2, 1), sampler.sample(ids, 0.2, 1));
 }
 
 TEST(SubwordSampler, RefusesAModelWithoutOtherSegmentations) {
