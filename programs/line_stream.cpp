@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -17,6 +19,7 @@ namespace transmute {
 namespace {
 
 constexpr size_t kReadBytes = 1 << 16;
+constexpr const char* kGzipMark = "\x1f\x8b";
 
 // LineReader in blocks.
 class FileLines {
@@ -42,8 +45,48 @@ class FileLines {
 
 }  // namespace
 
+// Unpacks gzip members one after the other; what follows them is ignored, as by gzip.
+class LineStream::Gunzip {
+ public:
+  Gunzip() {
+    constexpr int kGzipFormat = 16 + MAX_WBITS;
+    if (inflateInit2(&stream_, kGzipFormat) != Z_OK) throw std::runtime_error("zlib cannot be started");
+  }
+  ~Gunzip() { inflateEnd(&stream_); }
+  Gunzip(const Gunzip&) = delete;
+  Gunzip& operator=(const Gunzip&) = delete;
+
+  // Appends what `packed` holds; false where it is damaged.
+  bool unpack(std::string& packed, std::string& to) {
+    stream_.next_in = reinterpret_cast<Bytef*>(packed.data());
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    do {
+      if (is_complete_) {
+        if (stream_.avail_in == 0 || *stream_.next_in != static_cast<Bytef>(kGzipMark[0])) return true;
+        inflateReset(&stream_);
+        is_complete_ = false;
+      }
+      stream_.next_out = block_.data();
+      stream_.avail_out = static_cast<uInt>(block_.size());
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) return false;
+      to.append(reinterpret_cast<const char*>(block_.data()), block_.size() - stream_.avail_out);
+      is_complete_ = code == Z_STREAM_END;
+    } while (stream_.avail_in > 0 || stream_.avail_out == 0);
+    return true;
+  }
+  bool is_complete() const { return is_complete_; }
+
+ private:
+  z_stream stream_{};
+  bool is_complete_ = false;
+  std::array<Bytef, 1 << 16> block_{};
+};
+
 LineStream::LineStream(int descriptor, std::string name, const LineRules& rules)
     : descriptor_(descriptor), name_(std::move(name)), rules_(rules) {}
+
+LineStream::~LineStream() = default;
 
 bool LineStream::more_is_waiting() const {
   constexpr int kMilliseconds = 10;  // a program that writes to the pipe needs a moment to fill it again
@@ -56,20 +99,38 @@ bool LineStream::fill() {
   buffer_.erase(0, position_);
   searched_ -= position_;
   position_ = 0;
-  const size_t kept = buffer_.size();
-  buffer_.resize(kept + kReadBytes);
+  const auto fail = [this](const char* reason) {
+    throw BadLine(fmt::format("{}: cannot be read{}: {}", name_, after_line(line_number_), reason));
+  };
+  std::string bytes(kReadBytes, '\0');
   ssize_t count = -1;
   do {
-    count = ::read(descriptor_, buffer_.data() + kept, kReadBytes);
+    count = ::read(descriptor_, bytes.data(), bytes.size());
   } while (count < 0 && errno == EINTR);
-  buffer_.resize(kept + static_cast<size_t>(std::max<ssize_t>(count, 0)));
-  if (count < 0)
-    throw BadLine(fmt::format("{}: cannot be read{}: {}", name_, after_line(line_number_), std::strerror(errno)));
+  if (count < 0) fail(std::strerror(errno));
+  bytes.resize(static_cast<size_t>(count));
+  if (!begun_) {
+    bytes.insert(0, std::exchange(buffer_, ""));
+    if (count > 0 && bytes == std::string(1, kGzipMark[0])) {
+      buffer_ = bytes;  // the next byte tells
+      return true;
+    }
+    begun_ = true;
+    if (bytes.compare(0, 2, kGzipMark) == 0) gunzip_ = std::make_unique<Gunzip>();
+  }
+  if (!gunzip_) {
+    buffer_ += bytes;
+  } else if (count == 0 && !gunzip_->is_complete()) {
+    fail("the gzipped text is cut off");
+  } else if (!gunzip_->unpack(bytes, buffer_)) {
+    fail("the gzipped text is damaged");
+  }
   return count > 0;
 }
 
 // Moves one line from the buffer to `lines`; false where it holds no whole one.
 bool LineStream::take_line(std::vector<std::string>& lines) {
+  if (!begun_) return false;
   const size_t end = buffer_.find('\n', searched_);
   searched_ = std::min(end, buffer_.size());
   if (searched_ - position_ > rules_.max_bytes)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,11 +21,14 @@ class BadLine : public std::runtime_error {
 };
 
 /// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
-/// gets it answered, a file comes in large blocks.
+/// gets it answered, a file comes in large blocks. Gzipped ones are recognized by their first bytes.
 class LineStream {
  public:
   /// @param name what messages call it
   LineStream(int descriptor, std::string name, const LineRules& rules = {});
+  ~LineStream();
+  LineStream(const LineStream&) = delete;
+  LineStream& operator=(const LineStream&) = delete;
 
   /// At least one line, and what else arrives without a pause of more than 10 ms, up to `most` lines; nothing at the
   /// end. Lines are as LineReader's. Those before a bad one are handed out first.
@@ -32,6 +36,7 @@ class LineStream {
   std::vector<std::string> next_block(size_t most);
 
  private:
+  class Gunzip;
   bool fill();
   bool more_is_waiting() const;
   bool take_line(std::vector<std::string>& lines);
@@ -39,6 +44,8 @@ class LineStream {
   int descriptor_;
   std::string name_;
   LineRules rules_;
+  bool begun_ = false;  // and known whether it is gzipped
+  std::unique_ptr<Gunzip> gunzip_;
   std::string buffer_;
   size_t position_ = 0;
   size_t searched_ = 0;  // no line end lies before

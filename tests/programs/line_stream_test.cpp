@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 namespace transmute {
@@ -65,6 +69,44 @@ TEST(StandardInput, IsReadByOneFlagAlone) {
                 check_standard_input_once({{"--a", "-"}, {"--b", "file"}, {"--c", "-"}});
               }),
               HasSubstr("--a and --c both read standard input"));
+}
+
+std::string gzipped(const std::string& text) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "text", text);
+  EXPECT_EQ(std::system(("gzip -n " + (folder / "text")).c_str()), 0);
+  return testing::read_text(folder / "text.gz");
+}
+
+TEST_F(LinesOfAPipe, AreUnpackedWhereTheyAreGzipped) {
+  const std::string packed = gzipped("one\ntwo\n") + gzipped("three");
+  for (const char byte : packed.substr(0, 3)) write(std::string(1, byte));
+  write(packed.substr(3));
+  end();
+  EXPECT_THAT(next_full_block([&](size_t most) { return stream_->next_block(most); }, 10),
+              ElementsAre("one", "two", "three"));
+}
+
+TEST_F(LinesOfAPipe, MayBeOneByteOfAGzippedText) {
+  write("\x1f");
+  end();
+  EXPECT_THAT(stream_->next_block(10), ElementsAre("\x1f"));
+}
+
+TEST_F(LinesOfAPipe, AreNotWholeWhereTheGzippedTextIsCutOffOrDamaged) {
+  const std::string packed = gzipped("one\ntwo\n");
+  write(packed.substr(0, packed.size() - 4));
+  end();
+  EXPECT_THAT(stream_->next_block(10), ElementsAre("one", "two"));
+  EXPECT_THAT(message_of<BadLine>([&] { stream_->next_block(10); }), HasSubstr("pipe: cannot be read after line 2"));
+  std::array<int, 2> other{};
+  ASSERT_EQ(pipe(other.data()), 0);
+  const std::string bytes = packed.substr(0, 10) + std::string(20, '\xff');
+  ASSERT_EQ(::write(other[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  ::close(other[1]);
+  LineStream damaged(other[0], "pipe");
+  EXPECT_THAT(message_of<BadLine>([&] { damaged.next_block(10); }), HasSubstr("the gzipped text is damaged"));
+  ::close(other[0]);
 }
 
 }  // namespace
