@@ -12,7 +12,6 @@
 #include <transmute/translation/files/device.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -20,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -82,28 +82,47 @@ class Reloader {
     if (thread_.joinable()) thread_.join();
   }
   void reload() {
-    if (busy_.exchange(true)) return log({{"event", "reload"}, {"result", "one is under way"}});
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (is_wanted_.has_value()) {
+      is_wanted_ = true;
+      return log({{"event", "reload"}, {"result", "one is under way; another follows it"}});
+    }
+    is_wanted_ = true;
     if (thread_.joinable()) thread_.join();
     thread_ = std::thread([this] {
-      try {
-        auto keys = keys_.read();
-        models_.reload();
-        keys_.set(std::move(keys));
-        metrics_.count_reload(true);
-        log({{"event", "reload"}, {"result", "done"}});
-      } catch (const std::exception& error) {
-        metrics_.count_reload(false);
-        log({{"event", "reload"}, {"result", "failed; what was read before stays"}, {"error", error.what()}});
-      }
-      busy_ = false;
+      while (takes_a_turn()) read_again();
     });
   }
 
  private:
+  // False ends the thread.
+  bool takes_a_turn() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!*is_wanted_) {
+      is_wanted_.reset();
+      return false;
+    }
+    is_wanted_ = false;
+    return true;
+  }
+  void read_again() {
+    try {
+      auto keys = keys_.read();
+      models_.reload();
+      keys_.set(std::move(keys));
+      metrics_.count_reload(true);
+      log({{"event", "reload"}, {"result", "done"}});
+    } catch (const std::exception& error) {
+      metrics_.count_reload(false);
+      log({{"event", "reload"}, {"result", "failed; what was read before stays"}, {"error", error.what()}});
+    }
+  }
+
   transmute::Models& models_;
   transmute::CurrentApiKeys& keys_;
   transmute::Metrics& metrics_;
-  std::atomic<bool> busy_{false};
+  std::mutex mutex_;
+  std::optional<bool> is_wanted_{};  // again, while the thread works
   std::thread thread_;
 };
 

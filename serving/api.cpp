@@ -119,6 +119,7 @@ void Api::handle(std::shared_ptr<HttpExchange> exchange) {
   const bool is_known = !method_for(path).empty();
   const auto call =
       std::make_shared<Call>(std::move(exchange), is_known ? path : "other", CallReport{&metrics_, options_.log});
+  if (options_.behind_proxy) call->note("client", address_of(call->request()));
   try {
     route(call);
   } catch (...) {
@@ -164,8 +165,7 @@ std::string Api::check_key(const std::string& given, const HttpRequest& request)
   return *name;
 }
 
-std::string Api::client_of(const HttpRequest& request, const std::string& key_name) const {
-  if (!key_name.empty()) return "key " + key_name;
+std::string Api::address_of(const HttpRequest& request) const {
   const std::string forwarded = request.header("x-forwarded-for");
   if (!options_.behind_proxy || forwarded.empty()) return request.client;
   const size_t comma = forwarded.rfind(',');
@@ -184,7 +184,7 @@ void Api::translate(const CallPointer& call, bool is_v1) {
                                                           : parse_libretranslate(call->request(), options_.limits));
   const std::string key_name = check_key(request->api_key, call->request());
   if (!key_name.empty()) call->note("key", key_name);
-  if (!call->enter(clients_, client_of(call->request(), key_name))) {
+  if (!call->enter(clients_, key_name.empty() ? address_of(call->request()) : "key " + key_name)) {
     metrics_.count_rejection("client");
     throw ApiError(429, fmt::format("more than {} of your requests are under way; wait for one to end",
                                     options_.requests_per_client));
@@ -231,7 +231,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   if (request->source == kAutomatic) {
     std::string all;
     for (const std::string& text : request->texts) all += text + "\n";
-    result->detected = detect_language(all, source_languages(*models)).front();
+    result->detected = detect_language(all, source_languages(*models), request->format == TextFormat::html).front();
     request->source = result->detected->code;
   }
   if (!models->has_source(request->source))
@@ -248,7 +248,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   for (const std::string& text : request->texts)
     result->documents.push_back(is_whole ? Document(text) : Document(text, request->format, request->split_sentences));
   check_room_for(result->documents);
-  check_alignments(*request, result->documents);
+  if (!task.route.empty()) check_alignments(*request, result->documents);
   task.documents = result->documents;
   task.prefixes = request->prefixes;
   TranslationOptions plain;

@@ -57,7 +57,7 @@ class Api {
   void health(const CallPointer& call, bool readiness);
   void metrics(const CallPointer& call);
   std::string check_key(const std::string& given, const HttpRequest& request) const;
-  std::string client_of(const HttpRequest& request, const std::string& key_name) const;
+  std::string address_of(const HttpRequest& request) const;
   std::vector<std::string> source_languages(const ModelSet& models) const;
 
   Models& models_;

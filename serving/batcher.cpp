@@ -92,9 +92,9 @@ void Batcher::work() {
 
 // The oldest segment and those that go with it; as many as leave the other workers their share.
 std::vector<Segment> Batcher::take_batch() {
-  const auto goes_along = [first = waiting_.front().model.get(),
-                           key = waiting_.front().options->key](const Segment& segment) {
-    return segment.model.get() == first && segment.options->key == key;
+  const auto goes_along = [model = waiting_.front().model.get(),
+                           options = waiting_.front().options](const Segment& segment) {
+    return segment.model.get() == model && (segment.options == options || segment.options->key == options->key);
   };
   const auto alike = static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(), goes_along));
   const auto workers = static_cast<size_t>(options_.workers);

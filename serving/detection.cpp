@@ -20,7 +20,8 @@ std::string base_of(const std::string& code) {
 
 }  // namespace
 
-std::vector<DetectedLanguage> detect_language(const std::string& text, const std::vector<std::string>& languages) {
+std::vector<DetectedLanguage> detect_language(const std::string& text, const std::vector<std::string>& languages,
+                                              bool is_html) {
   if (languages.empty()) throw std::invalid_argument("there is no language to choose from");
   CLD2::Language found[3];
   int percent[3];
@@ -28,8 +29,8 @@ std::vector<DetectedLanguage> detect_language(const std::string& text, const std
   int text_bytes = 0;
   bool is_reliable = false;
   const CLD2::CLDHints no_hints{nullptr, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
-  CLD2::ExtDetectLanguageSummary(text.data(), static_cast<int>(text.size()), true, &no_hints, CLD2::kCLDFlagBestEffort,
-                                 found, percent, score, nullptr, &text_bytes, &is_reliable);
+  CLD2::ExtDetectLanguageSummary(text.data(), static_cast<int>(text.size()), !is_html, &no_hints,
+                                 CLD2::kCLDFlagBestEffort, found, percent, score, nullptr, &text_bytes, &is_reliable);
   std::vector<DetectedLanguage> detected;
   for (int i = 0; i < 3; ++i) {
     if (found[i] == CLD2::UNKNOWN_LANGUAGE || percent[i] == 0) continue;

@@ -16,7 +16,9 @@ struct DetectedLanguage {
 /// Which of the languages the text is in, by the Compact Language Detector 2 (Debian's libcld2). Best first, at least
 /// one; with one language to choose from it is that one.
 /// @param text valid UTF-8
-std::vector<DetectedLanguage> detect_language(const std::string& text, const std::vector<std::string>& languages);
+/// @param is_html whether the text's tags are left out and its references decoded
+std::vector<DetectedLanguage> detect_language(const std::string& text, const std::vector<std::string>& languages,
+                                              bool is_html = false);
 
 }  // namespace v0
 }  // namespace transmute

@@ -24,7 +24,12 @@ size_t reference_end(const std::string& text, size_t at) {
   return end == std::string_view::npos ? std::string::npos : at + end;
 }
 
-// Text without markup, with its references decoded. A '<' that would begin markup then is written as a reference.
+bool begins_reference(const std::string& text, size_t at) {
+  const size_t end = text[at] == '&' ? reference_end(text, at) : std::string::npos;
+  return end != std::string::npos && referenced_character(text.substr(at + 1, end - at - 1)) != 0;
+}
+
+// Text without markup, with its references decoded. What would begin markup or a reference then is written as one.
 std::string decoded(const std::string& text) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
@@ -38,7 +43,15 @@ std::string decoded(const std::string& text) {
     }
   }
   std::string safe;
-  for (size_t at = 0; at < result.size(); ++at) safe += begins_markup(result, at) ? "&lt;" : result.substr(at, 1);
+  for (size_t at = 0; at < result.size(); ++at) {
+    if (begins_markup(result, at)) {
+      safe += "&lt;";
+    } else if (begins_reference(result, at)) {
+      safe += "&amp;";
+    } else {
+      safe += result[at];
+    }
+  }
   return safe;
 }
 
@@ -57,10 +70,7 @@ std::string encoded(const std::string& text, const std::map<std::string, std::st
       continue;
     }
     if (text[at] == '&') {
-      const size_t semicolon = reference_end(text, at);
-      const bool is_reference =
-          semicolon != std::string::npos && referenced_character(text.substr(at + 1, semicolon - at - 1)) != 0;
-      result += is_reference ? "&" : "&amp;";
+      result += begins_reference(text, at) ? "&" : "&amp;";
     } else if (text[at] == '<') {
       result += "&lt;";
     } else if (text[at] == '>') {

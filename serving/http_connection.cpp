@@ -181,6 +181,10 @@ void Connection::on_read(Error error, size_t bytes) {
 }
 
 void Connection::read_header() {
+  // Some clients end a body with an empty line (RFC 9112, section 2.2).
+  const auto is_line_end = [](const char* byte) { return *byte == '\r' || *byte == '\n'; };
+  while (buffer_.size() > 0 && is_line_end(static_cast<const char*>(buffer_.data().data()))) buffer_.consume(1);
+  if (buffer_.size() == 0) return read();
   phase_ = Phase::header;
   timed_out_ = false;
   parser_.emplace();

@@ -77,8 +77,10 @@ class Task : public std::enable_shared_from_this<Task> {
 
   void tell(Place place, const std::string& so_far) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (failed_) return;
-    so_far_[place.document][place.segment] = so_far;
+    // One that is abandoned ends empty, and one that is translated again begins anew.
+    std::string& before = so_far_[place.document][place.segment];
+    if (failed_ || so_far.compare(0, before.size(), before) != 0) return;
+    before = so_far;
     tell_if_longer(place.document);
   }
 

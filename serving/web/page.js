@@ -101,6 +101,7 @@ function wordsOf(hypothesis) {
 // Each segment's words become buttons; where pieces do not spell its text (byte pieces), it stays plain.
 function show(translation, answer) {
   last = {...translation, target: answer.target};
+  closeAlternatives();  // those of what stood here before
   target.replaceChildren();
   let rest = translation.text;
   for (const segment of translation.segments) {
@@ -170,6 +171,7 @@ async function showAlternatives(element, segment, prefix) {
     const more = {prefix, split_sentences: false, alternatives: kNumAlternatives};
     const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
     const found = answer.translations[0].segments[0].hypotheses.map((hypothesis) => hypothesis.text);
+    if (!last?.segments.includes(segment)) return;  // translated again meanwhile
     say(`${found.length} alternatives`);
     alternatives.replaceChildren(...found.map((text, number) => {
       const item = document.createElement('li');

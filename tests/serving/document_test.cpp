@@ -138,6 +138,9 @@ TEST(Document, DecodesCharacterReferencesForTheModelAndWritesThemAgain) {
   const Document document("<p>Tom &amp; J&eacute;r&#244;me: 1 &lt; 2 &nosuch; &lt;b&gt;</p>", TextFormat::html, true);
   EXPECT_THAT(document.segments(), ElementsAre("Tom & Jérôme: 1 < 2 &nosuch; &lt;b>"));
   EXPECT_EQ(document.with(document.segments()), "<p>Tom &amp; Jérôme: 1 &lt; 2 &amp;nosuch; &lt;b&gt;</p>");
+  const std::string about_html = "<p>Use &amp;nbsp; or &amp;lt; here.</p>";  // two references as text
+  const Document twice(about_html, TextFormat::html, true);
+  EXPECT_EQ(twice.with(twice.segments()), about_html);
 }
 
 TEST(Document, LetsNoTranslationBringMarkupThatABrowserWouldRun) {

@@ -147,6 +147,16 @@ TEST_F(AServer, ClosesTheConnectionWhereTheClientAsksForIt) {
   EXPECT_TRUE(client.is_closed_within(5));
 }
 
+TEST_F(AServer, PassesOverEmptyLinesBeforeARequest) {
+  start();
+  Client client(port());
+  client.send(request_bytes("POST", "/echo", "body") + "\r\n" + request_bytes("GET", "/echo") + "\r\n\r");
+  EXPECT_EQ(client.receive().body, "POST  body");
+  EXPECT_EQ(client.receive().body, "GET  ");
+  client.send("\n" + request_bytes("GET", "/echo?a"));
+  EXPECT_EQ(client.receive().body, "GET a ");
+}
+
 TEST_F(AServer, SendsNoBodyForHead) {
   start();
   Client client(port());

@@ -109,6 +109,10 @@ TEST(Detection, ChoosesAmongTheLanguagesOfTheModels) {
   EXPECT_EQ(best(german, {"fr"}), "fr");
   EXPECT_EQ(detect_language(german, {"fr"}).front().confidence, 0);
   EXPECT_GT(detect_language(german, {"en", "de"}).front().confidence, 50);
+  const std::string page =
+      "<div class=\"container main-content navigation\"><p class=\"article-body first-paragraph\">Das Haus ist rot.</p>"
+      "</div>";
+  EXPECT_EQ(detect_language(page, {"en", "de"}, true).front().code, "de") << "markup is English to the detector";
   for (const char* text : {"", " ", "1234", "?"}) EXPECT_EQ(detect_language(text, {"en", "de"}).size(), 1U) << text;
 }
 

@@ -107,6 +107,11 @@ TEST_F(Serve, TranslatesAsLibreTranslateDoes) {
   const char* text = "A.  B.Then, caf\u00e9 &eacute;";
   const Json same = post("/translate", {{"q", text}, {"source", "en"}, {"target", "en"}, {"format", "html"}});
   EXPECT_EQ(same["translatedText"], text);
+  std::string page = "<p>";
+  for (int i = 0; i < 2000; ++i) page += "the old train ";
+  page += "</p>";
+  const Json large = post("/translate", {{"q", page}, {"source", "auto"}, {"target", "en"}, {"format", "html"}});
+  EXPECT_EQ(large["translatedText"], page) << "nothing is translated, whatever its size";
 }
 
 TEST_F(Serve, TakesForms) {
@@ -475,6 +480,32 @@ TEST_F(Serve, KeepsItsKeysWhereTheModelsCannotBeReadAgain) {
   ASSERT_TRUE(server.logs("failed; what was read before stays"));
   const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}, {"api_key", "secret"}}.dump();
   EXPECT_EQ(Client(server.port()).post("/translate", request).status, 200);
+}
+
+// A key that is taken out while models are read must not stay valid until somebody asks once more.
+TEST_F(Serve, ReadsAgainWhatChangedWhileItRead) {
+  const TinyModelFolder model(5);
+  const TemporaryFolder folder;
+  write_text(folder / "keys", run_program_with({"sha256sum"}, "secret").output.substr(0, 64) + " alice\n");
+  RunningServe server({"--model", "en-de=" + model.path(), "--threads", "1", "--api-keys", folder / "keys"});
+  const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}, {"api_key", "secret"}}.dump();
+  EXPECT_EQ(Client(server.port()).post("/translate", request).status, 200);
+  for (int i = 0; i < 20; ++i) server.signal(SIGHUP);
+  write_text(folder / "keys", "# nobody\n");
+  server.signal(SIGHUP);
+  int status = 200;
+  for (int i = 0; i < 500 && status == 200; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    status = Client(server.port()).post("/translate", request).status;
+  }
+  EXPECT_EQ(status, 403);
+}
+
+TEST_F(Serve, NamesTheClientBehindTheProxyInItsLog) {
+  RunningServe server(flags({"--threads", "1", "--behind-proxy"}));
+  const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}}.dump();
+  EXPECT_EQ(Client(server.port()).post("/translate", request, "X-Forwarded-For: 9.9.9.9, 192.0.2.7\r\n").status, 200);
+  EXPECT_TRUE(server.logs("\"client\":\"192.0.2.7\""));
 }
 
 TEST_F(Serve, ReadsHeadersAsHttpHasThem) {
