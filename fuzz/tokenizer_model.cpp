@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 using namespace transmute;
 
@@ -28,9 +29,12 @@ void use(const SubwordModel& model) {
   const std::string text = ">>de<< the red house, 17 \xe2\x82\xac \xf0\x9f\x98\x80 a";
   const Ids ids = model.encode(text);
   for (const int64_t id : ids) fuzz::require(id >= 0 && id < model.size());
-  model.decode(ids);
+  const std::string decoded = model.decode(ids);
   for (const auto& [begin, end] : model.spans_in_text(text)) fuzz::require(begin <= end && end <= text.size());
-  model.spans_of_pieces(model.encode_as_pieces(text));
+  std::vector<std::string> pieces;
+  for (const int64_t id : ids) pieces.push_back(model.piece(id));
+  for (const auto& [begin, end] : model.spans_of_pieces(pieces, decoded))
+    fuzz::require(begin <= end && end <= decoded.size());
   for (const int64_t id : model.line_breaks()) model.piece(id);
   for (const std::string& name : model.language_names()) model.language(name);
   try {

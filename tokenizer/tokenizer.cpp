@@ -110,13 +110,17 @@ VocabularyTooLarge too_large(const TokenizerOptions& options, int64_t most) {
 }
 
 // SentencePiece's message without its place in its sources, with the remedy in this project's terms.
-std::invalid_argument explain(const std::string& message, const TokenizerOptions& options) {
-  if (message.find("smaller than required_chars") != std::string::npos)
-    return std::invalid_argument(
+[[noreturn]] void refuse(const std::string& message, const TokenizerOptions& options) {
+  if (const std::string most = digits_after(message, "set it to a value <= "); !most.empty())
+    throw too_large(options, std::stoll(most));
+  const std::string least = digits_after(message, " vs ");
+  if (message.find("smaller than required_chars") != std::string::npos && !least.empty())
+    throw VocabularyTooSmall(
         fmt::format("{} {} is less than the {} pieces that the text's single characters and the reserved ids take; "
                     "raise it, or lower tokenizer.character_coverage",
-                    size_key(options), options.vocab_size, digits_after(message, " vs ")));
-  return std::invalid_argument("the tokenizer cannot be trained with these options: " + message);
+                    size_key(options), options.vocab_size, least),
+        std::stoll(least));
+  throw std::invalid_argument("the tokenizer cannot be trained with these options: " + message);
 }
 
 std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options, std::vector<LineSource> sources) {
@@ -125,12 +129,7 @@ std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options,
   std::string serialized;
   const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &lines, &serialized);
   if (lines.lines() == 0) throw std::invalid_argument("the tokenizer cannot be trained: the training text is empty");
-  if (!status.ok()) {
-    const std::string message = status.message();
-    if (const std::string most = digits_after(message, "set it to a value <= "); !most.empty())
-      throw too_large(options, std::stoll(most));
-    throw explain(message, options);
-  }
+  if (!status.ok()) refuse(status.message(), options);
   auto model = std::make_shared<SubwordModel>(std::move(serialized), "the trained tokenizer");
   // BPE ends early, without an error, where no pair is left to merge.
   if (model->size() < options.vocab_size) throw too_large(options, model->size());
@@ -169,6 +168,25 @@ void for_each_part_of(std::string_view text, bool word_by_word, const Visit& vis
     begin = end + (at_space ? 1 : 0);
   }
   visit(text.substr(begin), begin);
+}
+
+// Where each byte of `decoded` begins and ends in the text, which may have other spaces, and has no marks.
+std::vector<std::pair<size_t, size_t>> places_in(std::string_view text, std::string_view decoded,
+                                                 std::string_view mark) {
+  std::vector<std::pair<size_t, size_t>> places;
+  size_t at = 0;
+  while (places.size() < decoded.size()) {
+    if (!mark.empty() && decoded.compare(places.size(), mark.size(), mark) == 0) {
+      places.insert(places.end(), mark.size(), {at, at});
+      continue;
+    }
+    const char byte = decoded[places.size()];
+    while (byte != ' ' && at < text.size() && text[at] == ' ') ++at;
+    const size_t begin = at;
+    if (at < text.size() && text[at] == byte) ++at;
+    places.emplace_back(begin, at);
+  }
+  return places;
 }
 
 void check(const sentencepiece::util::Status& status) {
@@ -324,10 +342,23 @@ SegmentedText SubwordModel::segment(std::string_view text) const {
   return all;
 }
 
-std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces) const {
+std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::vector<std::string>& pieces,
+                                                                     std::string_view text) const {
+  // Under the names by which the SentencePiece model knows them, the marks of the table included.
+  std::vector<std::string> known = pieces;
+  const auto is_known = [&](const std::string& piece) { return processor_->PieceToId(piece) != special_ids::kUnknown; };
+  if (has_table_)
+    for (std::string& piece : known)
+      if (const std::string marked = piece + kNotSplitInto; !is_known(piece) && is_known(marked)) piece = marked;
+  const auto decoded = processor_->DecodePiecesAsImmutableProto(known);
+  const auto places = places_in(text, decoded.text(), has_table_ ? kNotSplitInto : "");
   std::vector<std::pair<size_t, size_t>> spans;
-  const auto decoded = processor_->DecodePiecesAsImmutableProto(pieces);
-  for (const auto& piece : decoded.pieces()) spans.emplace_back(piece.begin(), piece.end());
+  for (const auto& piece : decoded.pieces()) {
+    const size_t before = spans.empty() ? 0 : spans.back().second;
+    const bool is_empty = piece.begin() >= piece.end();
+    spans.emplace_back(is_empty ? before : places.at(piece.begin()).first,
+                       is_empty ? before : places.at(piece.end() - 1).second);
+  }
   return spans;
 }
 

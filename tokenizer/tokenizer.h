@@ -51,8 +51,10 @@ class TRANSMUTE_API SubwordModel {
   SegmentedText segment(std::string_view text) const;
   /// The bytes that each id of encode(text) covers.
   std::vector<std::pair<size_t, size_t>> spans_in_text(std::string_view text) const { return segment(text).spans; }
-  /// The bytes that each piece covers in the text to which they decode.
-  std::vector<std::pair<size_t, size_t>> spans_of_pieces(const std::vector<std::string>& pieces) const;
+  /// The bytes of a text that each of the pieces covers that decode to it. Where it has spaces that they do not have,
+  /// such as those between the parts of a long text, or lacks some of theirs, those belong to no piece.
+  std::vector<std::pair<size_t, size_t>> spans_of_pieces(const std::vector<std::string>& pieces,
+                                                         std::string_view text) const;
   /// The text of the ids. Reserved ids other than unknown are skipped.
   std::string decode(const Ids& ids) const;
   /// The piece with this id.
@@ -136,9 +138,21 @@ class TRANSMUTE_API VocabularyTooLarge : public std::invalid_argument {
   int64_t most_;
 };
 
+/// Thrown if TokenizerOptions::vocab_size has no room for the reserved ids and each character of a text.
+class TRANSMUTE_API VocabularyTooSmall : public std::invalid_argument {
+ public:
+  /// `least`: the number of those.
+  VocabularyTooSmall(const std::string& message, int64_t least) : std::invalid_argument(message), least_(least) {}
+  /// What they take of the vocabulary.
+  int64_t least() const { return least_; }
+
+ private:
+  int64_t least_;
+};
+
 /// Learns a Tokenizer from parallel text; a shared one learns from both sides.
-/// @throws VocabularyTooLarge; std::invalid_argument, with a value that works, if the text does not support another
-/// option.
+/// @throws VocabularyTooLarge; VocabularyTooSmall; std::invalid_argument, with a value that works, if the text does not
+/// support another option.
 TRANSMUTE_API Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source,
                                         const LineSource& target);
 

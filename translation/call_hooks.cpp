@@ -2,10 +2,24 @@
 #include <transmute/translation/call_hooks.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace transmute {
 inline namespace v0 {
+
+namespace {
+
+// The bytes of a character that is not complete yet decode as U+FFFD.
+std::string without_incomplete_end(std::string text) {
+  constexpr std::string_view kReplacement = "\uFFFD";
+  while (text.size() >= kReplacement.size() &&
+         text.compare(text.size() - kReplacement.size(), kReplacement.size(), kReplacement) == 0)
+    text.resize(text.size() - kReplacement.size());
+  return text;
+}
+
+}  // namespace
 
 CallHooks::CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts)
     : hooks_(hooks),
@@ -29,8 +43,9 @@ SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_
     search.on_tokens = [this, text_of = std::move(text_of), so_far = std::move(so_far)](size_t sentence,
                                                                                         const Ids& certain) {
       const size_t text = text_of(sentence);
-      const std::optional<std::string> words = so_far(text, certain);
+      std::optional<std::string> words = so_far(text, certain);
       if (!words) return;
+      *words = without_incomplete_end(std::move(*words));
       const std::lock_guard<std::mutex> lock(mutex_);
       hooks_.on_text(text, *words);
     };

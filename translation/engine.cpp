@@ -8,6 +8,7 @@
 #include <transmute/translation/search/score_targets.h>
 #include <transmute/translation/search/search.h>
 #include <transmute/translation/search/sentence_search.h>
+#include <transmute/translation/search/target_demands.h>
 #include <transmute/translation/text/alignment.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/join_parts.h>
@@ -47,6 +48,9 @@ void check(const TranslationOptions& options) {
     throw std::invalid_argument(fmt::format("rerank.weight must be at least 0, not {}", options.rerank.weight));
   if (options.mbr.candidates > 0 && options.rerank.candidates > 0)
     throw std::invalid_argument("mbr does not go with rerank: each decides which translation is chosen");
+  if (!options.glossary.empty() && !search::is_search(options.search))
+    throw std::invalid_argument(
+        "only a search can be made to use a glossary's terms; neither sampling nor alternatives can");
   if (options.search.constraint && options.split_sentences)
     throw std::invalid_argument("split_sentences does not go with a constraint, which is about a whole output");
 }
@@ -59,11 +63,6 @@ SearchOptions search_of(const TranslationOptions& options) {
   search.num_hypotheses = std::max(search.num_hypotheses, candidates);
   if (!search.sampling) search.beam_size = std::max(search.beam_size, search.num_hypotheses);
   return search;
-}
-
-// For the results and the beam of each text.
-SearchSize search_size(const SearchOptions& search) {
-  return {search::is_search(search) ? search.beam_size : search.num_hypotheses, search.max_extra_length};
 }
 
 void check_whole(size_t tokens, const char* purpose) {
@@ -101,6 +100,7 @@ TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformer
           "a decoder_only model has no source to translate; LanguageModel continues text with it");
   ReadyModel ready = make_step_model(transformers, device, precision, parallel_for_, use);
   model_ = std::move(ready.model);
+  most_tokens_ = ready.most_tokens;
   slow_reason_ = std::move(ready.slow_reason);
 }
 
@@ -133,6 +133,9 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   if (texts.empty()) check_for_model(given);
   TranslationOptions options = given;
   options.search.alignments |= options.word_alignments;
+  const LanguageTokens languages = language_tokens(options, tokenizer_);
+  const int64_t room = most_tokens_ - static_cast<int64_t>(languages.source.size());
+  options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   if (options.inline_tags) return translate_tagged(texts, options, hooks);
   if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
     throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
@@ -145,7 +148,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
       check_whole(of_text, "an alignment");
     }
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target());
-  add_languages(sources, language_tokens(options, tokenizer_), tokenizer_);
+  add_languages(sources, languages, tokenizer_);
   demand_terms(sources, options.glossary, tokenizer_);
   std::vector<Translation> of_parts = translate_parts(sources, options, hooks);
 
@@ -163,9 +166,13 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceParts& s
                                                             const TranslationHooks& hooks) const {
   const std::vector<SourcePart>& parts = sources.parts;
   std::vector<size_t> lengths;
-  for (const SourcePart& part : parts) lengths.push_back(part.ids.size());
+  std::vector<int64_t> for_terms;
+  for (const SourcePart& part : parts) {
+    lengths.push_back(std::max(part.ids.size(), part.prefix.size()));
+    for_terms.push_back(search::hypotheses_for_terms(part.terms));
+  }
   const auto batches =
-      batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(search_of(options)));
+      batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(search_of(options)), for_terms);
   CallHooks call_hooks(hooks, sources.counts);
   const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
     if (sources.counts[text] > 1) return {};  // its parts may be decoded in any order
@@ -195,6 +202,7 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   std::vector<Ids> sources;
   TargetDemands demands;
   demands.excluded = tokenizer_.target().line_breaks();
+  demands.most_tokens = most_tokens_;
   for (const size_t part : batch) {
     sources.push_back(parts[part].ids);
     demands.prefixes.push_back(parts[part].prefix);
@@ -261,9 +269,9 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
     if (tagged[i].has_tags()) source = tokenizer_.source().spans_in_text(plain[i]);
     for (Hypothesis& hypothesis : translations[i].hypotheses) {
       if (tagged[i].has_tags())
-        hypothesis.text =
-            tagged[i].restore(hypothesis.text, source, tokenizer_.target().spans_of_pieces(hypothesis.tokens),
-                              balanced_alignment(hypothesis.alignment));
+        hypothesis.text = tagged[i].restore(hypothesis.text, source,
+                                            tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text),
+                                            balanced_alignment(hypothesis.alignment));
       if (!options.search.alignments) hypothesis.alignment.clear();
     }
   }

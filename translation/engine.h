@@ -74,6 +74,7 @@ class TranslationEngine {
               std::vector<Translation>& translations) const;
   std::shared_ptr<const StepModel> model_;
   std::string slow_reason_;
+  int64_t most_tokens_;  // of a source and of a target
   Tokenizer tokenizer_;
   std::unique_ptr<const Shortlist> shortlist_;        // where there is one
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise

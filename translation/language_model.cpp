@@ -39,15 +39,6 @@ void check_limits(const GenerationOptions& options) {
   check_at_least_one(options.batch_tokens, "batch_tokens");
 }
 
-// The tokens that a text of the model can have; the end, or what precedes the first token, takes a position too.
-int64_t most_tokens(const std::vector<Transformer>& transformers) {
-  int64_t most = std::numeric_limits<int64_t>::max();
-  for (const Transformer& transformer : transformers)
-    if (transformer->options.positional_encoding == PositionalEncodingKind::learned)
-      most = std::min(most, transformer->options.max_positions - 1);
-  return most;
-}
-
 // The prompt itself, and what follows it in the text of all the tokens: decoding would normalize the prompt.
 std::string continued(const std::string& prompt, const std::string& decoded_prompt, const std::string& decoded) {
   if (decoded.compare(0, decoded_prompt.size(), decoded_prompt) != 0) return decoded;
@@ -62,8 +53,7 @@ struct LanguageModel::State {
       : threads(std::move(pool)),
         model(
             make_step_model(models.transformers, device, models.precision, threads->parallel_for(), WeightUse::taken)),
-        tokenizer(std::move(models.tokenizer)),
-        most_tokens(transmute::most_tokens(models.transformers)) {
+        tokenizer(std::move(models.tokenizer)) {
     models.transformers.clear();
     return_freed_memory();
   }
@@ -73,17 +63,16 @@ struct LanguageModel::State {
     if (length > kMaxWholeTokens)
       throw std::invalid_argument(
           fmt::format("a text has {} tokens; a language model takes at most {}", length, kMaxWholeTokens));
-    if (length > most_tokens || added > most_tokens - length)
+    if (length > model.most_tokens || added > model.most_tokens - length)
       throw std::invalid_argument(
           fmt::format("a text of {} tokens{} is longer than the {} that the model has learned positions for "
                       "(model.max_positions, one of them for the end)",
-                      length, added > 0 ? fmt::format(" and {} more", added) : "", most_tokens));
+                      length, added > 0 ? fmt::format(" and {} more", added) : "", model.most_tokens));
   }
 
   std::unique_ptr<ThreadPool> threads;
   ReadyModel model;
   Tokenizer tokenizer;
-  int64_t most_tokens;
 };
 
 LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& options) {
@@ -120,9 +109,11 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
   const std::vector<Ids> encoded = encode_all(tokenizer, prompts);
   for (const Ids& ids : encoded) state_->check_length(ids, options.search.max_extra_length);
   check_limits(options);
+  check_search_options(options.search);
   std::vector<size_t> lengths;
   for (const Ids& ids : encoded) lengths.push_back(ids.size());
-  const auto batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
+  const auto batches =
+      batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(options.search));
 
   const auto text_of = [&](size_t text, const Ids& ids) {
     return continued(prompts[text], tokenizer.decode(encoded[text]), tokenizer.decode(ids));

@@ -80,5 +80,33 @@ TEST(SpacedPieces, KeepUnknownWordsApart) {
   EXPECT_EQ(model.decode(model.encode("the old bridge")), "the old bridge");
 }
 
+// Of pieces that the SentencePiece model does not split text into, too.
+TEST_P(PieceTableOfTwoLanguages, CoversTheBytesOfADecodedText) {
+  const SubwordModel model(serialized(), "model");
+  Ids ids;
+  for (int64_t id = model.size() - 1; id >= special_ids::kCount; --id) ids.push_back(id);
+  const std::string text = model.decode(ids);
+  ASSERT_NE(text.find("三四"), std::string::npos);
+  const auto spans = model.spans_of_pieces(pieces(model, ids), text);
+  ASSERT_EQ(spans.size(), ids.size());
+  size_t end = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_EQ(spans[i].first, end);
+    end = spans[i].second;
+    ASSERT_LE(end, text.size());
+    if (model.piece(ids[i]) == "三四") {
+      EXPECT_EQ(text.substr(spans[i].first, end - spans[i].first), "三四");
+    }
+  }
+  EXPECT_EQ(end, text.size());
+}
+
+TEST_P(PieceTableOfTwoLanguages, LeavesSpacesBetweenPartsToNoPiece) {
+  const SubwordModel model(serialized(), "model");
+  const auto spans = model.spans_of_pieces({"二", "三四", "二"}, "二三四 二");
+  EXPECT_THAT(spans, ElementsAre(std::pair<size_t, size_t>(0, 3), std::pair<size_t, size_t>(3, 9),
+                                 std::pair<size_t, size_t>(10, 13)));
+}
+
 }  // namespace
 }  // namespace transmute::testing

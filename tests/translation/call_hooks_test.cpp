@@ -59,5 +59,20 @@ TEST(CallHooks, AskSearchForNothingThatNobodyWants) {
   EXPECT_FALSE(search.should_stop);
 }
 
+// A character of several bytes that is not complete yet decodes as U+FFFD, for each of its bytes.
+TEST(CallHooks, TellNoPartOfACharacter) {
+  std::vector<std::string> told;
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t, const std::string& so_far) { told.push_back(so_far); };
+  CallHooks call(hooks, {1});
+  const std::vector<std::string> decoded{"a\uFFFDb", "a\uFFFDb\uFFFD", "a\uFFFDb\uFFFD\uFFFD", "a\uFFFDb\u00e9"};
+  const SearchHooks search = call.search_hooks([](size_t) { return 0; },
+                                               [&](size_t, const Ids& certain) -> std::optional<std::string> {
+                                                 return decoded[static_cast<size_t>(certain.front())];
+                                               });
+  for (int64_t i = 0; i < 4; ++i) search.on_tokens(0, {i});
+  EXPECT_THAT(told, ElementsAre("a\uFFFDb", "a\uFFFDb", "a\uFFFDb", "a\uFFFDb\u00e9"));
+}
+
 }  // namespace
 }  // namespace transmute

@@ -577,5 +577,39 @@ TEST_F(Engine, RefusesToAlignOrScoreWhatTakesTheSquareOfItsLength) {
               HasSubstr("scoring takes at most 8192"));
 }
 
+// Whatever is asked for, no text is longer than the positions that were learned.
+TEST_F(Engine, EndsTranslationsAtTheLastLearnedPosition) {
+  TransformerOptions options = testing::tiny_transformer_options();
+  options.source_vocab_size = tokenizer.source().size();
+  options.target_vocab_size = tokenizer.target().size();
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.max_positions = 10;
+  torch::manual_seed(5);
+  transformer = Transformer(options);
+  transformer->eval();
+  const std::string text = "the red house is near. the old train is closed. the river is far.";
+  ASSERT_GT(tokenizer.source().encode(text).size(), 10U);
+  const Translation found = translate({text}, TranslationOptions()).at(0);
+  EXPECT_GT(found.parts, 1);
+  for (const char* word : {"the", "the red house"})
+    EXPECT_LE(translate({word}, TranslationOptions()).at(0).hypotheses.at(0).tokens.size(), 9U);
+}
+
+TEST_F(Engine, RefusesBeforeTheFirstTextWhatNoTextCouldHave) {
+  TranslationOptions options;
+  options.glossary = {{"house", "Haus"}};
+  options.search.sampling = SamplingOptions();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({}, options); }), HasSubstr("glossary"));
+}
+
+TEST_F(Engine, RefusesAPrefixOfAnyLength) {
+  TranslationOptions options;
+  std::string prefix;
+  for (int i = 0; i < 5000; ++i) prefix += "das Haus ";
+  options.target_prefixes = {prefix};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the house"}, options); }),
+              AllOf(HasSubstr("target prefix 1 has"), HasSubstr("more than 8192")));
+}
+
 }  // namespace
 }  // namespace transmute

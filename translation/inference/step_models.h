@@ -7,6 +7,8 @@
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search/search.h>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +21,8 @@ struct ReadyModel {
   std::shared_ptr<const StepModel> model;
   /// Why LibTorch's operations run it on the CPU, several times slower; empty where they do not.
   std::string slow_reason;
+  /// What a source or a target can have, where positions are learned; the end, or begin, takes one too.
+  int64_t most_tokens = std::numeric_limits<int64_t>::max();
 };
 
 /// Why a network is not run in a precision on a device; empty where it is.

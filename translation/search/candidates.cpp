@@ -33,8 +33,8 @@ std::vector<Candidate> forced_token(const SentenceSearch& sentence, NextScores& 
   return {{0, token, sentence.live().front().log_probability + scores.log_probability(sentence, b, 0, token)}};
 }
 
-void check_allowed(const SentenceSearch& sentence, int64_t token) {
-  const std::vector<int64_t> columns = sentence.allowed_columns(0);
+void check_allowed(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
+  const std::vector<int64_t> columns = sentence.allowed_columns(0, scores.all(sentence, b, 0).size());
   const auto column = sentence.column_of(token);
   if (!column || std::find(columns.begin(), columns.end(), *column) == columns.end())
     throw std::invalid_argument("the constraint does not allow the given beginning of a translation");
@@ -77,7 +77,7 @@ std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, Nex
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     const auto parent = static_cast<int64_t>(n);
     const std::vector<float> logits = scores.all(sentence, b, parent);
-    std::vector<int64_t> columns = sentence.allowed_columns(n);
+    std::vector<int64_t> columns = sentence.allowed_columns(n, logits.size());
     const auto better = [&](int64_t x, int64_t y) {
       const float a = logits[static_cast<size_t>(x)], c = logits[static_cast<size_t>(y)];
       return a != c ? a > c : x < y;
@@ -102,7 +102,7 @@ std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, Nex
 // Lets nothing be drawn but what the constraint allows.
 void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<float>& columns) {
   std::vector<float> kept(columns.size(), -INFINITY);
-  for (const int64_t column : sentence.allowed_columns(parent))
+  for (const int64_t column : sentence.allowed_columns(parent, columns.size()))
     kept[static_cast<size_t>(column)] = columns[static_cast<size_t>(column)];
   columns = std::move(kept);
 }
@@ -188,7 +188,7 @@ std::vector<Candidate> allowed_candidates(const SentenceSearch& sentence, NextSc
                                           const SearchOptions& options) {
   if (length < sentence.prefix_length()) {
     const int64_t token = sentence.prefix_token(length);
-    if (sentence.is_constrained()) check_allowed(sentence, token);
+    if (sentence.is_constrained()) check_allowed(sentence, scores, b, token);
     return forced_token(sentence, scores, b, token);
   }
   if (sentence.at_limit(length)) return forced_ends(sentence, scores, b);

@@ -204,7 +204,8 @@ void check_search_options(const SearchOptions& options) {
   if (!options.sampling) return;
   require(!options.alternatives, "sampling and alternatives exclude each other");
   const SamplingOptions& sampling = *options.sampling;
-  require(sampling.temperature >= 0, fmt::format("temperature must not be negative, not {}", sampling.temperature));
+  require(sampling.temperature >= 0 && std::isfinite(sampling.temperature),
+          fmt::format("temperature must be finite and not negative, not {}", sampling.temperature));
   require(sampling.top_k >= 0, fmt::format("top_k must not be negative, not {}", sampling.top_k));
   require(sampling.top_p > 0 && sampling.top_p <= 1,
           fmt::format("top_p must be more than 0 and at most 1, not {}", sampling.top_p));

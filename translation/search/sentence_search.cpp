@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/search/sentence_search.h>
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace transmute {
@@ -11,9 +14,6 @@ namespace search {
 namespace {
 
 const Ids kNone;
-
-// By which a beam grows for the tokens of the terms. A search for more of them goes on with those that have most.
-constexpr int64_t kMostForTerms = 64;
 
 }  // namespace
 
@@ -27,12 +27,13 @@ SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOpti
       live_(1) {
   if (!demands.prefixes.empty()) prefix_ = demands.prefixes[index];
   if (!demands.given_tokens.empty()) given_tokens_ = demands.given_tokens[index];
-  max_length_ = std::max(source_length_ + options.max_extra_length, prefix_length());
+  max_length_ = std::min(source_length_ + options.max_extra_length, demands.most_tokens);
+  max_length_ = std::max(max_length_, prefix_length());
   if (demands.prefixes_are_complete) max_length_ = prefix_length();
   if (!demands.terms.empty() && !demands.terms[index].empty()) {
     live_.front().terms = TermsSoFar(demands.terms[index]);
     for (const Ids& term : demands.terms[index]) term_tokens_ += term.size();
-    options_.beam_size += std::min(static_cast<int64_t>(term_tokens_), kMostForTerms);
+    options_.beam_size += hypotheses_for_terms(demands.terms[index]);
     max_length_ = std::max(max_length_, prefix_length() + static_cast<int64_t>(term_tokens_));
   }
   if (options.constraint) live_.front().constraint = options.constraint->begin(source);
@@ -65,7 +66,7 @@ bool SentenceSearch::is_banned(const Candidate& candidate) const {
   return std::find(tokens.begin(), tokens.end(), candidate.token) != tokens.end();
 }
 
-std::vector<int64_t> SentenceSearch::allowed_columns(size_t n) const {
+std::vector<int64_t> SentenceSearch::allowed_columns(size_t n, size_t count) const {
   std::vector<int64_t> columns;
   const auto is_in = [](const std::vector<int64_t>& tokens, int64_t token) {
     return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
@@ -75,7 +76,12 @@ std::vector<int64_t> SentenceSearch::allowed_columns(size_t n) const {
         token == special_ids::kPad || token == special_ids::kUnknown || token == special_ids::kBegin;
     if (is_reserved || is_in(excluded(), token)) continue;
     if (n < banned_.size() && is_in(banned_[n], token)) continue;  // known tokens are not asked about
-    if (const auto column = column_of(token)) columns.push_back(*column);
+    const auto column = column_of(token);
+    if (!column) continue;
+    if (*column < 0 || *column >= static_cast<int64_t>(count))
+      throw std::invalid_argument(
+          fmt::format("the constraint allows token {}, but the target vocabulary has {} tokens", token, count));
+    columns.push_back(*column);
   }
   return columns;
 }

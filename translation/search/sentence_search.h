@@ -74,8 +74,9 @@ class SentenceSearch {
   const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
   bool is_banned(const Candidate& candidate) const;
   bool is_constrained() const { return options_.constraint != nullptr; }
-  /// The columns that the constraint lets hypothesis n go on with, without what is excluded or banned.
-  std::vector<int64_t> allowed_columns(size_t n) const;
+  /// Of `count` columns, those that the constraint lets hypothesis n go on with, without what is excluded or banned.
+  /// @throws std::invalid_argument where it allows a token that the model does not have.
+  std::vector<int64_t> allowed_columns(size_t n, size_t count) const;
 
   /// The next token has to be the end.
   bool at_limit(int64_t length) const { return length >= max_length_; }

@@ -60,28 +60,64 @@ std::vector<Ids> completed_shortlists(const TargetDemands& demands) {
   return lists;
 }
 
+int64_t hypotheses_for_terms(const std::vector<Ids>& terms) {
+  constexpr int64_t kMost = 64;  // a search for more tokens goes on with the hypotheses that have most
+  int64_t tokens = 0;
+  for (const Ids& term : terms) tokens += static_cast<int64_t>(term.size());
+  return std::min(tokens, kMost);
+}
+
+bool TermsSoFar::is_begun(const Ids& tokens, size_t more) const {
+  for (size_t t = 0; t < terms_->size(); ++t) {
+    const Ids& term = (*terms_)[t];
+    if (!has_[t] && term.size() >= tokens.size() + more && std::equal(tokens.begin(), tokens.end(), term.begin()))
+      return true;
+  }
+  return false;
+}
+
+size_t TermsSoFar::find(const Ids& tokens) const {
+  size_t t = 0;
+  while (t < terms_->size() && (has_[t] || (*terms_)[t] != tokens)) ++t;
+  return t;
+}
+
+bool TermsSoFar::finish(const Ids& tokens) {
+  const size_t term = find(tokens);
+  if (term == terms_->size()) return false;
+  has_[term] = true;
+  tokens_ += tokens.size();
+  return true;
+}
+
 std::vector<int64_t> TermsSoFar::wanted() const {
-  if (terms_ == nullptr) return {};
-  if (position_ > 0) return {(*terms_)[term_][position_]};
   std::vector<int64_t> tokens;
-  for (size_t t = 0; t < terms_->size(); ++t)
-    if (!has_[t] && std::find(tokens.begin(), tokens.end(), (*terms_)[t].front()) == tokens.end())
-      tokens.push_back((*terms_)[t].front());
+  if (terms_ == nullptr) return tokens;
+  const bool may_begin = open_.empty() || find(open_) < terms_->size();
+  for (size_t t = 0; t < terms_->size(); ++t) {
+    if (has_[t]) continue;
+    const Ids& term = (*terms_)[t];
+    const auto want = [&](int64_t token) {
+      if (!contains(tokens, token)) tokens.push_back(token);
+    };
+    if (may_begin) want(term.front());
+    if (term.size() > open_.size() && std::equal(open_.begin(), open_.end(), term.begin())) want(term[open_.size()]);
+  }
   return tokens;
 }
 
+// The longest of the terms that remain is taken: where one begins with another, what follows tells which it is.
 void TermsSoFar::add(int64_t token) {
   if (terms_ == nullptr) return;
-  if (position_ > 0 && (*terms_)[term_][position_] != token) position_ = 0;
-  if (position_ == 0) {
-    term_ = 0;
-    while (term_ < terms_->size() && (has_[term_] || (*terms_)[term_].front() != token)) ++term_;
-    if (term_ == terms_->size()) return;
+  Ids last = open_;
+  last.push_back(token);
+  if (!is_begun(last, 0) && finish(open_)) last = {token};
+  while (!last.empty() && !is_begun(last, 0)) last.erase(last.begin());
+  open_ = std::move(last);
+  if (!open_.empty() && !is_begun(open_, 1)) {
+    finish(open_);
+    open_.clear();
   }
-  if (++position_ < (*terms_)[term_].size()) return;
-  has_[term_] = true;
-  tokens_ += position_;
-  position_ = 0;
 }
 
 }  // namespace search

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace transmute {
@@ -23,6 +24,8 @@ struct TargetDemands {
   /// The only tokens allowed, besides those of prefix and terms. Probabilities are normalized over them.
   std::vector<Ids> shortlists{};
   Ids excluded{};  ///< tokens that no translation may contain; one list for all sentences
+  /// What a translation can have, prefix included, whatever SearchOptions::max_extra_length is.
+  int64_t most_tokens = std::numeric_limits<int64_t>::max();
 };
 
 namespace search {
@@ -35,6 +38,9 @@ TRANSMUTE_API void check(const TargetDemands& demands, size_t sentences, bool is
 /// (which thereby keep their positions), the shortlist, and required tokens, without the excluded ones.
 TRANSMUTE_API std::vector<Ids> completed_shortlists(const TargetDemands& demands);
 
+/// By how many hypotheses a sentence's beam grows for the terms that its translation must contain.
+TRANSMUTE_API int64_t hypotheses_for_terms(const std::vector<Ids>& terms);
+
 /// A hypothesis's progress with the terms that it must contain.
 class TRANSMUTE_API TermsSoFar {
  public:
@@ -43,22 +49,29 @@ class TRANSMUTE_API TermsSoFar {
   explicit TermsSoFar(const std::vector<Ids>& terms) : terms_(&terms), has_(terms.size()) {}
 
   /// Number of tokens of the terms generated so far.
-  size_t tokens() const { return tokens_ + position_; }
+  size_t tokens() const { return tokens_ + open_.size(); }
   /// Whether all terms have been generated.
   bool complete() const { return terms_ == nullptr || std::find(has_.begin(), has_.end(), false) == has_.end(); }
 
-  /// The tokens that would make progress: the next one of an unfinished term, or the first ones of the remaining terms.
+  /// The tokens that would make progress: the next ones of the terms that have begun, or the first ones of those that
+  /// remain.
   std::vector<int64_t> wanted() const;
 
   /// Adds a token to the hypothesis.
   void add(int64_t token);
 
  private:
+  // Whether a term that remains begins with these tokens and has at least so many more.
+  bool is_begun(const Ids& tokens, size_t more) const;
+  // The first term that remains and has just these tokens; terms_->size() where there is none.
+  size_t find(const Ids& tokens) const;
+  // Counts it as generated; false where there is none.
+  bool finish(const Ids& tokens);
+
   const std::vector<Ids>* terms_ = nullptr;  // null: none
   std::vector<bool> has_;
-  size_t tokens_ = 0;    // in finished terms
-  size_t term_ = 0;      // the unfinished term
-  size_t position_ = 0;  // its tokens so far
+  size_t tokens_ = 0;  // in finished terms
+  Ids open_;           // the last tokens, with which terms that remain begin
 };
 
 }  // namespace search

@@ -80,10 +80,15 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
 }
 
 void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer) {
-  for (size_t text = 0; text < prefixes.size(); ++text)
-    if (sources.counts[text] > 0)
-      sources.parts[sources.first_of(text)].prefix =
-          encode_demand(tokenizer, prefixes[text], fmt::format("target prefix {}", text + 1));
+  for (size_t text = 0; text < prefixes.size(); ++text) {
+    if (sources.counts[text] == 0) continue;
+    const std::string what = fmt::format("target prefix {}", text + 1);
+    Ids prefix = encode_demand(tokenizer, prefixes[text], what);
+    if (static_cast<int64_t>(prefix.size()) > kMaxWholeTokens)
+      throw std::invalid_argument(
+          fmt::format("{} has {} tokens, more than {}; shorten it", what, prefix.size(), kMaxWholeTokens));
+    sources.parts[sources.first_of(text)].prefix = std::move(prefix);
+  }
 }
 
 LanguageTokens language_tokens(const TranslationOptions& options, const Tokenizer& tokenizer) {

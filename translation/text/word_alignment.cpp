@@ -54,7 +54,7 @@ std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::strin
 std::vector<size_t> target_words(const SubwordModel& tokenizer, const Hypothesis& hypothesis) {
   const std::vector<size_t> by_byte = words_by_byte(hypothesis.text);
   std::vector<size_t> words;
-  for (const auto& span : tokenizer.spans_of_pieces(hypothesis.tokens))
+  for (const auto& span : tokenizer.spans_of_pieces(hypothesis.tokens, hypothesis.text))
     words.push_back(word_of(span, hypothesis.text, by_byte));
   return words;
 }

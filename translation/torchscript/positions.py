@@ -17,6 +17,10 @@ class SinusoidalPositions:
             vectors = torch.cat([angle.sin(), angle.cos()], 1)
         return vectors.to(torch.float32).to(self.sinusoids)
 
+    def most_tokens(self) -> int:
+        """Of a text."""
+        return 9223372036854775807
+
 
 class LearnedPositions:
     """A learned vector for each position (Table 3, row E)."""
@@ -29,3 +33,7 @@ class LearnedPositions:
                 "position {} is beyond the {} learned positions (model.max_positions)".format(first + length - 1, rows)
             )
         return self.weight[first : first + length]
+
+    def most_tokens(self) -> int:
+        """Of a text; the end, or begin, takes a position too."""
+        return self.weight.size(0) - 1

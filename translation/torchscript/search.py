@@ -164,7 +164,7 @@ class Search:
                 parents = live[sentence]
                 row = first_row + b * beam
                 next_live: List[LiveHypothesis] = []
-                max_length = len(sources[sentence]) + max_extra_length
+                max_length = min(len(sources[sentence]) + max_extra_length, self.target_positions.most_tokens())
                 if length >= max_length:
                     for n in range(len(parents)):
                         log_probability = parents[n].log_probability + ends[b][n]

@@ -31,5 +31,16 @@ TEST(BatchesByLength, HaveRoomForTheHypothesesOfTheirTexts) {
   EXPECT_EQ(sizes(batches_by_length(lines, 64, 4096, {INT64_MAX, INT64_MAX})).front(), 1U);
 }
 
+TEST(BatchesByLength, KeepTextsApartThatNeedFarMoreHypotheses) {
+  const std::vector<size_t> lengths{3, 9, 4, 9, 5};
+  const std::vector<int64_t> more{0, 0, 64, 0, 3};
+  EXPECT_THAT(batches_by_length(lengths, 64, 4096, {4, 50}, more),
+              ElementsAre(ElementsAre(2), ElementsAre(4), ElementsAre(1, 3, 0)));
+  // 128 hypotheses of 75 places each
+  const std::vector<size_t> lines(128, 24);
+  EXPECT_EQ(sizes(batches_by_length(lines, 64, 4096, {4, 50}, std::vector<int64_t>(128, 64))).front(),
+            65536U / (128 * 75));
+}
+
 }  // namespace
 }  // namespace transmute

@@ -145,5 +145,31 @@ TEST(NextTokenConstraint, DoesNotGoWithTermsOrAlternatives) {
               HasSubstr("alternatives do not go with a constraint"));
 }
 
+// A constraint that takes another vocabulary's ids must not be believed.
+class AllowsOne : public NextTokenConstraint {
+ public:
+  explicit AllowsOne(int64_t token) : token_(token) {}
+  std::shared_ptr<const State> begin(const Ids&) const override { return std::make_shared<Always>(token_); }
+
+ private:
+  struct Always : State {
+    explicit Always(int64_t token) : token(token) {}
+    std::vector<int64_t> allowed() const override { return {token}; }
+    std::shared_ptr<const State> after(int64_t) const override { return std::make_shared<Always>(token); }
+    int64_t token;
+  };
+  int64_t token_;
+};
+
+TEST(NextTokenConstraint, MayAllowNoTokenThatTheModelDoesNotHave) {
+  for (const int64_t token : {int64_t{-1}, int64_t{1'000'000}})
+    for (const bool samples : {false, true}) {
+      SearchOptions options = testing::options_of(2);
+      options.constraint = std::make_shared<AllowsOne>(token);
+      if (samples) options.sampling = SamplingOptions();
+      EXPECT_THROW(testing::search_one(testing::random_table(1, 4), {kA}, options), std::invalid_argument) << token;
+    }
+}
+
 }  // namespace
 }  // namespace transmute

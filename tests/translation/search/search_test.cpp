@@ -393,6 +393,7 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
     return refusal([&](auto& o) { o.sampling.emplace().*member = value; });
   };
   EXPECT_THAT(refused_sampling(&SamplingOptions::temperature, -1), HasSubstr("temperature"));
+  EXPECT_THAT(refused_sampling(&SamplingOptions::temperature, INFINITY), HasSubstr("temperature"));
   EXPECT_THAT(refused_sampling(&SamplingOptions::top_p, 0), HasSubstr("top_p"));
   EXPECT_THAT(refused_sampling(&SamplingOptions::top_p, 1.5), HasSubstr("top_p"));
   EXPECT_THAT(refusal([](auto& o) { o.sampling.emplace().top_k = -1; }), HasSubstr("top_k"));

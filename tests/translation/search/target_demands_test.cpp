@@ -72,5 +72,28 @@ TEST(TargetDemands, MustFitTheSentences) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { search::check(demands, 1, false); }), HasSubstr("only a search"));
 }
 
+// The tokens of a whole translation, one after the other.
+bool are_complete_after(const std::vector<Ids>& terms, const Ids& tokens) {
+  TermsSoFar so_far(terms);
+  for (const int64_t token : tokens) so_far.add(token);
+  return so_far.complete();
+}
+
+TEST(TermsSoFar, MayComeInAnyOrderThoughTheyBeginAlike) {
+  const std::vector<Ids> alike{{5, 6}, {5, 7}};
+  TermsSoFar so_far(alike);
+  so_far.add(5);
+  EXPECT_THAT(so_far.wanted(), ElementsAre(6, 7));
+  EXPECT_TRUE(are_complete_after(alike, {5, 7, 5, 6}));
+  EXPECT_TRUE(are_complete_after(alike, {5, 6, 9, 5, 7}));
+  EXPECT_FALSE(are_complete_after(alike, {5, 7, 5, 7}));
+  const std::vector<Ids> nested{{5}, {5, 6}};
+  EXPECT_TRUE(are_complete_after(nested, {5, 6, 5}));
+  EXPECT_TRUE(are_complete_after(nested, {5, 9, 5, 6}));
+  EXPECT_TRUE(are_complete_after(nested, {5, 5, 6}));
+  EXPECT_FALSE(are_complete_after(nested, {5, 6})) << "one place does not make two terms";
+  EXPECT_TRUE(are_complete_after({{5, 5, 6}}, {5, 5, 5, 6}));
+}
+
 }  // namespace
 }  // namespace transmute
