@@ -124,7 +124,12 @@ uint64_t fingerprint_of(const transmute::AutomaticText& text) {
 void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
   const std::string& run_folder = arguments.trainer.run_folder;
   const uint64_t given = transmute::Fingerprints::read(run_folder).given;
-  if (given != 0 && given != fingerprint_of(arguments.text))
+  if (given == 0)
+    throw std::runtime_error(
+        fmt::format("the run in {0} was begun with a configuration, not with --source and --target. Go on with it: "
+                    "--config {0}/{1} --run-folder {0}; or take another --run-folder",
+                    run_folder, transmute::kConfigFile));
+  if (given != fingerprint_of(arguments.text))
     throw std::runtime_error(
         fmt::format("the run in {} was begun with another text than {} and {}. Take another --run-folder for them",
                     run_folder, arguments.text.train.source, arguments.text.train.target));
@@ -171,13 +176,18 @@ void choose_config(const Arguments& arguments, Experiment& experiment) {
   const auto lock = transmute::RunFolder(run_folder).lock();
   transmute::AutomaticText text{{absolute(arguments.text.train.source), absolute(arguments.text.train.target)},
                                 {absolute(arguments.text.valid.source), absolute(arguments.text.valid.target)}};
-  if (text.valid.source.empty()) {
-    text = transmute::hold_out(text.train, size, absolute(transmute::path_in(run_folder, "text")));
-    size = transmute::measure_text(text.train);
-  }
   transmute::Fingerprints kept = transmute::Fingerprints::read(run_folder);
-  kept.given = fingerprint_of(arguments.text);
-  kept.write(run_folder);
+  if (text.valid.source.empty()) {
+    const std::string folder = absolute(transmute::path_in(run_folder, "text"));
+    transmute::check_free_to_hold_out(text.train, folder, kept.given != 0);
+    kept.given = fingerprint_of(arguments.text);
+    kept.write(run_folder);
+    text = transmute::hold_out(text.train, size, folder);
+    size = transmute::measure_text(text.train);
+  } else {
+    kept.given = fingerprint_of(arguments.text);
+    kept.write(run_folder);
+  }
   configure(arguments, text, size, experiment);
 }
 
@@ -259,22 +269,36 @@ void log_choices(const Experiment& experiment, const std::string& run_folder) {
                   transmute::path_in(run_folder, transmute::kConfigFile)));
 }
 
-// A vocabulary that was chosen here may be smaller; one that was asked for may not.
+// A vocabulary that was chosen here may have another size; one that was asked for may not.
 transmute::Trainer make_trainer(const Arguments& arguments, Experiment& experiment,
                                 const transmute::TrainerOptions& options) {
+  const auto is_vocabulary = [](const std::string& assignment) {
+    return assignment.rfind("tokenizer.vocab_size=", 0) == 0 ||
+           assignment.rfind("tokenizer.target_vocab_size=", 0) == 0;
+  };
+  const auto& asked = arguments.assignments;
+  const bool is_chosen_here = experiment.size.pairs > 0 && std::none_of(asked.begin(), asked.end(), is_vocabulary);
+  int64_t& size = experiment.config.model.tokenizer.vocab_size;
+  const auto make = [&] { return transmute::Trainer(experiment.config, experiment.schema.to_yaml(), options); };
+  const auto make_no_larger = [&] {
+    try {
+      return make();
+    } catch (const transmute::VocabularyTooLarge& error) {
+      if (!is_chosen_here) throw;
+      spdlog::info(fmt::format("the text has only {} to learn", transmute::counted(error.most(), "piece")));
+      size = error.most();
+    }
+    return make();
+  };
   try {
-    return transmute::Trainer(experiment.config, experiment.schema.to_yaml(), options);
-  } catch (const transmute::VocabularyTooLarge& error) {
-    const auto is_vocabulary = [](const std::string& assignment) {
-      return assignment.rfind("tokenizer.vocab_size=", 0) == 0 ||
-             assignment.rfind("tokenizer.target_vocab_size=", 0) == 0;
-    };
-    const auto& asked = arguments.assignments;
-    if (experiment.size.pairs == 0 || std::any_of(asked.begin(), asked.end(), is_vocabulary)) throw;
-    spdlog::info(fmt::format("the text has only {} to learn", transmute::counted(error.most(), "piece")));
-    experiment.config.model.tokenizer.vocab_size = error.most();
+    return make_no_larger();
+  } catch (const transmute::VocabularyTooSmall& error) {
+    if (!is_chosen_here) throw;
+    size = error.least() + error.least() / 4;  // some words too
+    spdlog::info(fmt::format("the text has {} characters: the vocabulary gets {} pieces",
+                             transmute::format_count(error.least()), transmute::format_count(size)));
   }
-  return transmute::Trainer(experiment.config, experiment.schema.to_yaml(), options);
+  return make_no_larger();
 }
 
 int run_training(const Arguments& arguments, Experiment& experiment, const transmute::TrainerOptions& options) {

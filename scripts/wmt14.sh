@@ -57,7 +57,7 @@ if [[ -n $rehearse ]]; then
   mkdir -p "$data"
   touch "$data/rehearsal"
   for language in en de; do
-    gzip -c "$made/train.$language" >"$data/train.$language.gz"
+    gzip -nc "$made/train.$language" >"$data/train.$language.gz"
     cp "$made/valid.$language" "$data/newstest2013.$language"
     cp "$made/test.$language" "$data/newstest2014.$language"
   done

@@ -39,15 +39,27 @@ class PairLines {
   LineReader source_, target_;
 };
 
+// Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no blanks between words. All are three bytes of UTF-8.
+bool is_of_script_without_blanks(const std::string& line, size_t at) {
+  if ((line[at] & 0xf0) != 0xe0 || at + 2 >= line.size()) return false;
+  const uint32_t code = (line[at] & 0x0fU) << 12 | (line[at + 1] & 0x3fU) << 6 | (line[at + 2] & 0x3fU);
+  constexpr std::pair<uint32_t, uint32_t> kRanges[] = {{0x0e00, 0x0eff}, {0x1000, 0x109f}, {0x1780, 0x17ff},
+                                                       {0x3040, 0x30ff}, {0x3400, 0x4dbf}, {0x4e00, 0x9fff}};
+  return std::any_of(std::begin(kRanges), std::end(kRanges),
+                     [&](const auto& range) { return code >= range.first && code <= range.second; });
+}
+
 int64_t words_in(const std::string& line) {
-  int64_t words = 0;
+  constexpr int64_t kCharactersOfAWord = 2;
+  int64_t words = 0, characters = 0;
   bool in_word = false;
-  for (const char c : line) {
-    const bool is_blank = c == ' ' || c == '\t';
+  for (size_t at = 0; at < line.size(); ++at) {
+    const bool is_blank = line[at] == ' ' || line[at] == '\t';
     if (!is_blank && !in_word) ++words;
     in_word = !is_blank;
+    if (is_of_script_without_blanks(line, at)) ++characters;
   }
-  return words;
+  return words + characters / kCharactersOfAWord;
 }
 
 double pairs_of(const TextSize& size) {
@@ -90,6 +102,12 @@ std::pair<std::string, std::string> endings_of(const PairOfFiles& files) {
   std::pair<std::string, std::string> both(ending(files.source), ending(files.target));
   if (both.first.empty() || both.second.empty() || both.first == both.second) return {"source", "target"};
   return both;
+}
+
+AutomaticText held_out_files(const PairOfFiles& files, const std::string& folder) {
+  const auto [source, target] = endings_of(files);
+  return {{path_in(folder, "train." + source), path_in(folder, "train." + target)},
+          {path_in(folder, "valid." + source), path_in(folder, "valid." + target)}};
 }
 
 // Of a new network; deeper or wider ones need less.
@@ -140,6 +158,19 @@ void check_enough_to_hold_out(const TextSize& size, const std::string& source) {
         fmt::format("{} has {}; give at least {}, better thousands", source, counted(size.pairs, "line"), kLeastPairs));
 }
 
+void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool is_begun) {
+  const AutomaticText text = held_out_files(files, folder);
+  for (const auto* pair : {&text.train, &text.valid})
+    for (const std::string& file : {pair->source, pair->target}) {
+      if (!std::filesystem::exists(file)) continue;
+      const bool is_given =
+          std::filesystem::equivalent(file, files.source) || std::filesystem::equivalent(file, files.target);
+      if (is_given || !is_begun)
+        throw std::runtime_error(fmt::format(
+            "{} is there already, and the run's part of the text would replace it; take another --run-folder", file));
+    }
+}
+
 AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std::string& folder) {
   constexpr int64_t kMostHeldOut = 1000;
   warn_of_one_file(files.source, files.target);
@@ -147,9 +178,7 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
   const int64_t pairs = size.pairs;
   const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, pairs / kMostHeldOut));
   ensure_writable_folder(folder);
-  const auto [source_name, target_name] = endings_of(files);
-  const AutomaticText text{{path_in(folder, "train." + source_name), path_in(folder, "train." + target_name)},
-                           {path_in(folder, "valid." + source_name), path_in(folder, "valid." + target_name)}};
+  const AutomaticText text = held_out_files(files, folder);
   AtomicFile train_source(text.train.source), train_target(text.train.target);
   AtomicFile valid_source(text.valid.source), valid_target(text.valid.target);
   PairLines lines(files);

@@ -24,7 +24,7 @@ struct AutomaticText {
 /// What is known of a text before anything is learned from it.
 struct TextSize {
   int64_t pairs = 0;
-  int64_t words = 0;  ///< between blanks, of the longer side
+  int64_t words = 0;  ///< of the longer side: between blanks, or two characters of scripts without blanks
 };
 
 /// Counts lines and words.
@@ -33,6 +33,10 @@ TextSize measure_text(const PairOfFiles& files);
 
 /// @throws std::runtime_error naming `source` where a text of this size is too small for hold_out.
 void check_enough_to_hold_out(const TextSize& size, const std::string& source);
+
+/// @throws std::runtime_error naming a file of hold_out's in `folder` that is one of the text's, or, unless `is_begun`,
+/// any that is there: they are the user's.
+void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool is_begun);
 
 /// Divides a text into one to train on and one for validation, in `folder`: train.source, train.target, valid.source
 /// and valid.target. A pair is held out by a hash of its source line, so that no source stands on both sides and the

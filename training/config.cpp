@@ -182,7 +182,10 @@ std::vector<ConfigChange> changes_since(const std::string& kept_path, const Conf
   std::vector<ConfigChange> changes;
   for (size_t i = 0; i < new_values.size(); ++i) {
     const auto& [key, value] = new_values[i];
-    if (value != old_values[i].second) changes.push_back({key, old_values[i].second, value, is_fixed_for_a_run(key)});
+    if (value == old_values[i].second) continue;
+    // The alignments are part of the text as it is kept for training.
+    const bool is_switched = key == "training.guided_alignment" && (value == "0" || old_values[i].second == "0");
+    changes.push_back({key, old_values[i].second, value, is_switched || is_fixed_for_a_run(key)});
   }
   return changes;
 }

@@ -7,6 +7,8 @@
 #include <transmute/training/run_text.h>
 #include <transmute/training/text_checks.h>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,8 +23,13 @@ std::vector<TextFile> paths_in(const std::string& folder, const std::vector<std:
   return paths;
 }
 
-LengthLimits length_limits(const DataOptions& data) {
-  return {data.max_source_tokens, data.max_target_tokens, data.max_length_ratio};
+// A text and its end, or its beginning, must have positions.
+LengthLimits length_limits(const TrainingConfig& config) {
+  const DataOptions& data = config.data;
+  const TransformerOptions& network = config.model.model;
+  const bool is_learned = network.positional_encoding == PositionalEncodingKind::learned;
+  const int64_t most = is_learned ? network.max_positions - 1 : std::numeric_limits<int64_t>::max();
+  return {std::min(data.max_source_tokens, most), std::min(data.max_target_tokens, most), data.max_length_ratio};
 }
 
 // The two columns of each file.
@@ -34,17 +41,17 @@ void add_pairs(const DataOptions& data, const std::vector<std::string>& files, T
 }
 
 // Why lines were left out, and how many.
-std::vector<std::string> reasons_of(const LeftOut& out, const DataOptions& data, bool plain) {
+std::vector<std::string> reasons_of(const LeftOut& out, const LengthLimits& limits, bool plain) {
   std::vector<std::string> reasons;
   const auto add = [&](int64_t count, const std::string& reason) {
     if (count > 0) reasons.push_back(format_count(count) + " " + reason);
   };
   add(out.empty, "empty");
-  add(out.long_source, fmt::format("with a source over {} tokens (data.max_source_tokens)", data.max_source_tokens));
-  add(out.long_target, fmt::format("{} over {} tokens (data.max_target_tokens)", plain ? "of" : "with a target",
-                                   data.max_target_tokens));
-  add(out.unequal, fmt::format("with over {} tokens of one side for one of the other (data.max_length_ratio)",
-                               data.max_length_ratio));
+  add(out.long_source, fmt::format("with a source over {} tokens (data.max_source_tokens)", limits.source_tokens));
+  add(out.long_target,
+      fmt::format("{} over {} tokens (data.max_target_tokens)", plain ? "of" : "with a target", limits.target_tokens));
+  add(out.unequal,
+      fmt::format("with over {} tokens of one side for one of the other (data.max_length_ratio)", limits.ratio));
   return reasons;
 }
 
@@ -79,7 +86,7 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
                                 WorkerCrew& workers) {
   const DataOptions& data = config.data;
   const TextFiles files = train_files(config);
-  const LengthLimits limits = length_limits(data);
+  const LengthLimits limits = length_limits(config);
   const bool guided = config.training.guided_alignment > 0;
   std::vector<WeightedCorpus> corpora;
   for (size_t i = 0; i < files.target.size(); ++i) {
@@ -95,7 +102,7 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
 }
 
 LoadedText load_validation_text(const TrainingConfig& config, const Tokenizer& tokenizer, WorkerCrew& workers) {
-  return load_parallel_text(valid_files(config), tokenizer, length_limits(config.data), workers);
+  return load_parallel_text(valid_files(config), tokenizer, length_limits(config), workers);
 }
 
 void log_text(const char* name, const TrainingConfig& config, size_t pairs, const TextCounts& counts) {
@@ -110,7 +117,7 @@ void log_text(const char* name, const TrainingConfig& config, size_t pairs, cons
   if (counts.left_out.total() > 0)
     spdlog::warn(fmt::format("{} text: {} left out: {}", name,
                              counted(counts.left_out.total(), plain ? "line" : "pair"),
-                             fmt::join(reasons_of(counts.left_out, config.data, plain), ", ")));
+                             fmt::join(reasons_of(counts.left_out, length_limits(config), plain), ", ")));
   const UnknownTokens source{counts.source_tokens, counts.unknown_source};
   if (!plain) warn_of_unknown_tokens(fmt::format("{} text, source", name), source);
   warn_of_unknown_tokens(fmt::format("{} text, target", name), {counts.target_tokens, counts.unknown_target});

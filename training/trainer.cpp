@@ -235,7 +235,13 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
   if (group_.is_first() && state_.step > 0 && state_.step >= config_.training.max_steps)
     log_.info(fmt::format("all {} of training.max_steps are made; to go on: --set training.max_steps={}",
                           counted(state_.step, "step"), 2 * state_.step));
-  if (state_.validation_due) validate();
+  if (state_.validation_due) {
+    validate();
+    if (config_.training.keep_best > 0 && state_.score) {  // the checkpoint of the stop was written without its score
+      saved_step_ = -1;
+      save_checkpoint(false);
+    }
+  }
   while (!reached_end()) {
     const bool trained = train_step();
     const bool stopped = steps_->stopped_by() != 0;

@@ -87,6 +87,10 @@ TranslatedText Validator::translate() const {
   TranslationOptions options;
   options.search.beam_size = validation.beam_size;
   options.search.length_alpha = validation.length_alpha;
+  const DataOptions& data = parts_.config.data;  // what is learned whole is translated whole
+  options.max_source_tokens = std::max(options.max_source_tokens, data.max_source_tokens);
+  options.search.max_extra_length =
+      std::max(options.search.max_extra_length, data.max_target_tokens - data.max_source_tokens);
   const TextFiles files = valid_files(parts_.config);
   TranslatedText text;
   text.sources = first_lines(files.source, validation.max_sentences);

@@ -295,6 +295,34 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   EXPECT_EQ(in_run("run", "text/train.en"), divided);
 }
 
+TEST_F(FirstSteps, ARunThatWasBegunWithAConfigIsNotTakenForOneOfTwoFiles) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  const Outcome refused = run_program_with({program("train"), "--source", folder_ / "other.en", "--target",
+                                            folder_ / "other.de", "--run-folder", folder_ / "run"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with a configuration"), HasSubstr("--config ")));
+}
+
+TEST_F(FirstSteps, AVocabularyForManyCharactersIsChosenLargeEnough) {
+  std::string source, target;
+  for (int i = 0; i < 300; ++i) {
+    target += "line " + std::to_string(i) + "\n";
+    for (int k = 0; k < 6; ++k) {  // 1,800 characters
+      const int code = 0x4e00 + 6 * i + k;
+      source += {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3f)),
+                 static_cast<char>(0x80 | (code & 0x3f))};
+    }
+    source += "\n";
+  }
+  write_text(folder_ / "many.zh", source);
+  write_text(folder_ / "many.en", target);
+  const Outcome outcome = run_program_with(
+      {program("train"), "--source", folder_ / "many.zh", "--target", folder_ / "many.en", "--run-folder",
+       folder_ / "many", "--set", "training.max_steps=2", "--set", "model.d_model=16", "--set", "model.num_heads=2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("the vocabulary gets"));
+}
+
 TEST_F(FirstSteps, AFinishedModelCanBeFineTunedWithoutAConfig) {
   ASSERT_EQ(train("first").exit_code, 0);
   const auto fine_tune = [&](const std::string& model) {

@@ -7,6 +7,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/automatic_config.h>
 
+#include <filesystem>
 #include <set>
 
 namespace transmute {
@@ -141,6 +142,29 @@ TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {
                 hold_out({folder / "three", folder / "three"}, {3, 3}, folder / "x");
               }),
               HasSubstr("has 3 lines; give at least 20"));
+}
+
+TEST(HoldOut, ReplacesNothingThatIsNotTheRuns) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "text");
+  for (const char* name : {"text/train.en", "text/train.de", "a.en", "a.de"}) write_text(folder / name, "a\n");
+  const auto refusal = [&](const std::string& name, bool is_begun) {
+    return message_of<std::runtime_error>([&] {
+      check_free_to_hold_out({folder / (name + ".en"), folder / (name + ".de")}, folder / "text", is_begun);
+    });
+  };
+  EXPECT_THAT(refusal("text/train", true), AllOf(HasSubstr("text/train.en"), HasSubstr("--run-folder")));
+  EXPECT_THAT(refusal("a", false), HasSubstr("is there already"));
+  check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "text", true);
+  check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "nowhere", false);
+}
+
+TEST(MeasureText, CountsWordsOfScriptsWithoutBlanks) {
+  const TemporaryFolder folder;
+  write_text(folder / "ja", "赤い家は近くにあります。\n");
+  write_text(folder / "th", "บ้านสีแดงอยู่ใกล้\n");
+  EXPECT_NEAR(static_cast<double>(measure_text({folder / "ja", folder / "ja"}).words), 6, 1);
+  EXPECT_NEAR(static_cast<double>(measure_text({folder / "th", folder / "th"}).words), 9, 2);
 }
 
 }  // namespace

@@ -10,8 +10,10 @@
 #include <transmute/training/trainer.h>
 #include <transmute/translation/files/tensor_file.h>
 
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -85,6 +87,13 @@ class OverlappingSteps : public ::testing::Test {
     return read_text(checkpoint + "/weights.safetensors") + read_text(checkpoint + "/optimizer.safetensors");
   }
 
+  std::set<std::string> checkpoints(const std::string& run) const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / (run + "/checkpoints")))
+      names.insert(entry.path().filename().string());
+    return names;
+  }
+
   TemporaryFolder folder_;
   int threads_ = 1;
 };
@@ -125,7 +134,7 @@ TEST_F(OverlappingSteps, AreTheSameBitsAfterAStopInTheirMiddle) {
 
 // A stop leaves no trace: neither in the mean of the checkpoints, nor in what was validated.
 TEST_F(OverlappingSteps, EndWithTheSameModelAfterStops) {
-  const std::vector<std::string> settings{
+  std::vector<std::string> settings{
       "data.valid_source=text", "data.valid_target=text",         "validation.every=20",
       "validation.metric=loss", "training.average_checkpoints=3", "training.keep_checkpoints=3"};
   const auto weights = [&](const std::string& run) {
@@ -147,6 +156,14 @@ TEST_F(OverlappingSteps, EndWithTheSameModelAfterStops) {
     EXPECT_EQ(validated(run), validated("whole")) << run;
     EXPECT_EQ(weights(run), weights("whole")) << run;
   }
+  // A validation that keeps a checkpoint keeps it too where a stop delays it.
+  settings.insert(settings.end(), {"training.keep_best=1", "validation.every=18"});
+  ASSERT_EQ(train("kept", false, settings), 0);
+  int steps = 0;
+  ASSERT_EQ(train("kept-36", false, settings, [&] { return ++steps == 36 ? 15 : 0; }), 15);
+  ASSERT_EQ(train("kept-36", false, settings), 0);
+  EXPECT_EQ(weights("kept-36"), weights("kept"));
+  EXPECT_EQ(checkpoints("kept-36"), checkpoints("kept"));
 }
 
 TEST_F(OverlappingSteps, TellOfAStepThatDivergedAndKeepTheWeightsBeforeIt) {
