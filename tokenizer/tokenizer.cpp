@@ -351,13 +351,15 @@ std::vector<std::pair<size_t, size_t>> SubwordModel::spans_of_pieces(const std::
     for (std::string& piece : known)
       if (const std::string marked = piece + kNotSplitInto; !is_known(piece) && is_known(marked)) piece = marked;
   const auto decoded = processor_->DecodePiecesAsImmutableProto(known);
-  const auto places = places_in(text, decoded.text(), has_table_ ? kNotSplitInto : "");
+  std::string surfaces;  // its text, unless the model has rules to denormalize it
+  for (const auto& piece : decoded.pieces()) surfaces += piece.surface();
+  const auto places = places_in(text, surfaces, has_table_ ? kNotSplitInto : "");
   std::vector<std::pair<size_t, size_t>> spans;
+  size_t begin = 0;
   for (const auto& piece : decoded.pieces()) {
-    const size_t before = spans.empty() ? 0 : spans.back().second;
-    const bool is_empty = piece.begin() >= piece.end();
-    spans.emplace_back(is_empty ? before : places.at(piece.begin()).first,
-                       is_empty ? before : places.at(piece.end() - 1).second);
+    const size_t end = begin + piece.surface().size(), before = spans.empty() ? 0 : spans.back().second;
+    spans.emplace_back(begin < end ? places[begin].first : before, begin < end ? places[end - 1].second : before);
+    begin = end;
   }
   return spans;
 }
