@@ -79,6 +79,7 @@ class Reloader {
   Reloader(transmute::Models& models, transmute::CurrentApiKeys& keys, transmute::Metrics& metrics)
       : models_(models), keys_(keys), metrics_(metrics) {}
   ~Reloader() {
+    if (const std::lock_guard<std::mutex> lock(mutex_); is_wanted_) is_wanted_ = false;
     if (thread_.joinable()) thread_.join();
   }
   void reload() {

@@ -176,17 +176,15 @@ void choose_config(const Arguments& arguments, Experiment& experiment) {
   const auto lock = transmute::RunFolder(run_folder).lock();
   transmute::AutomaticText text{{absolute(arguments.text.train.source), absolute(arguments.text.train.target)},
                                 {absolute(arguments.text.valid.source), absolute(arguments.text.valid.target)}};
+  const bool is_to_divide = text.valid.source.empty();
+  const std::string folder = absolute(transmute::path_in(run_folder, "text"));
   transmute::Fingerprints kept = transmute::Fingerprints::read(run_folder);
-  if (text.valid.source.empty()) {
-    const std::string folder = absolute(transmute::path_in(run_folder, "text"));
-    transmute::check_free_to_hold_out(text.train, folder, kept.given != 0);
-    kept.given = fingerprint_of(arguments.text);
-    kept.write(run_folder);
+  if (is_to_divide) transmute::check_free_to_hold_out(text.train, folder, kept.given != 0);
+  kept.given = fingerprint_of(arguments.text);
+  kept.write(run_folder);
+  if (is_to_divide) {
     text = transmute::hold_out(text.train, size, folder);
     size = transmute::measure_text(text.train);
-  } else {
-    kept.given = fingerprint_of(arguments.text);
-    kept.write(run_folder);
   }
   configure(arguments, text, size, experiment);
 }
