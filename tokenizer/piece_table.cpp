@@ -4,6 +4,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
@@ -113,6 +114,8 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
   for (size_t id = special_ids::kCount; id < table.pieces.size(); ++id) {
     const std::string& text = table.pieces[id];
     if (text.empty()) throw std::runtime_error(fmt::format("{}: piece {} of its vocabulary is empty", name, id));
+    if (text.find(kNotSplitInto) != std::string::npos)
+      throw std::runtime_error(fmt::format("{}: piece {} of its vocabulary has the noncharacter U+FDD0", name, id));
     if (!taken.insert(text).second)
       throw std::runtime_error(fmt::format("{}: its vocabulary has the piece \"{}\" twice", name, text));
     const auto found = known.find(text);
@@ -131,7 +134,14 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
   return result;
 }
 
-std::string model_of_spaced_pieces(const PieceTable& table) {
+std::string model_of_spaced_pieces(const PieceTable& table, const std::string& name) {
+  const auto marks_a_space = [](const std::string& piece) { return piece.rfind(kSpace, 0) == 0; };
+  const auto marked = std::count_if(table.pieces.begin(), table.pieces.end(), marks_a_space);
+  if (constexpr int64_t kOneIn = 20; marked * kOneIn > static_cast<int64_t>(table.pieces.size()))
+    throw std::runtime_error(
+        fmt::format("{}: its pieces are those of a SentencePiece model, which is missing; put it beside the model as "
+                    "source.spm and target.spm, or as sentencepiece.bpe.model where one serves both",
+                    name));
   constexpr uint64_t kModelNormalizerSpec = field_tag(3, kBytes), kNormalizerName = field_tag(1, kBytes);
   std::string trainer, normalizer, model;
   put_number(trainer, kTrainerModelType, kModelWord);

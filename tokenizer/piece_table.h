@@ -31,7 +31,9 @@ constexpr const char* kNotSplitInto = "\uFDD0";
 std::string with_piece_table(const std::string& serialized, const std::string& name, const PieceTable& table);
 
 /// A SentencePiece model that takes text for a list of the table's pieces with spaces between them.
-std::string model_of_spaced_pieces(const PieceTable& table);
+/// @param name what messages call the table
+/// @throws std::runtime_error where they are SentencePiece's pieces, which mark spaces themselves
+std::string model_of_spaced_pieces(const PieceTable& table, const std::string& name);
 
 /// Whether the pieces of a SentencePiece model are the words between spaces, as those of model_of_spaced_pieces().
 /// @throws std::runtime_error where the bytes are no SentencePiece model

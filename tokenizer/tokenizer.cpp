@@ -146,6 +146,10 @@ std::string text_of(const sentencepiece::SentencePieceProcessor& processor, int 
 // SentencePiece takes time with the square of the length for some texts: longer ones are encoded piece by piece.
 constexpr size_t kMostBytesAtOnce = 1 << 16;
 
+bool is_inside_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
 // Calls visit(part, where it begins) for the parts of a text that are encoded at once, which end before spaces where
 // there are any. A part is encoded with a space in front of it, which stands for the one between two. Words are parts
 // where they are to be told apart: SentencePiece makes one of several unknown pieces that follow each other.
@@ -163,7 +167,7 @@ void for_each_part_of(std::string_view text, bool word_by_word, const Visit& vis
     size_t end = text.rfind(' ', begin + kMostBytesAtOnce);
     const bool at_space = end != std::string_view::npos && end > begin;
     if (!at_space)
-      for (end = begin + kMostBytesAtOnce; (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80;) --end;
+      for (end = begin + kMostBytesAtOnce; end > begin + kMostBytesAtOnce - 4 && is_inside_character(text[end]);) --end;
     visit(text.substr(begin, end - begin), begin);
     begin = end + (at_space ? 1 : 0);
   }
@@ -268,7 +272,7 @@ std::vector<std::string> SubwordModel::language_names() const {
   for (int64_t id = special_ids::kCount; id < size_; ++id) {
     if (!is_tag(id)) continue;
     std::string name = piece(id);
-    if (name.front() == '<') continue;  // <mask> and the like
+    if (name.empty() || name.front() == '<') continue;  // <mask> and the like
     for (const std::string mark : {">>", "__"}) {
       const size_t marks = 2 * mark.size();
       if (name.size() > marks && name.compare(0, mark.size(), mark) == 0) name = name.substr(2, name.size() - marks);

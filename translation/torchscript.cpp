@@ -38,6 +38,11 @@ void export_torchscript(const std::string& model_path, const std::string& output
   const LoadedModel model = load_model(model_path, torch::kCPU);
   if (options.forward_search && model.transformer->options.architecture == Architecture::decoder_only)
     throw std::invalid_argument(fmt::format("{}: a language model, which does not translate", model_path));
+  if (options.forward_search && model.tokenizer.target().languages() == LanguagePieces::both_sides)
+    throw std::invalid_argument(
+        fmt::format("{}: its decoder is told the target language, for which --forward translate and --triton have no "
+                    "argument; take serve, or decode_step of a file without them",
+                    model_path));
   const torch::jit::Module module = torchscript::script_transformer(
       model.transformer, dtype_of(options.precision), model.tokenizer.target().line_breaks(), options.forward_search);
   save_torchscript_model(output, module, model, precision_name(options.precision));

@@ -75,10 +75,25 @@ TEST_P(PieceTableOfTwoLanguages, StaysWithinATextThatRulesHaveChanged) {
   }
 }
 
+TEST(PieceTable, HasNoPieceWithItsOwnMark) {
+  PieceTable table;
+  for (const char* piece : {"", "", "", "", "\uFDD0"}) table.pieces.emplace_back(piece);
+  table.control.insert("\uFDD0");
+  const std::string model = tiny_tokenizer().source().serialized();
+  EXPECT_THAT(message_of<std::runtime_error>([&] { with_piece_table(model, "model", table); }), HasSubstr("U+FDD0"));
+}
+
+TEST(SpacedPieces, AreNotThoseOfSentencePiece) {
+  PieceTable table;
+  for (const char* piece : {"", "", "", "", "▁the", "▁old", "s"}) table.pieces.emplace_back(piece);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { model_of_spaced_pieces(table, "vocabulary.txt"); }),
+              HasSubstr("vocabulary.txt: its pieces are those of a SentencePiece model"));
+}
+
 TEST(SpacedPieces, KeepUnknownWordsApart) {
   PieceTable table;
   for (const char* piece : {"", "", "", "", "the", "old", "bridge"}) table.pieces.emplace_back(piece);
-  const SubwordModel model(model_of_spaced_pieces(table), "model");
+  const SubwordModel model(model_of_spaced_pieces(table, "pieces"), "model");
   const auto expected = ElementsAre(4, special_ids::kUnknown, special_ids::kUnknown, 6, special_ids::kUnknown);
   const std::string text = " the very  strange bridge there ";
   EXPECT_THAT(model.encode(text), expected);

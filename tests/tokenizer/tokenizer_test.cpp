@@ -396,5 +396,11 @@ TEST(TokenizerFiles, RefuseOtherReservedIds) {
                     HasSubstr("--pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3")));
 }
 
+TEST_P(EachTokenizer, EncodesBytesThatAreNoText) {
+  const Tokenizer tokenizer = tiny_tokenizer(options());
+  for (const std::string& bytes : {std::string(70'000, '\x80'), "a" + std::string(70'000, '\xbf')})
+    EXPECT_FALSE(tokenizer.source().encode(bytes).empty());
+}
+
 }  // namespace
 }  // namespace transmute

@@ -153,10 +153,12 @@ void find_positions(const CTranslate2File& file, TransformerOptions& options) {
   options.positional_encoding = PositionalEncodingKind::learned;
 }
 
+// A flag says whether it is sqrt(d_model); another number is the scale itself.
 double scale_of(const CTranslate2File& file, const std::string& stack, int64_t d_model) {
-  const std::string name = stack + "/scale_embeddings";
-  const double flag = file.number(name).value_or(file.number(stack + "/embeddings/multiply_by_sqrt_depth").value_or(1));
-  return flag == 1 ? std::sqrt(static_cast<double>(d_model)) : flag == 0 ? 1 : flag;
+  const double root = std::sqrt(static_cast<double>(d_model));
+  for (const std::string& name : {stack + "/scale_embeddings", stack + "/embeddings/multiply_by_sqrt_depth"})
+    if (const auto value = file.number(name)) return !file.is_flag(name) ? *value : *value != 0 ? root : 1;
+  return root;
 }
 
 // One piece a line, or a JSON list of them.
@@ -210,6 +212,8 @@ TokenSettings token_settings(const std::string& folder, const CTranslate2File& f
     const JsonConfig config(path_in(folder, "config.json"));
     settings.unknown = config.text("unk_token", settings.unknown);
     settings.end = config.text("eos_token", settings.end);
+    if (config.json().contains("decoder_start_token") && !config.has("decoder_start_token"))
+      unsupported(file, "its decoder starts with a token that the user names, as mBART-25's do (decoder_start_token)");
     settings.start = config.text("decoder_start_token", settings.end);
     settings.source_begin = config.boolean("add_source_bos", false);
     settings.source_end = config.boolean("add_source_eos", false);
@@ -226,16 +230,19 @@ TokenSettings token_settings(const std::string& folder, const CTranslate2File& f
   return settings;
 }
 
+// Its letters as 'a' and 'A': "__aaa__" of "__ast__".
+std::string form_of(const std::string& piece) {
+  std::string form = piece;
+  for (char& c : form) c = c >= 'a' && c <= 'z' ? 'a' : c >= 'A' && c <= 'Z' ? 'A' : c;
+  return form;
+}
+
+// >>deu<< of OPUS-MT, __de__ and __ast__ of M2M-100, deu_Latn of NLLB, de_DE of mBART; not __URL__ or my_ID's like.
 bool is_language(const std::string& piece) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const size_t size = piece.size();
   if (size > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(size - 2, 2, "<<") == 0) return true;
-  if (size > 4 && piece.compare(0, 2, "__") == 0 && piece.compare(size - 2, 2, "__") == 0) return true;
-  // eng_Latn and en_XX
-  const size_t bar = piece.find('_');
-  return (bar == 3 && size == 8 && std::all_of(piece.begin(), piece.begin() + 3, is_letter) &&
-          std::all_of(piece.begin() + 4, piece.end(), is_letter)) ||
-         (bar == 2 && size == 5 && piece[3] >= 'A' && piece[3] <= 'Z' && piece[4] >= 'A' && piece[4] <= 'Z');
+  const std::string form = form_of(piece);
+  return form == "__aa__" || form == "__aaa__" || form == "aaa_Aaaa" || form == "aa_AA";
 }
 
 Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings) {
@@ -263,8 +270,9 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
 std::shared_ptr<const SubwordModel> ctranslate2_tokenizer(const std::string& folder, const std::string& side,
                                                           const Renumbering& renumbering) {
   const std::string sentencepiece = sentencepiece_of(folder, side);
-  return sentencepiece.empty() ? std::make_shared<SubwordModel>(model_of_spaced_pieces(renumbering.table), folder)
-                               : make_subword_model(sentencepiece, renumbering);
+  return sentencepiece.empty()
+             ? std::make_shared<SubwordModel>(model_of_spaced_pieces(renumbering.table, folder), folder)
+             : make_subword_model(sentencepiece, renumbering);
 }
 
 void check_rows(const CTranslate2File& file, const std::string& name, const torch::Tensor& weight,

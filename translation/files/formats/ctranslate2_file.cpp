@@ -172,6 +172,11 @@ std::optional<double> CTranslate2File::number(const std::string& name) const {
   return found->second.to(torch::kDouble).item<double>();
 }
 
+bool CTranslate2File::is_flag(const std::string& name) const {
+  const auto found = variables_.find(name);
+  return found != variables_.end() && found->second.scalar_type() == torch::kChar;
+}
+
 torch::Tensor CTranslate2File::tensor(const std::string& name) const {
   const auto found = variables_.find(name);
   if (found == variables_.end()) throw std::runtime_error(fmt::format("{}: has no variable '{}'", path_, name));

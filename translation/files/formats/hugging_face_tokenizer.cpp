@@ -138,6 +138,21 @@ std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, int64_
   return pieces;
 }
 
+// mBART-25 names the source's language behind the source, and starts the decoder with the target's.
+void refuse_other_order(const std::string& folder, const JsonConfig& config, const Vocabulary& vocabulary) {
+  const auto is_of_it = [](const JsonConfig& file) {
+    const std::string tokenizer = file.text("tokenizer_class", "");
+    return tokenizer == "MBartTokenizer" || tokenizer == "MBartTokenizerFast";
+  };
+  const std::string path = path_in(folder, "tokenizer_config.json");
+  const auto start = static_cast<size_t>(vocabulary.start);
+  const bool starts_with_language =
+      start < vocabulary.pieces.size() && vocabulary.control.count(vocabulary.pieces[start]) > 0;
+  if (is_of_it(config) || (std::filesystem::exists(path) && is_of_it(JsonConfig(path))) || starts_with_language)
+    throw std::runtime_error(
+        fmt::format("{}: an mBART-25 model, whose order of languages is not supported; mBART-50 is", folder));
+}
+
 }  // namespace
 
 VocabularyPair read_marian_vocabularies(const std::string& folder, const JsonConfig& config, bool separate) {
@@ -196,6 +211,7 @@ VocabularyPair read_multilingual_vocabularies(const std::string& folder, const J
   vocabulary.end = config.integer("eos_token_id");
   vocabulary.start = config.integer("decoder_start_token_id", vocabulary.end);
   vocabulary.unknown = number_of(vocabulary.pieces, "<unk>", folder);
+  refuse_other_order(folder, config, vocabulary);
 
   VocabularyPair pair;
   pair.source_size = pair.target_size = size;

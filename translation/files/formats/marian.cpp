@@ -316,8 +316,9 @@ std::shared_ptr<const SubwordModel> marian_tokenizer(const std::string& vocabula
                                                      const Renumbering& order) {
   if (is_sentencepiece(vocabulary)) return make_subword_model(vocabulary, order);
   const std::string beside = path_in(fs::path(vocabulary).parent_path().string(), side + ".spm");
-  return fs::exists(beside) ? make_subword_model(beside, order)
-                            : std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table), vocabulary);
+  return fs::exists(beside)
+             ? make_subword_model(beside, order)
+             : std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, vocabulary), vocabulary);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <transmute/tests/support/zip_files.h>
 #include <transmute/translation/files/load_model.h>
 
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -110,6 +111,10 @@ TEST(DamagedHuggingFaceModel, NamesTheVocabularyAndThePiece) {
   for (const char* file : {"added_tokens.json", "special_tokens_map.json", "tokenizer_config.json"})
     fs::remove(languageless.path(file));
   EXPECT_THAT(languageless.refusal(), HasSubstr("no file lists the model's languages"));
+
+  const CopiedModel other_order("mbart");
+  other_order.change("tokenizer_config.json", "MBart50Tokenizer", "MBartTokenizer");
+  EXPECT_THAT(other_order.refusal(), HasSubstr("mBART-25"));
 }
 
 TEST(DamagedMarianModel, NamesTheArrayOrTheOption) {
@@ -175,6 +180,37 @@ TEST(DamagedCTranslate2Model, NamesWhatIsNotSupported) {
     model.change("model.bin", from, to);
     EXPECT_THAT(model.refusal(), AllOf(HasSubstr("model.bin"), HasSubstr(what)));
   }
+  const CopiedModel named_by_user("marian_ctranslate2");
+  named_by_user.change("config.json", "\"decoder_start_token\": \"</s>\"", "\"decoder_start_token\": null");
+  EXPECT_THAT(named_by_user.refusal(), HasSubstr("mBART-25"));
+  const CopiedModel without_pieces("marian_ctranslate2");
+  for (const char* file : {"source.spm", "target.spm"}) fs::remove(without_pieces.path(file));
+  EXPECT_THAT(without_pieces.refusal(), HasSubstr("SentencePiece model, which is missing"));
+}
+
+// CTranslate2 writes flags as 8-bit integers; a float is the scale itself, and 1 none.
+TEST(CTranslate2Model, ScalesEmbeddingsByTheNumberThatItSays) {
+  const CopiedModel model("marian_ctranslate2");
+  EXPECT_TRUE(load_model(model.folder(), torch::kCPU).transformer->options.embedding_scale);
+  const float root = std::sqrt(8.0F), one = 1;
+  const auto number = [](float value) {
+    std::string bytes(6, '\0');  // no dimensions, float
+    bytes[2] = 4;
+    return bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const std::string stack : {"encoder", "decoder"}) {
+    const std::string name = stack + "/scale_embeddings" + '\0';
+    model.change("model.bin", name + number(root), name + number(one));
+  }
+  EXPECT_FALSE(load_model(model.folder(), torch::kCPU).transformer->options.embedding_scale);
+}
+
+TEST(CTranslate2Model, TakesNoPlaceholdersForLanguages) {
+  const CopiedModel model("marian_ctranslate2");
+  EXPECT_EQ(load_model(model.folder(), torch::kCPU).tokenizer.source().languages(), LanguagePieces::tags);
+  model.change("shared_vocabulary.json", ">>deu<<", "__URL__");
+  model.change("shared_vocabulary.json", ">>nld<<", "MY_ID");
+  EXPECT_EQ(load_model(model.folder(), torch::kCPU).tokenizer.source().languages(), LanguagePieces::none);
 }
 
 // Whatever a file has, a model of it is opened or refused.
