@@ -77,6 +77,8 @@ class MessageReader {
 
 // Fields and values of sentencepiece_model.proto. A field with a value of another type is none of them.
 constexpr uint64_t kModelPieces = field_tag(1, kBytes), kModelTrainerSpec = field_tag(2, kBytes);
+constexpr uint64_t kModelNormalizerSpec = field_tag(3, kBytes), kModelDenormalizerSpec = field_tag(5, kBytes);
+constexpr uint64_t kNormalizerName = field_tag(1, kBytes), kNormalizerRules = field_tag(2, kBytes);
 constexpr uint64_t kPieceText = field_tag(1, kBytes), kPieceScore = field_tag(2, kFourBytes);
 constexpr uint64_t kPieceType = field_tag(3, kVarint);
 constexpr uint64_t kTypeNormal = 1, kTypeUnknown = 2, kTypeControl = 3, kTypeUnused = 5;

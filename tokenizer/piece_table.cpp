@@ -142,7 +142,6 @@ std::string model_of_spaced_pieces(const PieceTable& table, const std::string& n
         fmt::format("{}: its pieces are those of a SentencePiece model, which is missing; put it beside the model as "
                     "source.spm and target.spm, or as sentencepiece.bpe.model where one serves both",
                     name));
-  constexpr uint64_t kModelNormalizerSpec = field_tag(3, kBytes), kNormalizerName = field_tag(1, kBytes);
   std::string trainer, normalizer, model;
   put_number(trainer, kTrainerModelType, kModelWord);
   put_bytes(normalizer, kNormalizerName, "identity");

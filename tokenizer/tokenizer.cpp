@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/tokenizer/model_check.h>
 #include <transmute/tokenizer/piece_table.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/tokenizer/tokenizer_files.h>
@@ -200,7 +201,7 @@ void check(const sentencepiece::util::Status& status) {
 // SentencePiece reports most damage as a status, but its trie throws where a piece begins with a zero byte.
 bool open(sentencepiece::SentencePieceProcessor& processor, const std::string& serialized) {
   try {
-    return processor.LoadFromSerializedProto(serialized).ok();
+    return is_safe_to_open(serialized) && processor.LoadFromSerializedProto(serialized).ok();
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {

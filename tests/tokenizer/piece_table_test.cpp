@@ -8,6 +8,7 @@
 
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/piece_table.h>
 #include <transmute/tokenizer/tokenizer.h>
 
@@ -64,15 +65,51 @@ TEST_P(PieceTableOfTwoLanguages, NeverReadsAReservedPieceFromText) {
     for (const int64_t id : model.encode(text)) EXPECT_FALSE(id < special_ids::kCount && id != special_ids::kUnknown);
 }
 
+// A field of a Protocol Buffers message.
+std::string field_of(uint64_t tag, const std::string& bytes) {
+  std::string field(1, static_cast<char>(tag));
+  size_t size = bytes.size();
+  for (; size >= 0x80; size >>= 7) field += static_cast<char>((size & 0x7f) | 0x80);
+  return field + static_cast<char>(size) + bytes;
+}
+
+// Those of NFKC.
+std::string normalization_rules(const std::string& serialized) {
+  for (MessageReader model(serialized); model.next();)
+    if (model.tag == kModelNormalizerSpec)
+      for (MessageReader spec(model.bytes); spec.next();)
+        if (spec.tag == kNormalizerRules) return std::string(spec.bytes);
+  return "";
+}
+
 // What a model's own rules make of its text is not what its pieces are. The fuzzer of tokenizer models found this one.
 TEST_P(PieceTableOfTwoLanguages, StaysWithinATextThatRulesHaveChanged) {
-  const std::string rules = "\x2a\x2a\x12\x28" + std::string(40, 'x');  // SentencePiece's denormalizer_spec
-  const SubwordModel model(serialized() + rules, "model");
-  const std::string text = model.decode(model.encode("二 三四"));
-  for (const auto& [begin, end] : model.spans_of_pieces({"▁", "二", "▁", "三四"}, text)) {
+  const std::string rules = normalization_rules(serialized());
+  ASSERT_FALSE(rules.empty());
+  const SubwordModel model(serialized() + field_of(kModelDenormalizerSpec, field_of(kNormalizerRules, rules)), "model");
+  const std::string text = "fifi";
+  for (const auto& [begin, end] : model.spans_of_pieces({"\uFB01", "\uFB01"}, text)) {  // two ligatures
     EXPECT_LE(begin, end);
     EXPECT_LE(end, text.size());
   }
+}
+
+// SentencePiece follows rules out of their memory, and long pieces beyond its stack.
+TEST_P(PieceTableOfTwoLanguages, RefusesWhatSentencePieceWouldNotSurvive) {
+  const auto refusal = [](const std::string& more) {
+    return message_of<std::runtime_error>([&] { SubwordModel(serialized() + more, "model"); });
+  };
+  const std::string rules = normalization_rules(serialized());
+  const auto with = [&](size_t place, const std::string& bytes) {
+    std::string changed = rules;
+    changed.replace(place, bytes.size(), bytes);
+    return field_of(kModelNormalizerSpec, field_of(kNormalizerRules, changed));
+  };
+  EXPECT_NO_THROW(SubwordModel(serialized() + with(0, ""), "model"));
+  EXPECT_THAT(refusal(with(4, "\xff\xff\xff\x7f")), HasSubstr("damaged")) << "the root leads out of the array";
+  EXPECT_THAT(refusal(with(0, "\xff\xff\xff\x7f")), HasSubstr("damaged")) << "the array is larger than all";
+  EXPECT_THAT(refusal(with(rules.size() - 1, "x")), HasSubstr("damaged")) << "the last text has no end";
+  EXPECT_THAT(refusal(field_of(kModelPieces, field_of(kPieceText, std::string(10'000, 'x')))), HasSubstr("damaged"));
 }
 
 TEST(PieceTable, HasNoPieceWithItsOwnMark) {
