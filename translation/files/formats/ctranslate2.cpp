@@ -300,6 +300,7 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
 
   ForeignModel model;
   model.path = file.path();
+  model.bound_by(fs::file_size(file.path()));
   model.source = ctranslate2_tokenizer(folder, "source", source_order);
   model.target = ctranslate2_tokenizer(folder, "target", target_order);
   const std::string source_name =

@@ -9,6 +9,7 @@
 #include <transmute/translation/files/formats/json_config.h>
 #include <transmute/translation/files/formats/network_builder.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 
@@ -172,6 +173,13 @@ void check_vocabulary_sizes(const JsonConfig& config, const TensorTable& tensors
                                            config.path(), key, config.integer(key), most));
 }
 
+uint64_t bytes_of_files(const std::string& folder) {
+  uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  return bytes;
+}
+
 }  // namespace
 
 bool is_hugging_face_folder(const std::string& folder) {
@@ -184,6 +192,7 @@ LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device de
   const Family family = family_of(config);
   ForeignModel model;
   model.path = folder;
+  model.bound_by(bytes_of_files(folder));
   model.options = options_of(config, family);
   model.search = read_search(folder);
 

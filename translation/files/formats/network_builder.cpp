@@ -66,6 +66,21 @@ torch::Tensor renumbered(const torch::Tensor& matrix, const Renumbering& renumbe
   return rows;
 }
 
+void ForeignModel::bound_by(uint64_t file_bytes) {
+  constexpr uint64_t kTimes = 32, kAlways = uint64_t{64} << 20;  // 8-bit weights become four times as large
+  most_bytes_ = file_bytes * kTimes + kAlways;
+}
+
+void ForeignModel::add(const std::string& name, const torch::Tensor& weight) {
+  taken_bytes_ += weight.nbytes();
+  if (taken_bytes_ > most_bytes_)
+    throw std::runtime_error(fmt::format(
+        "{}: its network takes more than {} bytes, far more than its file has: it names the same weights many "
+        "times; do not use it",
+        path, most_bytes_));
+  weights.emplace_back(name, weight);
+}
+
 void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
                               const torch::Tensor& output_weight, const torch::Tensor& bias) {
   const Renumbering& target_order = target_table.renumbering;

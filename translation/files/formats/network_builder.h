@@ -5,6 +5,8 @@
 #include <transmute/translation/files/formats/vocabulary.h>
 #include <transmute/translation/files/model_folder.h>
 
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -53,12 +55,18 @@ struct ForeignModel {
   NamedTensors weights;  ///< under our names
   std::string path;      ///< what messages call it
 
-  void add(const std::string& name, const torch::Tensor& weight) { weights.emplace_back(name, weight); }
+  /// Bounds what the weights take together by the bytes of their file, which may name one tensor many times.
+  void bound_by(uint64_t file_bytes);
+  /// @throws std::runtime_error where the weights become far larger than their file.
+  void add(const std::string& name, const torch::Tensor& weight);
 
   /// The embedding matrices that options.embedding_tying wants, and the output's bias [V]. `output_weight` is used
   /// where the output is not tied, and `bias` may be undefined.
   void add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
                   const torch::Tensor& output_weight, const torch::Tensor& bias);
+
+ private:
+  uint64_t taken_bytes_ = 0, most_bytes_ = std::numeric_limits<uint64_t>::max();
 };
 
 /// A number of the search that a model's files recommend.

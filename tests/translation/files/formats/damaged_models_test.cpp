@@ -7,6 +7,7 @@
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/zip_files.h>
+#include <transmute/translation/files/formats/network_builder.h>
 #include <transmute/translation/files/load_model.h>
 
 #include <cmath>
@@ -186,6 +187,17 @@ TEST(DamagedCTranslate2Model, NamesWhatIsNotSupported) {
   const CopiedModel without_pieces("marian_ctranslate2");
   for (const char* file : {"source.spm", "target.spm"}) fs::remove(without_pieces.path(file));
   EXPECT_THAT(without_pieces.refusal(), HasSubstr("SentencePiece model, which is missing"));
+}
+
+// A file may call one tensor by many names: each becomes a weight of its own in memory.
+TEST(ForeignModel, TakesNoMoreMemoryThanItsFileCanMean) {
+  formats::ForeignModel model;
+  model.path = "model.bin";
+  model.bound_by(1000);
+  const torch::Tensor megabyte = torch::zeros({1 << 18});
+  for (int i = 0; i < 64; ++i) model.add("weight", megabyte);
+  EXPECT_THAT(testing::message_of<std::runtime_error>([&] { model.add("weight", megabyte); }),
+              AllOf(HasSubstr("model.bin"), HasSubstr("far more than its file has")));
 }
 
 // CTranslate2 writes flags as 8-bit integers; a float is the scale itself, and 1 none.
