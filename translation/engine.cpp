@@ -133,10 +133,10 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   if (texts.empty()) check_for_model(given);
   TranslationOptions options = given;
   options.search.alignments |= options.word_alignments;
+  if (options.inline_tags) return translate_tagged(texts, options, hooks);
   const LanguageTokens languages = language_tokens(options, tokenizer_);
   const int64_t room = most_tokens_ - static_cast<int64_t>(languages.source.size());
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
-  if (options.inline_tags) return translate_tagged(texts, options, hooks);
   if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
     throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
                                             options.target_prefixes.size(), texts.size()));

@@ -40,8 +40,8 @@ void export_torchscript(const std::string& model_path, const std::string& output
     throw std::invalid_argument(fmt::format("{}: a language model, which does not translate", model_path));
   if (options.forward_search && model.tokenizer.target().languages() == LanguagePieces::both_sides)
     throw std::invalid_argument(
-        fmt::format("{}: its decoder is told the target language, for which --forward translate and --triton have no "
-                    "argument; take serve, or decode_step of a file without them",
+        fmt::format("{}: its decoder must be told the target language, which --forward translate and --triton cannot "
+                    "do; use serve, or export without them and call decode_step",
                     model_path));
   const torch::jit::Module module = torchscript::script_transformer(
       model.transformer, dtype_of(options.precision), model.tokenizer.target().line_breaks(), options.forward_search);
