@@ -4,10 +4,12 @@
 // What differs between LibTorch 1.13 and 2.x, in one place.
 
 #include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/types.h>
 #include <torch/version.h>
 
 #include <optional>
+#include <utility>
 
 #define TRANSMUTE_TORCH_FROM(major, minor) \
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
@@ -29,6 +31,10 @@ using MaybeTensor = std::optional<torch::Tensor>;
 #else
 using MaybeTensor = c10::optional<torch::Tensor>;
 #endif
+
+/// What keeps a node of the autograd graph alive: a std::shared_ptr, in recent releases a c10::intrusive_ptr.
+using AutogradNode =
+    decltype(torch::autograd::impl::grad_accumulator(std::declval<const torch::autograd::Variable&>()));
 
 /// LibTorch's own attention, which on GPUs never holds the weights: softmax(scale query key^T) with dropout, times
 /// value. query: [B,H,T,K], key: [B,H,S,K], value: [B,H,S,Kv]; mask: bool, broadcastable to [B,H,T,S], or undefined. Of

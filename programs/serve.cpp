@@ -153,8 +153,8 @@ int serve(Arguments& arguments) {
     server.drain(arguments.drain_seconds);
   });
   const bool is_ipv6 = arguments.address.find(':') != std::string::npos;
-  std::cout << fmt::format(is_ipv6 ? "serve: http://[{}]:{}" : "serve: http://{}:{}", arguments.address, server.port())
-            << std::endl;
+  const std::string host = is_ipv6 ? "[" + arguments.address + "]" : arguments.address;
+  std::cout << fmt::format("serve: http://{}:{}", host, server.port()) << std::endl;
   server.run();
   log({{"event", "stopped"}});
   return 0;

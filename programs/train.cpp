@@ -139,11 +139,20 @@ void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
   if (arguments.minutes > 0) experiment.config.training.max_minutes = arguments.minutes;
 }
 
+// Shape and schedule by the size of the text, the micro-batches by the device.
+transmute::TrainingConfig chosen_config(const Arguments& arguments, const transmute::TextSize& size,
+                                        int64_t smaller = 0) {
+  transmute::TrainingConfig config = transmute::config_for(size, smaller);
+  if (transmute::is_for_gpu(arguments.trainer))
+    config.training.micro_batch_tokens = transmute::TrainingOptions().micro_batch_tokens;
+  return config;
+}
+
 // Everything that a config says, by the size of the text.
 void configure(const Arguments& arguments, const transmute::AutomaticText& text, const transmute::TextSize& size,
                Experiment& experiment) {
   experiment.size = size;
-  experiment.config = transmute::config_for(experiment.size);
+  experiment.config = chosen_config(arguments, experiment.size);
   if (!arguments.initial_model.empty())
     transmute::begin_with(experiment.config, experiment.size, absolute(arguments.initial_model),
                           arguments.trainer.run_folder);
@@ -232,7 +241,7 @@ double choose_shape_for_minutes(const Arguments& arguments, Experiment& experime
     const double wanted = std::min(kEnoughSteps, static_cast<double>(experiment.config.training.max_steps));
     if (transmute::steps_within(arguments.minutes, seconds) >= wanted) break;
     const transmute::DataOptions data = experiment.config.data;
-    experiment.config = transmute::config_for(experiment.size, smaller);
+    experiment.config = chosen_config(arguments, experiment.size, smaller);
     experiment.config.data = data;
     experiment.set(arguments.assignments);
     seconds = measure();

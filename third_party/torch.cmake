@@ -49,7 +49,7 @@ endif()
 if(TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
   message(FATAL_ERROR "The LibTorch at ${TORCH_INSTALL_PREFIX} was built with the old C++ string ABI \
 (${TORCH_CXX_FLAGS}), which transmute's other dependencies do not use. Name a build with the C++11 ABI: LibTorch's \
-cxx11-abi download, Debian's libtorch-dev, or a Python torch of 2.6 or newer.")
+cxx11-abi download, Debian's libtorch-dev, or a Python torch of 2.7 or newer.")
 endif()
 
 set(_transmute_torch_from "system, CPU")
@@ -76,8 +76,18 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CXX_FLAGS MATCHES "-stdlib=l
   target_link_options(transmute::torch INTERFACE "LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state")
 endif()
 
-# And the headers of an fmt of their own, which come before the system's; what spdlog is linked with must come first. -I
-# comes before every -isystem.
+# The libraries of a wheel need those of the wheels beside it. Without being told where they are, the linker takes those
+# of the CUDA toolkit, whose NCCL can be older.
+file(GLOB _transmute_folders "${TORCH_INSTALL_PREFIX}/../nvidia/*/lib")
+set(TRANSMUTE_TORCH_LINK_OPTIONS "")
+foreach(_transmute_folder IN LISTS _transmute_folders)
+  file(REAL_PATH "${_transmute_folder}" _transmute_folder)
+  list(APPEND TRANSMUTE_TORCH_LINK_OPTIONS "-Wl,-rpath-link,${_transmute_folder}")
+endforeach()
+target_link_options(transmute::torch INTERFACE ${TRANSMUTE_TORCH_LINK_OPTIONS})
+
+# Wheels also bring along the headers of an fmt, which come before the system's; what spdlog is linked with must come
+# first. -I comes before every -isystem.
 foreach(_transmute_folder IN LISTS TORCH_INCLUDE_DIRS)
   if(NOT _transmute_folder MATCHES "^/usr/include(/|$)" AND EXISTS "${_transmute_folder}/fmt/core.h")
     find_package(fmt CONFIG QUIET)
@@ -90,10 +100,15 @@ foreach(_transmute_folder IN LISTS TORCH_INCLUDE_DIRS)
   endif()
 endforeach()
 
-# What a check of check_cxx_source_compiles needs to use LibTorch: its files. Its targets do not do: those of a CUDA build
-# name an alias (protobuf::libprotobuf), which CMake does not carry over into the project of a check.
+# What a check of check_cxx_source_compiles needs to use LibTorch: its files and its C++. Its targets do not do: those of
+# a CUDA build name an alias (protobuf::libprotobuf), which CMake does not carry over into the project of a check.
 set(TRANSMUTE_TORCH_CHECK_INCLUDES ${TORCH_INCLUDE_DIRS} ${CUDA_INCLUDE_DIRS} ${CUDAToolkit_INCLUDE_DIRS})
 set(TRANSMUTE_TORCH_CHECK_LIBRARIES "")
+set(TRANSMUTE_TORCH_CHECK_FLAGS "-std=c++17 -O0")
+get_target_property(_transmute_features torch INTERFACE_COMPILE_FEATURES)
+if("cxx_std_20" IN_LIST _transmute_features)
+  set(TRANSMUTE_TORCH_CHECK_FLAGS "-std=c++20 -O0")
+endif()
 foreach(_transmute_library IN ITEMS torch torch_cpu torch_cuda c10 c10_cuda)
   if(TARGET ${_transmute_library})
     get_target_property(_transmute_file ${_transmute_library} LOCATION)

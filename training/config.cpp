@@ -115,9 +115,9 @@ void check_network(const ModelConfig& config) {
 
 void check_parallel_text(const TrainingConfig& config) {
   const DataOptions& data = config.data;
-  for (const auto& [key, given] :
-       {std::make_pair("train_text", !data.train_text.empty()), std::make_pair("valid_text", !data.valid_text.empty())})
-    if (given)
+  for (const auto& [key, files] :
+       {std::pair("train_text", &data.train_text), std::pair("valid_text", &data.valid_text)})
+    if (!files->empty())
       throw std::invalid_argument(
           fmt::format("data.{} is for a language model; set model.architecture: decoder_only, or give parallel text: "
                       "data.train_source and data.train_target, data.valid_source and data.valid_target",

@@ -55,6 +55,10 @@ torch::Device device_of(const TrainerOptions& options) {
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
+bool is_for_gpu(const TrainerOptions& options) {
+  return device_of(options).is_cuda();
+}
+
 Machine machine_of(const TrainerOptions& options, const TrainingOptions& training) {
   const torch::Device device = device_of(options);
   const bool is_alone = options.ranks.size == 1;

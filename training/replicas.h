@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/common/threads.h>
+#include <transmute/model/torch_compat.h>
 #include <transmute/model/transformer.h>
 #include <transmute/training/config.h>
 #include <transmute/training/data/batcher.h>
@@ -115,9 +116,9 @@ class Replicas {
   // With several ranks. The hooks are autograd's: it tells when it has accumulated a gradient.
   struct Completion {
     std::vector<torch::Tensor> parameters;
-    std::vector<std::shared_ptr<torch::autograd::Node>> accumulators;  // kept: variables only know them weakly
-    std::vector<bool> is_complete;                                     // by parameter, in this step
-    bool awaited = false;                                              // the step's last micro-batch is under way
+    std::vector<AutogradNode> accumulators;  // kept: variables only know them weakly
+    std::vector<bool> is_complete;           // by parameter, in this step
+    bool awaited = false;                    // the step's last micro-batch is under way
   };
   std::vector<Completion> completions_;  // by worker
   std::unique_ptr<GradientSum> sum_;

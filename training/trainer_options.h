@@ -21,5 +21,9 @@ struct TrainerOptions {
   std::string profile;  ///< file for a trace of the first steps, see Trace; empty: none
 };
 
+/// Whether the device is a GPU.
+/// @throws std::invalid_argument where it is none of this machine's
+bool is_for_gpu(const TrainerOptions& options);
+
 }  // namespace v0
 }  // namespace transmute
