@@ -32,9 +32,18 @@ using MaybeTensor = std::optional<torch::Tensor>;
 using MaybeTensor = c10::optional<torch::Tensor>;
 #endif
 
-/// What keeps a node of the autograd graph alive: a std::shared_ptr, in recent releases a c10::intrusive_ptr.
+/// An owning pointer to a node of the autograd graph: a std::shared_ptr, in recent releases a c10::intrusive_ptr.
 using AutogradNode =
     decltype(torch::autograd::impl::grad_accumulator(std::declval<const torch::autograd::Variable&>()));
+
+/// Switches libuv off in c10d::TCPStoreOptions. It is the default from LibTorch 2.4 on, also in builds without libuv,
+/// such as Debian's 2.6, which then refuse to open a store.
+template <class StoreOptions>
+void leave_out_libuv([[maybe_unused]] StoreOptions& options) {
+#if TRANSMUTE_TORCH_FROM(2, 4)
+  options.useLibUV = false;
+#endif
+}
 
 /// LibTorch's own attention, which on GPUs never holds the weights: softmax(scale query key^T) with dropout, times
 /// value. query: [B,H,T,K], key: [B,H,S,K], value: [B,H,S,Kv]; mask: bool, broadcastable to [B,H,T,S], or undefined. Of

@@ -76,14 +76,10 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CXX_FLAGS MATCHES "-stdlib=l
   target_link_options(transmute::torch INTERFACE "LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state")
 endif()
 
-# The libraries of a wheel need those of the wheels beside it. Without being told where they are, the linker takes those
-# of the CUDA toolkit, whose NCCL can be older.
-file(GLOB _transmute_folders "${TORCH_INSTALL_PREFIX}/../nvidia/*/lib")
-set(TRANSMUTE_TORCH_LINK_OPTIONS "")
-foreach(_transmute_folder IN LISTS _transmute_folders)
-  file(REAL_PATH "${_transmute_folder}" _transmute_folder)
-  list(APPEND TRANSMUTE_TORCH_LINK_OPTIONS "-Wl,-rpath-link,${_transmute_folder}")
-endforeach()
+# A wheel's libraries need those of the wheels beside it. The linker must be told where they are, or it takes those of
+# the CUDA toolkit, whose NCCL can be older.
+file(GLOB TRANSMUTE_TORCH_LINK_OPTIONS "${TORCH_INSTALL_PREFIX}/../nvidia/*/lib")
+list(TRANSFORM TRANSMUTE_TORCH_LINK_OPTIONS PREPEND "-Wl,-rpath-link,")
 target_link_options(transmute::torch INTERFACE ${TRANSMUTE_TORCH_LINK_OPTIONS})
 
 # Wheels also bring along the headers of an fmt, which come before the system's; what spdlog is linked with must come

@@ -6,8 +6,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Whether a SentencePiece model has none of what SentencePiece believes unseen and then reads or recurs out of bounds
-/// for: rules of normalization whose tries lead out of their memory, and pieces of thousands of bytes.
+/// Whether SentencePiece can open a model without reading out of bounds or exhausting the stack. It checks neither the
+/// tries of normalization rules, which can lead out of their memory, nor the length of pieces.
 /// @throws std::runtime_error where the bytes are no Protocol Buffers message
 bool is_safe_to_open(std::string_view serialized);
 

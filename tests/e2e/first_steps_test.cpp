@@ -151,6 +151,8 @@ TEST_F(FirstSteps, ATrainingThatEndsInsideTheWarmUpOrBeforeItsFirstValidationSay
                     HasSubstr("before the first validation. Set validation.every (now 1,000) to at most 3")));
   EXPECT_LT(warned.errors.find("inside the warm-up"), warned.errors.find("step 10 "));
   const Outcome silent = train("other", {"training.warmup_steps=6", "validation.every=10"});
+  const std::string start = silent.errors.substr(0, silent.errors.find("step 10"));
+  EXPECT_THAT(start, Not(HasSubstr("warm-up")));
   EXPECT_THAT(silent.errors, AllOf(Not(HasSubstr("inside the warm-up")), Not(HasSubstr("first validation"))));
   EXPECT_THAT(train("epochs", {"training.max_epochs=1", "training.max_steps=100000"}).errors,
               HasSubstr("inside the warm-up"));

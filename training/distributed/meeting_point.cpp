@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/model/torch_compat.h>
 #include <transmute/training/distributed/meeting_point.h>
 
 #include <netinet/in.h>
@@ -21,14 +22,6 @@ namespace distributed {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
-
-// Some builds of LibTorch, such as Debian's 2.6, lack libuv, and then refuse the default of their own options.
-template <class Options>
-auto leave_out_libuv(Options& options, int) -> decltype(options.useLibUV, void()) {
-  options.useLibUV = false;
-}
-template <class Options>
-void leave_out_libuv(Options&, long) {}  // LibTorch 1.13 has no such option
 
 constexpr const char* kGate = "gate";  // rank 0 has opened the store: for all, and for those with its secret
 
@@ -99,7 +92,7 @@ c10::intrusive_ptr<c10d::Store> connect(const RankOptions& options, bool serve, 
   store.port = static_cast<uint16_t>(options.port);
   store.isServer = serve;
   store.waitWorkers = false;
-  leave_out_libuv(store, 0);
+  leave_out_libuv(store);
   store.timeout = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   const auto open_to_all = c10::make_intrusive<c10d::TCPStore>(options.address, store);
   if (serve && options.local_size == options.size) keep_to_loopback(options.port);
