@@ -13,17 +13,6 @@
 namespace transmute {
 inline namespace v0 {
 
-namespace {
-
-[[noreturn]] void refuse_threads(size_t started, int size, const std::system_error& error) {
-  throw std::runtime_error(
-      fmt::format("thread {} of {} cannot be started ({}); use fewer threads, or allow more memory "
-                  "and processes (ulimit -v, ulimit -u)",
-                  started + 1, size, error.code().message()));
-}
-
-}  // namespace
-
 int available_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -31,15 +20,30 @@ int available_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+void start_threads(std::vector<std::thread>& threads, int count, const std::function<void(int)>& serve) {
+  threads.reserve(threads.size() + static_cast<size_t>(count));
+  try {
+    for (int i = 0; i < count; ++i) threads.emplace_back([serve, i] { serve(i); });
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(
+        fmt::format("thread {} cannot be started ({}); use fewer threads, or allow more memory and processes "
+                    "(ulimit -v, ulimit -u)",
+                    threads.size() + 1, error.code().message()));
+  }
+}
+
 WorkerCrew::WorkerCrew(int size, std::function<void()> start_worker) {
   if (size < 1) throw std::invalid_argument("a worker crew needs at least one worker");
   errors_.resize(static_cast<size_t>(size));
   try {
-    for (int worker = 1; worker < size; ++worker)
-      threads_.emplace_back([this, worker, start_worker] { serve(worker, start_worker); });
-  } catch (const std::system_error& error) {
+    start_threads(threads_, size - 1, [this](int i) { serve(i + 1); });
+    if (start_worker)
+      run([&](int worker) {
+        if (worker > 0) start_worker();
+      });
+  } catch (...) {
     stop();  // those that were started wait for what is about to go
-    refuse_threads(threads_.size() + 1, size, error);
+    throw;
   }
 }
 
@@ -56,8 +60,7 @@ void WorkerCrew::stop() {
   for (auto& thread : threads_) thread.join();
 }
 
-void WorkerCrew::serve(int worker, const std::function<void()>& start_worker) {
-  if (start_worker) start_worker();
+void WorkerCrew::serve(int worker) {
   size_t seen = 0;
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
@@ -115,11 +118,18 @@ ThreadPool::ThreadPool(int size, std::function<void()> start_thread)
     : state_(std::make_unique<State>()), process_(::getpid()) {
   if (size < 1) throw std::invalid_argument("a thread pool needs at least one thread");
   try {
-    for (int i = 0; i < size; ++i) threads_.emplace_back([this, start_thread] { serve(start_thread); });
-  } catch (const std::system_error& error) {
+    start(size, start_thread);
+  } catch (...) {
     stop();
-    refuse_threads(threads_.size(), size, error);
+    throw;
   }
+}
+
+void ThreadPool::start(int size, const std::function<void()>& start_thread) {
+  start_threads(threads_, size, [this, &start_thread](int) { serve(start_thread); });
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->thread_started.wait(lock, [&] { return state_->started == threads_.size(); });
+  if (state_->start_error) std::rethrow_exception(state_->start_error);
 }
 
 ThreadPool::~ThreadPool() {
@@ -142,17 +152,26 @@ void ThreadPool::stop() {
 
 void ThreadPool::serve(const std::function<void()>& start_thread) {
   served_pool = this;
-  if (start_thread) start_thread();
+  std::exception_ptr start_error;
+  try {
+    if (start_thread) start_thread();
+  } catch (...) {
+    start_error = std::current_exception();
+  }
   auto& waiting = state_->waiting;
   std::unique_lock<std::mutex> lock(state_->mutex);
+  if (start_error) state_->start_error = start_error;
+  ++state_->started;
+  state_->thread_started.notify_one();
   while (true) {
     state_->wake.wait(lock, [&] { return state_->stop || !waiting.empty(); });
     if (state_->stop) return;
     Call& call = *waiting.front();
-    waiting.pop_front();
     const size_t number = call.next++;
     ++call.running;
-    if (call.next < call.count) waiting.push_back(&call);
+    // Behind the others, or out of the list.
+    auto& place = call.next < call.count ? waiting : call.place;
+    place.splice(place.end(), waiting, waiting.begin());
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -167,7 +186,7 @@ void ThreadPool::serve(const std::function<void()>& start_thread) {
     }
     if (error && call.next < call.count) {
       call.next = call.count;
-      waiting.erase(std::find(waiting.begin(), waiting.end(), &call));
+      call.place.splice(call.place.end(), waiting, std::find(waiting.begin(), waiting.end(), &call));
     }
     if (--call.running == 0 && call.next == call.count) call.ended.notify_one();
   }
@@ -183,7 +202,7 @@ void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& task)
         "the process was forked after the threads were started; open the model in the new process");
   Call call{task, count};
   std::unique_lock<std::mutex> lock(state_->mutex);
-  state_->waiting.push_back(&call);
+  state_->waiting.splice(state_->waiting.end(), call.place);
   if (count == 1) {
     state_->wake.notify_one();
   } else {

@@ -5,9 +5,9 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -18,6 +18,10 @@ inline namespace v0 {
 
 /// The number of cores that this process may run on, given its CPU affinity; at least 1.
 TRANSMUTE_API int available_cores();
+
+/// Adds `count` threads to `threads`, which run serve(0), serve(1), …
+/// @throws std::runtime_error where the system cannot start one; those before it run, and are the caller's to end.
+TRANSMUTE_API void start_threads(std::vector<std::thread>& threads, int count, const std::function<void(int)>& serve);
 
 /// Runs task(0) … task(count-1), each once, on one or several threads, and returns when all have ended.
 using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& task)>;
@@ -33,7 +37,7 @@ class TRANSMUTE_API WorkerCrew {
  public:
   /// @param start_worker called once on each of the crew's own threads before its first task (thread
   /// settings).
-  /// @throws std::runtime_error where the system cannot start that many threads.
+  /// @throws std::runtime_error where the system cannot start that many threads; what start_worker throws.
   explicit WorkerCrew(int size, std::function<void()> start_worker = {});
   ~WorkerCrew();
   WorkerCrew(const WorkerCrew&) = delete;
@@ -49,7 +53,7 @@ class TRANSMUTE_API WorkerCrew {
                       const std::function<void(size_t begin, size_t end, int worker)>& task);
 
  private:
-  void serve(int worker, const std::function<void()>& start_worker);
+  void serve(int worker);
   void stop();
 
   std::vector<std::thread> threads_;
@@ -68,7 +72,7 @@ class TRANSMUTE_API WorkerCrew {
 class TRANSMUTE_API ThreadPool {
  public:
   /// @param start_thread called once on each thread before its first task (thread settings).
-  /// @throws std::runtime_error where the system cannot start that many threads.
+  /// @throws std::runtime_error where the system cannot start that many threads; what start_thread throws.
   explicit ThreadPool(int size, std::function<void()> start_thread = {});
   /// No call may be in progress.
   ~ThreadPool();
@@ -95,14 +99,19 @@ class TRANSMUTE_API ThreadPool {
     size_t failed_task = 0;
     std::exception_ptr error{};
     std::condition_variable ended{};
+    std::list<Call*> place{this};  // moved among the waiting: no thread of the pool takes memory, which could fail
   };
   // On the heap: a forked process, in which nobody waits any more, cannot take it down.
   struct State {
     std::mutex mutex;
     std::condition_variable wake;
-    std::deque<Call*> waiting;  // calls with tasks not begun; the front is served next
+    std::list<Call*> waiting;  // calls with tasks not begun; the front is served next
+    std::condition_variable thread_started;
+    size_t started = 0;  // threads whose start_thread has ended
+    std::exception_ptr start_error;
     bool stop = false;
   };
+  void start(int size, const std::function<void()>& start_thread);
   void serve(const std::function<void()>& start_thread);
   void stop();
 

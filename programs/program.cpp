@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <stdexcept>
 
 namespace transmute {
@@ -141,6 +142,8 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
     return code;
   } catch (const std::invalid_argument& error) {
     return report(std::invalid_argument(with_flag(app, error.what())), kExitUsage);
+  } catch (const std::bad_alloc&) {
+    return report(std::runtime_error("there is not enough memory"), kExitFailure);
   } catch (const std::exception& error) {
     return report(error, kExitFailure);
   }

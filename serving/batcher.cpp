@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/batcher.h>
 
+#include <transmute/common/threads.h>
+
 #include <algorithm>
+#include <chrono>
+#include <new>
 #include <utility>
 
 namespace transmute {
@@ -21,10 +25,19 @@ void cancel(const Segment& segment) {
 
 Batcher::Batcher(const BatcherOptions& options, std::function<void(size_t)> on_batch)
     : options_(options), on_batch_(std::move(on_batch)) {
-  for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    start_threads(threads_, options.workers, [this](int) { work(); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 Batcher::~Batcher() {
+  stop();
+}
+
+void Batcher::stop() {
   std::deque<Segment> left;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -80,7 +93,12 @@ void Batcher::work() {
       std::unique_lock<std::mutex> lock(mutex_);
       wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
       if (stop_) return;
-      batch = take_batch();
+      try {
+        batch = take_batch();
+      } catch (const std::bad_alloc&) {  // others may give some back
+        wake_.wait_for(lock, std::chrono::milliseconds(10));
+        continue;
+      }
       state_.running_segments += batch.size();
     }
     const size_t size = batch.size();
@@ -100,17 +118,19 @@ std::vector<Segment> Batcher::take_batch() {
   const auto workers = static_cast<size_t>(options_.workers);
   const size_t wanted = std::min(static_cast<size_t>(options_.batch_size), (alike + workers - 1) / workers);
   std::vector<Segment> batch;
-  std::deque<Segment> rest;
+  batch.reserve(wanted);  // what could fail, before any segment has left the queue
+  auto kept = waiting_.begin();
   for (Segment& segment : waiting_) {
-    if (batch.size() == wanted || !goes_along(segment)) {
-      rest.push_back(std::move(segment));
-      continue;
+    if (batch.size() < wanted && goes_along(segment)) {
+      --state_.waiting_segments;
+      state_.waiting_bytes -= segment.text.size();
+      batch.push_back(std::move(segment));
+    } else {
+      if (&*kept != &segment) *kept = std::move(segment);
+      ++kept;
     }
-    --state_.waiting_segments;
-    state_.waiting_bytes -= segment.text.size();
-    batch.push_back(std::move(segment));
   }
-  waiting_.swap(rest);
+  waiting_.erase(kept, waiting_.end());
   return batch;
 }
 
@@ -129,11 +149,14 @@ void Batcher::translate(std::vector<Segment> batch) {
   }
   if (!translations.empty()) return hand_out(batch, std::move(translations));
   // One of them is at fault: each by itself, so that the others do not suffer.
-  for (Segment& segment : batch) {
-    std::vector<Segment> alone;
-    alone.push_back(std::move(segment));
-    translate(std::move(alone));
-  }
+  for (Segment& segment : batch) try {
+      std::vector<Segment> alone;
+      alone.reserve(1);
+      alone.push_back(std::move(segment));
+      translate(std::move(alone));
+    } catch (const std::bad_alloc&) {
+      segment.failed(std::current_exception());
+    }
 }
 
 std::vector<Translation> Batcher::translate_together(const std::vector<Segment>& batch) {

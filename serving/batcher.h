@@ -71,6 +71,7 @@ class Batcher {
   const BatcherOptions& options() const { return options_; }
 
  private:
+  void stop();
   void work();
   std::vector<Segment> take_batch();
   void translate(std::vector<Segment> batch);

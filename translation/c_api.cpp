@@ -10,6 +10,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ auto guarded(char** error, const Body& body) -> decltype(body()) {
   if (error != nullptr) *error = nullptr;
   try {
     return body();
+  } catch (const std::bad_alloc&) {
+    report(error, "there is not enough memory");
   } catch (const std::exception& exception) {
     report(error, exception.what());
   } catch (...) {

@@ -8,12 +8,19 @@ export LC_ALL=C
 usage="usage: tests/faults/sweep.sh PROGRAMS LAYER.so EXAMPLE [PROGRAM…]
 
 PROGRAMS: the folder of the programs; EXAMPLE: makes the model (make_torchscript_example); PROGRAM: convert, translate,
-export_torchscript, average_checkpoints, train; default: all of these. train goes on with a run that has a checkpoint;
-after each failure it is started once more and must end with the weights of a run that nothing happened to."
+export_torchscript, average_checkpoints, c_interface, train_from_start, train; default: all of these. After each failure
+c_interface opens and translates again, and training is started once more: it must end with the weights of a run that
+nothing happened to. train goes on with a run that has a checkpoint, train_from_start has nothing.
+Of allocations that fail, those that end a program in a destructor are counted apart: nlohmann::json's and LibTorch's take
+memory.
+Allocations are too many for one run each: beyond the first SWEEP_EACH (default 30) of them the numbers grow by a
+SWEEP_EACH-th."
 programs=${1:?$usage} layer=${2:?$usage} example=${3:?$usage}
 shift 3
 subjects=("$@")
-[[ ${#subjects[@]} -gt 0 ]] || subjects=(convert translate export_torchscript average_checkpoints train)
+[[ ${#subjects[@]} -gt 0 ]] || subjects=(convert translate export_torchscript average_checkpoints c_interface train_from_start train)
+each=${SWEEP_EACH:-30}
+kinds=(open read write fsync rename mkdir mmap thread malloc)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$example" "$folder/example" >/dev/null
@@ -27,6 +34,7 @@ command_of() { # command_of <program> <output>
     translate) echo "$programs/translate --model $model --threads 2 --input $folder/in.txt --output $2" ;;
     export_torchscript) echo "$programs/export_torchscript --model $model --output $2" ;;
     average_checkpoints) echo "$programs/average_checkpoints --output $2 $model $model" ;;
+    c_interface) echo "$programs/c_interface $model $folder/in.txt $2" ;;
   esac
 }
 # One number for what is at a path: names and bytes. A TorchScript file names its own path inside.
@@ -38,12 +46,25 @@ complain() {
   failed=1
 }
 
+# The number after $n of the calls of a kind that are to fail.
+next_of() { # next_of <kind> <n>
+  if [[ $1 == malloc ]]; then echo $(($2 + 1 + $2 / each)); else echo $(($2 + 1)); fi
+}
+
+# Whether the program ended in a destructor that takes memory.
+ended_in_destructor() { # ended_in_destructor <kind> <code>
+  [[ $1 == malloc && $2 == 134 ]] && grep -q "terminate called after throwing an instance of 'std::bad_alloc'" "$folder/log"
+}
+report() { # report <name> <calls> <errors> <ended in destructors>
+  echo "faults: $1: $2 calls failed, $3 of them errors$( (($4 == 0)) || echo ", $4 ended in a destructor")"
+}
+
 train_to() { # train_to <run folder> <steps>
   "$programs/train" --run-folder "$1" --threads 1 --config "$folder/train.yaml" --set "training.max_steps=$2"
 }
 weights_of() { sha256sum <"$1/model/weights.safetensors"; }
 
-sweep_train() {
+sweep_train() { # sweep_train <run folder that it begins with> <name>
   for i in {1..30}; do echo "the red house $i is old"; done >"$folder/text.en"
   sed 's/the red house/das rote Haus/; s/is old/ist alt/' "$folder/text.en" >"$folder/text.de"
   cat >"$folder/train.yaml" <<END
@@ -53,49 +74,54 @@ model: {num_encoder_layers: 1, num_decoder_layers: 1, d_model: 16, num_heads: 2,
 training: {batch_tokens: 128, warmup_steps: 2, checkpoint_every: 2, average_checkpoints: 2, keep_checkpoints: 2, log_every: 1}
 validation: {every: 3, max_sentences: 2}
 END
-  local sound runs=0 refusals=0 kind n code what
+  local sound runs=0 refusals=0 ended=0 kind n code what
   train_to "$folder/sound" 6 >/dev/null 2>&1
   sound=$(weights_of "$folder/sound")
+  mkdir -p "$folder/nothing"
   train_to "$folder/begun" 2 >/dev/null 2>&1
-  for kind in open read write fsync rename mkdir mmap thread; do
-    for ((n = 1; ; ++n)); do
+  for kind in "${kinds[@]}"; do
+    for ((n = 1; ; n = $(next_of "$kind" "$n"))); do
       rm -rf "$folder/hit" "$folder/run"
-      cp -r "$folder/begun" "$folder/run"
+      cp -r "$1" "$folder/run"
       code=0
       LD_PRELOAD=$layer TRANSMUTE_FAULT=$kind:$n TRANSMUTE_FAULT_FROM=$folder TRANSMUTE_FAULT_HIT=$folder/hit \
         timeout 60 "$programs/train" --run-folder "$folder/run" --threads 1 --config "$folder/train.yaml" \
         --set training.max_steps=6 >"$folder/log" 2>&1 || code=$?
       [[ -e $folder/hit ]] || break
       runs=$((runs + 1))
-      what="train with $kind $n failing"
+      what="$2 with $kind $n failing"
       case $code in
         0) ;;
         1 | 2)
           refusals=$((refusals + 1))
           grep -q "^train: error: ." "$folder/log" || complain "$what ends without a message: $(cat "$folder/log")"
           ;;
-        *) complain "$what ends with code $code: $(tail -3 "$folder/log")" ;;
+        *)
+          if ended_in_destructor "$kind" "$code"; then ended=$((ended + 1)); else
+            complain "$what ends with code $code: $(tail -3 "$folder/log")"
+          fi
+          ;;
       esac
       train_to "$folder/run" 6 >"$folder/log" 2>&1 || complain "after $what it does not go on: $(tail -3 "$folder/log")"
       [[ $(weights_of "$folder/run") == "$sound" ]] || complain "after $what it ends with other weights"
     done
   done
-  echo "faults: train: $runs calls failed, $refusals of them errors"
+  report "$2" "$runs" "$refusals" "$ended"
 }
 
 for program in "${subjects[@]}"; do
-  if [[ $program == train ]]; then
-    sweep_train
-    continue
-  fi
+  case $program in
+    train) sweep_train "$folder/begun" train; continue ;;
+    train_from_start) sweep_train "$folder/nothing" train_from_start; continue ;;
+  esac
   place=$folder/$program
   mkdir "$place"
   $(command_of "$program" "$place/out") >/dev/null 2>&1
   sound=$(content_of "$place/out")
   [[ $program != translate ]] || cp "$place/out" "$folder/sound"
-  runs=0 refusals=0
-  for kind in open read write fsync rename mkdir mmap thread; do
-    for ((n = 1; ; ++n)); do
+  runs=0 refusals=0 ended=0
+  for kind in "${kinds[@]}"; do
+    for ((n = 1; ; n = $(next_of "$kind" "$n"))); do
       rm -f "$folder/hit"
       code=0
       # The mark is the folder that all paths have: from the first file on that is the program's own.
@@ -117,12 +143,16 @@ for program in "${subjects[@]}"; do
               grep -q "are written" "$folder/log"; } ||
             complain "$what leaves half an output: $(cat "$folder/log")"
           ;;
-        *) complain "$what ends with code $code: $(tail -3 "$folder/log")" ;;
+        *)
+          if ended_in_destructor "$kind" "$code"; then ended=$((ended + 1)); else
+            complain "$what ends with code $code: $(tail -3 "$folder/log")"
+          fi
+          ;;
       esac
-      [[ $(ls "$place") == out ]] || complain "$what leaves $(ls "$place" | tr '\n' ' ')"
+      [[ $(ls "$place") == out ]] || ended_in_destructor "$kind" "$code" || complain "$what leaves $(ls "$place" | tr '\n' ' ')"
       find "$place" -mindepth 1 -maxdepth 1 ! -name out -exec rm -rf {} +
     done
   done
-  echo "faults: $program: $runs calls failed, $refusals of them errors"
+  report "$program" "$runs" "$refusals" "$ended"
 done
 exit $failed

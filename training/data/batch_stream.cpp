@@ -2,6 +2,7 @@
 #include <transmute/training/data/batch_stream.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 
@@ -23,10 +24,19 @@ BatchStream::BatchStream(const TrainingText& text, const BatchStreamOptions& opt
                       start.batch, start.window, start.epoch + 1));
     place_.cursor.batch = start.batch;
   }
-  for (int64_t i = 0; i < options_.prefetch_threads; ++i) threads_.emplace_back([this] { serve(); });
+  try {
+    start_threads(threads_, static_cast<int>(options_.prefetch_threads), [this](int) { serve(); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 BatchStream::~BatchStream() {
+  stop();
+}
+
+void BatchStream::stop() {
   {
     const std::lock_guard<std::mutex> lock(results_mutex_);
     stop_ = true;
@@ -91,7 +101,7 @@ PreparedBatch BatchStream::prepare(const Job& job) const {
   return batch;
 }
 
-void BatchStream::serve() {
+void BatchStream::serve() try {
   run_operations_on_this_thread_only();
   const size_t ahead = 2 * static_cast<size_t>(options_.prefetch_threads) + 2;
   while (true) {
@@ -117,12 +127,19 @@ void BatchStream::serve() {
     }
     changed_.notify_all();
   }
+} catch (...) {  // such as memory for the result
+  {
+    const std::lock_guard<std::mutex> lock(results_mutex_);
+    serve_error_ = std::current_exception();
+  }
+  changed_.notify_all();
 }
 
 PreparedBatch BatchStream::next() {
   if (options_.prefetch_threads == 0) return prepare(next_job(jobs_++));
   std::unique_lock<std::mutex> lock(results_mutex_);
-  changed_.wait(lock, [&] { return results_.count(taken_) > 0; });
+  changed_.wait(lock, [&] { return results_.count(taken_) > 0 || serve_error_; });
+  if (results_.count(taken_) == 0) std::rethrow_exception(serve_error_);
   Result result = std::move(results_.extract(taken_).mapped());
   ++taken_;
   lock.unlock();

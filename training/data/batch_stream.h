@@ -74,6 +74,7 @@ class BatchStream {
   Place find_window(BatchCursor from, std::shared_ptr<const Epoch> epoch) const;
   Job next_job(size_t number);
   PreparedBatch prepare(const Job& job) const;
+  void stop();
   void serve();
 
   const TrainingText& text_;
@@ -89,6 +90,7 @@ class BatchStream {
   std::condition_variable changed_;
   std::map<size_t, Result> results_;  // by the jobs' numbers
   size_t taken_ = 0;
+  std::exception_ptr serve_error_;  // what ended a thread
   bool stop_ = false;
   std::vector<std::thread> threads_;
 };
