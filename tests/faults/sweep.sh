@@ -11,10 +11,8 @@ PROGRAMS: the folder of the programs; EXAMPLE: makes the model (make_torchscript
 export_torchscript, average_checkpoints, c_interface, train_from_start, train; default: all of these. After each failure
 c_interface opens and translates again, and training is started once more: it must end with the weights of a run that
 nothing happened to. train goes on with a run that has a checkpoint, train_from_start has nothing.
-Of allocations that fail, those that end a program in a destructor are counted apart: nlohmann::json's and LibTorch's take
-memory.
-Allocations are too many for one run each: beyond the first SWEEP_EACH (default 30) of them the numbers grow by a
-SWEEP_EACH-th."
+There are too many allocations to fail each of them: beyond the first SWEEP_EACH (default 30), n grows by a SWEEP_EACH-th.
+A program that a failed allocation ends in a destructor is counted apart: those of nlohmann::json and LibTorch take memory."
 programs=${1:?$usage} layer=${2:?$usage} example=${3:?$usage}
 shift 3
 subjects=("$@")
