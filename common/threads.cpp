@@ -20,23 +20,32 @@ int available_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+namespace {
+
+// Adds threads that run serve(first) … serve(end - 1).
+void start_threads_from(std::vector<std::thread>& threads, int first, int end, const std::function<void(int)>& serve) {
+  threads.reserve(threads.size() + static_cast<size_t>(end - first));
+  for (int i = first; i < end; ++i) try {
+      threads.emplace_back([serve, i] { serve(i); });
+    } catch (const std::system_error& error) {
+      throw std::runtime_error(
+          fmt::format("thread {} of {} cannot be started ({}); use fewer threads, or allow more memory "
+                      "and processes (ulimit -v, ulimit -u)",
+                      i + 1, end, error.code().message()));
+    }
+}
+
+}  // namespace
+
 void start_threads(std::vector<std::thread>& threads, int count, const std::function<void(int)>& serve) {
-  threads.reserve(threads.size() + static_cast<size_t>(count));
-  try {
-    for (int i = 0; i < count; ++i) threads.emplace_back([serve, i] { serve(i); });
-  } catch (const std::system_error& error) {
-    throw std::runtime_error(
-        fmt::format("thread {} cannot be started ({}); use fewer threads, or allow more memory and processes "
-                    "(ulimit -v, ulimit -u)",
-                    threads.size() + 1, error.code().message()));
-  }
+  start_threads_from(threads, 0, count, serve);
 }
 
 WorkerCrew::WorkerCrew(int size, std::function<void()> start_worker) {
   if (size < 1) throw std::invalid_argument("a worker crew needs at least one worker");
   errors_.resize(static_cast<size_t>(size));
   try {
-    start_threads(threads_, size - 1, [this](int i) { serve(i + 1); });
+    start_threads_from(threads_, 1, size, [this](int worker) { serve(worker); });
     if (start_worker)
       run([&](int worker) {
         if (worker > 0) start_worker();

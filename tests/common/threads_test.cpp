@@ -232,8 +232,8 @@ TEST(ThreadsThatCannotBeStarted, TellWhatWentWrongOnThem) {
 TEST(ThreadsThatCannotBeStarted, AreAnErrorAndNoHang) {
   if (testing::kHasSanitizer) GTEST_SKIP() << "a sanitizer takes more address space than the test allows";
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(make_more_threads_than_fit<ThreadPool>(), ::testing::ExitedWithCode(7), "cannot be started");
-  EXPECT_EXIT(make_more_threads_than_fit<WorkerCrew>(), ::testing::ExitedWithCode(7), "cannot be started");
+  EXPECT_EXIT(make_more_threads_than_fit<ThreadPool>(), ::testing::ExitedWithCode(7), "of 3000 cannot be started");
+  EXPECT_EXIT(make_more_threads_than_fit<WorkerCrew>(), ::testing::ExitedWithCode(7), "of 3000 cannot be started");
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST_F(HostileInput, MoreThreadsThanThereIsRoomForAreAnError) {
   const Outcome outcome =
       shell("ulimit -v 6000000; echo the | " + program("translate") + " --threads 3000 --model " + model());
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, HasSubstr("cannot be started"));
+  EXPECT_THAT(outcome.errors, HasSubstr("of 3000 cannot be started"));
 }
 
 TEST_F(HostileInput, WeightsThatAreNotNumbersAreAnErrorAndNoBlankLines) {

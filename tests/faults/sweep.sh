@@ -9,10 +9,11 @@ usage="usage: tests/faults/sweep.sh PROGRAMS LAYER.so EXAMPLE [PROGRAM…]
 
 PROGRAMS: the folder of the programs; EXAMPLE: makes the model (make_torchscript_example); PROGRAM: convert, translate,
 export_torchscript, average_checkpoints, c_interface, train_from_start, train; default: all of these. After each failure
-c_interface opens and translates again, and training is started once more: it must end with the weights of a run that
-nothing happened to. train goes on with a run that has a checkpoint, train_from_start has nothing.
+c_interface opens the model and translates again, and training is started once more and must end with the weights of an
+undisturbed run. train resumes from a checkpoint, train_from_start begins with nothing.
 There are too many allocations to fail each of them: beyond the first SWEEP_EACH (default 30), n grows by a SWEEP_EACH-th.
-A program that a failed allocation ends in a destructor is counted apart: those of nlohmann::json and LibTorch take memory."
+Programs that a failed allocation ends inside a destructor are counted separately: those of nlohmann::json and LibTorch
+allocate."
 programs=${1:?$usage} layer=${2:?$usage} example=${3:?$usage}
 shift 3
 subjects=("$@")
@@ -50,8 +51,11 @@ next_of() { # next_of <kind> <n>
 }
 
 # Whether the program ended in a destructor that takes memory.
-ended_in_destructor() { # ended_in_destructor <kind> <code>
-  [[ $1 == malloc && $2 == 134 ]] && grep -q "terminate called after throwing an instance of 'std::bad_alloc'" "$folder/log"
+ended_in_destructor() {
+  [[ $kind == malloc && $code == 134 ]] && grep -q "terminate called after throwing an instance of 'std::bad_alloc'" "$folder/log"
+}
+count_or_complain() {
+  if ended_in_destructor; then ended=$((ended + 1)); else complain "$what ends with code $code: $(tail -3 "$folder/log")"; fi
 }
 report() { # report <name> <calls> <errors> <ended in destructors>
   echo "faults: $1: $2 calls failed, $3 of them errors$( (($4 == 0)) || echo ", $4 ended in a destructor")"
@@ -62,7 +66,7 @@ train_to() { # train_to <run folder> <steps>
 }
 weights_of() { sha256sum <"$1/model/weights.safetensors"; }
 
-sweep_train() { # sweep_train <run folder that it begins with> <name>
+sweep_train() { # sweep_train train|train_from_start
   for i in {1..30}; do echo "the red house $i is old"; done >"$folder/text.en"
   sed 's/the red house/das rote Haus/; s/is old/ist alt/' "$folder/text.en" >"$folder/text.de"
   cat >"$folder/train.yaml" <<END
@@ -75,43 +79,40 @@ END
   local sound runs=0 refusals=0 ended=0 kind n code what
   train_to "$folder/sound" 6 >/dev/null 2>&1
   sound=$(weights_of "$folder/sound")
-  mkdir -p "$folder/nothing"
-  train_to "$folder/begun" 2 >/dev/null 2>&1
+  rm -rf "$folder/begin"
+  mkdir "$folder/begin"
+  [[ $1 == train_from_start ]] || train_to "$folder/begin" 2 >/dev/null 2>&1
   for kind in "${kinds[@]}"; do
     for ((n = 1; ; n = $(next_of "$kind" "$n"))); do
       rm -rf "$folder/hit" "$folder/run"
-      cp -r "$1" "$folder/run"
+      cp -r "$folder/begin" "$folder/run"
       code=0
       LD_PRELOAD=$layer TRANSMUTE_FAULT=$kind:$n TRANSMUTE_FAULT_FROM=$folder TRANSMUTE_FAULT_HIT=$folder/hit \
         timeout 60 "$programs/train" --run-folder "$folder/run" --threads 1 --config "$folder/train.yaml" \
         --set training.max_steps=6 >"$folder/log" 2>&1 || code=$?
       [[ -e $folder/hit ]] || break
       runs=$((runs + 1))
-      what="$2 with $kind $n failing"
+      what="$1 with $kind $n failing"
       case $code in
         0) ;;
         1 | 2)
           refusals=$((refusals + 1))
           grep -q "^train: error: ." "$folder/log" || complain "$what ends without a message: $(cat "$folder/log")"
           ;;
-        *)
-          if ended_in_destructor "$kind" "$code"; then ended=$((ended + 1)); else
-            complain "$what ends with code $code: $(tail -3 "$folder/log")"
-          fi
-          ;;
+        *) count_or_complain ;;
       esac
       train_to "$folder/run" 6 >"$folder/log" 2>&1 || complain "after $what it does not go on: $(tail -3 "$folder/log")"
       [[ $(weights_of "$folder/run") == "$sound" ]] || complain "after $what it ends with other weights"
     done
   done
-  report "$2" "$runs" "$refusals" "$ended"
+  report "$1" "$runs" "$refusals" "$ended"
 }
 
 for program in "${subjects[@]}"; do
-  case $program in
-    train) sweep_train "$folder/begun" train; continue ;;
-    train_from_start) sweep_train "$folder/nothing" train_from_start; continue ;;
-  esac
+  if [[ $program == train || $program == train_from_start ]]; then
+    sweep_train "$program"
+    continue
+  fi
   place=$folder/$program
   mkdir "$place"
   $(command_of "$program" "$place/out") >/dev/null 2>&1
@@ -141,13 +142,9 @@ for program in "${subjects[@]}"; do
               grep -q "are written" "$folder/log"; } ||
             complain "$what leaves half an output: $(cat "$folder/log")"
           ;;
-        *)
-          if ended_in_destructor "$kind" "$code"; then ended=$((ended + 1)); else
-            complain "$what ends with code $code: $(tail -3 "$folder/log")"
-          fi
-          ;;
+        *) count_or_complain ;;
       esac
-      [[ $(ls "$place") == out ]] || ended_in_destructor "$kind" "$code" || complain "$what leaves $(ls "$place" | tr '\n' ' ')"
+      [[ $(ls "$place") == out ]] || ended_in_destructor || complain "$what leaves $(ls "$place" | tr '\n' ' ')"
       find "$place" -mindepth 1 -maxdepth 1 ! -name out -exec rm -rf {} +
     done
   done
