@@ -140,6 +140,14 @@ torch::Tensor with_biases(const torch::Tensor& product, const std::vector<torch:
   return product + (biases.size() == 1 ? biases.front() : torch::cat(biases)).to(product.scalar_type());
 }
 
+kernels::HeadLayout layout_of(const MultiHeadAttentionImpl& attention) {
+  const MultiHeadAttentionOptions& options = attention.options;
+  const AttentionPoolingImpl& pooling = *attention.pooling;
+  return {options.num_heads, options.d_k, options.d_v,
+          score_scale(pooling.score->options.function, pooling.score->options.key_size),
+          attention.is_training() ? pooling.dropout : 0.0};
+}
+
 }  // namespace
 
 MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options)
@@ -184,24 +192,23 @@ torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_inp
   return torch::log_softmax(scores, -1);
 }
 
-bool MultiHeadAttentionImpl::fuses(const torch::Tensor& query_input, const torch::Tensor& mask) const {
-  return is_dot_product(options.score_function) && kernels::can_attend(query_input, mask) &&
+bool MultiHeadAttentionImpl::fuses(const torch::Tensor& query_input, const torch::Tensor& memory,
+                                   const torch::Tensor& mask) const {
+  return is_dot_product(options.score_function) && kernels::can_attend(query_input, memory, mask, layout_of(*this)) &&
          query->weight.scalar_type() == query_input.scalar_type();
 }
 
 torch::Tensor MultiHeadAttentionImpl::fused_heads(const torch::Tensor& query_input, const torch::Tensor& memory,
                                                   const torch::Tensor& mask) {
-  const kernels::HeadLayout layout{options.num_heads, options.d_k, options.d_v,
-                                   score_scale(pooling->score->options.function, pooling->score->options.key_size),
-                                   is_training() ? pooling->dropout : 0.0};
   if (query_input.is_same(memory))
     return kernels::self_attention(
         with_biases(kernels::joined_linear(query_input, query->weight, key->weight, value->weight),
                     {query->bias, key->bias, value->bias}),
-        mask, layout);
+        mask, layout_of(*this));
   return kernels::cross_attention(
       with_biases(kernels::joined_linear(query_input, query->weight), {query->bias}),
-      with_biases(kernels::joined_linear(memory, key->weight, value->weight), {key->bias, value->bias}), mask, layout);
+      with_biases(kernels::joined_linear(memory, key->weight, value->weight), {key->bias, value->bias}), mask,
+      layout_of(*this));
 }
 
 AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input, const torch::Tensor& memory,
@@ -210,7 +217,7 @@ AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input
                     "multi-head attention needs queries [B,T,", options.d_model, "], not ", query_input.sizes());
   TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model, "multi-head attention needs a memory [B,S,",
                     options.d_model, "], not ", memory.sizes());
-  if (return_weights == ReturnWeights::no && fuses(query_input, mask))
+  if (return_weights == ReturnWeights::no && fuses(query_input, memory, mask))
     return {with_biases(kernels::joined_linear(fused_heads(query_input, memory, mask), output->weight), {output->bias}),
             {}};
   return attend(query_input, project_memory(memory), mask, return_weights);

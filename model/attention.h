@@ -125,7 +125,7 @@ class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
 
  private:
   torch::Tensor split_heads(const torch::Tensor& x) const;
-  bool fuses(const torch::Tensor& query, const torch::Tensor& mask) const;
+  bool fuses(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask) const;
   torch::Tensor fused_heads(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask);
 };
 TORCH_MODULE(MultiHeadAttention);

@@ -52,29 +52,12 @@ class DrawState {
   torch::Tensor generator_state_;
 };
 
-// Autocast would keep the rounded weights of one of the two calls, which belong to its graph, or to none, for the
-// other.
-class NoAutocastCache {
- public:
-  NoAutocastCache() : outer_(at::autocast::is_autocast_cache_enabled()) {
-    at::autocast::set_autocast_cache_enabled(false);
-  }
-  ~NoAutocastCache() { at::autocast::set_autocast_cache_enabled(outer_); }
-  NoAutocastCache(const NoAutocastCache&) = delete;
-  NoAutocastCache& operator=(const NoAutocastCache&) = delete;
-
- private:
-  bool outer_;
-};
-
-// What the backward pass calls again, and under which circumstances.
+// What the backward pass calls again.
 struct Call : torch::CustomClassHolder {
-  Call(LayerFunction layer_function, torch::Device device)
-      : function(std::move(layer_function)), draws(device), autocast(AutocastScope::current(device.type())) {}
+  Call(LayerFunction layer_function, torch::Device device) : function(std::move(layer_function)), draws(device) {}
 
   LayerFunction function;
   DrawState draws;
-  std::optional<torch::Dtype> autocast;
 };
 
 struct Recompute : torch::autograd::Function<Recompute> {
@@ -83,7 +66,6 @@ struct Recompute : torch::autograd::Function<Recompute> {
     const torch::Tensor memory = maybe_memory.value_or(torch::Tensor());
     context->saved_data["call"] = c10::IValue::make_capsule(c10::make_intrusive<Call>(function, x.device()));
     context->save_for_backward({x, memory});
-    const NoAutocastCache no_cache;
     return function(x, memory);  // autograd is off here
   }
 
@@ -96,12 +78,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
     };
     const torch::Tensor x = apart(saved[0]), memory = apart(saved[1]);
     const torch::AutoGradMode with_gradients(true);
-    const NoAutocastCache no_cache;
-    const torch::Tensor output = call->draws.replay([&] {
-      std::optional<AutocastScope> autocast;
-      if (call->autocast) autocast.emplace(x.device().type(), *call->autocast);
-      return call->function(x, memory);
-    });
+    const torch::Tensor output = call->draws.replay([&] { return call->function(x, memory); });
     torch::autograd::backward({output}, {gradients[0]});
     return {torch::Tensor(), x.grad(), memory.defined() ? memory.grad() : torch::Tensor()};
   }

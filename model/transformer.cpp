@@ -131,7 +131,8 @@ DecoderOutput TransformerImpl::decode(const torch::Tensor& target_in, const Enco
 }
 
 torch::Tensor TransformerImpl::project(const torch::Tensor& states) {
-  return torch::nn::functional::linear(states, output_weight(), output_bias_);
+  const torch::Tensor& weight = output_weight();
+  return torch::linear(states, weight, output_bias_.defined() ? output_bias_.to(weight.scalar_type()) : output_bias_);
 }
 
 TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Tensor& target_in,

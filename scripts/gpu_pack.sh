@@ -51,6 +51,7 @@ for program in "${programs[@]}"; do ldd "$build/bin/$program"; done |
   grep -Ev "/($of_the_system)\.so" |
   while read -r library; do strip -o "$output/lib/$(basename "$library")" "$(readlink -f "$library")"; done
 
+gzip --best "$output"/lib/* # ICU's data alone have 30 MiB
 cp "$root/configs/multi30k_en_de_small.yaml" "$output/configs/"
 cp "${texts[@]}" "$output/text/"
 cp "$root/benchmarks/train_torch.py" "$root/benchmarks/translate_torch.py" "$output/"

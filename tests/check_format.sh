@@ -12,4 +12,4 @@ fi
 mode=(--dry-run --Werror)
 [[ ${1:-} == --fix ]] && mode=(-i)
 find common tokenizer metrics model translation parsing training serving programs tests benchmarks fuzz \
-  -name '*.h' -o -name '*.cpp' | sort | xargs "$formatter" "${mode[@]}"
+  -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort | xargs "$formatter" "${mode[@]}"

@@ -255,7 +255,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("micro_batch_tokens", &training.micro_batch_tokens,
              "padded tokens of a micro-batch: a batch is computed in micro-batches, which bounds the memory; 0: 2,048 "
              "on a CPU, "
-             "8,192 on a GPU",
+             "32,768 on a GPU",
              kAtLeastZero);
   schema.former_name("piece_tokens", "micro_batch_tokens");
   schema.add("recompute", &training.recompute,

@@ -25,8 +25,8 @@ class Adam {
   Adam(const Adam&) = delete;
   Adam& operator=(const Adam&) = delete;
 
-  /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none, float32 or on
-  /// the CPU bfloat16; the first worker's may be written to. Returns the norm of the whole gradient before clipping. A
+  /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none, float32 or
+  /// bfloat16; the first worker's may be written to. Returns the norm of the whole gradient before clipping. A
   /// norm that is not finite leaves parameters and moments as they were.
   double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers);
 
@@ -35,12 +35,13 @@ class Adam {
     torch::Tensor norms;    ///< float32 [P], of the parameters' gradients before clipping
     torch::Tensor happens;  ///< a bool: all norms and the loss are finite
   };
-  /// The update of one worker's gradients in LibTorch's operations, without waiting for the device. It does not happen
+  /// The update of one worker's gradients without waiting for the device: on GPUs by kernels, elsewhere in LibTorch's
+  /// operations. It does not happen
   /// where the norm of the whole gradient or `loss`, a scalar there, is not finite.
   Started start_update(const std::vector<torch::Tensor>& gradients, double learning_rate, const torch::Tensor& loss);
 
   /// Has every update write bfloat16 copies of the parameters as well, in the same pass; writes them now. By parameter,
-  /// undefined for none. On the CPU only.
+  /// undefined for none.
   void keep_rounded(std::vector<torch::Tensor> copies, WorkerCrew& workers);
 
   /// Has every update that happens take the weights after it into `average`, on the CPU in the same pass. It outlives
@@ -56,10 +57,24 @@ class Adam {
   void restore(const NamedTensors& state, int64_t steps, const std::string& path);
 
  private:
+  // Scalars, float64 but for the first.
+  struct Decision {
+    torch::Tensor happens, one_or_zero;
+    torch::Tensor steps;   // taken with this one
+    torch::Tensor factor;  // on the gradient
+  };
+  Decision decide(const torch::Tensor& norms, const torch::Tensor& loss);
+  Started update_by_kernels(const std::vector<torch::Tensor>& gradients, double learning_rate,
+                            const torch::Tensor& loss);
+  Started update_by_operations(const std::vector<torch::Tensor>& gradients, double learning_rate,
+                               const torch::Tensor& loss);
+  void copy_rounded() const;
+
   AdamOptions options_;
   AdamMoments moments_;
   FusedAdam fused_;
-  WeightAverage* average_ = nullptr;  // null: none
+  std::vector<torch::Tensor> rounded_;  // bfloat16 copies
+  WeightAverage* average_ = nullptr;    // null: none
   int64_t step_ = 0;
   torch::Tensor steps_on_device_;  // float64; start_update counts there, from step_ on
 };

@@ -60,13 +60,13 @@ LossSum PendingLoss::read(const torch::Tensor& values, int64_t tokens) {
 }
 
 Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& workers, Precision precision)
-    : device_(device), workers_(workers), precision_(precision) {
+    : device_(device), workers_(workers) {
   replicas_.push_back(std::move(transformer));
   while (static_cast<int>(replicas_.size()) < workers.size()) replicas_.push_back(twin_of(replicas_.front(), device));
   trained_ = replicas_;
   rounded_.resize(replicas_.front()->parameters().size());
   sums_.resize(replicas_.size());
-  if (precision == Precision::bfloat16 && device.is_cpu()) make_rounded_replicas();
+  if (precision == Precision::bfloat16) make_rounded_replicas();
 }
 
 // One block of memory for all, in the order of the parameters, so that matrices that kernels::packed_linear wants side
@@ -77,7 +77,7 @@ void Replicas::make_rounded_replicas() {
   int64_t elements = 0;
   for (const auto& parameter : exact)
     if (parameter.dim() > 1) elements += parameter.numel();
-  const torch::Tensor all = torch::empty({elements}, torch::kBFloat16);
+  const torch::Tensor all = torch::empty({elements}, torch::TensorOptions(device_).dtype(torch::kBFloat16));
   int64_t begin = 0;
   for (size_t p = 0; p < exact.size(); ++p) {
     if (exact[p].dim() < 2) continue;
@@ -94,9 +94,6 @@ void Replicas::make_rounded_replicas() {
 }
 
 TrainingLoss Replicas::batch_loss(Transformer& replica, const Batch& batch, const LossOptions& options) const {
-  std::optional<AutocastScope> autocast;
-  if (replica->is_training() && precision_ == Precision::bfloat16 && !device_.is_cpu())
-    autocast.emplace(device_.type(), torch::kBFloat16);
   GuidedAttention guided{{}, guidance_.layer, guidance_.head};
   const bool is_guided = replica->is_training() && guidance_.weight > 0 && batch.alignment.defined();
   if (is_guided) guided.wanted = on_device(batch.alignment);
@@ -106,7 +103,10 @@ TrainingLoss Replicas::batch_loss(Transformer& replica, const Batch& batch, cons
 
 // Through page-locked memory, so that nobody waits for a GPU to fetch it.
 torch::Tensor Replicas::on_device(const torch::Tensor& x) const {
-  return device_.is_cuda() ? x.pin_memory().to(device_, /*non_blocking=*/true) : x.to(device_);
+  if (!device_.is_cuda()) return x.to(device_);
+  torch::Tensor locked = torch::empty(x.sizes(), x.options().pinned_memory(true));
+  locked.copy_(x);
+  return locked.to(device_, /*non_blocking=*/true);
 }
 
 void Replicas::sum_over(ProcessGroup& group) {
@@ -209,9 +209,14 @@ void Replicas::set_gradients_aside(size_t worker) {
 void Replicas::set_aside(size_t worker, size_t parameter, torch::Tensor& gradient) {
   if (!gradient.defined() || gradient.scalar_type() != torch::kBFloat16) return;
   torch::Tensor& sum = sums_[worker][parameter];
-  if (!sum.defined()) sum = torch::zeros(gradient.sizes(), torch::kFloat);
-  const torch::Tensor share = gradient.contiguous();
-  kernels::add_bfloat16_to(sum.data_ptr<float>(), share.data_ptr(), share.numel());
+  if (!sum.defined()) sum = torch::zeros(gradient.sizes(), gradient.options().dtype(torch::kFloat));
+  if (gradient.device().is_cpu()) {
+    const torch::Tensor share = gradient.contiguous();
+    kernels::add_bfloat16_to(sum.data_ptr<float>(), share.data_ptr(), share.numel());
+  } else {
+    const torch::NoGradGuard no_grad;
+    sum.add_(gradient);
+  }
   gradient.reset();
 }
 

@@ -54,9 +54,9 @@ struct StepInput {
 /// The network once per worker: all share the first one's parameters, each has gradients of its own. Micro-batch i is
 /// worker i mod W's, so that sums come out the same in every run.
 ///
-/// Precision::bfloat16 on the CPU: what is trained on are copies of the network whose matrices are rounded to bfloat16,
+/// Precision::bfloat16: what is trained on are copies of the network whose matrices are rounded to bfloat16,
 /// so that nothing is cast on the way; their activations and gradients are bfloat16 as well, sums and statistics
-/// float32. On other devices, LibTorch's autocast.
+/// float32.
 class Replicas {
  public:
   /// `precision`: of training, float32 or bfloat16. Evaluation is in float32.
@@ -103,7 +103,6 @@ class Replicas {
 
   torch::Device device_;
   WorkerCrew& workers_;
-  Precision precision_;
   Guidance guidance_;
   Activations activations_ = Activations::kept;
   ConsistencyOptions consistency_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/attention.h>
 
+#include <c10/core/DeviceGuard.h>
+#include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/attention_heads.h>
@@ -13,6 +15,17 @@ inline namespace v0 {
 namespace kernels {
 
 namespace {
+
+// [Bm,1,Tm,S], contiguous, Bm being 1 or B, and Tm 1 or T.
+torch::Tensor whole_mask(const torch::Tensor& mask, int64_t batch, int64_t queries, int64_t keys) {
+  torch::Tensor whole = mask;
+  while (whole.dim() < 4) whole = whole.unsqueeze(0);
+  TORCH_CHECK_VALUE(
+      (whole.size(0) == 1 || whole.size(0) == batch) && whole.size(1) == 1 &&
+          (whole.size(2) == 1 || whole.size(2) == queries) && (whole.size(3) == 1 || whole.size(3) == keys),
+      "attention: a mask ", mask.sizes(), " does not broadcast to [", batch, ",1,", queries, ",", keys, "]");
+  return whole.expand({whole.size(0), 1, whole.size(2), keys}).contiguous();
+}
 
 // A mask as the kernels want it. Padding and causal masks allow a first part of the keys, which a number says; only
 // other masks are looked up element by element.
@@ -27,15 +40,9 @@ struct QueryMask {
       extents.assign(static_cast<size_t>(queries), static_cast<int32_t>(keys));
       return;
     }
-    torch::Tensor whole = mask;
-    while (whole.dim() < 4) whole = whole.unsqueeze(0);
-    TORCH_CHECK_VALUE(
-        (whole.size(0) == 1 || whole.size(0) == batch) && whole.size(1) == 1 &&
-            (whole.size(2) == 1 || whole.size(2) == queries) && (whole.size(3) == 1 || whole.size(3) == keys),
-        "attention: a mask ", mask.sizes(), " does not broadcast to [", batch, ",1,", queries, ",", keys, "]");
+    const torch::Tensor whole = whole_mask(mask, batch, queries, keys);
     const int64_t mask_batch = whole.size(0);
     const int64_t mask_queries = whole.size(2);
-    whole = whole.expand({mask_batch, 1, mask_queries, keys}).contiguous();
     const bool* rows = whole.data_ptr<bool>();
     bool first_parts = true;
     for (int64_t b = 0; b < mask_batch; ++b)
@@ -124,6 +131,32 @@ void for_each_head(const Operands& o, const torch::Tensor& mask, const DropoutDr
     }
 }
 
+// On a GPU. The mask is kept for the time of the call.
+struct DeviceHeads {
+  cuda::Heads heads;
+  torch::Tensor mask;
+
+  DeviceHeads(const Operands& o, const torch::Tensor& given_mask, const DropoutDraw& draw) {
+    heads = {o.batch(),
+             o.layout.num_heads,
+             o.queries(),
+             o.keys(),
+             o.layout.key_width,
+             o.query.size(2),
+             o.memory.size(2),
+             nullptr,
+             0,
+             0,
+             static_cast<float>(o.layout.scale),
+             draw.device_mask()};
+    if (!given_mask.defined()) return;
+    mask = whole_mask(given_mask, o.batch(), o.queries(), o.keys());
+    heads.allowed = mask.data_ptr<bool>();
+    heads.allowed_query_stride = mask.size(2) == 1 ? 0 : o.keys();
+    heads.allowed_batch_stride = mask.size(0) == 1 ? 0 : mask.size(2) * o.keys();
+  }
+};
+
 struct FusedAttention : torch::autograd::Function<FusedAttention> {
   // `given_memory` undefined: self-attention.
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_query,
@@ -135,15 +168,23 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
     const Operands o{query, memory, {num_heads, key_width, value_width, scale, probability}};
     const DropoutDraw draw = DropoutDraw::next(probability, true);
     torch::Tensor output = torch::empty({o.batch(), o.queries(), num_heads * value_width}, query.options());
-    const torch::Tensor log_sums = torch::empty({o.batch(), num_heads, o.queries()}, torch::kFloat);
-    with_element_type(query, [&](auto element) {
-      using T = decltype(element);
-      for_each_head<T>(o, mask, draw, [&](int64_t b, int64_t h, const HeadShape& shape, float* scratch) {
-        attention_kernels<T>().forward(shape, o.query_of<const T>(query).at(b, h), o.key_of<const T>(memory).at(b, h),
-                                       o.value_of<const T>(memory).at(b, h), o.output_of<T>(output).at(b, h),
-                                       data_of<float>(log_sums) + (b * num_heads + h) * shape.queries, scratch);
+    const torch::Tensor log_sums =
+        torch::empty({o.batch(), num_heads, o.queries()}, query.options().dtype(torch::kFloat));
+    if (query.is_cuda()) {
+      const c10::DeviceGuard guard(query.device());
+      cuda::attention_forward(DeviceHeads(o, mask, draw).heads, query.data_ptr(), o.key_of<uint16_t>(memory).data,
+                              o.value_of<uint16_t>(memory).data, output.data_ptr(), data_of<float>(log_sums),
+                              cuda::current_stream());
+    } else {
+      with_element_type(query, [&](auto element) {
+        using T = decltype(element);
+        for_each_head<T>(o, mask, draw, [&](int64_t b, int64_t h, const HeadShape& shape, float* scratch) {
+          attention_kernels<T>().forward(shape, o.query_of<const T>(query).at(b, h), o.key_of<const T>(memory).at(b, h),
+                                         o.value_of<const T>(memory).at(b, h), o.output_of<T>(output).at(b, h),
+                                         data_of<float>(log_sums) + (b * num_heads + h) * shape.queries, scratch);
+        });
       });
-    });
+    }
     context->save_for_backward({query, given_memory.has_value() ? memory : torch::Tensor(), mask, log_sums});
     context->saved_data["num_heads"] = num_heads;
     context->saved_data["key_width"] = key_width;
@@ -170,6 +211,16 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
     const DropoutDraw draw{static_cast<uint64_t>(data["key"].toInt()), o.layout.dropout};
     const torch::Tensor query_gradient = torch::empty_like(query);
     const torch::Tensor memory_gradient = crossed ? torch::empty_like(memory) : query_gradient;
+    const torch::Tensor to_memory = crossed ? memory_gradient : torch::Tensor();
+    if (query.is_cuda()) {
+      const c10::DeviceGuard guard(query.device());
+      using T = uint16_t;
+      cuda::attention_backward(DeviceHeads(o, mask, draw).heads, query.data_ptr(), o.key_of<T>(memory).data,
+                               o.value_of<T>(memory).data, gradient.data_ptr(), data_of<float>(log_sums),
+                               query_gradient.data_ptr(), o.key_of<T>(memory_gradient).data,
+                               o.value_of<T>(memory_gradient).data, cuda::current_stream());
+      return {query_gradient, to_memory, {}, {}, {}, {}, {}, {}};
+    }
     with_element_type(query, [&](auto element) {
       using T = decltype(element);
       for_each_head<T>(o, mask, draw, [&](int64_t b, int64_t h, const HeadShape& shape, float* scratch) {
@@ -180,7 +231,7 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
                                         o.value_of<T>(memory_gradient).at(b, h), scratch);
       });
     });
-    return {query_gradient, crossed ? memory_gradient : torch::Tensor(), {}, {}, {}, {}, {}, {}};
+    return {query_gradient, to_memory, {}, {}, {}, {}, {}, {}};
   }
 };
 
@@ -201,8 +252,12 @@ void check_width(const torch::Tensor& x, int64_t width) {
 
 }  // namespace
 
-bool can_attend(const torch::Tensor& queries, const torch::Tensor& mask) {
-  return has_kernels(queries) && (!mask.defined() || mask.dim() < 3 || mask.size(-3) == 1);
+bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const torch::Tensor& mask,
+                const HeadLayout& layout) {
+  if (mask.defined() && mask.dim() >= 3 && mask.size(-3) != 1) return false;
+  if (has_kernels(queries)) return true;
+  return cuda::takes_rows(queries) && queries.scalar_type() == torch::kBFloat16 &&
+         layout.key_width == layout.value_width && cuda::can_attend(queries.size(1), memory.size(1), layout.key_width);
 }
 
 torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout) {
@@ -227,7 +282,7 @@ torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Ten
 
 torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout) {
   check_width(packed, layout.num_heads * (2 * layout.key_width + layout.value_width));
-  if (!can_attend(packed, mask)) return self_attention_plain(packed, mask, layout);
+  if (!can_attend(packed, packed, mask, layout)) return self_attention_plain(packed, mask, layout);
   return fused(packed, {}, mask, layout);
 }
 
@@ -235,7 +290,7 @@ torch::Tensor cross_attention(const torch::Tensor& query, const torch::Tensor& m
                               const HeadLayout& layout) {
   check_width(query, layout.num_heads * layout.key_width);
   check_width(memory, layout.num_heads * (layout.key_width + layout.value_width));
-  if (!can_attend(query, mask)) return cross_attention_plain(query, memory, mask, layout);
+  if (!can_attend(query, memory, mask, layout)) return cross_attention_plain(query, memory, mask, layout);
   return fused(query, memory, mask, layout);
 }
 

@@ -17,9 +17,11 @@ struct HeadLayout {
   double dropout = 0;  ///< of the weights; 0 outside training
 };
 
-/// Whether the two functions below take it: float32 or bfloat16 on the CPU, and a mask (bool, or undefined) that is
-/// the same for every head.
-bool can_attend(const torch::Tensor& queries, const torch::Tensor& mask);
+/// Whether the two functions below take it: a mask (bool, or undefined) that is the same for every head; on the CPU
+/// float32 or bfloat16; on GPUs bfloat16, sentences of up to 128 tokens and heads of 32 or 64. queries: [B,T,…],
+/// memory: [B,S,…].
+bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const torch::Tensor& mask,
+                const HeadLayout& layout);
 
 /// Eq. 1 for all heads at once: each query takes the average of the values, weighted by the softmax of its scaled
 /// dot products with the keys that `mask` allows; 0 where it allows none. One (sentence, head) after the other, on the

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/cross_entropy.h>
 
+#include <c10/core/DeviceGuard.h>
+#include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/consistent_loss.h>
 #include <transmute/model/kernels/lanes/rows.h>
@@ -103,6 +105,71 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
   }
 };
 
+// Rows of logits that exist on a GPU at the same time.
+int64_t device_chunk(int64_t rows, int64_t vocabulary) {
+  constexpr int64_t kMostLogits = int64_t{1} << 27;
+  constexpr int64_t kFewestTokens = 1024;
+  return std::max<int64_t>(1, std::min(rows, std::max(kFewestTokens, kMostLogits / vocabulary)));
+}
+
+cuda::Loss device_loss(const torch::Tensor& logits, const torch::Tensor& targets, int64_t begin, int64_t count,
+                       const CrossEntropyOptions& options, bool differentiate) {
+  return {cuda::element_of(logits),
+          data_of<int64_t>(targets) + begin,
+          static_cast<float>(options.smoothing),
+          options.ignored,
+          static_cast<float>(options.factor),
+          differentiate,
+          count,
+          logits.size(1)};
+}
+
+// sum += logitsᵀ states; sum = that where it is undefined. logits: [N,V], states: [N,D].
+void add_product_on_device(torch::Tensor& sum, const torch::Tensor& logits, const torch::Tensor& states) {
+  if (sum.defined())
+    sum.addmm_(logits.t(), states);
+  else
+    sum = torch::mm(logits.t(), states);
+}
+
+// The same on a GPU, one row of logits a token, without waiting for it.
+struct DeviceCrossEntropy : torch::autograd::Function<DeviceCrossEntropy> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
+                               const torch::Tensor& weight, const torch::Tensor& given_targets,
+                               const CrossEntropyOptions& options, bool differentiate) {
+    const torch::Tensor states = given_states.contiguous(), targets = given_targets.contiguous();
+    const int64_t rows = states.size(0), vocabulary = weight.size(0);
+    const int64_t chunk_size = device_chunk(rows, vocabulary);
+    const torch::Tensor memory = torch::empty({chunk_size, vocabulary}, states.options());
+    const torch::Tensor losses = torch::empty({rows}, states.options().dtype(torch::kFloat));
+    torch::Tensor states_gradient, weight_gradient;
+    if (differentiate) states_gradient = torch::empty_like(states);
+    const c10::DeviceGuard guard(states.device());
+    for (int64_t begin = 0; begin < rows; begin += chunk_size) {
+      const int64_t count = std::min(chunk_size, rows - begin);
+      const torch::Tensor chunk = states.narrow(0, begin, count);
+      torch::Tensor logits = memory.narrow(0, 0, count);
+      torch::mm_out(logits, chunk, weight.t());
+      cuda::loss_rows(device_loss(logits, targets, begin, count, options, differentiate), logits.data_ptr(),
+                      data_of<float>(losses) + begin, cuda::current_stream());
+      if (!differentiate) continue;
+      torch::Tensor chunk_gradient = states_gradient.narrow(0, begin, count);
+      torch::mm_out(chunk_gradient, logits, weight);
+      add_product_on_device(weight_gradient, logits, chunk);
+    }
+    if (differentiate && rows == 0) weight_gradient = torch::zeros_like(weight);
+    context->save_for_backward({states_gradient, weight_gradient});
+    return losses.sum() * options.factor;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor incoming = gradients[0].to(saved[0].scalar_type());
+    return {saved[0] * incoming, saved[1] * incoming, {}, {}, {}};
+  }
+};
+
 // The rows of both states of a token are in the same chunk.
 struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCrossEntropy> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const torch::Tensor& states,
@@ -159,6 +226,52 @@ struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCr
   }
 };
 
+struct DeviceConsistentCrossEntropy : torch::autograd::Function<DeviceConsistentCrossEntropy> {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
+                                                const torch::Tensor& given_states, const torch::Tensor& weight,
+                                                const torch::Tensor& given_targets, const CrossEntropyOptions& options,
+                                                const DivergenceOptions& divergence, bool differentiate) {
+    const torch::Tensor states = given_states.contiguous(), targets = given_targets.contiguous();
+    const int64_t tokens = targets.size(0), vocabulary = weight.size(0);
+    const int64_t chunk_size = device_chunk(tokens, 2 * vocabulary);
+    const torch::Tensor memory = torch::empty({2 * chunk_size, vocabulary}, states.options());
+    const torch::Tensor losses = torch::empty({2, tokens}, states.options().dtype(torch::kFloat));
+    torch::Tensor gradient, weight_gradient;
+    if (differentiate) gradient = torch::empty_like(states);
+    const c10::DeviceGuard guard(states.device());
+    for (int64_t begin = 0; begin < tokens; begin += chunk_size) {
+      const int64_t count = std::min(chunk_size, tokens - begin);
+      const auto both = [&](const torch::Tensor& of_all) {
+        return of_all.view({2, tokens, -1}).narrow(1, begin, count);  // [2,count,D]
+      };
+      const torch::Tensor chunk = both(states).reshape({2 * count, -1});
+      torch::Tensor logits = memory.narrow(0, 0, 2 * count);
+      torch::mm_out(logits, chunk, weight.t());
+      cuda::consistent_loss_rows(
+          {device_loss(logits, targets, begin, count, options, differentiate), divergence.second_too,
+           static_cast<float>(divergence.forward_weight), static_cast<float>(divergence.backward_weight)},
+          logits.data_ptr(), data_of<float>(losses) + begin, data_of<float>(losses) + tokens + begin,
+          cuda::current_stream());
+      if (!differentiate) continue;
+      both(gradient).copy_(torch::mm(logits, weight).view({2, count, -1}));
+      add_product_on_device(weight_gradient, logits, chunk);
+    }
+    if (differentiate && tokens == 0) weight_gradient = torch::zeros_like(weight);
+    context->save_for_backward({gradient, weight_gradient});
+    const torch::Tensor sums = losses.sum(1) * options.factor;
+    const torch::Tensor divergences = sums[1].clone();
+    context->mark_non_differentiable({divergences});
+    return {sums.sum(), divergences};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor incoming = gradients[0].to(saved[0].scalar_type());
+    return {saved[0] * incoming, saved[1] * incoming, {}, {}, {}, {}};
+  }
+};
+
 void check_shapes(const char* name, const torch::Tensor& states, const torch::Tensor& weight,
                   const torch::Tensor& targets, int64_t states_per_token) {
   TORCH_CHECK_VALUE(states.dim() == 2 && weight.dim() == 2 && states.size(1) == weight.size(1) && targets.dim() == 1 &&
@@ -170,6 +283,10 @@ void check_shapes(const char* name, const torch::Tensor& states, const torch::Te
 
 bool is_fused(const torch::Tensor& states, const torch::Tensor& weight) {
   return has_kernels(states) && states.scalar_type() == weight.scalar_type();
+}
+
+bool runs_on_gpu(const torch::Tensor& states, const torch::Tensor& weight) {
+  return cuda::takes_rows(states) && states.scalar_type() == weight.scalar_type();
 }
 
 bool wants_gradients(const torch::Tensor& states, const torch::Tensor& weight) {
@@ -199,6 +316,8 @@ torch::Tensor projected_cross_entropy_plain(const torch::Tensor& states, const t
 torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::Tensor& weight,
                                       const torch::Tensor& targets, const CrossEntropyOptions& options) {
   check_shapes("projected_cross_entropy", states, weight, targets, 1);
+  if (runs_on_gpu(states, weight))
+    return DeviceCrossEntropy::apply(states, weight, targets, options, wants_gradients(states, weight));
   if (!is_fused(states, weight)) return projected_cross_entropy_plain(states, weight, targets, options);
   return FusedCrossEntropy::apply(states, weight, targets, options.smoothing, options.ignored, options.factor,
                                   wants_gradients(states, weight));
@@ -226,6 +345,11 @@ ConsistentCrossEntropy consistent_cross_entropy(const torch::Tensor& states, con
                                                 const torch::Tensor& targets, const CrossEntropyOptions& options,
                                                 const DivergenceOptions& divergence) {
   check_shapes("consistent_cross_entropy", states, weight, targets, 2);
+  if (runs_on_gpu(states, weight)) {
+    const auto results = DeviceConsistentCrossEntropy::apply(states, weight, targets, options, divergence,
+                                                             wants_gradients(states, weight));
+    return {results[0], results[1]};
+  }
   if (!is_fused(states, weight)) return consistent_cross_entropy_plain(states, weight, targets, options, divergence);
   const auto results =
       FusedConsistentCrossEntropy::apply(states, weight, targets, options, divergence, wants_gradients(states, weight));

@@ -17,8 +17,8 @@ struct CrossEntropyOptions {
 /// -(1 - smoothing) log p[target] - smoothing / V · sum_v log p[v], with p = softmax(states row · weightᵀ).
 ///
 /// states: [N,D], weight: [V,D], targets: int64 [N]; result: a float32 scalar (double for double states). float32 and
-/// bfloat16 on the CPU take some hundred rows at a time, on the calling thread, and compute the gradients on the way:
-/// logits [N,V] never exist as a whole. Others take the plain twin.
+/// bfloat16 take some rows at a time, on the CPU on the calling thread, and compute the gradients on the way: the
+/// logits of a large batch never exist as a whole. Others take the plain twin.
 torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::Tensor& weight,
                                       const torch::Tensor& targets, const CrossEntropyOptions& options);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/dropout.h>
 
+#include <c10/core/DeviceGuard.h>
 #include <transmute/common/random.h>
+#include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/kernels/random_key.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/model/libtorch.h>
@@ -97,6 +99,13 @@ void apply_mask(const T* in, T* out, int64_t count, uint64_t key, double probabi
 torch::Tensor masked(const torch::Tensor& input, uint64_t key, double probability) {
   const torch::Tensor in = input.contiguous();
   torch::Tensor out = torch::empty_like(in);
+  if (in.is_cuda()) {
+    const c10::DeviceGuard guard(in.device());
+    cuda::sum_forward({cuda::element_of(in), nullptr, in.data_ptr(), nullptr, /*relu=*/false,
+                       DropoutDraw{key, probability}.device_mask(), in.numel() / in.size(-1), in.size(-1)},
+                      out.data_ptr(), cuda::current_stream());
+    return out;
+  }
   switch (in.scalar_type()) {
     case torch::kFloat:
       apply_mask(in.data_ptr<float>(), out.data_ptr<float>(), in.numel(), key, probability);
@@ -151,6 +160,11 @@ DropoutDraw DropoutDraw::next(double probability, bool training) {
   return {next_mask_key(), probability};
 }
 
+cuda::Mask DropoutDraw::device_mask() const {
+  if (probability == 0) return {};
+  return {mix_bits(key), drop_threshold(probability), static_cast<float>(1.0 / (1.0 - probability))};
+}
+
 MaskKeys::MaskKeys(const DropoutDraw& draw, int64_t elements) : probability_(draw.probability) {
   if (draw.probability == 0) return;
   for (int64_t block = 0; block * kMaskBlock < elements; ++block)
@@ -165,7 +179,7 @@ MaskView MaskKeys::view() const {
 torch::Tensor dropout(const torch::Tensor& input, double probability, bool training) {
   TORCH_CHECK_VALUE(probability >= 0 && probability < 1, "dropout: probability must lie in [0, 1), not ", probability);
   if (!training || probability == 0) return input;
-  if (!input.device().is_cpu()) return torch::dropout(input, probability, true);
+  if (!input.device().is_cpu() && !cuda::takes_rows(input)) return torch::dropout(input, probability, true);
   return HashedDropout::apply(input, static_cast<int64_t>(next_mask_key()), probability);
 }
 

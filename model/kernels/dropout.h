@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
+#include <transmute/model/kernels/cuda/device_rows.h>
 #include <transmute/model/kernels/dropout_mask.h>
 
 #include <cstdint>
@@ -42,8 +43,8 @@ class DropoutScope {
 /// Zeroes each element with probability `probability` and scales the others by 1 / (1 - probability) while
 /// `training`; otherwise the identity. Srivastava et al., 2014; section 5.4.
 ///
-/// On the CPU the mask is a hash of (key, element number): nothing is stored for the backward pass, and the
-/// result does not depend on the number of threads.
+/// The mask is a hash of (key, element number): nothing is stored for the backward pass, and the result depends neither
+/// on the number of threads nor on the device. On GPUs, tensors that the kernels do not take have LibTorch's dropout.
 torch::Tensor dropout(const torch::Tensor& input, double probability, bool training);
 
 /// What a kernel needs that drops elements on its way: the key of its mask, drawn in its forward pass and kept for the
@@ -54,6 +55,9 @@ struct DropoutDraw {
 
   /// Nothing is drawn without `training`, or with probability 0.
   static DropoutDraw next(double probability, bool training);
+
+  /// As the kernels of GPUs take it.
+  cuda::Mask device_mask() const;
 };
 
 /// A draw's mask over `elements` elements. The views point into this object.

@@ -14,9 +14,10 @@ namespace kernels {
 constexpr int64_t kMaskBlock = 1 << 16;
 
 /// Degski's 32-bit variant of the SplitMix finalizer: 32-bit products are what vector units have. `Word` is
-/// uint32_t or a vector of them. An element is dropped where the result is below the threshold.
+/// uint32_t or a vector of them. An element is dropped where the result is below the threshold. constexpr: GPUs call
+/// it.
 template <class Word>
-TRANSMUTE_INLINE Word hash_element(Word index, uint64_t block_key) {
+TRANSMUTE_INLINE constexpr Word hash_element(Word index, uint64_t block_key) {
   Word x = index ^ static_cast<uint32_t>(block_key);
   x = (x ^ (x >> 16)) * 0x45d9f3bU;
   x = (x ^ (x >> 16)) * 0x45d9f3bU;

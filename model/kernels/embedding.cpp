@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/embedding.h>
 
+#include <c10/core/DeviceGuard.h>
+#include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/rows.h>
@@ -86,6 +88,48 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
   }
 };
 
+// The same on a GPU, without gaps. LibTorch sums the gradients of a piece's occurrences in a fixed order.
+struct DeviceEmbed : torch::autograd::Function<DeviceEmbed> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_table,
+                               const torch::Tensor& given_ids, const torch::Tensor& given_positions, double scale,
+                               double probability) {
+    const torch::Tensor table = given_table.contiguous();
+    const torch::Tensor ids = given_ids.contiguous();
+    const torch::Tensor positions = as_float(given_positions);
+    const DropoutDraw draw = DropoutDraw::next(probability, true);
+    torch::Tensor result = torch::empty({ids.size(0), ids.size(1), table.size(1)}, table.options());
+    const c10::DeviceGuard guard(table.device());
+    cuda::embed_forward(
+        {cuda::element_of(table), table.data_ptr(), data_of<int64_t>(ids), data_of<float>(positions),
+         static_cast<float>(scale), positions.size(0), draw.device_mask(), ids.numel(), table.size(0), table.size(1)},
+        result.data_ptr(), cuda::current_stream());
+    context->save_for_backward({ids});
+    context->saved_data["pieces"] = table.size(0);
+    context->saved_data["scale"] = scale;
+    context->saved_data["key"] = static_cast<int64_t>(draw.key);
+    context->saved_data["probability"] = draw.probability;
+    return result;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    auto& data = context->saved_data;
+    const DropoutDraw draw{static_cast<uint64_t>(data["key"].toInt()), data["probability"].toDouble()};
+    torch::Tensor gradient = gradients[0].contiguous();
+    if (draw.probability > 0) {
+      const torch::Tensor kept = torch::empty_like(gradient);
+      const c10::DeviceGuard guard(gradient.device());
+      cuda::sum_backward({cuda::element_of(gradient), gradient.data_ptr(), nullptr, draw.device_mask(),
+                          gradient.size(0) * gradient.size(1), gradient.size(2)},
+                         kept.data_ptr(), nullptr, nullptr, cuda::current_stream());
+      gradient = kept;
+    }
+    torch::Tensor sums = torch::embedding_dense_backward(gradient, context->get_saved_variables()[0],
+                                                         data["pieces"].toInt(), /*padding_idx=*/kNoToken, false);
+    return {sums.mul_(data["scale"].toDouble()), {}, {}, {}, {}};
+  }
+};
+
 }  // namespace
 
 torch::Tensor embed_plain(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,
@@ -102,6 +146,8 @@ torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const 
                         (positions.size(0) == 1 || positions.size(0) == ids.size(1)),
                     "embed needs int64 ids [B,L] and positions [L,D], not ", ids.sizes(), " and ", positions.sizes());
   // Learned positions want a gradient of their own.
+  if (cuda::takes_rows(table) && !options.has_gaps && !positions.requires_grad())
+    return DeviceEmbed::apply(table, ids, positions, options.scale, options.dropout);
   if (!has_kernels(table) || positions.requires_grad()) return embed_plain(table, ids, positions, options);
   return FusedEmbed::apply(table, ids, positions, options.scale, options.dropout, options.sparse_gradient,
                            options.has_gaps);

@@ -19,8 +19,8 @@ struct EmbedOptions {
 };
 
 /// Dropout(scale · table[ids] + positions) (sections 3.4, 3.5 and 5.4). table: [V,D], ids: int64 [B,L], positions:
-/// [L,D] or [1,D]; result: [B,L,D] in the table's type. float32 and bfloat16 on the CPU take one pass forward and one
-/// backward, whose sums over a token's places are float32.
+/// [L,D] or [1,D]; result: [B,L,D] in the table's type. float32 and bfloat16 take one pass forward and one backward,
+/// whose sums over a token's places are float32.
 torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const torch::Tensor& positions,
                     const EmbedOptions& options);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/feed_forward.h>
 
+#include <c10/core/DeviceGuard.h>
+#include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/kernels/lanes/rows.h>
@@ -13,22 +15,44 @@ namespace kernels {
 
 namespace {
 
+// Dropout(max(0, x weightᵀ + bias)), [N,F]; x: [N,D].
+torch::Tensor inner_on_cpu(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
+                           const DropoutDraw& draw) {
+  torch::Tensor hidden = rows_by_transposed(x, weight);
+  const MaskKeys mask(draw, hidden.numel());
+  with_element_type(hidden, [&](auto element) {
+    using T = decltype(element);
+    row_kernels<T>().relu_forward(data_of<T>(hidden), data_of<float>(bias), mask.view(), hidden.size(0),
+                                  hidden.size(1));
+  });
+  return hidden;
+}
+
+// Without dropout, cuBLAS adds and activates while it writes the product.
+torch::Tensor inner_on_gpu(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
+                           const DropoutDraw& draw) {
+  if (draw.probability == 0)
+    return at::_addmm_activation(bias.to(x.scalar_type()), x, weight.t(), 1, 1, /*use_gelu=*/false);
+  torch::Tensor hidden = rows_by_transposed(x, weight);
+  const c10::DeviceGuard guard(x.device());
+  cuda::sum_forward({cuda::element_of(hidden), nullptr, hidden.data_ptr(), data_of<float>(bias), /*relu=*/true,
+                     draw.device_mask(), hidden.size(0), hidden.size(1)},
+                    hidden.data_ptr(), cuda::current_stream());
+  return hidden;
+}
+
 struct FusedInner : torch::autograd::Function<FusedInner> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& weight, const torch::Tensor& given_bias, double probability) {
     const torch::Tensor bias = as_float(given_bias);
     auto sizes = x.sizes().vec();
     sizes.back() = weight.size(0);
-    torch::Tensor hidden = rows_by_transposed(x.reshape({-1, x.size(-1)}), weight).view(sizes);  // [...,F]
     const DropoutDraw draw = DropoutDraw::next(probability, true);
-    const MaskKeys mask(draw, hidden.numel());
-    with_element_type(hidden, [&](auto element) {
-      using T = decltype(element);
-      row_kernels<T>().relu_forward(data_of<T>(hidden), data_of<float>(bias), mask.view(),
-                                    hidden.numel() / std::max<int64_t>(1, hidden.size(-1)), hidden.size(-1));
-    });
+    const torch::Tensor rows = x.reshape({-1, x.size(-1)});
+    const torch::Tensor hidden =
+        (x.is_cuda() ? inner_on_gpu(rows, weight, bias, draw) : inner_on_cpu(rows, weight, bias, draw)).view(sizes);
     context->save_for_backward({x, weight, hidden});
-    context->saved_data["scale"] = static_cast<double>(mask.view().scale);
+    context->saved_data["scale"] = 1.0 / (1.0 - probability);
     return hidden;
   }
 
@@ -39,14 +63,22 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
     const torch::Tensor incoming = gradients[0].contiguous();
     const int64_t columns = hidden.size(-1);
     const int64_t rows = hidden.numel() / std::max<int64_t>(1, columns);
+    const auto scale = static_cast<float>(context->saved_data["scale"].toDouble());
     const torch::Tensor gradient = torch::empty({rows, columns}, hidden.options());
-    const torch::Tensor bias_gradient = torch::zeros({columns}, torch::kFloat);
-    with_element_type(hidden, [&](auto element) {
-      using T = decltype(element);
-      row_kernels<T>().relu_backward(data_of<T>(hidden), static_cast<float>(context->saved_data["scale"].toDouble()),
-                                     rows, columns, data_of<T>(incoming), data_of<T>(gradient),
-                                     data_of<float>(bias_gradient));
-    });
+    const torch::Tensor bias_gradient = torch::zeros({columns}, hidden.options().dtype(torch::kFloat));
+    if (hidden.is_cuda()) {
+      const c10::DeviceGuard guard(hidden.device());
+      const torch::Tensor partial_sums = torch::empty({cuda::sum_scratch(rows, columns)}, bias_gradient.options());
+      cuda::sum_backward(
+          {cuda::element_of(hidden), incoming.data_ptr(), hidden.data_ptr(), {0, 0, scale}, rows, columns},
+          gradient.data_ptr(), data_of<float>(partial_sums), data_of<float>(bias_gradient), cuda::current_stream());
+    } else {
+      with_element_type(hidden, [&](auto element) {
+        using T = decltype(element);
+        row_kernels<T>().relu_backward(data_of<T>(hidden), scale, rows, columns, data_of<T>(incoming),
+                                       data_of<T>(gradient), data_of<float>(bias_gradient));
+      });
+    }
     const torch::Tensor weight_gradient = outer_products(gradient, x.reshape({rows, x.size(-1)}));  // [F,D]
     return {rows_by(gradient, weight).view(x.sizes()), weight_gradient, bias_gradient, {}};
   }
@@ -61,7 +93,8 @@ torch::Tensor linear_relu_dropout_plain(const torch::Tensor& x, const torch::Ten
 
 torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                                   double probability) {
-  if (!has_kernels(x) || weight.scalar_type() != x.scalar_type())
+  const bool has_rows = has_kernels(x) || (cuda::takes_rows(x) && weight.size(0) % cuda::kVector == 0);
+  if (!has_rows || weight.scalar_type() != x.scalar_type())
     return linear_relu_dropout_plain(x, weight, bias, probability);
   return FusedInner::apply(x, weight, bias, probability);
 }

@@ -8,8 +8,8 @@ inline namespace v0 {
 namespace kernels {
 
 /// Dropout(max(0, x Wᵀ + bias)), the inner half of Eq. 2. x: [...,D], weight: [F,D], bias: [F]; result: [...,F].
-/// `dropout`: probability; 0 outside training. In float32 and bfloat16 on the CPU all but the product is one pass
-/// forward and one backward.
+/// `dropout`: probability; 0 outside training. In float32 and bfloat16 all but the product is one pass forward
+/// and one backward.
 torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                                   double dropout);
 

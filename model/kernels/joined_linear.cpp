@@ -68,8 +68,6 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
 
 torch::Tensor joined_linear(const torch::Tensor& x, const torch::Tensor& first, const torch::Tensor& second,
                             const torch::Tensor& third) {
-  // Elsewhere LibTorch may be casting (autocast), which a backward pass of our own would not see.
-  if (!x.device().is_cpu()) return torch::linear(x, torch::cat(defined_ones(first, second, third)));
   return PackedLinear::apply(x, first, if_defined(second), if_defined(third));
 }
 

@@ -32,8 +32,9 @@ struct Residual {
 };
 
 /// residual + Dropout(product + bias): the pre-norm sub-layer. The fused functions of this file take float32 and
-/// bfloat16 on the CPU in one pass forward and one backward, on the calling thread; sums and statistics are float32,
-/// the dropout mask is recomputed. Other tensors take the plain twins.
+/// bfloat16, on GPUs half too, in one pass forward and one backward, on the CPU on the calling thread; sums and
+/// statistics are float32, the dropout mask is recomputed. Other tensors, and on GPUs norms of more than 2,048 columns,
+/// take the plain twins.
 torch::Tensor residual_add(const torch::Tensor& residual, const Branch& branch);
 
 /// LayerNorm(scale · stream + Dropout(product + bias)): the paper's sub-layer, where scale is 1.

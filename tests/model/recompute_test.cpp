@@ -88,25 +88,5 @@ TEST(Recomputed, IsCalledOnceWhereThereIsNoGradient) {
   EXPECT_TRUE(layer.first.grad().defined());
 }
 
-TEST(Recomputed, TakesTheSameNumbersUnderAutocast) {
-  const torch::Tensor weight = torch::randn({8, 8}).requires_grad_();
-  torch::Dtype first_time = torch::kFloat, second_time = torch::kFloat;
-  int calls = 0;
-  torch::Tensor loss;
-  {
-    const AutocastScope autocast(torch::kCPU, torch::kBFloat16);
-    const auto call = [&](const torch::Tensor& x, const torch::Tensor&) {
-      const torch::Tensor product = x.matmul(weight);
-      (calls++ == 0 ? first_time : second_time) = product.scalar_type();
-      return product;
-    };
-    loss = recomputed(call, torch::randn({3, 8}).requires_grad_()).to(torch::kFloat).sum();
-    loss.backward();
-  }
-  EXPECT_EQ(first_time, torch::kBFloat16);
-  EXPECT_EQ(second_time, torch::kBFloat16);
-  EXPECT_EQ(weight.grad().scalar_type(), torch::kFloat);
-}
-
 }  // namespace
 }  // namespace transmute

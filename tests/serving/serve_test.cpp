@@ -40,10 +40,11 @@ Json v1_request(const Json& more = Json::object()) {
 }
 
 // A request that takes the untrained model seconds: long, wide and with all the tokens that it may have.
-std::string slow_request() {
+std::string slow_request(int beam_size = 32) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += "the old train is here and the red house is near ";
-  return v1_request({{"text", text}, {"beam_size", 32}, {"max_extra_length", 500}, {"split_sentences", false}}).dump();
+  return v1_request({{"text", text}, {"beam_size", beam_size}, {"max_extra_length", 500}, {"split_sentences", false}})
+      .dump();
 }
 
 class Serve : public ::testing::Test {
@@ -376,7 +377,7 @@ TEST_F(Serve, StopsWorkingWhereTheClientLeaves) {
 
 TEST_F(Serve, BoundsTheQueueTheTimeAndEachClient) {
   RunningServe server(flags({"--threads", "1", "--batch-size", "1", "--max-queue", "2", "--max-requests-per-client",
-                             "4", "--request-seconds", "1"}));
+                             "4", "--request-seconds", "1", "--max-beam-size", "256"}));
   const auto head = "Content-Type: application/json\r\n";
   Client client(server.port());
   const auto wait_for = [&](const std::string& figure) {
@@ -386,7 +387,7 @@ TEST_F(Serve, BoundsTheQueueTheTimeAndEachClient) {
   std::vector<std::unique_ptr<Client>> busy;
   for (int i = 0; i < 3; ++i) {  // one is worked on, two wait
     busy.push_back(std::make_unique<Client>(server.port()));
-    busy.back()->send(request_bytes("POST", "/v1/translate", slow_request(), head));
+    busy.back()->send(request_bytes("POST", "/v1/translate", slow_request(256), head));
     if (i == 0) wait_for("transmute_running_segments 1");
   }
   wait_for("transmute_queue_segments 2");

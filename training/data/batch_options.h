@@ -9,7 +9,7 @@ inline namespace v0 {
 /// The micro_batch_tokens that suit a device: the activations of a small micro-batch fit into a CPU's caches, while a
 /// GPU needs many rows at once.
 constexpr int64_t default_micro_batch_tokens(bool on_gpu) {
-  return on_gpu ? 8192 : 2048;
+  return on_gpu ? 32768 : 2048;
 }
 
 /// Options of a BatchStream.

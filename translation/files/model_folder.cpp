@@ -389,7 +389,10 @@ Transformer twin_of(const Transformer& original, const torch::TensorOptions& num
   twin->to(numbers.device());
   const auto from = original->parameters();
   const auto to = twin->parameters();
-  for (size_t p = 0; p < from.size(); ++p) torch::Tensor(to[p]).set_data(from[p].detach().to(numbers));
+  for (size_t p = 0; p < from.size(); ++p) {
+    const torch::Tensor values = from[p].detach();
+    torch::Tensor(to[p]).set_data(values.dim() > 1 ? values.to(numbers) : values.to(numbers.device()));
+  }
   return twin;
 }
 

@@ -101,8 +101,8 @@ TRANSMUTE_API void assign_parameters(Transformer& transformer, const NamedTensor
 /// `options` with the vocabulary sizes and the padding id of `tokenizer`.
 TRANSMUTE_API TransformerOptions with_vocabulary(TransformerOptions options, const Tokenizer& tokenizer);
 
-/// A second network with the same parameters, on the device and in the type of `numbers`. Parameters share memory if
-/// both are unchanged. Buffers stay float32.
+/// A second network with the same parameters, on the device of `numbers`, matrices in its type. Parameters share memory
+/// if both are unchanged. Vectors and buffers stay float32.
 TRANSMUTE_API Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers);
 
 }  // namespace v0
