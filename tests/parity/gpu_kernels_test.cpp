@@ -171,8 +171,9 @@ TEST_P(GpuKernels, CrossEntropies) {
         return torch::stack({result.loss, result.divergence.to(result.loss.scalar_type())});
       };
       const std::string what = "consistent cross-entropy of " + std::to_string(vocabulary);
+      // Differences of logarithms lose digits.
       expect_same(
-          what.c_str(), GetParam(), 8 * epsilon(GetParam()),
+          what.c_str(), GetParam(), (GetParam() == torch::kFloat ? 64 : 8) * epsilon(GetParam()),
           {torch::randn({2 * tokens, 16}), torch::randn({vocabulary, 16}), targets},
           [&](const Inputs& i) {
             return both(kernels::consistent_cross_entropy(i[0], i[1], i[2], options, divergence));
