@@ -5,6 +5,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_simd transmute_model transmute_translation transmute_training)
+if(TARGET transmute_device_kernels)
+  list(APPEND _transmute_parts transmute_device_kernels)
+endif()
 set(_transmute_dependencies transmute::torch transmute::sentencepiece transmute::yaml_cpp transmute::spdlog
   transmute::json transmute::zlib transmute::libdeflate transmute::icu)
 

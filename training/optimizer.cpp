@@ -65,17 +65,15 @@ class TrainedOnDevice {
  public:
   TrainedOnDevice(const AdamMoments& moments, const std::vector<torch::Tensor>& gradients,
                   const std::vector<torch::Tensor>& rounded, const WeightAverage* average) {
-    int64_t offset = 0;
-    for (const size_t p : moments.order) {
+    for (size_t p = 0; p < gradients.size(); ++p) {
       const torch::Tensor& parameter = moments.parameters[p].second;
       torch::Tensor gradient = gradients[p].contiguous();
       if (gradient.scalar_type() != torch::kBFloat16) gradient = gradient.to(torch::kFloat);
       list_.push_back({gradient.data_ptr(), gradient.scalar_type() == torch::kBFloat16,
-                       /*decays=*/offset < moments.matrix_elements, parameter.data_ptr<float>(),
+                       /*decays=*/parameter.dim() > 1, parameter.data_ptr<float>(),
                        p < rounded.size() && rounded[p].defined() ? rounded[p].data_ptr() : nullptr,
-                       average == nullptr ? nullptr : average->values()[p].second.data_ptr<float>(), offset,
-                       parameter.numel()});
-      offset += parameter.numel();
+                       average == nullptr ? nullptr : average->values()[p].second.data_ptr<float>(),
+                       moments.means[p].storage_offset(), parameter.numel()});
       gradients_.push_back(std::move(gradient));
     }
   }
@@ -84,20 +82,17 @@ class TrainedOnDevice {
   int64_t size() const { return static_cast<int64_t>(list_.size()); }
 
  private:
-  std::vector<kernels::cuda::Trained> list_;  // in the order of the moments
+  std::vector<kernels::cuda::Trained> list_;
   std::vector<torch::Tensor> gradients_;
 };
 
 // Of each parameter's gradient, [P].
-torch::Tensor norms_on_device(const TrainedOnDevice& trained, const std::vector<size_t>& order,
-                              const torch::TensorOptions& options) {
+torch::Tensor norms_on_device(const TrainedOnDevice& trained, const torch::TensorOptions& options) {
   torch::Tensor norms = torch::empty({trained.size()}, options);
   torch::Tensor partial_sums = torch::empty({kernels::cuda::adam_scratch(trained.data(), trained.size())}, options);
   kernels::cuda::gradient_norms(trained.data(), trained.size(), partial_sums.data_ptr<float>(), norms.data_ptr<float>(),
                                 kernels::cuda::current_stream());
-  std::vector<int64_t> places(order.size());
-  for (size_t i = 0; i < order.size(); ++i) places[order[i]] = static_cast<int64_t>(i);
-  return norms.index_select(0, torch::tensor(places).to(options.device(), /*non_blocking=*/true));
+  return norms;
 }
 
 }  // namespace
@@ -130,7 +125,7 @@ Adam::Started Adam::update_by_kernels(const std::vector<torch::Tensor>& gradient
                                       const torch::Tensor& loss) {
   const c10::DeviceGuard guard(moments_.all_means.device());
   const TrainedOnDevice trained(moments_, gradients, rounded_, average_);
-  const torch::Tensor norms = norms_on_device(trained, moments_.order, moments_.all_means.options());
+  const torch::Tensor norms = norms_on_device(trained, moments_.all_means.options());
   const Decision decision = decide(norms, loss);
   const torch::Tensor rate = learning_rate / (1 - torch::pow(options_.beta1, decision.steps));
   const torch::Tensor root_correction = (1 - torch::pow(options_.beta2, decision.steps)).rsqrt();
