@@ -103,8 +103,8 @@ Adam::Started Adam::start_update(const std::vector<torch::Tensor>& given, double
   std::vector<torch::Tensor> gradients;
   for (size_t p = 0; p < moments_.parameters.size(); ++p)
     gradients.push_back(given[p].defined() ? given[p] : torch::zeros_like(moments_.parameters[p].second));
-  return moments_.all_means.is_cuda() ? update_by_kernels(gradients, learning_rate, loss)
-                                      : update_by_operations(gradients, learning_rate, loss);
+  return kernels::cuda::run_on(moments_.all_means.device()) ? update_by_kernels(gradients, learning_rate, loss)
+                                                            : update_by_operations(gradients, learning_rate, loss);
 }
 
 // What an update depends on, as scalars on the device: nobody waits for them.

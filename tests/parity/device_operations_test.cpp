@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a step asks of a device: how many of LibTorch's operations, and none that waits for their results. Counted on
-// the CPU in double precision, for which there are no kernels of our own: what is left is what GPUs run, but for
-// attention, which is one operation there and several here.
+// the CPU in double precision, for which there are no kernels of our own: where a GPU has them, it is asked for less.
 
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>

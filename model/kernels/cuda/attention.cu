@@ -475,9 +475,8 @@ void allow(Kernel kernel, size_t memory) {
 bool can_attend(int64_t queries, int64_t keys, int64_t width) {
   if (queries < 1 || keys < 1 || queries > kMostTiles * kTile || keys > kMostTiles * kTile) return false;
   if (width != 32 && width != 64) return false;
-  return attribute(cudaDevAttrComputeCapabilityMajor) >= 8 &&
-         backward_memory(tiles_of(queries), tiles_of(keys), width) <=
-             static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  return backward_memory(tiles_of(queries), tiles_of(keys), width) <=
+         static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
 }
 
 void attention_forward(const Heads& heads, const void* query, const void* key, const void* value, void* output,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/cuda/device_tensors.h>
 
+#include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAStream.h>
 #include <transmute/model/libtorch.h>
 
@@ -8,11 +9,16 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels::cuda {
 
+bool run_on(torch::Device device) {
+  return device.is_cuda() && at::cuda::getDeviceProperties(device.index())->major >= 8;
+}
+
 bool takes_rows(const torch::Tensor& x) {
   const auto type = x.scalar_type();
   constexpr uintptr_t kVectorBytes = 16;
-  return x.is_cuda() && (type == torch::kFloat || type == torch::kBFloat16 || type == torch::kHalf) && x.dim() > 0 &&
-         x.size(-1) > 0 && x.size(-1) % kVector == 0 && reinterpret_cast<uintptr_t>(x.data_ptr()) % kVectorBytes == 0;
+  return run_on(x.device()) && (type == torch::kFloat || type == torch::kBFloat16 || type == torch::kHalf) &&
+         x.dim() > 0 && x.size(-1) > 0 && x.size(-1) % kVector == 0 &&
+         reinterpret_cast<uintptr_t>(x.data_ptr()) % kVectorBytes == 0;
 }
 
 Element element_of(const torch::Tensor& x) {

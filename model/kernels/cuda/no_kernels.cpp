@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In the place of the kernels for GPUs, where LibTorch is a build without CUDA: takes_rows and can_attend say that
-// there are none, and nothing else is called.
+// In the place of the kernels for GPUs, where LibTorch is a build without CUDA: run_on, takes_rows and can_attend
+// say that there are none, and nothing else is called.
 #include <transmute/model/kernels/cuda/device_tensors.h>
 
 #include <stdexcept>
@@ -15,6 +15,9 @@ namespace {
 }
 }  // namespace
 
+bool run_on(torch::Device) {
+  return false;
+}
 bool takes_rows(const torch::Tensor&) {
   return false;
 }
