@@ -193,7 +193,7 @@ TEST(PaperConfigs, TheSmallTableHasARowForEachOfThePapersInItsProportions) {
 
 std::string with_commas(int64_t value) {
   std::string digits = std::to_string(value);
-  for (auto i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<size_t>(i), ",");
+  for (auto i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<size_t>(i), 1, ',');
   return digits;
 }
 
