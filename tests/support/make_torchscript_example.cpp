@@ -21,8 +21,11 @@ namespace {
 
 std::string line_of(const Ids& ids) {
   std::string line;
-  for (const int64_t id : ids) line += (line.empty() ? "" : " ") + std::to_string(id);
-  return line + "\n";
+  for (const int64_t id : ids) {
+    if (!line.empty()) line += ' ';
+    line += std::to_string(id);
+  }
+  return line + '\n';
 }
 
 // The longest first, as the translator and the script batch them.

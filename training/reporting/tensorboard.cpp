@@ -82,7 +82,7 @@ std::string host_name() {
 
 // TensorBoard takes letters, digits, '_', '.', '-' and '/' in a tag.
 std::string tag_of(const std::string& type, std::string name) {
-  for (size_t at = 0; (at = name.find('+', at)) != std::string::npos;) name.replace(at, 1, "p");
+  for (size_t at = 0; (at = name.find('+', at)) != std::string::npos;) name.replace(at, 1, 1, 'p');
   return type + "/" + name;
 }
 
