@@ -26,8 +26,8 @@ class Adam {
   Adam& operator=(const Adam&) = delete;
 
   /// One update. gradients[w][p] is worker w's share of the gradient of parameter p, undefined for none, float32 or
-  /// bfloat16; the first worker's may be written to. Returns the norm of the whole gradient before clipping. A
-  /// norm that is not finite leaves parameters and moments as they were.
+  /// bfloat16; the first worker's may be written to. Returns the norm of the whole gradient before clipping. A norm
+  /// that is not finite leaves parameters and moments as they were.
   double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers);
 
   /// An update that the device may not have come to yet.
@@ -36,8 +36,7 @@ class Adam {
     torch::Tensor happens;  ///< a bool: all norms and the loss are finite
   };
   /// The update of one worker's gradients without waiting for the device: on GPUs by kernels, elsewhere in LibTorch's
-  /// operations. It does not happen
-  /// where the norm of the whole gradient or `loss`, a scalar there, is not finite.
+  /// operations. It does not happen where the norm of the whole gradient or `loss`, a scalar there, is not finite.
   Started start_update(const std::vector<torch::Tensor>& gradients, double learning_rate, const torch::Tensor& loss);
 
   /// Has every update write bfloat16 copies of the parameters as well, in the same pass; writes them now. By parameter,

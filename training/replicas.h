@@ -54,9 +54,8 @@ struct StepInput {
 /// The network once per worker: all share the first one's parameters, each has gradients of its own. Micro-batch i is
 /// worker i mod W's, so that sums come out the same in every run.
 ///
-/// Precision::bfloat16: what is trained on are copies of the network whose matrices are rounded to bfloat16,
-/// so that nothing is cast on the way; their activations and gradients are bfloat16 as well, sums and statistics
-/// float32.
+/// Precision::bfloat16: what is trained on are copies of the network whose matrices are rounded to bfloat16, so that
+/// nothing is cast on the way; their activations and gradients are bfloat16 as well, sums and statistics float32.
 class Replicas {
  public:
   /// `precision`: of training, float32 or bfloat16. Evaluation is in float32.

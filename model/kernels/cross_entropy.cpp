@@ -132,6 +132,11 @@ void add_product_on_device(torch::Tensor& sum, const torch::Tensor& logits, cons
     sum = torch::mm(logits.t(), states);
 }
 
+// As `scaled`, without waiting for the device.
+torch::Tensor scaled_on_device(const torch::Tensor& gradient, const torch::Tensor& incoming) {
+  return gradient * incoming.to(gradient.scalar_type());
+}
+
 // The same on a GPU, one row of logits a token, without waiting for it.
 struct DeviceCrossEntropy : torch::autograd::Function<DeviceCrossEntropy> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& given_states,
@@ -165,8 +170,7 @@ struct DeviceCrossEntropy : torch::autograd::Function<DeviceCrossEntropy> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor incoming = gradients[0].to(saved[0].scalar_type());
-    return {saved[0] * incoming, saved[1] * incoming, {}, {}, {}};
+    return {scaled_on_device(saved[0], gradients[0]), scaled_on_device(saved[1], gradients[0]), {}, {}, {}};
   }
 };
 
@@ -267,8 +271,7 @@ struct DeviceConsistentCrossEntropy : torch::autograd::Function<DeviceConsistent
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor incoming = gradients[0].to(saved[0].scalar_type());
-    return {saved[0] * incoming, saved[1] * incoming, {}, {}, {}, {}};
+    return {scaled_on_device(saved[0], gradients[0]), scaled_on_device(saved[1], gradients[0]), {}, {}, {}, {}};
   }
 };
 

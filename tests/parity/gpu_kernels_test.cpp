@@ -14,6 +14,7 @@
 #include <transmute/training/ema.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <cmath>
 #include <functional>
@@ -302,13 +303,7 @@ TEST_F(GpuKernels, AStepWithDropoutHasTheCpusGradients) {
     options.d_ff = 256;
     options.dropout = options.activation_dropout = options.attention_dropout = 0.1;
     options.norm_position = position;
-    Transformer on_cpu(options), on_gpu(options);
-    {
-      const torch::NoGradGuard no_grad;
-      const auto from = on_cpu->parameters(), to = on_gpu->parameters();
-      for (size_t p = 0; p < from.size(); ++p) to[p].copy_(from[p]);
-    }
-    on_gpu->to(torch::kCUDA);
+    Transformer on_cpu(options), on_gpu = twin_of(on_cpu, torch::kCUDA);
     torch::Tensor source = torch::randint(4, 200, {30, 19}, torch::kLong);
     source.slice(0, 10, 20).slice(1, 12, 19).fill_(0);
     const torch::Tensor target = torch::randint(4, 200, {30, 23}, torch::kLong);

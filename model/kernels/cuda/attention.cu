@@ -206,24 +206,31 @@ struct Drops {
   }
 };
 
+// A tile of the rows of one matrix times all rows of another.
+template <int W, int K>
+__device__ __forceinline__ void multiply_by_rows(const Matrix& m, int tile, const Matrix& rows, int tiles,
+                                                 Sums (&products)[2 * K]) {
+#pragma unroll
+  for (int n = 0; n < 2 * K; ++n) products[n] = {{0, 0, 0, 0}};
+#pragma unroll
+  for (int k = 0; k < W / kTile; ++k) {
+    const Left left = left_of(m, tile * kTile, k * kTile);
+#pragma unroll
+    for (int n = 0; n < K; ++n) {
+      if (n >= tiles) continue;
+      Right right[2];
+      transposed_right_of(rows, n * kTile, k * kTile, right);
+      multiply_add(products[2 * n], left, right[0]);
+      multiply_add(products[2 * n + 1], left, right[1]);
+    }
+  }
+}
+
 // Scores of a warp's queries with all keys, in units of log2: -inf where not allowed.
 template <int W, int K>
 __device__ __forceinline__ void scores_of(const Heads& h, const Place& place, const Matrix& query, const Matrix& key,
                                           int tile, int key_tiles, Sums (&scores)[2 * K]) {
-#pragma unroll
-  for (int n = 0; n < 2 * K; ++n) scores[n] = {{0, 0, 0, 0}};
-#pragma unroll
-  for (int k = 0; k < W / kTile; ++k) {
-    const Left left = left_of(query, tile * kTile, k * kTile);
-#pragma unroll
-    for (int n = 0; n < K; ++n) {
-      if (n >= key_tiles) continue;
-      Right right[2];
-      transposed_right_of(key, n * kTile, k * kTile, right);
-      multiply_add(scores[2 * n], left, right[0]);
-      multiply_add(scores[2 * n + 1], left, right[1]);
-    }
-  }
+  multiply_by_rows<W, K>(query, tile, key, key_tiles, scores);
   const float factor = h.scale * kLog2E;
 #pragma unroll
   for (int n = 0; n < 2 * K; ++n)
@@ -334,20 +341,7 @@ __global__ void __launch_bounds__(kMostTiles* kLanes)
   if (tile < query_tiles) {  // a tile of queries
     Sums scores[2 * K], to_weights[2 * K];
     scores_of<W, K>(h, place, own_query, own_key, tile, key_tiles, scores);
-#pragma unroll
-    for (int n = 0; n < 2 * K; ++n) to_weights[n] = {{0, 0, 0, 0}};
-#pragma unroll
-    for (int k = 0; k < W / kTile; ++k) {
-      const Left left = left_of(own_gradient, tile * kTile, k * kTile);
-#pragma unroll
-      for (int n = 0; n < K; ++n) {
-        if (n >= key_tiles) continue;
-        Right right[2];
-        transposed_right_of(own_value, n * kTile, k * kTile, right);
-        multiply_add(to_weights[2 * n], left, right[0]);
-        multiply_add(to_weights[2 * n + 1], left, right[1]);
-      }
-    }
+    multiply_by_rows<W, K>(own_gradient, tile, own_value, key_tiles, to_weights);
     float log_sum[2], inner[2] = {0, 0};
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
