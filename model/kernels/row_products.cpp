@@ -6,6 +6,8 @@
 #include <transmute/model/kernels/tile_product.h>
 #include <transmute/model/libtorch.h>
 
+#include <exception>
+
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
@@ -20,8 +22,31 @@ bool goes_in_tiles(const torch::Tensor& x) {
   return is_bfloat16_on_cpu(x) && active_simd() == Simd::amx;
 }
 
+// LibTorch's own loops, which it takes where oneDNN does not multiply bfloat16 for it (an old x86-64, 1.13 on ARM64),
+// may sum in bfloat16: after 256 ones, one more changes nothing.
+bool libtorch_sums_in_float() {
+  static const bool does = [] {
+    constexpr int64_t kOnes = 512;
+    const torch::Tensor wide = torch::ones({kRowStep, kOnes}, torch::kBFloat16);
+    const torch::Tensor tall = torch::ones({kOnes, kRowStep}, torch::kBFloat16);
+    const auto sums = [&](const torch::Tensor& a, const torch::Tensor& b) {
+      return torch::mm(a, b).eq(kOnes).all().item<bool>();
+    };
+    try {
+      return sums(wide, tall) && sums(wide, wide.t()) && sums(tall.t(), tall);  // a loop each
+    } catch (const std::exception&) {  // 1.13's oneDNN on an ARM64 that has bfloat16
+      return false;
+    }
+  }();
+  return does;
+}
+
 bool goes_by_steps(const torch::Tensor& x) {
-  return is_bfloat16_on_cpu(x) && active_simd() != Simd::amx;
+  return is_bfloat16_on_cpu(x) && active_simd() != Simd::amx && libtorch_sums_in_float();
+}
+
+bool goes_in_float(const torch::Tensor& x) {
+  return is_bfloat16_on_cpu(x) && active_simd() != Simd::amx && !libtorch_sums_in_float();
 }
 
 Bfloat16Matrix matrix_of(const torch::Tensor& x) {
@@ -34,7 +59,7 @@ torch::Tensor with_runs(const torch::Tensor& x) {
 }
 
 torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
-  if (!goes_in_tiles(a)) return torch::mm(a, b);
+  if (!goes_in_tiles(a) && !goes_in_float(a)) return torch::mm(a, b);
   torch::Tensor out = torch::empty({a.size(0), b.size(1)}, a.options());
   multiply_into(out, a, b);
   return out;
@@ -64,6 +89,10 @@ torch::Tensor by_steps(const torch::Tensor& x, const torch::Tensor& matrix) {
 }  // namespace
 
 void multiply_into(torch::Tensor& out, const torch::Tensor& a, const torch::Tensor& b) {
+  if (goes_in_float(a)) {
+    out.copy_(torch::mm(a.to(torch::kFloat), b.to(torch::kFloat)));
+    return;
+  }
   if (!goes_in_tiles(a)) {
     torch::mm_out(out, a, b);
     return;

@@ -11,7 +11,8 @@ namespace kernels {
 // multiplied by tile_product where there is AMX, elsewhere by oneDNN, which compiles code for each new shape
 // (milliseconds each, and in 2.7 a primitive that its full cache drops while another thread takes it up is read after
 // its end). So rows that go to oneDNN are multiplied kRowStep at a time, the last ones beside zeros, and a run needs
-// few shapes. Everything else is LibTorch's.
+// few shapes. Where LibTorch would sum in bfloat16, float32 is multiplied and rounded once. Everything else is
+// LibTorch's.
 constexpr int64_t kRowStep = 64;
 
 /// x Wᵀ, [N,M]. x: [N,K], weight: [M,K].
