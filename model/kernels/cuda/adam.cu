@@ -83,17 +83,6 @@ __device__ __forceinline__ void load_gradient(const Trained& t, int64_t at, floa
     load(static_cast<const float*>(t.gradient) + at, values);
 }
 
-__device__ __forceinline__ float block_sum(float value) {
-  __shared__ float of_warp[kThreads / kLanes];
-  value = warp_sum(value);
-  if (threadIdx.x % kLanes == 0) of_warp[threadIdx.x / kLanes] = value;
-  __syncthreads();
-  float sum = 0;
-#pragma unroll
-  for (int w = 0; w < kThreads / kLanes; ++w) sum += of_warp[w];
-  return sum;
-}
-
 __global__ void __launch_bounds__(kThreads) squares_kernel(Part part, float* partial_sums) {
   const int p = parameter_of_block(part);
   float squares = 0;
@@ -103,7 +92,7 @@ __global__ void __launch_bounds__(kThreads) squares_kernel(Part part, float* par
 #pragma unroll
     for (int i = 0; i < width.value; ++i) squares += gradient[i] * gradient[i];
   });
-  squares = block_sum(squares);
+  squares = block_sum<kThreads>(squares);
   if (threadIdx.x == 0) partial_sums[blockIdx.x] = squares;
 }
 
@@ -112,7 +101,7 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(Part part, const float*
   for (int chunk = part.first_chunks[blockIdx.x] + static_cast<int>(threadIdx.x);
        chunk < part.first_chunks[blockIdx.x + 1]; chunk += kThreads)
     sum += partial_sums[chunk];
-  sum = block_sum(sum);
+  sum = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) norms[blockIdx.x] = sqrtf(sum);
 }
 

@@ -62,6 +62,20 @@ __device__ __forceinline__ float warp_sum(float value) {
   return value;
 }
 
+/// The sum over a block of that many threads, in each of them. Can be called again at once.
+template <int Threads>
+__device__ __forceinline__ float block_sum(float value) {
+  __shared__ float of_warp[Threads / kLanes];
+  value = warp_sum(value);
+  __syncthreads();
+  if (threadIdx.x % kLanes == 0) of_warp[threadIdx.x / kLanes] = value;
+  __syncthreads();
+  float sum = 0;
+#pragma unroll
+  for (int w = 0; w < Threads / kLanes; ++w) sum += of_warp[w];
+  return sum;
+}
+
 __device__ __forceinline__ float2 widened(__nv_bfloat162 pair) {
   return __bfloat1622float2(pair);
 }

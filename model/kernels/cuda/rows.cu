@@ -382,18 +382,6 @@ __device__ __forceinline__ RowSums sums_of_row(const T* logits, int64_t vocabula
   return {all.largest + logf(all.sum) + all_values * 0.0F, all_values};
 }
 
-__device__ __forceinline__ float block_sum(float value) {
-  __shared__ float of_warp[kLossWarps];
-  value = warp_sum(value);
-  __syncthreads();
-  if (threadIdx.x % kLanes == 0) of_warp[threadIdx.x / kLanes] = value;
-  __syncthreads();
-  float sum = 0;
-#pragma unroll
-  for (int w = 0; w < kLossWarps; ++w) sum += of_warp[w];
-  return sum;
-}
-
 template <int N, class T>
 __device__ __forceinline__ void zero_row(T* logits, int64_t vocabulary) {
   const float zeros[N] = {};
@@ -464,8 +452,8 @@ __global__ void __launch_bounds__(kLossThreads)
       backward += __expf(log_q) * (log_q - log_p);
     }
   });
-  forward = block_sum(forward);
-  backward = block_sum(backward);
+  forward = block_sum<kLossThreads>(forward);
+  backward = block_sum<kLossThreads>(backward);
   const float loss = loss_of(l, first, target, p) + (c.second_too ? loss_of(l, second, target, q) : 0);
   if (threadIdx.x == 0) {
     losses[token] = loss;
