@@ -41,6 +41,15 @@ void sync_path(const std::string& path) {
   if (file.fd < 0 || ::fsync(file.fd) != 0) fail(path, "cannot be synced to disk");
 }
 
+// So that a crash does not undo a rename. The file is already there: a folder that may not be read, or a file system
+// that does not sync folders, is no failure.
+void sync_folder(const std::string& path) {
+  const Descriptor folder{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (folder.fd < 0 && errno == EACCES) return;
+  if (folder.fd >= 0 && (::fsync(folder.fd) == 0 || errno == EINVAL || errno == EBADF || errno == EOPNOTSUPP)) return;
+  fail(path, "cannot be synced to disk");
+}
+
 std::string parent_of(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
   return parent.empty() ? "." : parent.string();
@@ -100,7 +109,12 @@ void replace_folder(const std::string& fresh, const std::string& path) {
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail(path, "cannot be replaced");
   const std::string aside = beside(path, "replaced");
   rename(path, aside);
-  rename(fresh, path);
+  if (::rename(fresh.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    ::rename(aside.c_str(), path.c_str());
+    errno = error;
+    fail(path, "cannot be replaced");
+  }
   rename(aside, fresh);
 }
 
@@ -195,7 +209,7 @@ void AtomicFile::commit() {
   if (::rename(partial_.c_str(), target_.c_str()) != 0) fail(path_, "cannot be replaced");
   ::close(fd_);
   fd_ = -1;
-  sync_path(parent_of(target_));
+  sync_folder(parent_of(target_));
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {
@@ -213,10 +227,11 @@ void write_folder_atomically(const std::string& name, const std::function<void(c
   try {
     fill(partial);
     if (struct stat old = {}; ::stat(path.c_str(), &old) == 0) ::chmod(partial.c_str(), old.st_mode & 07777);
-    for (const auto& entry : fs::recursive_directory_iterator(partial)) sync_path(entry.path().string());
-    sync_path(partial);
+    for (const auto& entry : fs::recursive_directory_iterator(partial))
+      entry.is_directory() ? sync_folder(entry.path().string()) : sync_path(entry.path().string());
+    sync_folder(partial);
     replace_folder(partial, path);
-    sync_path(parent_of(path));
+    sync_folder(parent_of(path));
     fs::remove_all(partial, ignored);  // the old one, where there was one
   } catch (...) {
     fs::remove_all(partial, ignored);

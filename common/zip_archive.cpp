@@ -133,8 +133,12 @@ uint64_t ZipArchive::data_begin(const std::string& name) const {
   return begin;
 }
 
+uint64_t ZipArchive::size(const std::string& name) const {
+  data_begin(name);
+  return record(name).size;
+}
+
 std::string ZipArchive::read(const std::string& name) const {
-  data_begin(name);  // its size is checked before memory is taken
   std::string content(size(name), '\0');
   read_into(name, content.data(), content.size());
   if (crc32(0, content.data(), content.size()) != record(name).crc)

@@ -22,9 +22,10 @@ class ZipArchive {
   bool has(const std::string& name) const { return records_.count(name) > 0; }
   /// Of all records, in no order.
   std::vector<std::string> names() const;
-  /// Bytes of a record. @throws std::runtime_error where there is none.
-  uint64_t size(const std::string& name) const { return record(name).size; }
-  /// @throws std::runtime_error where there is none, where it is compressed, or where it does not match its checksum.
+  /// Bytes of a record, all of which are in the file.
+  /// @throws std::runtime_error where there is none, or where it is compressed.
+  uint64_t size(const std::string& name) const;
+  /// @throws std::runtime_error as size() does, and where the record does not match its checksum.
   std::string read(const std::string& name) const;
   /// The first `count` bytes, unchecked: for large records that have a checksum elsewhere.
   void read_into(const std::string& name, void* to, uint64_t count) const;

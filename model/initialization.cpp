@@ -3,6 +3,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <transmute/common/random.h>
+#include <transmute/model/generator_state.h>
 #include <transmute/model/kernels/random_key.h>
 #include <transmute/model/libtorch.h>
 
@@ -28,12 +29,13 @@ void fill(torch::Tensor& weight, Number number) {
 }
 
 // Of one weight, because LibTorch draws its modules' weights in a way of its own; what it takes from the generator for
-// that is given back, so that our draws do not depend on it.
+// that is given back, so that our draws do not depend on it. The generator's lock is not held meanwhile, because
+// LibTorch takes it to draw.
 torch::nn::Linear small_linear(Bias bias) {
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
-  const torch::Tensor state = generator.get_state();
+  const at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const torch::Tensor state = generator_state(generator);
   torch::nn::Linear linear(torch::nn::LinearOptions(1, 1).bias(bias == Bias::zero));
-  generator.set_state(state);
+  set_generator_state(generator, state);
   return linear;
 }
 

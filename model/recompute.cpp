@@ -2,27 +2,17 @@
 #include <transmute/model/recompute.h>
 
 #include <ATen/Context.h>
+#include <transmute/model/generator_state.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/torch_compat.h>
 
-#include <mutex>
 #include <optional>
 
 namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-torch::Tensor generator_state(at::Generator generator) {
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  return generator.get_state();
-}
-
-void set_generator_state(at::Generator generator, const torch::Tensor& state) {
-  const std::lock_guard<std::mutex> lock(generator.mutex());
-  generator.set_state(state);
-}
 
 // What dropout draws depend on: this thread's scope, or without one, and on other devices, LibTorch's generator.
 class DrawState {

@@ -142,7 +142,7 @@ TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Ten
   const kernels::CrossEntropyOptions cross_entropy{loss_options.label_smoothing, options.padding_id,
                                                    loss_options.factor};
   if (is_training() && consistency.kind != Consistency::none) {
-    TORCH_CHECK_VALUE(guided == nullptr, "guided attention does not go with a second pass for consistency");
+    TORCH_CHECK_VALUE(guided == nullptr, "guided attention cannot be combined with a second pass for consistency");
     const DecoderOutput both = two_passes(source, target_in, loss_options);
     const kernels::DivergenceOptions divergence = divergence_options(consistency);
     const StatesWithOne inputs = with_bias_as_input(both.states.flatten(0, 1), output_weight(), output_bias_);

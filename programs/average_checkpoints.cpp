@@ -4,16 +4,21 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/programs/line_stream.h>
 #include <transmute/programs/model_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/training/checkpoint.h>
 
 #include <filesystem>
 #include <stdexcept>
+#include <vector>
 
 namespace {
 
 int average(const std::vector<std::string>& models, const std::string& output) {
+  std::vector<transmute::NamedInput> inputs;
+  for (const std::string& model : models) inputs.push_back({"a model to average", model});
+  transmute::check_output_is_no_input(output, inputs);
   transmute::check_may_replace_model(output);
   transmute::LoadedModel model = transmute::load_model_folder(models.front(), torch::kCPU);
   transmute::average_parameters(models, model.transformer);

@@ -4,6 +4,7 @@
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_stream.h>
 #include <transmute/programs/model_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/translation/files/load_model.h>
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
     if (form == "safetensors" && stored == transmute::Precision::int8)
       throw std::invalid_argument(
           "--precision int8 is for --to folder: other programs would not know that each row has a scale");
+    transmute::check_output_is_no_input(output, {{"--model", model}});
     transmute::check_may_replace_model(output);
     const transmute::LoadedModel loaded = transmute::load_model(model, torch::kCPU);
     transmute::write_folder_atomically(output, [&](const std::string& folder) {

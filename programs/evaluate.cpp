@@ -112,7 +112,8 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
   for (const char* of_text : {"--metric", "--compare", "--confidence", "--lowercase", "--tokenize", "--smooth",
                               "--smooth-value", "--effective-order"})
     trees->excludes(app.get_option(of_text));
-  app.add_flag("--score-only", options.score_only, "print only the scores, one line per metric");
+  app.add_flag("--score-only", options.score_only,
+               "print only the scores, one line per metric and, with --compare, per system");
 }
 
 // Those of the command line that read text.
@@ -240,7 +241,7 @@ void print_comparison(const Metric& metric, const std::vector<System>& systems, 
       baseline = score;
       std::cout << "  baseline    ";
     }
-    std::cout << system.path << '\n';
+    std::cout << transmute::input_name(system.path) << '\n';
   }
 }
 
@@ -314,10 +315,10 @@ int evaluate(const EvaluateOptions& options) {
     references.push_back(read_parallel(path, options.hypothesis_path, segments));
   for (const std::string& name : options.metrics) {
     const Metric metric = metric_named(name, options, references);
-    if (systems.size() > 1) {
+    if (systems.size() > 1 && !options.score_only) {
       print_comparison(metric, systems, options);
     } else {
-      print_score(metric, systems.front().lines, options);
+      for (const System& system : systems) print_score(metric, system.lines, options);
     }
   }
   return 0;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -187,18 +188,37 @@ void check_standard_input_once(const std::vector<NamedInput>& inputs) {
   }
 }
 
-std::vector<std::string> next_full_block(const BlockSource& source, size_t most) {
+void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs) {
+  namespace fs = std::filesystem;
+  if (is_standard_stream(output)) return;
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(output, ignored);
+  if (!is_folder && !fs::is_regular_file(output, ignored)) return;  // new, or one like /dev/null that keeps nothing
+  for (const auto& [flag, path] : inputs)
+    if (!is_standard_stream(path) && fs::equivalent(path, output, ignored))
+      throw std::invalid_argument(fmt::format("--output is the {} of {}, which would be lost; give it another name",
+                                              is_folder ? "folder" : "file", flag));
+}
+
+std::vector<std::string> next_full_block(const BlockSource& source, size_t most, std::exception_ptr& failure) {
   std::vector<std::string> lines;
-  while (lines.size() < most) {
-    std::vector<std::string> more = source(most - lines.size());
-    if (more.empty()) break;
-    lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  try {
+    while (lines.size() < most) {
+      std::vector<std::string> more = source(most - lines.size());
+      if (more.empty()) break;
+      lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+  } catch (const BadLine&) {
+    failure = std::current_exception();
   }
   return lines;
 }
 
 std::vector<std::string> read_all_lines(const std::string& path) {
-  return next_full_block(open_input(path), static_cast<size_t>(-1));
+  std::exception_ptr failure;
+  std::vector<std::string> lines = next_full_block(open_input(path), static_cast<size_t>(-1), failure);
+  if (failure) std::rethrow_exception(failure);
+  return lines;
 }
 
 void keep_output_before_bad_line(Output& output, const std::function<void()>& work) {

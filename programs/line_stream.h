@@ -73,10 +73,16 @@ struct NamedInput {
 /// Standard input can be read once: @throws std::invalid_argument where "-" is the path of two of them.
 void check_standard_input_once(const std::vector<NamedInput>& inputs);
 
-/// `most` lines, fewer only at the end.
-std::vector<std::string> next_full_block(const BlockSource& source, size_t most);
+/// Writing --output must not destroy what is read: @throws std::invalid_argument where it is the file or the folder of
+/// one of the inputs.
+void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs);
+
+/// `most` lines, fewer only at the end and before a bad line, which is then the `failure` to be thrown once the lines
+/// before it are done.
+std::vector<std::string> next_full_block(const BlockSource& source, size_t most, std::exception_ptr& failure);
 
 /// All lines of a file or, where `path` is empty or "-", of standard input.
+/// @throws BadLine
 std::vector<std::string> read_all_lines(const std::string& path);
 
 /// Runs `work`. Where it meets a bad line, what was written until then is kept.

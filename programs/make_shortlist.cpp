@@ -10,6 +10,7 @@
 #include <transmute/translation/files/model_folder.h>
 
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -25,6 +26,10 @@ struct Arguments {
 };
 
 int make_shortlist(const Arguments& arguments) {
+  std::vector<transmute::NamedInput> inputs;
+  for (const std::string& path : arguments.source) inputs.push_back({"--source", path});
+  for (const std::string& path : arguments.target) inputs.push_back({"--target", path});
+  transmute::check_output_is_no_input(arguments.output, inputs);
   const transmute::Tokenizer tokenizer = transmute::Tokenizer::load(arguments.model);
   transmute::Output output(arguments.output);  // now rather than later, if it cannot be
   transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());

@@ -21,7 +21,7 @@ void check_may_replace_model(const std::string& path) {
   if (fs::is_empty(path)) return;
   const auto holds = [&](const char* file) { return fs::is_regular_file(fs::path(path) / file); };
   if (!holds(kConfigFile) || (!holds(kWeightsFile) && !holds(kNeutralWeightsFile)))
-    throw std::invalid_argument(path + ": exists and is no model folder; name another --output");
+    throw std::invalid_argument(path + ": exists and is not a model folder; name another --output");
   const std::set<std::string> ours{kConfigFile,          kWeightsFile,         kNeutralWeightsFile, kChecksumsFile,
                                    kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile};
   for (const auto& entry : fs::directory_iterator(path))

@@ -11,7 +11,9 @@
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
 
+#include <algorithm>
 #include <cmath>
+#include <exception>
 #include <stdexcept>
 
 namespace {
@@ -67,33 +69,47 @@ class CountedLines {
   CountedLines(const std::string& path, const Arguments& arguments)
       : name_(transmute::input_name(path)), source_(transmute::open_input(path, arguments.lines.rules())) {}
 
+  /// After the lines before a bad one, nothing.
   std::vector<std::string> next_block() {
-    std::vector<std::string> lines = transmute::next_full_block(source_, kBlockLines);
+    if (failure_) return {};
+    std::vector<std::string> lines = transmute::next_full_block(source_, kBlockLines, failure_);
     lines_ += static_cast<int64_t>(lines.size());
     return lines;
+  }
+  bool has_failed() const { return failure_ != nullptr; }
+  /// For when the lines so far are scored: @throws BadLine where a bad one ended them.
+  void check() const {
+    if (failure_) std::rethrow_exception(failure_);
   }
   /// Reads on to the end.
   std::string described() {
     while (!next_block().empty()) continue;
-    return fmt::format("{} has {}", name_, transmute::counted(lines_, "line"));
+    return fmt::format("{} has {}{}", name_, failure_ ? "at least " : "", transmute::counted(lines_, "line"));
   }
 
  private:
   std::string name_;
   transmute::BlockSource source_;
   int64_t lines_ = 0;
+  std::exception_ptr failure_;
 };
 
 void score_translations(const Arguments& arguments, transmute::Output& output, Totals& totals) {
   const transmute::Translator translator = arguments.translator.open();
   CountedLines source(arguments.source, arguments), target(arguments.target, arguments);
   while (true) {
-    const std::vector<std::string> sources = source.next_block(), targets = target.next_block();
-    if (sources.size() != targets.size())
+    std::vector<std::string> sources = source.next_block(), targets = target.next_block();
+    const size_t both = std::min(sources.size(), targets.size());
+    const bool source_stops = sources.size() == both, target_stops = targets.size() == both;
+    if (source_stops != target_stops && !(source_stops ? source : target).has_failed())
       throw std::runtime_error(fmt::format("{} but {}; line n of the one must translate line n of the other",
                                            source.described(), target.described()));
-    if (sources.empty()) return;
-    output.write(totals.add(translator.score_batch(sources, targets, arguments.translation), arguments));
+    sources.resize(both);
+    targets.resize(both);
+    if (both > 0) output.write(totals.add(translator.score_batch(sources, targets, arguments.translation), arguments));
+    if (source_stops) source.check();
+    if (target_stops) target.check();
+    if (both == 0) return;
   }
 }
 
@@ -105,7 +121,7 @@ void score_text(const Arguments& arguments, transmute::Output& output, Totals& t
   CountedLines lines(arguments.text, arguments);
   while (true) {
     const std::vector<std::string> texts = lines.next_block();
-    if (texts.empty()) return;
+    if (texts.empty()) return lines.check();
     output.write(totals.add(model.score_batch(texts, options), arguments));
   }
 }
@@ -115,6 +131,8 @@ int score(const Arguments& arguments) {
     throw std::invalid_argument(
         "--source and --target are needed for a translation model, --text for a language model");
   transmute::check_standard_input_once({{"--source", arguments.source}, {"--target", arguments.target}});
+  transmute::check_output_is_no_input(
+      arguments.output, {{"--source", arguments.source}, {"--target", arguments.target}, {"--text", arguments.text}});
   transmute::Output output(arguments.output);
   Totals totals;
   transmute::keep_output_before_bad_line(output, [&] {

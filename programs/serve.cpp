@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace {
@@ -161,8 +162,13 @@ int serve(Arguments& arguments) {
 }
 
 void add_limits(CLI::App& app, Arguments& arguments) {
+  constexpr double kShortest = 1e-3, kLongest = 1e9;  // the clock's nanoseconds end at 9e9 seconds
   const auto add = [&app](const std::string& name, auto& value, const std::string& description) {
-    app.add_option(name, value, description)->capture_default_str()->check(transmute::positive())->group("Limits");
+    const bool is_time = std::is_floating_point_v<std::remove_reference_t<decltype(value)>>;
+    app.add_option(name, value, description)
+        ->capture_default_str()
+        ->check(is_time ? transmute::between(kShortest, kLongest) : transmute::at_least(1))
+        ->group("Limits");
   };
   add("--max-body-bytes", arguments.http.body_bytes, "maximum size of a request's body (else 413)");
   add("--max-characters", arguments.api.limits.characters,

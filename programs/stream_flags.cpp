@@ -3,9 +3,6 @@
 #include <transmute/programs/output.h>
 #include <transmute/programs/stream_flags.h>
 
-#include <filesystem>
-#include <stdexcept>
-
 namespace transmute {
 
 CLI::Option* StreamFlags::add_to(CLI::App& app) {
@@ -19,11 +16,7 @@ CLI::Option* StreamFlags::add_to(CLI::App& app) {
 }
 
 BlockSource StreamFlags::open() const {
-  std::error_code ignored;
-  const bool are_files = !is_standard_stream(input) && !is_standard_stream(output);
-  if (are_files && std::filesystem::is_regular_file(output, ignored) &&
-      std::filesystem::equivalent(input, output, ignored))
-    throw std::invalid_argument("--output is the file of --input, which would be lost; give it another name");
+  check_output_is_no_input(output, {{"--input", input}});
   return open_input(input, lines.rules());
 }
 

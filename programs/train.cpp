@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/threads.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
@@ -61,17 +62,24 @@ void start_logging(const std::string& run_folder) {
   spdlog::set_default_logger(logger);
 }
 
-// The command line without --local-ranks, for the ranks that it asks for.
-std::vector<std::string> command_of_rank(int argc, char** argv) {
-  const std::string flag = "--local-ranks";
+// The command line without --local-ranks, for the ranks that it asks for. Each gets its share of the cores, unless
+// --threads says otherwise: a rank alone cannot tell whether a launcher has dealt out the cores that it may run on.
+std::vector<std::string> command_of_rank(int argc, char** argv, const Arguments& arguments) {
   std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string()};
+  std::vector<std::string> flags{"--local-ranks"};
+  if (arguments.trainer.threads == 0) flags.emplace_back("--threads");
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == flag) {
-      ++i;  // its value
-    } else if (word.rfind(flag + "=", 0) != 0) {
+    const auto is_word = [&](const std::string& flag) { return word == flag || word.rfind(flag + "=", 0) == 0; };
+    if (std::none_of(flags.begin(), flags.end(), is_word)) {
       words.push_back(word);
+    } else if (word.find('=') == std::string::npos) {
+      ++i;  // its value
     }
+  }
+  if (arguments.trainer.threads == 0) {
+    const int share = transmute::available_cores() / std::max(1, arguments.local_ranks);
+    words.insert(words.end(), {"--threads", std::to_string(std::max(1, share))});
   }
   return words;
 }
@@ -126,12 +134,13 @@ void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
   const uint64_t given = transmute::Fingerprints::read(run_folder).given;
   if (given == 0)
     throw std::runtime_error(
-        fmt::format("the run in {0} was begun with a configuration, not with --source and --target. Go on with it: "
-                    "--config {0}/{1} --run-folder {0}; or take another --run-folder",
+        fmt::format("the run in {0} was begun with a configuration, not with --source and --target. Continue it with "
+                    "--config {0}/{1} --run-folder {0}, or use another --run-folder",
                     run_folder, transmute::kConfigFile));
   if (given != fingerprint_of(arguments.text))
     throw std::runtime_error(
-        fmt::format("the run in {} was begun with another text than {} and {}. Take another --run-folder for them",
+        fmt::format("the run in {} was begun with another text than {} and {}, or with other --valid-source and "
+                    "--valid-target. Give the same files as when it was begun, or use another --run-folder for these",
                     run_folder, arguments.text.train.source, arguments.text.train.target));
   experiment.schema.read_file(transmute::path_in(run_folder, transmute::kConfigFile));
   if (!arguments.initial_model.empty())  // another one is refused, as every change that comes too late
@@ -188,11 +197,13 @@ void choose_config(const Arguments& arguments, Experiment& experiment) {
   const bool is_to_divide = text.valid.source.empty();
   const std::string folder = absolute(transmute::path_in(run_folder, "text"));
   transmute::Fingerprints kept = transmute::Fingerprints::read(run_folder);
-  if (is_to_divide) transmute::check_free_to_hold_out(text.train, folder, kept.given != 0);
+  if (is_to_divide) transmute::check_free_to_hold_out(text.train, folder, kept.divided);
   kept.given = fingerprint_of(arguments.text);
   kept.write(run_folder);
   if (is_to_divide) {
     text = transmute::hold_out(text.train, size, folder);
+    kept.divided = true;  // from here on the files are known to be the run's
+    kept.write(run_folder);
     size = transmute::measure_text(text.train);
   }
   configure(arguments, text, size, experiment);
@@ -333,7 +344,7 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
     return 0;
   }
   transmute::TrainerOptions options = arguments.trainer;
-  options.ranks = arguments.local_ranks == 1 ? transmute::RankOptions() : transmute::ranks_from_environment();
+  options.ranks = arguments.local_ranks > 0 ? transmute::RankOptions() : transmute::ranks_from_environment();
   const bool has_text = !arguments.text.train.source.empty();
   if (has_text && (arguments.local_ranks > 1 || options.ranks.size > 1))
     throw std::invalid_argument(
@@ -423,5 +434,6 @@ int main(int argc, char** argv) {
   add_text_flags(app, arguments, config, run_folder);
   app.add_flag("--describe-config", arguments.describe_config,
                "print all configuration keys with their defaults and meanings");
-  return transmute::run_program(app, argc, argv, [&] { return train(arguments, command_of_rank(argc, argv)); });
+  return transmute::run_program(app, argc, argv,
+                                [&] { return train(arguments, command_of_rank(argc, argv, arguments)); });
 }

@@ -131,7 +131,9 @@ int trees(const Arguments& arguments) {
   if (arguments.restore) {
     if (arguments.words.empty() || arguments.labels.empty() || !arguments.brackets.empty())
       throw std::invalid_argument("--restore needs --words and --labels, and no --input");
-    transmute::check_standard_input_once({{"--words", arguments.words}, {"--labels", arguments.labels}});
+    const std::vector<transmute::NamedInput> inputs{{"--words", arguments.words}, {"--labels", arguments.labels}};
+    transmute::check_standard_input_once(inputs);
+    transmute::check_output_is_no_input(arguments.output, inputs);
     return restore(arguments);
   }
   if (arguments.brackets.empty()) throw std::invalid_argument("--input names no trees; or is --restore meant?");
@@ -160,8 +162,9 @@ int main(int argc, char** argv) {
   app.add_option("--simplified", arguments.simplified,
                  "also write the trees, one per line in brackets, as evaluate --trees wants the reference")
       ->type_name("FILE");
-  app.add_flag("--restore", arguments.restore,
-               "make trees of --words and --labels; labels that are no tree over the words are repaired, and counted");
+  app.add_flag(
+      "--restore", arguments.restore,
+      "make trees from --words and --labels; labels that do not form a tree over the words are repaired and counted");
   transmute::add_output_flag(app, arguments.output);
   return transmute::run_program(app, argc, argv, [&] { return trees(arguments); });
 }

@@ -83,8 +83,10 @@ int main(int argc, char** argv) {
       ->check(transmute::at_least(0))
       ->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
-    transmute::check_standard_input_once(
-        {{"--input", arguments.input.empty() ? "-" : arguments.input}, {"--target", arguments.target}});
+    const std::vector<transmute::NamedInput> inputs{{"--input", arguments.input.empty() ? "-" : arguments.input},
+                                                    {"--target", arguments.target}};
+    transmute::check_standard_input_once(inputs);
+    transmute::check_output_is_no_input(arguments.output, inputs);
     const auto sentences = read_sentences(arguments);
     explorer.title = arguments.model.path();
     const transmute::OpenModel model = arguments.model.open();

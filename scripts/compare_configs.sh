@@ -75,7 +75,11 @@ run_row() { # run_row <config>
   }
   translation=$run/translation.txt
   "$programs/translate" --model "$run/model" --input "$source" --output "$translation" --beam-size "$beam" \
-    --threads "$threads" 2>"$run/translate.log"
+    --threads "$threads" 2>"$run/translate.log" || {
+    tail -n 5 "$run/translate.log" >&2
+    echo "compare_configs: error: translating with $name failed (all of it: $run/translate.log)" >&2
+    exit 1
+  }
   bleu=$("$programs/evaluate" --hypothesis "$translation" --reference "$target" --score-only)
   exact=$(paste -d $'\001' "$translation" <(gzip -dcf "$target") |
     awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f", 100 * right / NR }')
@@ -90,16 +94,17 @@ run_row() { # run_row <config>
 }
 
 mkdir -p "$output"
-started=0
+rows=()
 failed=0
 for config in "${configs[@]}"; do
   # Each row beyond the first ones takes the place of one that ended.
-  if ((started >= jobs)); then wait -n || failed=1; fi
+  if ((${#rows[@]} >= jobs)); then wait -n || (($? == 127)) || failed=1; fi # 127: none is left
   ((failed == 0)) || break
   run_row "$config" &
-  started=$((started + 1))
+  rows+=($!)
 done
-for row in $(jobs -p); do wait "$row" || failed=1; done
+# By their numbers: "jobs" no longer lists those that ended in the meantime, and may have failed.
+for row in "${rows[@]}"; do wait "$row" || failed=1; done
 ((failed == 0)) || exit 1
 {
   echo "| config | parameters | updates | perplexity | BLEU | exact, % | training |"

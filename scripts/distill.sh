@@ -58,7 +58,7 @@ output=$(realpath "$output")
 stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1; printf '%s\n' "$source" "$target" "$teachers" "${settings[@]}"
   printf '%s\n' "$reverse" "${tune[@]}"; sha256sum <"$source"; sha256sum <"$target")
 if [[ -f $output/settings ]] && [[ $(<"$output/settings") != "$stamp" ]]; then
-  fail "$output was begun with another config, text, number of teachers, --reverse-model, --tune or --set; take another --output"
+  fail "$output was begun with another config, text, number of teachers, --reverse-model, --tune or --set; use another --output"
 fi
 printf '%s\n' "$stamp" >"$output/settings"
 

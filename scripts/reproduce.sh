@@ -72,11 +72,11 @@ run_of() { # run_of <config>
   echo "$output/${name//\//_}"
 }
 
-# A model is of the program and the config that made it.
+# A model is of the program and the config that made it, with those that the config is based on.
 train() { # train <config>
   local run stamp
   run=$(run_of "$1")
-  stamp=$(cat "$programs/train" "$root/$1" | sha256sum)
+  stamp=$({ cat "$programs/train" && "$root/scripts/config_with_bases.sh" "$root/$1" || exit 1; } | sha256sum)
   if [[ -f $run/stamp ]] && [[ $(<"$run/stamp") != "$stamp" ]]; then
     fail "$run was begun by another build or config; delete it, or name another --output"
   fi

@@ -11,6 +11,7 @@ packages=(
   nlohmann-json3-dev
   zlib1g-dev libdeflate-dev libicu-dev libgtest-dev libgmock-dev
   libboost-dev libssl-dev libcld2-dev
+  dpkg-dev file # for cpack
 )
 # Formatting and lint are checked by the tests; one version, because versions disagree. Later releases no longer have
 # it: there the checks are skipped. doxygen finds public symbols without documentation.
@@ -27,7 +28,7 @@ case "${1:-}" in
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  echo "setup: this is no Debian or Ubuntu. Install a C++17 compiler, CMake 3.25, Ninja and the libraries that" \
+  echo "setup: this is neither Debian nor Ubuntu. Install a C++17 compiler, CMake 3.25, Ninja and the libraries that" \
     "third_party/README.md lists, then run: cmake --preset release && cmake --build --preset release" >&2
   exit 1
 fi
@@ -42,7 +43,7 @@ done
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then
   if ! command -v sudo >/dev/null; then
-    echo "setup: these packages are missing, and neither root nor sudo is at hand to install them:" \
+    echo "setup: these packages are missing, and installing them takes root or sudo:" \
       "${missing[*]}" >&2
     exit 1
   fi
@@ -57,6 +58,6 @@ if ! "${as_root[@]}" apt-get update >"$log" 2>&1 ||
   ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install --yes --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
   tail -n 20 "$log" >&2
-  echo "setup: the packages could not be installed (the end of apt's own words is above)" >&2
+  echo "setup: the packages could not be installed (the end of apt's output is above)" >&2
   exit 1
 fi

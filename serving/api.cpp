@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -89,6 +90,9 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
     return {503, "the translation took too long"};
   } catch (const std::invalid_argument& refused) {
     return {400, std::string("Invalid request: ") + refused.what()};
+  } catch (const std::bad_alloc&) {  // others may end and leave room
+    call.note("failure", "there is not enough memory");
+    return {503, "the server has not enough memory for this request at the moment; send less text or try again later"};
   } catch (const std::exception& failure) {
     call.note("failure", failure.what());
     return {500, "Internal error; the server's log says more about request " + call.id()};
@@ -207,16 +211,18 @@ void Api::check_room_for(const std::vector<Document>& documents) const {
     throw ApiError(413, fmt::format("the texts have {} bytes; a request may have {}", bytes, limits.max_bytes));
 }
 
-// Each token of a translation has a number for each token of its segment, which grows with the square of its length.
+// Each token of a translation has a number for each token of its segment, which grows with the square of its length,
+// and a translation may have max_extra_length tokens more than its segment.
 void Api::check_alignments(const ApiRequest& request, const std::vector<Document>& documents) const {
-  constexpr double kMost = 4e6, kMostForTags = 64e6;  // the latter are not sent
+  constexpr double kMost = 8e6, kMostForTags = 64e6;  // the latter are not sent
   const SearchOptions& search = request.options.search;
   if (!search.alignments && !request.options.inline_tags) return;
   double numbers = 0;
   for (const Document& document : documents)
     for (const std::string& segment : document.segments()) {
-      const double tokens = static_cast<double>(segment.size()) / 2;  // hardly more
-      numbers += tokens * tokens * static_cast<double>(search.num_hypotheses);
+      const double tokens = std::max(1.0, static_cast<double>(segment.size()) / 2);  // hardly more
+      numbers +=
+          tokens * (tokens + static_cast<double>(search.max_extra_length)) * static_cast<double>(search.num_hypotheses);
     }
   if (numbers > (search.alignments ? kMost : kMostForTags))
     throw ApiError(413, search.alignments

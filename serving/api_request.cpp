@@ -339,8 +339,8 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   if (!request.prefixes.empty() && request.prefixes.size() != request.texts.size())
     refuse(fmt::format("{} prefixes were given for {} texts", request.prefixes.size(), request.texts.size()));
   if (!request.prefixes.empty() && (request.split_sentences || request.format != TextFormat::text))
-    refuse("prefix goes with plain text, and not with split_sentences: the whole text is one segment");
-  if (request.stream && request.format != TextFormat::text) refuse("stream goes with plain text only");
+    refuse("prefix needs plain text without split_sentences: the whole text is one segment");
+  if (request.stream && request.format != TextFormat::text) refuse("stream needs plain text");
   complete(request, limits);
   return request;
 }

@@ -3,6 +3,7 @@
 
 #include <cld2/public/compact_lang_det.h>
 #include <cld2/public/encodings.h>
+#include <unicode/uloc.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -12,10 +13,15 @@ inline namespace v0 {
 
 namespace {
 
-// "en" of "en-US" and "en_US"; Norwegian's two written forms are "no" to the detector.
-std::string base_of(const std::string& code) {
-  const std::string base = code.substr(0, code.find_first_of("-_"));
-  return base == "nb" || base == "nn" ? "no" : base;
+// "eng" of "en", "eng" and "en-US", so that the codes of the models may have two letters or three. Norwegian's two
+// written forms are one language to the detector, which has older codes of Hebrew and Javanese.
+std::string detected_as(const std::string& code) {
+  std::string base = code.substr(0, code.find_first_of("-_"));
+  if (base == "iw") base = "he";
+  if (base == "jw") base = "jv";
+  const std::string letters = uloc_getISO3Language(base.c_str());
+  if (letters == "nob" || letters == "nno") return "nor";
+  return letters.empty() ? base : letters;
 }
 
 }  // namespace
@@ -34,9 +40,9 @@ std::vector<DetectedLanguage> detect_language(const std::string& text, const std
   std::vector<DetectedLanguage> detected;
   for (int i = 0; i < 3; ++i) {
     if (found[i] == CLD2::UNKNOWN_LANGUAGE || percent[i] == 0) continue;
-    const std::string base = base_of(CLD2::LanguageCode(found[i]));
-    const auto same =
-        std::find_if(languages.begin(), languages.end(), [&](const auto& code) { return base_of(code) == base; });
+    const std::string language = detected_as(CLD2::LanguageCode(found[i]));
+    const auto same = std::find_if(languages.begin(), languages.end(),
+                                   [&](const auto& code) { return detected_as(code) == language; });
     if (same != languages.end()) detected.push_back({*same, static_cast<double>(percent[i])});
   }
   if (detected.empty()) detected.push_back({languages.front(), 0});

@@ -377,6 +377,9 @@ void Connection::refuse(int status, const std::string& message) {
   keep_alive_ = is_head_ = chunked_ = is_http_1_0_ = false;
   complete_ = true;
   ++shared_.statistics.answered_by_server[status];
+  // Its read has ended. A client that lingers must not keep the room of a body that counts no more.
+  parser_.reset();
+  release_body();
   HttpResponse response{status, "application/json", "{\"error\":\"" + message + "\"}"};
   response.headers = {{"Access-Control-Allow-Origin", "*"}, {"X-Content-Type-Options", "nosniff"}};
   if (status == 503) response.headers.emplace_back("Retry-After", "1");

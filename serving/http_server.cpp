@@ -53,7 +53,7 @@ struct HttpServer::State {
     const auto ip = boost::asio::ip::make_address(address == "localhost" ? "127.0.0.1" : address, error);
     if (error)
       throw std::invalid_argument("\"" + address +
-                                  "\" is no IP address; 0.0.0.0 or :: listens on all of the machine's");
+                                  "\" is not an IP address; 0.0.0.0 or :: listens on all of the machine's");
     const tcp::endpoint endpoint(ip, static_cast<unsigned short>(port));
     acceptor.open(endpoint.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string_view>
 
@@ -25,6 +26,7 @@ class MessageReader {
     if (rest_.empty()) return false;
     const std::string_view begin = rest_;
     tag = varint();
+    if (tag > std::numeric_limits<uint32_t>::max()) fail();  // of which others read the low half only
     switch (tag & 7) {
       case kVarint:
         number = varint();
@@ -77,11 +79,12 @@ class MessageReader {
 
 // Fields and values of sentencepiece_model.proto. A field with a value of another type is none of them.
 constexpr uint64_t kModelPieces = field_tag(1, kBytes), kModelTrainerSpec = field_tag(2, kBytes);
-constexpr uint64_t kModelNormalizerSpec = field_tag(3, kBytes), kModelDenormalizerSpec = field_tag(5, kBytes);
+constexpr uint64_t kModelNormalizerSpec = field_tag(3, kBytes), kModelSelfTest = field_tag(4, kBytes);
+constexpr uint64_t kModelDenormalizerSpec = field_tag(5, kBytes);
 constexpr uint64_t kNormalizerName = field_tag(1, kBytes), kNormalizerRules = field_tag(2, kBytes);
 constexpr uint64_t kPieceText = field_tag(1, kBytes), kPieceScore = field_tag(2, kFourBytes);
 constexpr uint64_t kPieceType = field_tag(3, kVarint);
-constexpr uint64_t kTypeNormal = 1, kTypeUnknown = 2, kTypeControl = 3, kTypeUnused = 5;
+constexpr uint64_t kTypeNormal = 1, kTypeUnknown = 2, kTypeControl = 3, kTypeUserDefined = 4, kTypeUnused = 5;
 constexpr uint64_t kTrainerModelType = field_tag(3, kVarint);
 constexpr uint64_t kTrainerFirstPieceName = field_tag(45, kBytes);  // unk_piece, bos_piece, eos_piece, pad_piece
 constexpr uint64_t kTrainerLastPieceName = field_tag(48, kBytes);

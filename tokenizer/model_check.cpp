@@ -2,8 +2,10 @@
 #include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/model_check.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -11,46 +13,137 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kMostPieceBytes = 8192;
+constexpr size_t kMostSelfTestBytes = 1 << 16;  // opening a model encodes them, in a time that grows with the square
+constexpr size_t kMostRuleUnits = 1 << 20;      // NFKC has some 60,000
+constexpr size_t kMostReplacementBytes = 256;   // the longest of NFKC has 33
+// SentencePiece has room for so many rules, and user-defined pieces, that begin at one place of a text.
+constexpr int kMostNestedRules = 32;
+constexpr size_t kMostNestedPieces = 64;
 
 // The rules of a normalizer: the size of a double array of 32-bit units (Darts-clone's), the array, and the texts that
 // its values are places in, each with a zero behind it. Any text is then looked up within the array and the texts.
-bool is_sound(std::string_view rules) {
-  if (rules.empty()) return true;
-  uint32_t bytes = 0;
-  if (rules.size() < sizeof bytes) return false;
-  std::memcpy(&bytes, rules.data(), sizeof bytes);
-  rules.remove_prefix(sizeof bytes);
-  constexpr size_t kBlock = 256;  // units, which differ from each other in the byte that is looked up
-  if (bytes >= rules.size() || bytes % (kBlock * sizeof(uint32_t)) != 0 || rules.back() != '\0') return false;
-  const size_t units = bytes / sizeof(uint32_t), texts = rules.size() - bytes;
-  const auto unit_at = [&](size_t place) {
-    uint32_t unit = 0;
-    std::memcpy(&unit, rules.data() + place * sizeof unit, sizeof unit);
-    return unit;
-  };
-  constexpr uint32_t kIsValue = 1U << 31, kHasValue = 1U << 8, kIsFar = 1U << 9;
-  for (size_t place = 0; place < units; ++place) {
-    const uint32_t unit = unit_at(place);
-    if ((unit & kIsValue) != 0) continue;
-    const size_t next = place ^ (size_t{unit >> 10} << ((unit & kIsFar) != 0 ? 8 : 0));
-    if (next >= units) return false;
-    if ((unit & kHasValue) != 0 && (unit_at(next) & ~kIsValue) >= texts) return false;
+class Rules {
+ public:
+  explicit Rules(std::string_view rules) {
+    uint32_t bytes = 0;
+    if (rules.size() < sizeof bytes) return;
+    std::memcpy(&bytes, rules.data(), sizeof bytes);
+    rules.remove_prefix(sizeof bytes);
+    constexpr size_t kBlock = 256;  // units, which differ from each other in the byte that is looked up
+    if (bytes == 0 || bytes >= rules.size() || bytes % (kBlock * sizeof(uint32_t)) != 0 || rules.back() != '\0') return;
+    units_.resize(bytes / sizeof(uint32_t));
+    if (units_.size() > kMostRuleUnits) return;
+    std::memcpy(units_.data(), rules.data(), bytes);
+    texts_ = rules.substr(bytes);
+    is_sound_ = stays_inside() && has_short_texts() && is_shallow();
   }
-  return units > 0;
+
+  bool is_sound() const { return is_sound_; }
+  bool breaks_lines() const { return texts_.find_first_of("\n\r") != std::string_view::npos; }
+
+ private:
+  static constexpr uint32_t kIsValue = 1U << 31, kHasValue = 1U << 8, kIsFar = 1U << 9, kLabel = kIsValue | 0xff;
+
+  size_t next_of(size_t place) const {
+    const uint32_t unit = units_[place];
+    return place ^ (size_t{unit >> 10} << ((unit & kIsFar) != 0 ? 8 : 0));
+  }
+
+  // Values are never followed, but for the root, at whose kind nobody looks.
+  bool stays_inside() const {
+    for (size_t place = 0; place < units_.size(); ++place) {
+      if (place > 0 && (units_[place] & kIsValue) != 0) continue;
+      const size_t next = next_of(place);
+      if (next >= units_.size()) return false;
+      if ((units_[place] & kHasValue) != 0 && (units_[next] & ~kIsValue) >= texts_.size()) return false;
+    }
+    return true;
+  }
+
+  bool has_short_texts() const {
+    for (size_t begin = 0; begin < texts_.size();) {
+      const size_t end = texts_.find('\0', begin);
+      if (end - begin > kMostReplacementBytes) return false;
+      begin = end + 1;
+    }
+    return true;
+  }
+
+  // Whether no text runs through more values than there is room for. A state is where its units begin; it is gone
+  // through again where a longer way leads to it, as one that comes back to itself does until it is too long.
+  bool is_shallow() const {
+    std::vector<int8_t> values(units_.size(), -1);
+    std::vector<size_t> waiting{next_of(0)};
+    values[waiting.front()] = 0;
+    while (!waiting.empty()) {
+      const size_t state = waiting.back();
+      waiting.pop_back();
+      for (uint32_t byte = 0; byte < 256; ++byte) {
+        const size_t place = state ^ byte;
+        if ((units_[place] & kLabel) != byte) continue;
+        const int count = values[state] + ((units_[place] & kHasValue) != 0 ? 1 : 0);
+        if (count > kMostNestedRules) return false;
+        const size_t next = next_of(place);
+        if (count <= values[next]) continue;
+        values[next] = static_cast<int8_t>(count);
+        waiting.push_back(next);
+      }
+    }
+    return true;
+  }
+
+  std::vector<uint32_t> units_;
+  std::string_view texts_;
+  bool is_sound_ = false;
+};
+
+bool has_sound_rules(std::string_view normalizer, bool writes_text) {
+  for (MessageReader spec(normalizer); spec.next();) {
+    if (spec.tag != kNormalizerRules || spec.bytes.empty()) continue;
+    const Rules rules(spec.bytes);
+    if (!rules.is_sound() || (writes_text && rules.breaks_lines())) return false;
+  }
+  return true;
+}
+
+// The text of a user-defined piece, empty for any other.
+std::string_view user_defined(std::string_view piece, size_t& longest) {
+  std::string_view text;
+  bool is_user_defined = false;
+  for (MessageReader field(piece); field.next();) {
+    if (field.tag == kPieceText) text = field.bytes;
+    if (field.tag == kPieceText) longest = std::max(longest, text.size());
+    if (field.tag == kPieceType) is_user_defined = static_cast<uint32_t>(field.number) == kTypeUserDefined;
+  }
+  return is_user_defined ? text : std::string_view();
+}
+
+// Whether more of the texts than there is room for are beginnings of one of them.
+bool are_nested_too_deeply(std::vector<std::string_view> texts) {
+  std::sort(texts.begin(), texts.end());
+  std::vector<std::string_view> around;
+  for (const std::string_view text : texts) {
+    while (!around.empty() && text.substr(0, around.back().size()) != around.back()) around.pop_back();
+    if (around.empty() || text != around.back()) around.push_back(text);
+    if (around.size() > kMostNestedPieces) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 bool is_safe_to_open(std::string_view serialized) {
+  size_t longest_piece = 0, self_test_bytes = 0;
+  std::vector<std::string_view> user_defined_texts;
   for (MessageReader model(serialized); model.next();) {
     if (model.tag == kModelPieces)
-      for (MessageReader piece(model.bytes); piece.next();)
-        if (piece.tag == kPieceText && piece.bytes.size() > kMostPieceBytes) return false;
-    if (model.tag == kModelNormalizerSpec || model.tag == kModelDenormalizerSpec)
-      for (MessageReader spec(model.bytes); spec.next();)
-        if (spec.tag == kNormalizerRules && !is_sound(spec.bytes)) return false;
+      if (const auto text = user_defined(model.bytes, longest_piece); !text.empty()) user_defined_texts.push_back(text);
+    if (model.tag == kModelSelfTest) self_test_bytes += model.bytes.size();
+    const bool writes_text = model.tag == kModelDenormalizerSpec;
+    if ((writes_text || model.tag == kModelNormalizerSpec) && !has_sound_rules(model.bytes, writes_text)) return false;
   }
-  return true;
+  return longest_piece <= kMostPieceBytes && self_test_bytes <= kMostSelfTestBytes &&
+         !are_nested_too_deeply(std::move(user_defined_texts));
 }
 
 }  // namespace v0

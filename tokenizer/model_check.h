@@ -6,8 +6,9 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Whether SentencePiece can open a model without reading out of bounds or exhausting the stack: whether the tries of
-/// its normalization rules stay within their memory, and its pieces are not thousands of bytes long.
+/// Whether SentencePiece can open and use a model without reading out of bounds, exhausting stack or memory, or writing
+/// line ends: whether the tries of its normalization rules stay within their memory and SentencePiece's, its pieces are
+/// neither thousands of bytes long nor nested dozens of times, and its self-test is short.
 /// @throws std::runtime_error where the bytes are no Protocol Buffers message
 bool is_safe_to_open(std::string_view serialized);
 

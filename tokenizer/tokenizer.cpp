@@ -165,8 +165,9 @@ void for_each_part_of(std::string_view text, bool word_by_word, const Visit& vis
     return;
   }
   while (text.size() - begin > kMostBytesAtOnce) {
-    size_t end = text.rfind(' ', begin + kMostBytesAtOnce);
-    const bool at_space = end != std::string_view::npos && end > begin;
+    const size_t space = text.substr(begin, kMostBytesAtOnce + 1).rfind(' ');
+    const bool at_space = space != std::string_view::npos && space > 0;
+    size_t end = begin + space;
     if (!at_space)
       for (end = begin + kMostBytesAtOnce; end > begin + kMostBytesAtOnce - 4 && is_inside_character(text[end]);) --end;
     visit(text.substr(begin, end - begin), begin);

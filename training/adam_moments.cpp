@@ -20,7 +20,7 @@ const torch::Tensor& find(const std::unordered_map<std::string, torch::Tensor>& 
   const auto found = state.find(name);
   if (found == state.end() || found->second.sizes() != like.sizes())
     throw std::runtime_error(
-        fmt::format("{}: no \"{}\" of the model's shape; the file is of another model", path, name));
+        fmt::format("{}: has no \"{}\" of the model's shape; the file belongs to another model", path, name));
   return found->second;
 }
 

@@ -158,16 +158,16 @@ void check_enough_to_hold_out(const TextSize& size, const std::string& source) {
         fmt::format("{} has {}; give at least {}, better thousands", source, counted(size.pairs, "line"), kLeastPairs));
 }
 
-void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool is_begun) {
+void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool was_divided) {
   const AutomaticText text = held_out_files(files, folder);
   for (const auto* pair : {&text.train, &text.valid})
     for (const std::string& file : {pair->source, pair->target}) {
       if (!std::filesystem::exists(file)) continue;
       const bool is_given =
           std::filesystem::equivalent(file, files.source) || std::filesystem::equivalent(file, files.target);
-      if (is_given || !is_begun)
+      if (is_given || !was_divided)
         throw std::runtime_error(fmt::format(
-            "{} is there already, and the run's part of the text would replace it; take another --run-folder", file));
+            "{} already exists, and the run's part of the text would replace it; use another --run-folder", file));
     }
 }
 

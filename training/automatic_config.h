@@ -34,9 +34,9 @@ TextSize measure_text(const PairOfFiles& files);
 /// @throws std::runtime_error naming `source` where a text of this size is too small for hold_out.
 void check_enough_to_hold_out(const TextSize& size, const std::string& source);
 
-/// @throws std::runtime_error naming a file of hold_out's in `folder` that is one of the text's, or, unless `is_begun`,
-/// any that is there: they are the user's.
-void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool is_begun);
+/// @throws std::runtime_error naming a file of hold_out's in `folder` that is one of the text's, or, unless
+/// `was_divided` (hold_out has written there before), any that is there: they are the user's.
+void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder, bool was_divided);
 
 /// Divides a text into one to train on and one for validation, in `folder`: train.source, train.target, valid.source
 /// and valid.target. A pair is held out by a hash of its source line, so that no source stands on both sides and the

@@ -29,7 +29,7 @@ constexpr int kStateVersion = 2;
 // A count; the JSON reader would make one of 1.5 too.
 int64_t count_at(const Json& json, const char* key) {
   const Json& value = json.at(key);
-  if (!value.is_number_integer()) throw std::runtime_error(fmt::format("\"{}\" is no whole number", key));
+  if (!value.is_number_integer()) throw std::runtime_error(fmt::format("\"{}\" is not a whole number", key));
   const auto count = value.get<int64_t>();
   constexpr int64_t kMost = int64_t{1} << 60;
   if (count < 0 || count > kMost) throw std::runtime_error(fmt::format("\"{}\" cannot be {}", key, count));
@@ -51,8 +51,10 @@ TrainState state_of(const Json& json, int64_t version) {
     const Json& best = json["best"];
     state.metric = best.at("metric");
     state.best_score = best.at("score").get<double>();
-    state.validations_since_best = count_at(best, "validations_since");
+    if (best.contains("validations_since"))  // where older versions kept it
+      state.validations_since_best = count_at(best, "validations_since");
   }
+  if (json.contains("validations_since_best")) state.validations_since_best = count_at(json, "validations_since_best");
   if (json.contains("validation")) {
     state.metric = json["validation"].at("metric");
     state.score = json["validation"].at("score").get<double>();
@@ -67,9 +69,9 @@ std::string to_json(const TrainState& state) {
             {"epoch", state.epoch},     {"window", state.window},
             {"batch", state.batch},     {"target_tokens", state.target_tokens},
             {"seconds", state.seconds}, {"batches_per_step", state.batches_per_step}};
-  if (state.best_score)
-    json["best"] = {
-        {"metric", state.metric}, {"score", *state.best_score}, {"validations_since", state.validations_since_best}};
+  if (state.best_score) json["best"] = {{"metric", state.metric}, {"score", *state.best_score}};
+  // Outside of "best": validations without a finite score count before there is one.
+  json["validations_since_best"] = state.validations_since_best;
   if (state.validation_due) json["validation_due"] = true;
   if (state.is_interim) json["interim"] = true;
   if (state.score) json["validation"] = {{"metric", state.metric}, {"score", *state.score}};
@@ -84,7 +86,7 @@ TrainState state_from_json(const std::string& text, const std::string& path) {
     throw std::runtime_error(fmt::format(
         "version {}, this build reads version {}; go on with the transmute that wrote it", version, kStateVersion));
   } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("{}: damaged, or of another version ({})", path, error.what()));
+    throw std::runtime_error(fmt::format("{}: damaged, or written by another version ({})", path, error.what()));
   }
 }
 

@@ -40,8 +40,8 @@ constexpr Bounds<int64_t> kPrefetchThreads{0, 64};
 void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
   if (source.size() != target.size())
     throw std::invalid_argument(
-        fmt::format("data.{0}_source names {1} files and data.{0}_target {2}; each needs its partner", part,
-                    source.size(), target.size()));
+        fmt::format("data.{0}_source names {1} files and data.{0}_target {2}; every source file needs a target file",
+                    part, source.size(), target.size()));
 }
 
 void check_weights(const DataOptions& data, size_t corpora, const char* what) {
@@ -74,8 +74,8 @@ void check_guidance(const TrainingConfig& config) {
     throw std::invalid_argument("training.guided_alignment needs data.train_alignments, which names no file");
   if (data.source_sampling > 0 || data.target_sampling > 0)
     throw std::invalid_argument(
-        "training.guided_alignment does not go with data.source_sampling or data.target_sampling: the alignment is "
-        "that of one segmentation");
+        "training.guided_alignment cannot be combined with data.source_sampling or data.target_sampling: the "
+        "alignment is that of one segmentation");
   const TransformerOptions& model = config.model.model;
   if (config.training.guided_layer > model.num_decoder_layers)
     throw std::invalid_argument(fmt::format("training.guided_layer is {}, but the decoder has {} layers",
@@ -89,13 +89,13 @@ void check_consistency(const TrainingConfig& config) {
   if (config.training.consistency == Consistency::none) return;
   if (config.training.guided_alignment > 0)
     throw std::invalid_argument(
-        "training.guided_alignment does not go with training.consistency; leave one of them out");
+        "training.guided_alignment cannot be combined with training.consistency; leave one of them out");
   const TransformerOptions& model = config.model.model;
   const bool has_dropout = model.dropout > 0 || model.attention_dropout > 0 || model.activation_dropout > 0;
   if (config.training.consistency == Consistency::r_drop && !has_dropout)
     throw std::invalid_argument(
-        "training.consistency: r_drop compares two dropout masks, and model.dropout is 0; give it, for example 0.3, or "
-        "take simcut");
+        "training.consistency: r_drop compares two dropout masks, and model.dropout is 0; set it, for example to 0.3, "
+        "or use simcut");
 }
 
 // What can be known before there is a tokenizer: better now than after an hour of tokenizing.
@@ -207,119 +207,126 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   model.declare(schema);
 
   schema.section("data", "the text: one sentence a line, plain or gzipped");
-  schema.add("folder", &data.folder, "where the files are, relative to the current folder");
-  schema.add("train_source", &data.train_source, "source files to learn from");
-  schema.add("train_target", &data.train_target, "their translations, file by file and line by line");
+  schema.add("folder", &data.folder, "folder of the files below, relative to the current folder");
+  schema.add("train_source", &data.train_source, "source files of the training text");
+  schema.add("train_target", &data.train_target, "target files of the training text, parallel to train_source");
   schema.add("train_pairs", &data.train_pairs,
-             "files of lines source<tab>target, beside these two or instead; further columns are ignored");
+             "files of lines source<tab>target, in addition to train_source and train_target or instead of them; "
+             "further columns are ignored");
   schema.add("train_text", &data.train_text,
-             "what a decoder_only model learns from instead; each line is a text of its own");
+             "training files of a decoder_only model; each line is an independent text");
   schema.add("train_weights", &data.train_weights,
-             "of each pair of files, then of each of train_pairs, or file of train_text: how many times an epoch goes "
-             "through it, fractions by "
-             "chance; empty: once");
+             "how often an epoch reads each pair of files, then each file of train_pairs (or each file of train_text); "
+             "fractions are sampled at random; empty: once each");
   schema.add("train_alignments", &data.train_alignments,
-             "word alignments of each pair of files (lines such as 0-0 1-2), for training.guided_alignment; \"\" for a "
-             "pair without one");
-  schema.add("valid_source", &data.valid_source, "source files for validation; empty: none");
-  schema.add("valid_target", &data.valid_target, "their translations");
-  schema.add("valid_pairs", &data.valid_pairs, "files of lines source<tab>target, for validation");
-  schema.add("valid_text", &data.valid_text, "files for the validation of a decoder_only model; empty: none");
-  schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out, and counted",
+             "word alignments for training.guided_alignment, one file (lines such as 0-0 1-2) per pair of files; \"\" "
+             "for a pair without one");
+  schema.add("valid_source", &data.valid_source, "source files of the validation text; empty: no validation text");
+  schema.add("valid_target", &data.valid_target, "target files of the validation text");
+  schema.add("valid_pairs", &data.valid_pairs, "files of lines source<tab>target for validation");
+  schema.add("valid_text", &data.valid_text, "validation files of a decoder_only model; empty: no validation text");
+  schema.add("max_source_tokens", &data.max_source_tokens, "pairs with a longer source are left out and counted",
              kTokens);
   schema.add("max_target_tokens", &data.max_target_tokens,
-             "pairs with a longer target, and longer lines of train_text, are left out, and counted", kTokens);
+             "pairs with a longer target, and longer lines of train_text, are left out and counted", kTokens);
   schema.add("max_length_ratio", &data.max_length_ratio,
-             "largest ratio of the two sides' numbers of tokens; pairs beyond it are left out, and counted; "
+             "pairs whose longer side has more than this many times the tokens of the other are left out and counted; "
              "0: no limit",
              kNotNegative);
   schema.add("source_sampling", &data.source_sampling,
-             "other segmentations of the source in each epoch: BPE-dropout's probability, or unigram sampling's alpha; "
-             "0: none",
+             "subword regularization of the source, drawn anew in each epoch: the probability of BPE-dropout, or the "
+             "alpha of unigram sampling; 0: off",
              Bounds<double>{0.0, 1.0});
   schema.add("target_sampling", &data.target_sampling, "the same for the target, or for train_text",
              Bounds<double>{0.0, 1.0});
   schema.add("cache_folder", &data.cache_folder,
-             "folder for the tokenized text, which runs may share; empty: cache in the run folder");
+             "folder for the tokenized text, which several runs can share; empty: cache in the run folder");
   schema.add("prefetch_threads", &data.prefetch_threads,
-             "threads that prepare batches ahead; the batches are the same for any number", kPrefetchThreads);
+             "number of threads that prepare batches ahead; it does not change the batches", kPrefetchThreads);
 
   schema.section("training", "the optimization, section 5 of the paper");
   schema.add("initialize_from", &training.initialize_from,
-             "a model folder, or a model of another program, whose network, weights and tokenizer the run begins with; "
-             "empty: new ones");
-  schema.add("seed", &training.seed, "seed of initial weights, order and dropout", kAnySeed);
-  schema.add("batch_tokens", &training.batch_tokens, "maximum padded tokens of a batch, on each side", kAtLeastOne);
+             "a model folder, or another program's model, from which the run takes its network, weights and tokenizer; "
+             "empty: start from scratch");
+  schema.add("seed", &training.seed, "seed of the initial weights, the order of the text and dropout", kAnySeed);
+  schema.add("batch_tokens", &training.batch_tokens,
+             "maximum number of tokens of a batch on each side, padding included", kAtLeastOne);
   schema.add("accumulate_batches", &training.accumulate_batches,
-             "batches per process whose gradients are summed into one step", kBatches);
+             "number of batches per process whose gradients are summed before an update", kBatches);
   schema.add("micro_batch_tokens", &training.micro_batch_tokens,
-             "padded tokens of a micro-batch: a batch is computed in micro-batches, which bounds the memory; 0: 2,048 "
-             "on a CPU, "
-             "32,768 on a GPU",
+             "maximum number of tokens of a micro-batch, padding included: batches are computed in micro-batches to "
+             "bound memory; 0: 2,048 on a CPU, 32,768 on a GPU",
              kAtLeastZero);
   schema.former_name("piece_tokens", "micro_batch_tokens");
   schema.add("recompute", &training.recompute,
-             "compute each layer once more in the backward pass instead of keeping its activations: less memory, more "
-             "time");
-  schema.add("max_steps", &training.max_steps, "updates of the weights", kAtLeastOne);
-  schema.add("max_epochs", &training.max_epochs, "passes over the text; 0: no limit", kAtLeastZero);
-  schema.add("max_minutes", &training.max_minutes, "time for training, over all resumed runs; 0: no limit",
-             kNotNegative);
+             "recompute each layer in the backward pass instead of keeping its activations: less memory, more time");
+  schema.add("max_steps", &training.max_steps, "number of updates after which training ends", kAtLeastOne);
+  schema.add("max_epochs", &training.max_epochs,
+             "number of passes over the text after which training ends; 0: no limit", kAtLeastZero);
+  schema.add("max_minutes", &training.max_minutes,
+             "training time, over all resumed runs, after which training ends; 0: no limit", kNotNegative);
   schema.add("schedule", &training.schedule, kSchedules,
              "learning-rate schedule: noam is Eq. 3; the others rise to training.learning_rate");
-  schema.add("warmup_steps", &training.warmup_steps, "steps in which the learning rate rises", kAtLeastOne);
-  schema.add("learning_rate_scale", &training.learning_rate_scale, "factor before Eq. 3, for noam", kNotNegative);
-  schema.add("learning_rate", &training.learning_rate, "peak learning rate, for schedules other than noam",
-             kNotNegative);
+  schema.add("warmup_steps", &training.warmup_steps, "number of steps in which the learning rate rises", kAtLeastOne);
+  schema.add("learning_rate_scale", &training.learning_rate_scale, "factor on Eq. 3, for noam", kNotNegative);
+  schema.add("learning_rate", &training.learning_rate, "peak learning rate, for all schedules but noam", kNotNegative);
   schema.add("min_learning_rate", &training.min_learning_rate,
              "learning rate that cosine and linear reach at max_steps", kNotNegative);
-  schema.add("adam_beta1", &training.adam_beta1, "decay of the gradient's mean", Bounds<double>{0.0, 0.999999});
-  schema.add("adam_beta2", &training.adam_beta2, "decay of the squared gradient's mean", Bounds<double>{0.0, 0.999999});
-  schema.add("adam_epsilon", &training.adam_epsilon, "added to the root of the squared mean", kNotNegative);
-  schema.add("weight_decay", &training.weight_decay, "AdamW's weight decay, of matrices only", kNotNegative);
-  schema.add("max_skipped_steps", &training.max_skipped_steps,
-             "consecutive steps without a finite loss and gradient that are skipped before the run ends", kAtLeastZero);
-  schema.add("clip_norm", &training.clip_norm, "largest L2 norm of the gradient; 0: no clipping", kNotNegative);
+  schema.add("adam_beta1", &training.adam_beta1, "decay rate of Adam's mean of the gradient",
+             Bounds<double>{0.0, 0.999999});
+  schema.add("adam_beta2", &training.adam_beta2, "decay rate of Adam's mean of the squared gradient",
+             Bounds<double>{0.0, 0.999999});
+  schema.add("adam_epsilon", &training.adam_epsilon, "added to the root of the squared gradient's mean", kNotNegative);
+  schema.add("weight_decay", &training.weight_decay, "AdamW's weight decay, applied to matrices only", kNotNegative);
+  schema.add(
+      "max_skipped_steps", &training.max_skipped_steps,
+      "number of consecutive steps without a finite loss and gradient that may be skipped; one more ends the run",
+      kAtLeastZero);
+  schema.add("clip_norm", &training.clip_norm, "maximum L2 norm of the gradient; 0: no clipping", kNotNegative);
   schema.add("label_smoothing", &training.label_smoothing,
-             "probability that is spread evenly over the whole vocabulary", Bounds<double>{0.0, 0.99});
+             "probability mass that label smoothing spreads evenly over the vocabulary", Bounds<double>{0.0, 0.99});
   schema.add("consistency", &training.consistency, kConsistencies,
-             "each batch goes through the network twice, and both predictions shall agree: r_drop under two dropout "
-             "masks, simcut with tokens cut out of the second");
+             "compute each batch twice and penalize the divergence of the two predictions: r_drop: two dropout masks; "
+             "simcut: tokens are cut out of the second pass");
   schema.add("consistency_weight", &training.consistency_weight,
-             "weight of the divergence between the two; 0: 5 for r_drop, 3 for simcut", kNotNegative);
-  schema.add("cut_probability", &training.cut_probability, "part of the tokens that simcut cuts, on each side",
+             "weight of that divergence; 0: 5 for r_drop, 3 for simcut", kNotNegative);
+  schema.add("cut_probability", &training.cut_probability, "share of the tokens on each side that simcut cuts out",
              Bounds<double>{0.0, 0.9});
   schema.add("guided_alignment", &training.guided_alignment,
-             "weight of a loss that makes an attention head follow data.train_alignments; 0: none", kNotNegative);
-  schema.add("guided_layer", &training.guided_layer, "decoder layer of that head, counted from 1; 0: the last but one",
+             "weight of the loss that trains an attention head on data.train_alignments; 0: off", kNotNegative);
+  schema.add("guided_layer", &training.guided_layer, "decoder layer of that head, from 1; 0: the last but one",
              kAtLeastZero);
-  schema.add("guided_head", &training.guided_head, "number of that head, counted from 1", kAtLeastOne);
+  schema.add("guided_head", &training.guided_head, "number of that head, from 1", kAtLeastOne);
   schema.add("ema_decay", &training.ema_decay,
-             "decay of a moving average of the weights, which is validated and becomes the model; 0: none",
+             "decay rate of a moving average of the weights, which is validated and becomes the model; 0: off",
              Bounds<double>{0.0, 0.999999999});
   schema.add("precision", &training.precision, kPrecisions,
-             "numeric type of the matrix products; auto: bfloat16 where the CPU (AVX512-BF16, AMX) or GPU has it");
-  schema.add("log_every", &training.log_every, "steps between two lines of metrics", kAtLeastOne);
-  schema.add("checkpoint_every", &training.checkpoint_every, "steps between two checkpoints", kAtLeastOne);
-  schema.add("keep_checkpoints", &training.keep_checkpoints, "newest checkpoints that are kept", kAtLeastOne);
+             "number format of matrix products; auto: bfloat16 if the CPU (AVX512-BF16, AMX) or GPU supports it, else "
+             "float32");
+  schema.add("log_every", &training.log_every, "number of steps between two log lines", kAtLeastOne);
+  schema.add("checkpoint_every", &training.checkpoint_every, "number of steps between two checkpoints", kAtLeastOne);
+  schema.add("keep_checkpoints", &training.keep_checkpoints, "number of newest checkpoints to keep", kAtLeastOne);
   schema.add("keep_best", &training.keep_best,
-             "checkpoints with the best validation.metric that are kept too; each validation then writes one",
+             "number of checkpoints with the best validation.metric to keep as well; every validation then writes a "
+             "checkpoint",
              kAtLeastZero);
   schema.add("keep_every", &training.keep_every,
-             "checkpoints whose step is a multiple of this are kept for good; 0: none", kAtLeastZero);
+             "also keep the checkpoints of steps that are multiples of this; 0: none", kAtLeastZero);
   schema.add("average_checkpoints", &training.average_checkpoints,
-             "newest checkpoints whose mean becomes the model (section 6.1), without ema_decay", kAtLeastOne);
+             "number of newest checkpoints whose mean becomes the model (section 6.1); ignored with ema_decay",
+             kAtLeastOne);
 
   schema.section("validation", "measured on the validation text while training");
-  schema.add("every", &validation.every, "steps between two validations", kAtLeastOne);
+  schema.add("every", &validation.every, "number of steps between two validations", kAtLeastOne);
   schema.add("metric", &validation.metric, kMetrics,
-             "chooses the best weights; auto: bleu, or loss for a decoder_only model");
+             "metric that decides which weights are the best; auto: bleu, or loss for a decoder_only model");
   schema.add("patience", &validation.patience,
-             "consecutive validations without better weights after which training ends; 0: never", kAtLeastZero);
-  schema.add("beam_size", &validation.beam_size, "beam of the search for BLEU and chrF; 1 is greedy", kBeam);
-  schema.add("length_alpha", &validation.length_alpha, "length penalty of that search", kNotNegative);
-  schema.add("max_sentences", &validation.max_sentences, "sentences that are translated for BLEU and chrF; 0: none",
+             "number of consecutive validations without improvement after which training ends; 0: no limit",
              kAtLeastZero);
+  schema.add("beam_size", &validation.beam_size, "beam size of the search for BLEU and chrF; 1: greedy search", kBeam);
+  schema.add("length_alpha", &validation.length_alpha, "exponent of the length penalty of that search", kNotNegative);
+  schema.add("max_sentences", &validation.max_sentences,
+             "maximum number of sentences to translate for BLEU and chrF; 0: none", kAtLeastZero);
 }
 
 void TrainingConfig::check() const {
@@ -337,7 +344,7 @@ void TrainingConfig::check() const {
     throw std::invalid_argument("validation.max_sentences is 0, so nothing is translated: set validation.metric: loss");
   if (training.keep_best > 0 && !has_validation_text())
     throw std::invalid_argument(fmt::format("training.keep_best needs a validation text: {}", valid_keys));
-  if (training.average_checkpoints > training.keep_checkpoints)
+  if (training.ema_decay == 0 && training.average_checkpoints > training.keep_checkpoints)
     throw std::invalid_argument(
         fmt::format("training.average_checkpoints ({}) cannot be more than training.keep_checkpoints ({})",
                     training.average_checkpoints, training.keep_checkpoints));

@@ -37,7 +37,7 @@ void WeightAverage::restore(const NamedTensors& values, const std::string& path)
         std::find_if(values.begin(), values.end(), [&, &key = name](const auto& value) { return value.first == key; });
     if (found == values.end() || found->second.sizes() != own.sizes())
       throw std::runtime_error(
-          fmt::format("{}: no \"{}\" of the model's shape; the file is of another model", path, name));
+          fmt::format("{}: has no \"{}\" of the model's shape; the file belongs to another model", path, name));
     own.copy_(found->second);
   }
 }

@@ -32,12 +32,13 @@ Fingerprints Fingerprints::read(const std::string& run_folder) {
   if (!std::filesystem::exists(path_of(run_folder))) return {};
   const std::optional<Json> json = parse_json_if_valid(read_file(path_of(run_folder)));
   if (!json) return {};
-  return {number_in(*json, "vocabulary"), number_in(*json, "text"), number_in(*json, "given")};
+  const bool divided = json->is_object() && json->value("divided", Json()) == Json(true);
+  return {number_in(*json, "vocabulary"), number_in(*json, "text"), number_in(*json, "given"), divided};
 }
 
 void Fingerprints::write(const std::string& run_folder) const {
   const auto hex = [](uint64_t number) { return fmt::format("{:016x}", number); };
-  const Json json{{"vocabulary", hex(vocabulary)}, {"text", hex(text)}, {"given", hex(given)}};
+  const Json json{{"vocabulary", hex(vocabulary)}, {"text", hex(text)}, {"given", hex(given)}, {"divided", divided}};
   write_file_atomically(path_of(run_folder), json_text(json, 2) + "\n");
 }
 

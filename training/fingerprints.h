@@ -17,6 +17,7 @@ struct Fingerprints {
   uint64_t vocabulary = 0;  ///< see vocabulary_fingerprint
   uint64_t text = 0;        ///< see TrainingText::fingerprint
   uint64_t given = 0;       ///< files_fingerprint of the text that a training without a config was given
+  bool divided = false;     ///< hold_out has written that text's two parts
 
   /// Those of a run folder; without the file, or where it is damaged, nothing is known.
   static Fingerprints read(const std::string& run_folder);

@@ -14,6 +14,7 @@
 #include <transmute/translation/files/model_folder.h>
 
 #include <filesystem>
+#include <regex>
 #include <stdexcept>
 #include <vector>
 
@@ -35,10 +36,19 @@ void compare_with_checkpoint(const std::string& run, const std::string& checkpoi
     }
   }
   if (!refused.empty())
-    throw std::invalid_argument(
-        fmt::format("{}: what cannot change after training has started: {}. Take another --run-folder, or the old "
-                    "value{}",
-                    run, fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
+    throw std::invalid_argument(fmt::format(
+        "{}: {} cannot change after training has started. Use another --run-folder, or restore the old value{}", run,
+        fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
+}
+
+// Unfinished models have names that nothing else in this folder has. Under the run's lock, so nobody is at work on
+// them.
+void remove_rests_of_crashes(const std::string& run) {
+  static const std::regex kRest("(best|model)\\.partial-[0-9a-f]{8}");
+  std::vector<fs::path> rests;
+  for (const auto& entry : fs::directory_iterator(run))
+    if (std::regex_match(entry.path().filename().string(), kRest)) rests.push_back(entry.path());
+  for (const auto& rest : rests) fs::remove_all(rest);
 }
 
 }  // namespace
@@ -55,8 +65,12 @@ std::string RunFolder::name() const {
 std::unique_ptr<ProcessLock> RunFolder::lock() const {
   ensure_writable_folder(path_);
   auto lock = std::make_unique<ProcessLock>(file("lock"), "a training in " + path_);
-  if (!lock->is_held())
-    spdlog::warn(fmt::format("{} is on a file system without locks: nothing keeps a second training out", path_));
+  if (lock->is_held()) {
+    remove_rests_of_crashes(path_);
+  } else {
+    spdlog::warn(fmt::format(
+        "{} is on a file system without locks, so a second training in the same folder would not be noticed", path_));
+  }
   return lock;
 }
 
@@ -94,9 +108,9 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
   const TextFiles files = train_files(config);
   const uint64_t fingerprint = vocabulary_fingerprint(config.model.tokenizer, files);
   if (exists && kept.vocabulary == 0)
-    spdlog::info(fmt::format("taking the vocabulary that {} has; it was not learned there", path_));
+    spdlog::info(fmt::format("using the vocabulary in {}, which was not learned there", path_));
   if (exists && (kept.vocabulary == 0 || kept.vocabulary == fingerprint)) return Tokenizer::load(path_);
-  if (exists) spdlog::info("the text or the tokenizer's options are not those of an earlier start");
+  if (exists) spdlog::info("the text or the tokenizer's options have changed since an earlier start");
   spdlog::info(fmt::format("learning a vocabulary of {} from the training text",
                            counted(config.model.tokenizer.vocab_size, "piece")));
   Tokenizer tokenizer = train_tokenizer(config.model.tokenizer, lines_of(files.source), lines_of(files.target));
@@ -111,7 +125,7 @@ void RunFolder::keep_text(uint64_t fingerprint) const {
   if (kept.text != 0 && has_begun())
     throw std::runtime_error(
         fmt::format("the training text, or the vocabulary that it is read with, is not the one that the run in {} was "
-                    "trained on so far. Take another --run-folder for it, or the text and vocabulary that it had",
+                    "trained on so far. Use another --run-folder for it, or restore the old text and vocabulary",
                     path_));
   kept.text = fingerprint;
   kept.write(path_);

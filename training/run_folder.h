@@ -27,7 +27,8 @@ class RunFolder {
   /// The folder's own name, without what leads to it.
   std::string name() const;
 
-  /// Makes the folder, and keeps other trainings out of it for as long as the result lives.
+  /// Makes the folder, and keeps other trainings out of it for as long as the result lives. Removes what a crash left
+  /// of an unfinished best/ or model/.
   /// @throws std::runtime_error naming the process that trains in it, or where it cannot be written.
   std::unique_ptr<ProcessLock> lock() const;
 

@@ -205,9 +205,8 @@ void Steps::skip(const Begun& step) {
         what +
         ". The weights are as they were before it. Go on from the last checkpoint with a lower "
         "training.learning_rate_scale (or learning_rate), more training.warmup_steps, or training.clip_norm: 1; "
-        "training.max_skipped_steps passes over single bad batches");
-  if (options_.report)
-    options_.report(fmt::format("{}; passed over ({} of at most {} in a row)", what, skipped_, most));
+        "training.max_skipped_steps skips single bad batches");
+  if (options_.report) options_.report(fmt::format("{}; skipped ({} of at most {} in a row)", what, skipped_, most));
 }
 
 }  // namespace v0

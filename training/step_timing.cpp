@@ -18,7 +18,8 @@ inline namespace v0 {
 
 namespace {
 
-// Enough pairs of random tokens for one batch. All are of one length, for batches are made of pairs of similar lengths.
+// Enough pairs of random tokens for one batch, and one at least. All are of one length, for batches are made of pairs
+// of similar lengths.
 ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
   const double tokens_per_pair = 1.4 * static_cast<double>(size.words) / static_cast<double>(size.pairs);
   const auto mean = std::clamp<int64_t>(static_cast<int64_t>(tokens_per_pair), 2, config.data.max_source_tokens);
@@ -31,10 +32,12 @@ ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
       id = special_ids::kCount + static_cast<int64_t>(uniform(mix_bits(++key)) * static_cast<double>(known));
     return ids;
   };
-  for (int64_t tokens = 0; tokens < config.training.batch_tokens * 9 / 10; tokens += mean + 1) {
+  int64_t tokens = 0;
+  do {
     text.source.add(sentence());
     text.target.add(sentence());
-  }
+    tokens += mean + 1;
+  } while (tokens < config.training.batch_tokens * 9 / 10);
   return text;
 }
 

@@ -113,7 +113,7 @@ void warn_of_unknown_tokens(const std::string& text, const UnknownTokens& tokens
   constexpr int64_t kPercent = 100;
   if (kPercent * tokens.unknown <= tokens.tokens) return;
   spdlog::warn(fmt::format(
-      "{}: the vocabulary does not know {:.1f}% of the tokens; was it learned from another text? Take another "
+      "{}: the vocabulary does not know {:.1f}% of the tokens; was it learned from another text? Use another "
       "--run-folder, or set tokenizer.character_coverage: 1 or tokenizer.byte_fallback: true",
       text, 100.0 * static_cast<double>(tokens.unknown) / static_cast<double>(tokens.tokens)));
 }

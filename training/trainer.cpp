@@ -161,11 +161,8 @@ TrainingText Trainer::Session::prepare_training_text() {
   if (group_.is_first()) folder_.keep_text(text.fingerprint());
   if (own_cache && options_.ranks.local_rank == 0) cache.remove_others();
   if (!group_.is_first()) return text;
-  const TextCounts counts = text.counts();
-  log_text("training", config_, text.size(), counts);
-  warn_of_short_training(config_,
-                         std::max(counts.source_tokens, counts.target_tokens) + static_cast<int64_t>(text.size()),
-                         config_.training.accumulate_batches * group_.size());
+  log_text("training", config_, text.size(), text.counts());
+  warn_of_short_training(config_, text.epoch_tokens(), config_.training.accumulate_batches * group_.size());
   return text;
 }
 
@@ -193,10 +190,10 @@ void Trainer::Session::restore() {
   if (group_.is_first()) {
     state_ = checkpoints_.restore(trained_parts());
     if (state_.window < 0 && state_.batch > 0 && train_text_.windows() > 1)
-      throw std::runtime_error(
-          fmt::format("the newest checkpoint in {} was written by an older transmute, which went through large texts "
-                      "in another order; go on with that one, or take another --run-folder",
-                      folder_.path()));
+      throw std::runtime_error(fmt::format(
+          "the newest checkpoint in {} was written by an older transmute, which read large texts in another "
+          "order; continue with that version, or use another --run-folder",
+          folder_.path()));
     state_.window = std::max<int64_t>(state_.window, 0);
   }
   broadcast_state(group_, state_);
@@ -237,10 +234,9 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
                           counted(state_.step, "step"), 2 * state_.step));
   if (state_.validation_due) {
     validate();
-    if (config_.training.keep_best > 0 && state_.score) {  // the checkpoint of the stop was written without its score
-      saved_step_ = -1;
-      save_checkpoint(false);
-    }
+    // The checkpoint of the stop was written without its outcome: another start would validate again.
+    saved_step_ = -1;
+    save_checkpoint(state_.is_interim && !(config_.training.keep_best > 0 && state_.score));
   }
   while (!reached_end()) {
     const bool trained = train_step();

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -35,7 +36,7 @@ void check_candidates(int64_t candidates, const SearchOptions& search, const cha
         fmt::format("{}.candidates must be from 0 to {}, not {}", what, kMostCandidates, candidates));
   if (candidates > 0 && search.alternatives)
     throw std::invalid_argument(
-        fmt::format("{} does not go with alternatives, whose order is that of their first tokens", what));
+        fmt::format("{} cannot be combined with alternatives, whose order is that of their first tokens", what));
 }
 
 void check(const TranslationOptions& options) {
@@ -47,12 +48,14 @@ void check(const TranslationOptions& options) {
   if (!(options.rerank.weight >= 0 && std::isfinite(options.rerank.weight)))
     throw std::invalid_argument(fmt::format("rerank.weight must be at least 0, not {}", options.rerank.weight));
   if (options.mbr.candidates > 0 && options.rerank.candidates > 0)
-    throw std::invalid_argument("mbr does not go with rerank: each decides which translation is chosen");
+    throw std::invalid_argument("mbr cannot be combined with rerank: each decides which translation is chosen");
   if (!options.glossary.empty() && !search::is_search(options.search))
     throw std::invalid_argument(
         "only a search can be made to use a glossary's terms; neither sampling nor alternatives can");
   if (options.search.constraint && options.split_sentences)
-    throw std::invalid_argument("split_sentences does not go with a constraint, which is about a whole output");
+    throw std::invalid_argument("split_sentences cannot be combined with a constraint, which is about a whole output");
+  if (options.search.constraint && options.inline_tags)
+    throw std::invalid_argument("inline_tags cannot be combined with a constraint, which is about a whole output");
 }
 
 // With as many results as are to be compared.
@@ -124,10 +127,15 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
                                                       const TranslationOptions& given,
                                                       const TranslationHooks& hooks) const {
   check(given);
+  check_hypotheses(given.search);  // before search_of makes them more
   check_search_options(search_of(given));
+  if (given.search.constraint && shortlist_)
+    throw std::invalid_argument(
+        "a shortlist cannot be combined with a constraint (on trees, for one), which may allow other tokens");
   if ((given.mbr.candidates > 0 || given.rerank.candidates > 0) && hooks.on_text)
-    throw std::invalid_argument(fmt::format("{} does not go with on_text: which translation is chosen shows at the end",
-                                            given.mbr.candidates > 0 ? "mbr" : "rerank"));
+    throw std::invalid_argument(
+        fmt::format("{} cannot be combined with on_text: the translation is chosen only at the end",
+                    given.mbr.candidates > 0 ? "mbr" : "rerank"));
   if (given.rerank.candidates > 0 && !reverse_)
     throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
   if (texts.empty()) check_for_model(given);
@@ -227,21 +235,35 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
 
 void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                                const TranslationOptions& options, std::vector<Translation>& translations) const {
+  const TranslationOptions reverse = reversed(options, reverse_->tokenizer());
+  const LanguageTokens languages = language_tokens(reverse, reverse_->tokenizer());
   std::vector<std::string> candidates, sources;
-  for (const size_t part : batch)
-    for (const Hypothesis& hypothesis : translations[part].hypotheses) {
+  std::vector<Hypothesis*> scored;
+  for (const size_t part : batch) {
+    const size_t before = scored.size();
+    for (Hypothesis& hypothesis : translations[part].hypotheses) {
+      if (!reverse_->has_positions_for(hypothesis.text, parts[part].plain, languages)) {
+        hypothesis.reverse_log_probability = search::kNever;
+        if (options.rerank.weight > 0) hypothesis.score = search::kNever;
+        continue;
+      }
       candidates.push_back(hypothesis.text);
       sources.push_back(parts[part].plain);
+      scored.push_back(&hypothesis);
     }
-  const std::vector<Hypothesis> found = reverse_->score(candidates, sources, reversed(options, reverse_->tokenizer()));
-  auto next = found.begin();
+    if (scored.size() == before)
+      throw std::invalid_argument(
+          fmt::format("text {} cannot be reranked: it or each of its translations has more than the {} tokens that the "
+                      "reverse model has learned positions for; lower max_source_tokens, or split the text into lines",
+                      parts[part].text + 1, reverse_->most_tokens_));
+  }
+  const std::vector<Hypothesis> found = reverse_->score(candidates, sources, reverse);
+  for (size_t i = 0; i < found.size(); ++i) {
+    scored[i]->reverse_log_probability = found[i].log_probability;
+    if (options.rerank.weight > 0) scored[i]->score += options.rerank.weight * found[i].score;
+  }
   for (const size_t part : batch) {
     std::vector<Hypothesis>& hypotheses = translations[part].hypotheses;
-    for (Hypothesis& hypothesis : hypotheses) {
-      hypothesis.reverse_log_probability = next->log_probability;
-      hypothesis.score += options.rerank.weight * next->score;
-      ++next;
-    }
     std::stable_sort(hypotheses.begin(), hypotheses.end(),
                      [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
     const auto kept = static_cast<size_t>(options.search.num_hypotheses);
@@ -249,11 +271,19 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
   }
 }
 
+bool TranslationEngine::has_positions_for(const std::string& source, const std::string& target,
+                                          const LanguageTokens& languages) const {
+  if (most_tokens_ == std::numeric_limits<int64_t>::max()) return true;
+  const size_t of_source = tokenizer_.source().encode(source).size() + languages.source.size();
+  const size_t of_target = tokenizer_.target().encode(target).size() + languages.target.size();
+  return static_cast<int64_t>(std::max(of_source, of_target)) <= most_tokens_;
+}
+
 std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<std::string>& texts,
                                                              const TranslationOptions& options,
                                                              const TranslationHooks& hooks) const {
   if (options.split_sentences || hooks.on_text)
-    throw std::invalid_argument("inline_tags goes neither with split_sentences nor with on_text");
+    throw std::invalid_argument("inline_tags cannot be combined with split_sentences or on_text");
   std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -297,7 +327,12 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   add_languages(pairs, languages, tokenizer_);
   std::vector<Ids> source_ids, target_ids;
   for (SourcePart& pair : pairs.parts) {
-    check_whole(std::max(pair.ids.size(), pair.prefix.size()), "scoring");
+    const size_t tokens = std::max(pair.ids.size(), pair.prefix.size());
+    check_whole(tokens, "scoring");
+    if (static_cast<int64_t>(tokens) > most_tokens_)
+      throw std::invalid_argument(
+          fmt::format("{} {} has {} tokens, but the model has learned positions for {}; split it into lines",
+                      pair.ids.size() == tokens ? "source" : "target", pair.text + 1, tokens, most_tokens_));
     source_ids.push_back(std::move(pair.ids));
     target_ids.push_back(std::move(pair.prefix));
   }

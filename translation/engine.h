@@ -25,8 +25,8 @@ inline namespace v0 {
 class TranslationEngine {
  public:
   /// The transformer must be in eval mode. `parallel_for` also runs what there is to do now.
-  /// @throws std::invalid_argument for a decoder-only one, and for a precision but float32 where LibTorch's operations
-  /// run it.
+  /// @throws std::invalid_argument for a decoder-only one, for a precision that there is not on the device, and for any
+  /// but float32 where LibTorch's operations run it on the CPU.
   TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, Precision precision,
                     ParallelFor parallel_for);
 
@@ -49,6 +49,7 @@ class TranslationEngine {
                                      const TranslationHooks& hooks = {}) const;
 
   /// The probability of each target given the source of the same number: a hypothesis with the target's text.
+  /// @throws std::invalid_argument where one of them is longer than the learned positions, or than kMaxWholeTokens.
   std::vector<Hypothesis> score(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                 const TranslationOptions& options) const;
 
@@ -69,7 +70,10 @@ class TranslationEngine {
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,
                     std::vector<Translation>& translations) const;
-  // Puts the candidates of a batch of parts into the order that the reverse model gives them.
+  // Whether there are positions for all of their tokens, where positions are learned.
+  bool has_positions_for(const std::string& source, const std::string& target, const LanguageTokens& languages) const;
+  // Puts the candidates of a batch of parts into the order that the reverse model gives them. Those that are too long
+  // for it come last.
   void rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch, const TranslationOptions& options,
               std::vector<Translation>& translations) const;
   std::shared_ptr<const StepModel> model_;

@@ -77,10 +77,9 @@ struct LanguageModel::State {
 
 LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& options) {
   if (!options.shortlist.table.empty())
-    throw std::invalid_argument(
-        "a language model takes no shortlist: it has no source whose translations one could list");
+    throw std::invalid_argument("shortlists are for translation models: a language model has no source");
   if (!options.reverse_model.empty())
-    throw std::invalid_argument("a language model takes no reverse model: it has no source to translate back to");
+    throw std::invalid_argument("reranking is for translation models: a language model has no source");
   const torch::Device device = parse_device(options.device);
   auto threads =
       std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);

@@ -63,7 +63,7 @@ LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Devic
   }
   const Precision agreed = precision ? *precision : common_precision(models, device);
   for (size_t m = 0; m < models.size(); ++m)
-    if (!precision && models[m].stored == Precision::int8 && agreed != Precision::int8)
+    if (!precision && device.is_cpu() && models[m].stored == Precision::int8 && agreed != Precision::int8)
       models[m] = load(paths[m], false);
   LoadedEnsemble ensemble{{}, std::move(models.front().tokenizer), agreed, models.front().search};
   for (LoadedModel& model : models) ensemble.transformers.push_back(std::move(model.transformer));

@@ -49,8 +49,9 @@ struct SearchOptions {
   /// greedily. Returned best first. beam_size is ignored.
   bool alternatives = false;
   /// Restricts the tokens of translations; null: no restriction. A translation ends at its maximum length even if the
-  /// constraint does not allow the end. Cannot be combined with `alternatives`, required terms or
-  /// TranslationOptions::split_sentences, and over-long texts are refused: it is about the output as a whole.
+  /// constraint does not allow the end. Cannot be combined with `alternatives`, required terms, a shortlist,
+  /// TranslationOptions::split_sentences or TranslationOptions::inline_tags, and over-long texts are refused: it is
+  /// about the output as a whole.
   std::shared_ptr<const NextTokenConstraint> constraint{};
 };
 

@@ -21,9 +21,10 @@ struct TextVectors {
 
 /// Options of encoding.
 struct TextEncoderOptions {
-  int64_t batch_size = 64;          ///< maximum number of texts, or parts of texts, in a worker's batch
-  int64_t batch_tokens = 4096;      ///< maximum number of tokens in a batch, padding included
-  int64_t max_source_tokens = 256;  ///< longer texts are split at sentence, clause or word boundaries
+  int64_t batch_size = 64;      ///< maximum number of texts, or parts of texts, in a worker's batch
+  int64_t batch_tokens = 4096;  ///< maximum number of tokens in a batch, padding included
+  /// Longer texts are split at sentence, clause or word boundaries, as are those beyond the model's learned positions.
+  int64_t max_source_tokens = 256;
 };
 
 /// Encodes text as vectors with the encoder alone (section 3.1, Encoder): the memory to which the decoder would attend.

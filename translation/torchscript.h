@@ -41,7 +41,7 @@ inline namespace v0 {
 ///
 /// `model`: any model that load_model opens.
 /// @throws std::runtime_error if the model cannot be read or the file cannot be written; std::invalid_argument for
-/// int8, and for a language model with forward_search.
+/// int8, and with forward_search for a language model and for one whose decoder must be told the target language.
 TRANSMUTE_API void export_torchscript(const std::string& model, const std::string& output,
                                       const TorchScriptOptions& options = {});
 

@@ -33,7 +33,8 @@ struct TranslatorOptions {
   std::optional<Precision> precision{};
   /// Further models with the same tokenizer. The probabilities of all models are averaged.
   std::vector<std::string> ensemble{};
-  /// Used by translate_batch() but not by score_batch(). Probabilities are normalized over the shortlist.
+  /// Used by translate_batch() but not by score_batch(). Probabilities are normalized over the shortlist. Cannot be
+  /// combined with SearchOptions::constraint.
   ShortlistOptions shortlist{};
   /// A model of the opposite direction, for TranslationOptions::rerank. Its tokenizer may be another one, and it may be
   /// the same model where that translates in both directions. Empty: none.
@@ -103,7 +104,8 @@ struct TranslationOptions {
   MbrOptions mbr{};
   /// Orders the results by both models, and gives them both models' scores. Needs TranslatorOptions::reverse_model.
   /// Cannot be combined with mbr, SearchOptions::alternatives or TranslationHooks::on_text. No hook is called while the
-  /// reverse model scores a batch.
+  /// reverse model scores a batch. A candidate that is longer than the reverse model's learned positions comes
+  /// last, with reverse_log_probability minus infinity; a text without any other candidate is refused.
   RerankOptions rerank{};
   int64_t batch_size = 64;                  ///< maximum number of sentences in a thread's batch
   int64_t batch_tokens = 4096;              ///< maximum number of source tokens in a batch, padding included
@@ -119,7 +121,8 @@ struct TranslationOptions {
   /// If a text contains the words of an entry's `source` (case-sensitive), its translation contains the `target`.
   std::vector<GlossaryEntry> glossary{};
   /// Removes tags such as <b>, </b>, <br/> and {name} from the text, and inserts them into the translation at the words
-  /// that attended to theirs. Cannot be combined with split_sentences or TranslationHooks::on_text.
+  /// that attended to theirs. Cannot be combined with split_sentences, SearchOptions::constraint or
+  /// TranslationHooks::on_text.
   bool inline_tags = false;
   /// Fills Hypothesis::word_alignment; implies SearchOptions::alignments.
   bool word_alignments = false;
@@ -161,8 +164,9 @@ struct TranslationHooks {
   std::function<void(size_t done, size_t total)> on_progress{};
   /// Called after every token. If it returns true, the call ends with Cancelled within one decoding step.
   std::function<bool()> should_stop{};
-  /// Called for each text after each of its tokens. If it returns true, that text is abandoned: its translation is
-  /// empty and has probability 0, while the others continue. For calls that serve several users.
+  /// Called for each text after each of its tokens. If it returns true, that text is abandoned: its translation has
+  /// probability 0 and is empty but for the parts that were done before, while the others continue. For calls that
+  /// serve several users.
   std::function<bool(size_t text)> is_unwanted{};
 };
 

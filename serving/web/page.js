@@ -44,6 +44,7 @@ function glossaryEntries() {
     .map(([term, translation]) => ({source: term, target: translation}));
 }
 
+// `more` may name other languages than those that are chosen.
 function requestFor(text, more) {
   const request = {text, source: from.value, target: to.value, ...more};
   const entries = glossaryEntries();
@@ -100,7 +101,7 @@ function wordsOf(hypothesis) {
 
 // Each segment's words become buttons; where pieces do not spell its text (byte pieces), it stays plain.
 function show(translation, answer) {
-  last = {...translation, target: answer.target};
+  last = {...translation, source: answer.source, target: answer.target};  // a source that was detected stays
   closeAlternatives();  // those of what stood here before
   target.replaceChildren();
   let rest = translation.text;
@@ -168,7 +169,9 @@ async function showAlternatives(element, segment, prefix) {
   closeAlternatives();
   say('Looking for alternatives…');
   try {
-    const more = {prefix, split_sentences: false, alternatives: kNumAlternatives};
+    const more = {
+      source: last.source, target: last.target, prefix, split_sentences: false, alternatives: kNumAlternatives,
+    };
     const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
     const found = answer.translations[0].segments[0].hypotheses.map((hypothesis) => hypothesis.text);
     if (!last?.segments.includes(segment)) return;  // translated again meanwhile
@@ -225,7 +228,10 @@ async function rescore(translation, segment, text) {
   target.focus();
   say('');
   try {
-    const more = {prefix: text, split_sentences: false, alternatives: 1, alignments: true};
+    const more = {
+      source: translation.source, target: translation.target, prefix: text, split_sentences: false, alternatives: 1,
+      alignments: true,
+    };
     const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
     const hypothesis = answer.translations[0].segments[0].hypotheses[0];
     if (last.text !== translation.text || !hypothesis.text.startsWith(text)) return;
@@ -292,7 +298,10 @@ function fillTargets(wanted) {
 }
 
 function swap() {
-  const [oldFrom, oldTo, text] = [from.value, to.value, last?.text];
+  const oldFrom = from.value === 'auto' ? last?.detected?.language : from.value;
+  const [oldTo, text] = [to.value, last?.text];
+  if (!oldFrom) return say('The language of the text is not known yet; type a text, or choose its language.', true);
+  if (oldFrom === oldTo) return say(`The text is in ${nameOf(oldTo)} already; there is nothing to swap.`, true);
   if (!languages.some((language) => language.code === oldTo && language.targets.includes(oldFrom)))
     return say(`There is no model from ${nameOf(oldTo)} to ${nameOf(oldFrom)}.`, true);
   from.value = oldTo;
@@ -302,8 +311,12 @@ function swap() {
 }
 
 async function copy() {
-  await navigator.clipboard.writeText(last?.text || target.textContent);
-  say('Copied');
+  try {
+    await navigator.clipboard.writeText(last?.text || target.textContent);
+    say('Copied');
+  } catch {  // over plain HTTP a browser has no clipboard for the page
+    say('The browser allows the page to copy over HTTPS only; select the translation and copy it yourself.', true);
+  }
 }
 
 async function readFile(file) {

@@ -120,11 +120,35 @@ TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoTextForAModel) {
   write_text(text, content);
   EXPECT_THAT(refusal("translate", {"-m", model(), "-i", text, "-o", folder.path() + "/./text.en"}),
               HasSubstr("--output is the file of --input"));
-  EXPECT_EQ(read_text(text), content);
+  const std::string other = folder / "text.de";
+  write_text(other, content);
+  EXPECT_THAT(refusal("score", {"-m", model(), "--source", text, "--target", other, "-o", other}),
+              HasSubstr("--output is the file of --target"));
+  EXPECT_THAT(refusal("score", {"-m", model(), "--text", text, "-o", text}),
+              HasSubstr("--output is the file of --text"));
+  EXPECT_THAT(refusal("visualize", {"-m", model(), "-i", text, "-o", text}),
+              HasSubstr("--output is the file of --input"));
+  EXPECT_THAT(refusal("visualize", {"-m", model(), "-i", text, "--target", other, "-o", other}),
+              HasSubstr("--output is the file of --target"));
+  EXPECT_THAT(refusal("make_shortlist", {"-m", model(), "--source", text, "--target", other, "-o", text}),
+              HasSubstr("--output is the file of --source"));
+  for (const std::string& path : {text, other}) EXPECT_EQ(read_text(path), content);
   const Outcome outcome = run("translate", {"-m", model(), text});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("text.en: no model"));
   EXPECT_THAT(outcome.errors, HasSubstr("--input"));
+}
+
+TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
+  const TemporaryFolder folder;
+  const std::string own = folder / "own", weights = own + "/weights.safetensors";
+  std::filesystem::copy(model(), own);
+  const std::string before = read_text(weights);
+  EXPECT_THAT(refusal("convert", {"-m", own, "--to", "folder", "--precision", "int8", "-o", own + "/"}),
+              HasSubstr("--output is the folder of --model, which would be lost"));
+  EXPECT_THAT(refusal("average_checkpoints", {"-o", own, model(), folder.path() + "/./own"}),
+              HasSubstr("--output is the folder of a model to average"));
+  EXPECT_EQ(read_text(weights), before);
 }
 
 TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
@@ -303,6 +327,19 @@ TEST_F(CommandLine, EvaluateReadsAPipe) {
               MatchesRegex("TER\\|nrefs:1.* = 10\\.00\n"));
 }
 
+TEST_F(CommandLine, EvaluateComparesSystemsByNameOrByTheirScoresAlone) {
+  const std::string reference = *folder_ / "reference.txt", translated = "a b c d e\nf g h i k\n";
+  write_text(reference, "a b c d e\nf g h i j\n");
+  const std::vector<std::string> flags{"-r", reference, "--compare", reference, "--metric", "ter"};
+  const Outcome table = run("evaluate", flags, translated);
+  ASSERT_EQ(table.exit_code, 0) << table.errors;
+  EXPECT_THAT(table.output,
+              AllOf(StartsWith("TER|"), HasSubstr("  baseline    standard input\n"), EndsWith(" " + reference + "\n")));
+  std::vector<std::string> alone = flags;
+  alone.emplace_back("--score-only");
+  EXPECT_EQ(run("evaluate", alone, translated).output, "10.00\n0.00\n");
+}
+
 TEST_F(CommandLine, ALineThatIsNoUtf8EndsTheJobAfterTheLinesBeforeItOrIsRepaired) {
   const std::string good = "the red house is near.\nthe old train is gone.\n";
   const std::string bad = good + "the \xff river\nthe bridge is far.\n";
@@ -325,10 +362,23 @@ TEST_F(CommandLine, ALineThatIsNoUtf8EndsTheJobAfterTheLinesBeforeItOrIsRepaired
   EXPECT_EQ(translate("", {"-i", *folder_ / "bad.txt", "--invalid-utf8", "replace"}).output, repaired.output);
 
   write_text(*folder_ / "target.txt", good + "x\ny\n");
-  const Outcome scored =
-      run("score", {"-m", model(), "--source", *folder_ / "bad.txt", "--target", *folder_ / "target.txt"});
-  EXPECT_EQ(scored.exit_code, 1);
-  EXPECT_THAT(scored.errors, HasSubstr("bad.txt:3: "));
+  write_text(*folder_ / "good.txt", good);
+  const auto score = [&](const std::string& source, const std::string& target, const std::string& output = "-") {
+    return run("score", {"-m", model(), "--source", *folder_ / source, "--target", *folder_ / target, "-o", output});
+  };
+  const std::string scores = score("good.txt", "good.txt").output;
+  EXPECT_EQ(output_lines(scores).size(), 2U);
+  for (const Outcome& scored : {score("bad.txt", "target.txt"), score("target.txt", "bad.txt")}) {
+    EXPECT_EQ(scored.exit_code, 1);
+    EXPECT_EQ(scored.output, scores);
+    EXPECT_THAT(scored.errors, AllOf(HasSubstr("bad.txt:3: "), HasSubstr("the lines before it are written")));
+  }
+  EXPECT_EQ(score("bad.txt", "target.txt", out).exit_code, 1);
+  EXPECT_EQ(read_text(out), scores);
+  write_text(*folder_ / "one.txt", "the\n");
+  const Outcome unequal = score("one.txt", "bad.txt");
+  EXPECT_EQ(unequal.exit_code, 1);
+  EXPECT_THAT(unequal.errors, AllOf(HasSubstr("one.txt has 1 line but "), HasSubstr("bad.txt has at least 2 lines")));
   EXPECT_EQ(run("score", {"-m", model(), "--invalid-utf8", "replace", "--source", *folder_ / "bad.txt", "--target",
                           *folder_ / "target.txt"})
                 .exit_code,

@@ -84,7 +84,7 @@ TEST_F(FirstSteps, AVocabularyThatKnowsLittleOfTheTextIsReported) {
   std::filesystem::create_directory(folder_ / "run");
   std::filesystem::copy_file(folder_ / "english/tokenizer.model", folder_ / "run/tokenizer.model");
   const Outcome outcome = train("run", {"data.train_source=other.ru", "training.max_steps=1"});
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("taking the vocabulary that"),
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("using the vocabulary in"),
                                     HasSubstr("training text, source: the vocabulary does not know"),
                                     Not(HasSubstr("training text, target: the vocabulary"))));
 }
@@ -218,7 +218,7 @@ TEST_F(FirstSteps, AnotherTextUnderTheSameRunIsRefusedWithTheRemedy) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.errors,
               AllOf(HasSubstr("is not the one that the run in " + (folder_ / "run") + " was trained on"),
-                    HasSubstr("Take another --run-folder")));
+                    HasSubstr("Use another --run-folder")));
 }
 
 TEST_F(FirstSteps, TheRunsOwnConfigGoesOnWithItAndItsChangesAreSeen) {
@@ -293,8 +293,35 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   const std::string divided = in_run("run", "text/train.en");
   const Outcome refused = run_program_with(other);
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with another text than"), HasSubstr("--run-folder")));
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with another text than"), HasSubstr("--valid-source"),
+                                    HasSubstr("--run-folder")));
   EXPECT_EQ(in_run("run", "text/train.en"), divided);
+}
+
+TEST_F(FirstSteps, ValidationTextInTheRunFolderIsReplacedOnlyWhereAnEarlierStartWroteIt) {
+  const auto start = [&](const std::string& run, const std::vector<std::string>& more) {
+    std::vector<std::string> words{program("train"),
+                                   "--source",
+                                   folder_ / "data/train.en",
+                                   "--target",
+                                   folder_ / "data/train.de",
+                                   "--run-folder",
+                                   folder_ / run,
+                                   "--set",
+                                   "data.max_length_ratio=0.01"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_program_with(words);
+    EXPECT_EQ(outcome.exit_code, 1);
+    return outcome.errors;
+  };
+  const std::string own = folder_ / "run/text";
+  std::filesystem::create_directories(own);
+  for (const char* name : {"/valid.en", "/valid.de"}) std::filesystem::copy_file(folder_ / "data" + name, own + name);
+  EXPECT_THAT(start("run", {"--valid-source", own + "/valid.en", "--valid-target", own + "/valid.de"}),
+              HasSubstr("no usable sentence pair"));
+  EXPECT_THAT(start("run", {}), HasSubstr("valid.en already exists"));
+  EXPECT_EQ(in_run("run", "text/valid.en"), in_run("data", "valid.en"));
+  for (int starts = 0; starts < 2; ++starts) EXPECT_THAT(start("divided", {}), HasSubstr("no usable sentence pair"));
 }
 
 TEST_F(FirstSteps, ARunThatWasBegunWithAConfigIsNotTakenForOneOfTwoFiles) {

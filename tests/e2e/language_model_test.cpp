@@ -282,6 +282,13 @@ TEST_F(TrainedLanguageModel, ScoresEachTokenAndPassesOverEmptyLines) {
   EXPECT_EQ(lines[0], lines[2]);
   const auto tabs = std::count(lines[0].begin(), lines[0].end(), '\t');  // tokens and the end
   EXPECT_THAT(outcome.errors, HasSubstr("3 lines, " + std::to_string(2 * tabs) + " tokens with the ends"));
+
+  write_text(*folder_ / "score.txt", "Montag\n\nMontag\n\xff\nMontag\n");
+  const Outcome failed = run_program_with(
+      {program("score"), "--model", *folder_ / "run/model", "--per-token", "--text", *folder_ / "score.txt"});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_EQ(failed.output, outcome.output) << "the lines before the bad one";
+  EXPECT_THAT(failed.errors, HasSubstr("score.txt:4: not valid UTF-8"));
 }
 
 }  // namespace

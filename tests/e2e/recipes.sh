@@ -169,6 +169,21 @@ echo "# another build" >>stubs/train
 said=$(reproduce) && fail "a model of another build was taken"
 expect "another build" "$said" "was begun by another build"
 
+# -- reproduce.sh: a config is also what it is based on
+mkdir -p based/scripts based/configs
+cp "$root/scripts/reproduce.sh" "$root/scripts/config_with_bases.sh" based/scripts
+echo "base: parent.yaml" >based/configs/child.yaml
+echo "# a stub does not read it" >based/configs/parent.yaml
+printf '%s\n' '<!-- reproduced figures -->' '| `configs/child.yaml` | test | BLEU | 12.3 | 0.1 |' \
+  '<!-- end of reproduced figures -->' >child.md
+reproduce_child() {
+  based/scripts/reproduce.sh --output reproduced --programs stubs --table child.md 2>&1
+}
+said=$(reproduce_child) || fail "reproduce.sh with a base: $said"
+echo "# another" >>based/configs/parent.yaml
+said=$(reproduce_child) && fail "a model of another base was taken"
+expect "another base" "$said" "was begun by another build or config"
+
 # -- compare_configs.sh --jobs: each row waits until the other one has begun; the table is in the configs' order
 mkdir meeting
 cp stubs/* meeting
@@ -189,6 +204,37 @@ said=$(meet bad.yaml good.yaml) && fail "compare_configs.sh --jobs passed over a
 expect "a row that fails" "$said" "train: error: bad"
 expect "a row that fails" "$said" "training of bad failed"
 [[ -f met/good/row.txt ]] || fail "the row beside one that failed was not finished"
+
+# -- compare_configs.sh: a row that fails at the same moment as another one ends; the script is stopped until both have
+mkdir together
+cp stubs/* together
+sed -i '2a \
+if [[ $2 == */bad ]]; then\
+  touch together/begun\
+  for ((i = 0; i < 100; ++i)); do [[ ! -f together/stopped ]] || break; sleep 0.1; done\
+  exit 1\
+fi\
+if [[ $2 == */good ]]; then\
+  for ((i = 0; i < 100; ++i)); do [[ ! -f together/begun ]] || break; sleep 0.1; done\
+  read -r _ _ _ script _ <"/proc/$PPID/stat"\
+  kill -STOP "$script"\
+  touch together/stopped\
+  (sleep 2; kill -CONT "$script") >/dev/null 2>&1 &\
+  sleep 0.5\
+fi' together/train
+mkdir -p side/bad
+echo "a row of other settings" >side/bad/row.txt
+said=$("$root/scripts/compare_configs.sh" --output side --source four.en --target four.de --programs together --jobs 2 \
+  good.yaml bad.yaml last.yaml 2>&1) && fail "compare_configs.sh passed over a row that failed beside another: $said"
+expect "a row that fails beside another" "$said" "training of bad failed"
+
+# -- compare_configs.sh: a translation that fails is said to
+cp stubs/* together
+printf '#!/usr/bin/env bash\necho "translate: error: no such thing" >&2\nexit 1\n' >together/translate
+said=$("$root/scripts/compare_configs.sh" --output silent --source four.en --target four.de --programs together \
+  good.yaml 2>&1) && fail "compare_configs.sh passed over a translation that failed: $said"
+expect "a translation that fails" "$said" "translate: error: no such thing"
+expect "a translation that fails" "$said" "translating with good failed (all of it: silent/good/translate.log)"
 
 # -- attention_variants.sh: every scoring function trains and translates
 mkdir -p demo

@@ -117,8 +117,8 @@ TEST_F(TrainingRefusal, PassesOverAsManyDivergingStepsAsItIsTold) {
   const Outcome outcome =
       train("run", {"training.learning_rate_scale=1e30", "training.max_steps=200", "training.max_skipped_steps=2"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("passed over (1 of at most 2 in a row)"),
-                                    HasSubstr("passed over (2 of at most 2 in a row)")));
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("skipped (1 of at most 2 in a row)"), HasSubstr("skipped (2 of at most 2 in a row)")));
 }
 
 TEST(TrainUsage, AnUnknownFlagIsBadUsage) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <transmute/common/json.h>
@@ -115,7 +116,7 @@ TEST_F(Training, GuidesAnAttentionHeadByGivenAlignments) {
   EXPECT_THAT(train("bad", {assignments[0], assignments[1], assignments[4], "data.train_alignments=bad.align",
                             "training.guided_alignment=1"})
                   .errors,
-              HasSubstr("bad.align:1: 'x' is no link"));
+              HasSubstr("bad.align:1: 'x' is not a link"));
   const Outcome unnamed = train("unnamed", {"training.guided_alignment=1"});
   EXPECT_EQ(unnamed.exit_code, 2);
   EXPECT_THAT(unnamed.errors, HasSubstr("training.guided_alignment needs data.train_alignments"));
@@ -477,6 +478,35 @@ TEST_F(Training, LeavesOutLongAndEmptyPairsAndCountsThem) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_THAT(outcome.errors, HasSubstr("pairs left out: 1 empty"));
   EXPECT_THAT(outcome.errors, HasSubstr("with a source over 8 tokens"));
+}
+
+// A launcher deals cores out to its ranks by their affinity; the cores that all of them may run on, they share.
+TEST_F(Training, LocalRanksShareTheCoresThatTheyAreConfinedTo) {
+  cpu_set_t cores;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(cores), &cores), 0);
+  if (CPU_COUNT(&cores) < 3) GTEST_SKIP() << "two of the cores must be a part of them";
+  std::string two;
+  for (int core = 0, found = 0; found < 2; ++core)
+    if (CPU_ISSET(core, &cores)) two += (found++ > 0 ? "," : "") + std::to_string(core);
+  const Outcome outcome =
+      run_program_with({"taskset", "-c", two, program("train"), "--config", config_, "--run-folder", folder_ / "run",
+                        "--threads", "0", "--local-ranks=2", "--set", "training.max_steps=1"});
+  if (outcome.errors.find("came without c10d") != std::string::npos) GTEST_SKIP() << "this LibTorch has no c10d";
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("device cpu, 1 thread,"), HasSubstr("2 ranks (")));
+}
+
+TEST_F(Training, LocalRanksAreWhatIsAskedForWhateverTheEnvironmentSays) {
+  std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.max_steps=1"});
+  words.insert(words.begin(), {"env", "RANK=5"});
+  EXPECT_THAT(run_program_with(words).errors, HasSubstr("the environment says RANK=5"));
+  for (const char* ranks : {"1", "2"}) {
+    std::vector<std::string> local = words;
+    local.insert(local.end(), {"--local-ranks", ranks});
+    const Outcome outcome = run_program_with(local);
+    if (outcome.errors.find("came without c10d") != std::string::npos) GTEST_SKIP() << "this LibTorch has no c10d";
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  }
 }
 
 TEST_F(Training, DescribesEveryConfigKey) {

@@ -219,7 +219,7 @@ TEST_F(TrainedModel, ConvertReplacesNoFolderOfOtherThings) {
   const Outcome outcome = run_program_with(
       {program("convert"), "--model", *folder_ / "run/model", "--to", "folder", "--output", *folder_ / "data"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("is no model folder"));
+  EXPECT_THAT(outcome.errors, HasSubstr("is not a model folder"));
   EXPECT_EQ(run_program_with({program("convert"), "--model", *folder_ / "run/model", "--to", "onnx", "--output", "x"})
                 .exit_code,
             2);
@@ -425,7 +425,7 @@ TEST_F(TrainedModel, AveragingReplacesNoFolderOfOtherThings) {
     const Outcome outcome = run_program_with(
         {program("average_checkpoints"), "--output", *folder_ / taken, *folder_ / "run/checkpoints/step-000001200"});
     EXPECT_EQ(outcome.exit_code, 2);
-    EXPECT_THAT(outcome.errors, HasSubstr("is no model folder"));
+    EXPECT_THAT(outcome.errors, HasSubstr("is not a model folder"));
   }
   EXPECT_TRUE(std::filesystem::exists(*folder_ / "run/metrics.jsonl"));
 }

@@ -63,6 +63,10 @@ TEST_F(TreePrograms, NothingIsWrittenOverAnotherOutputOrAnInput) {
               HasSubstr("--output is for --restore"));
   EXPECT_THAT(refusal("trees", {"--restore", "--words", "-", "--labels", "-"}),
               HasSubstr("--words and --labels both read standard input"));
+  write_text(one, "a\n");
+  EXPECT_THAT(refusal("trees", {"--restore", "--words", one, "--labels", trees, "-o", one}),
+              HasSubstr("--output is the file of --words"));
+  EXPECT_EQ(read_text(one), "a\n");
 }
 
 TEST_F(TreePrograms, EvaluationOfTreesTakesNoFlagsOfText) {

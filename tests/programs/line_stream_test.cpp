@@ -10,6 +10,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -71,6 +73,23 @@ TEST(StandardInput, IsReadByOneFlagAlone) {
               HasSubstr("--a and --c both read standard input"));
 }
 
+TEST(AnOutput, IsNoneOfTheInputs) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "a", "text");
+  std::filesystem::create_directory(folder / "model");
+  std::filesystem::create_symlink("a", folder / "link");
+  const auto refusal = [](const std::string& output, const std::vector<NamedInput>& inputs) {
+    return message_of<std::invalid_argument>([&] { check_output_is_no_input(output, inputs); });
+  };
+  EXPECT_THAT(refusal(folder.path() + "/./a", {{"--x", folder / "other"}, {"--y", folder / "a"}}),
+              HasSubstr("--output is the file of --y, which would be lost"));
+  EXPECT_THAT(refusal(folder / "link", {{"--x", folder / "a"}}), HasSubstr("--output is the file of --x"));
+  EXPECT_THAT(refusal(folder / "model/", {{"--model", folder / "model"}}), HasSubstr("is the folder of --model"));
+  const std::vector<NamedInput> inputs{{"--a", folder / "a"}, {"--b", "-"}, {"--c", ""}, {"--d", "/dev/null"}};
+  for (const std::string& output : {folder / "new", std::string("-"), std::string(), std::string("/dev/null")})
+    EXPECT_NO_THROW(check_output_is_no_input(output, inputs)) << output;
+}
+
 std::string gzipped(const std::string& text) {
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "text", text);
@@ -83,8 +102,18 @@ TEST_F(LinesOfAPipe, AreUnpackedWhereTheyAreGzipped) {
   for (const char byte : packed.substr(0, 3)) write(std::string(1, byte));
   write(packed.substr(3));
   end();
-  EXPECT_THAT(next_full_block([&](size_t most) { return stream_->next_block(most); }, 10),
+  std::exception_ptr failure;
+  EXPECT_THAT(next_full_block([&](size_t most) { return stream_->next_block(most); }, 10, failure),
               ElementsAre("one", "two", "three"));
+  EXPECT_FALSE(failure);
+}
+
+TEST_F(LinesOfAPipe, AreAFullBlockUpToABadOne) {
+  write("a\nb\n\xff\nc\n");
+  std::exception_ptr failure;
+  EXPECT_THAT(next_full_block([&](size_t most) { return stream_->next_block(most); }, 10, failure),
+              ElementsAre("a", "b"));
+  EXPECT_THAT(message_of<BadLine>([&] { std::rethrow_exception(failure); }), HasSubstr("pipe:3: not valid UTF-8"));
 }
 
 TEST_F(LinesOfAPipe, MayBeOneByteOfAGzippedText) {

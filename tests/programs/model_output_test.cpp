@@ -41,13 +41,13 @@ TEST_F(ModelOutput, ReplacesNothingAnEmptyFolderAndAModel) {
 TEST_F(ModelOutput, LeavesAFolderOfOtherThingsAlone) {
   std::filesystem::create_directory(path);
   make("thesis.tex");
-  EXPECT_THAT(refusal(), AllOf(StartsWith(path), HasSubstr("is no model folder"), HasSubstr("another --output")));
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path), HasSubstr("is not a model folder"), HasSubstr("another --output")));
 }
 
 TEST_F(ModelOutput, LeavesTheFolderOfARunAlone) {
   std::filesystem::create_directories(path + "/model");
   for (const char* file : {"config.yaml", "tokenizer.model", "metrics.jsonl", "model/weights.safetensors"}) make(file);
-  EXPECT_THAT(refusal(), HasSubstr("is no model folder"));
+  EXPECT_THAT(refusal(), HasSubstr("is not a model folder"));
 }
 
 TEST_F(ModelOutput, LeavesAModelWithSomethingOfTheUsersAlone) {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/common/json.h>
+#include <transmute/serving/api.h>
 #include <transmute/serving/api_request.h>
+#include <transmute/tests/serving/tiny_model_folder.h>
 
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -186,8 +192,8 @@ TEST(V1Request, RefusesWhatDoesNotGoTogether) {
   const auto refused = [](const std::string& more) { return refusal(parse_v1, json_request(v1_with(more))); };
   EXPECT_THAT(refused(R"("alternatives":2,"sampling":{})"), HasSubstr("exclude each other"));
   EXPECT_THAT(refused(R"("prefix":["x","y"])"), HasSubstr("2 prefixes were given for 1 texts"));
-  EXPECT_THAT(refused(R"("prefix":"x","split_sentences":true)"), HasSubstr("not with split_sentences"));
-  EXPECT_THAT(refused(R"("format":"html","stream":true)"), HasSubstr("plain text only"));
+  EXPECT_THAT(refused(R"("prefix":"x","split_sentences":true)"), HasSubstr("without split_sentences"));
+  EXPECT_THAT(refused(R"("format":"html","stream":true)"), HasSubstr("needs plain text"));
   EXPECT_EQ(refusal(parse_v1, form_request("text=a")), "415 send JSON, with Content-Type: application/json");
 }
 
@@ -223,6 +229,47 @@ TEST(V1Request, MayShareABatchOnlyWhereAllOptionsAreEqual) {
                            R"("sampling":{"seed":2})", R"("glossary":[{"source":"a","target":"b"}])"})
     EXPECT_NE(key(more), plain) << more;
   EXPECT_NE(key(R"("glossary":[{"source":"a","target":"b=c"}])"), key(R"("glossary":[{"source":"a=b","target":"c"}])"));
+}
+
+// Keeps the answer.
+class KeptExchange : public HttpExchange {
+ public:
+  explicit KeptExchange(HttpRequest request) : request_(std::move(request)) {}
+  const HttpRequest& request() const override { return request_; }
+  void respond(HttpResponse response) override { answer = std::move(response); }
+  void begin_stream(HttpResponse /*head*/) override {}
+  void write(std::string /*chunk*/) override {}
+  bool is_writing() const override { return false; }
+  void end() override {}
+  bool is_abandoned() const override { return false; }
+
+  HttpResponse answer;
+
+ private:
+  const HttpRequest request_;
+};
+
+TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
+  const TinyModelFolder folder;
+  TranslatorOptions one_thread;
+  one_thread.threads = 1;
+  Models models({ModelSource{"en", "de", folder.path()}}, one_thread, "");
+  const CurrentApiKeys keys("");
+  Metrics metrics;
+  Batcher batcher(BatcherOptions{});
+  Json logged;
+  ApiOptions options;
+  options.log = [&](const Json& entry) { logged = entry; };
+  Api api(models, keys, batcher, metrics, options);
+  api.set_statistics([]() -> HttpStatistics { throw std::bad_alloc(); });
+  HttpRequest request;
+  request.method = "GET";
+  request.path = "/metrics";
+  const auto exchange = std::make_shared<KeptExchange>(request);
+  api.handle(exchange);
+  EXPECT_EQ(exchange->answer.status, 503);
+  EXPECT_THAT(exchange->answer.body, HasSubstr("not enough memory"));
+  EXPECT_EQ(logged["failure"], "there is not enough memory");
 }
 
 }  // namespace

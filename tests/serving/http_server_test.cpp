@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <transmute/serving/http_server.h>
 #include <transmute/tests/serving/client.h>
 
@@ -295,6 +296,24 @@ TEST_F(AServer, RefusesBodiesThatTogetherAreTooMuch) {
   EXPECT_EQ(answer.headers.at("retry-after"), "1");
   first.send("x");
   EXPECT_EQ(first.receive().status, 200);
+}
+
+TEST_F(AServer, FreesARefusedBodyBeforeItsClientLeaves) {
+  constexpr size_t kBody = size_t{64} << 20;
+  HttpLimits limits = small_limits();
+  limits.body_bytes = kBody;
+  limits.total_body_bytes = 1000;
+  start(limits);
+  const auto allocated = [] {
+    const auto memory = mallinfo2();
+    return memory.uordblks + memory.hblkhd;
+  };
+  const size_t before = allocated();
+  Client client(port());
+  client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(kBody) + "\r\n\r\n" +
+              std::string(2000, 'x'));
+  EXPECT_EQ(client.receive().status, 503);
+  EXPECT_LT(allocated(), before + kBody / 2) << "the parser reserves what was announced";
 }
 
 TEST_F(AServer, TellsTheHandlerThatItsClientHasLeft) {

@@ -113,6 +113,13 @@ TEST(Detection, ChoosesAmongTheLanguagesOfTheModels) {
       "<div class=\"container main-content navigation\"><p class=\"article-body first-paragraph\">Das Haus ist rot.</p>"
       "</div>";
   EXPECT_EQ(detect_language(page, {"en", "de"}, true).front().code, "de") << "markup is English to the detector";
+  const std::string hebrew = "האיש בחולצה האדומה עומד ברחוב ומסתכל על הכלב.";
+  const std::string javanese = "Basa Jawa iku basa sing digunakake dening wong Jawa ing pulo Jawa.";
+  EXPECT_EQ(best(hebrew, {"en", "he"}), "he") << "iw to the detector";
+  EXPECT_EQ(best(javanese, {"en", "jv"}), "jv") << "jw to the detector";
+  EXPECT_EQ(best(hebrew, {"deu", "heb"}), "heb");
+  EXPECT_EQ(best(german, {"heb", "deu"}), "deu");
+  EXPECT_EQ(best("Dette er en liten hund som løper over gaten og ikke vil stoppe.", {"en", "nb"}), "nb");
   for (const char* text : {"", " ", "1234", "?"}) EXPECT_EQ(detect_language(text, {"en", "de"}).size(), 1U) << text;
 }
 

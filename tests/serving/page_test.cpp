@@ -48,15 +48,17 @@ class ServePage : public ::testing::Test {
     }
     page_->open(server_->address() + "/");
     ASSERT_TRUE(page_->becomes_true("document.querySelector('#to').options.length"));
-    page_->evaluate(
-        "document.querySelector('#from').value = 'en', "
-        "document.querySelector('#from').dispatchEvent(new Event('change'))");
+    translate_from("en");
   }
   void TearDown() override {
     if (!page_) return;
     EXPECT_THAT(page_->problems(), IsEmpty());
   }
 
+  void translate_from(const std::string& language) {
+    page_->evaluate("document.querySelector('#from').value = '" + language +
+                    "', document.querySelector('#from').dispatchEvent(new Event('change'))");
+  }
   void type_and_wait(const std::string& text = kText) {
     page_->evaluate("document.querySelector('#source').focus()");
     page_->type(text);
@@ -142,10 +144,44 @@ TEST_F(ServePage, SwapsTheLanguages) {
   EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
 }
 
-TEST_F(ServePage, CallsLanguagesByTheirNames) {
+TEST_F(ServePage, SwapsALanguageThatWasDetected) {
+  translate_from("auto");
+  page_->press("s", "KeyS", 83, 1);
+  EXPECT_TRUE(page_->becomes_true("document.querySelector('#status.problem')?.textContent.includes('not known yet')"));
+  EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "auto");
+  type_and_wait();
+  const auto before = page_->evaluate(kShown).get<std::string>();
+  page_->press("s", "KeyS", 83, 1);
+  EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "de");
+  EXPECT_EQ(page_->evaluate("document.querySelector('#to').value"), "en");
+  EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
+}
+
+TEST_F(ServePage, AsksAboutASentenceInTheLanguageThatWasDetected) {
+  translate_from("auto");
+  type_and_wait();
   page_->evaluate(
-      "document.querySelector('#from').value = 'de', "
-      "document.querySelector('#from').dispatchEvent(new Event('change'))");
+      "window.asked = [], window.send = window.fetch, "
+      "window.fetch = (path, how) => { asked.push(JSON.parse(how.body)); return send(path, how); }, 0");
+  const std::string languages = "[asked.at(-1).source, asked.at(-1).target].join()";
+  page_->evaluate("document.querySelector('#target .word').focus()");
+  page_->press("Enter", "Enter", 13);
+  ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
+  EXPECT_EQ(page_->evaluate(languages), "en,de");
+  page_->press("Enter", "Enter", 13);
+  ASSERT_TRUE(page_->becomes_true("asked.length === 2")) << "the words of the alternative";
+  EXPECT_EQ(page_->evaluate(languages), "en,de");
+}
+
+TEST_F(ServePage, SaysWhereItCannotCopy) {
+  type_and_wait();
+  page_->evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined}), 0");
+  page_->press("c", "KeyC", 67, 1);
+  EXPECT_TRUE(page_->becomes_true("document.querySelector('#status.problem')?.textContent.includes('HTTPS')"));
+}
+
+TEST_F(ServePage, CallsLanguagesByTheirNames) {
+  translate_from("de");
   EXPECT_EQ(page_->evaluate("[...document.querySelector('#to').options].map((option) => option.text).join()"),
             "English,French");
 }

@@ -534,6 +534,12 @@ TEST_F(Serve, RefusesAlignmentsThatWouldFillTheMemory) {
   for (int i = 0; i < 8000; ++i) words += "a ";
   const Json long_line = v1_request({{"text", words}, {"alignments", true}});
   EXPECT_THAT(post("/v1/translate", long_line, 413)["error"], HasSubstr("alignments of so much text"));
+  const Json short_lines = v1_request({{"text", std::vector<std::string>(600, "a")},
+                                       {"alignments", true},
+                                       {"num_hypotheses", 32},
+                                       {"max_extra_length", 500}});
+  EXPECT_THAT(post("/v1/translate", short_lines, 413)["error"], HasSubstr("alignments of so much text"))
+      << "each translation may have 500 tokens more than its text";
   std::string name(1000, 'x');
   const std::string error = post("/v1/translate", v1_request({{name, 1}}), 400)["error"];
   EXPECT_THAT(error, HasSubstr("its name has 1000 bytes"));
@@ -621,8 +627,14 @@ TEST(ServeUsage, NamesWhatIsWrong) {
   EXPECT_THAT(errors({"--model", model, "--model", model}, 2), HasSubstr("two models are given for en-de"));
   EXPECT_THAT(errors({"--model", model, "--pivot", "de"}, 2),
               HasSubstr("--pivot de: a model into this language and one from it are needed"));
-  EXPECT_THAT(errors({"--model", model, "--address", "example.org"}, 2), HasSubstr("is no IP address"));
-  EXPECT_THAT(errors({"--model", model, "--max-queue", "0"}, 2), HasSubstr("--max-queue"));
+  EXPECT_THAT(errors({"--model", model, "--address", "example.org"}, 2), HasSubstr("is not an IP address"));
+  EXPECT_THAT(errors({"--model", model, "--max-queue", "0"}, 2), HasSubstr("--max-queue: must be at least 1, not 0"));
+  for (const char* number : {"1e3", "0.5"})
+    EXPECT_THAT(errors({"--model", model, "--max-texts", number}, 2),
+                HasSubstr("--max-texts: needs a whole number, not '" + std::string(number) + "'"));
+  for (const char* seconds : {"1e10", "0", "1e-9"})
+    EXPECT_THAT(errors({"--model", model, "--idle-seconds", seconds}, 2),
+                HasSubstr("--idle-seconds: must be a number from 0.001 to 1000000000, not"));
 }
 
 }  // namespace

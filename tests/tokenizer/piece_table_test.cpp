@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tokenizer/message_reader.h>
+#include <transmute/tokenizer/model_check.h>
 #include <transmute/tokenizer/piece_table.h>
 #include <transmute/tokenizer/tokenizer.h>
 
@@ -110,6 +113,55 @@ TEST_P(PieceTableOfTwoLanguages, RefusesWhatSentencePieceWouldNotSurvive) {
   EXPECT_THAT(refusal(with(0, "\xff\xff\xff\x7f")), HasSubstr("damaged")) << "the array is larger than all";
   EXPECT_THAT(refusal(with(rules.size() - 1, "x")), HasSubstr("damaged")) << "the last text has no end";
   EXPECT_THAT(refusal(field_of(kModelPieces, field_of(kPieceText, std::string(10'000, 'x')))), HasSubstr("damaged"));
+}
+
+// One of 256 units, of which texts with an 'a' go from the first to that of the 'a' and back, past a value each time.
+std::string rules_without_end() {
+  std::vector<uint32_t> units(256);
+  units['a'] = uint32_t{'a'} << 10 | 1U << 8 | 'a';
+  std::string rules(sizeof(uint32_t) * (1 + units.size()), '\0');
+  const auto bytes = static_cast<uint32_t>(sizeof(uint32_t) * units.size());
+  std::memcpy(rules.data(), &bytes, sizeof bytes);
+  std::memcpy(rules.data() + sizeof bytes, units.data(), bytes);
+  return rules + std::string("x\0", 2);
+}
+
+// Each is nothing that a model needs, and leads SentencePiece out of its memory, or to gigabytes or hours.
+TEST_P(PieceTableOfTwoLanguages, KnowsWhatIsNotSafeToOpen) {
+  const std::string model = serialized(), rules = normalization_rules(model);
+  const auto is_safe = [&](const std::string& more) { return is_safe_to_open(model + more); };
+  const auto normalizer = [](const std::string& of_rules) {
+    return field_of(kModelNormalizerSpec, field_of(kNormalizerRules, of_rules));
+  };
+  const auto denormalizer = [](const std::string& of_rules) {
+    return field_of(kModelDenormalizerSpec, field_of(kNormalizerRules, of_rules));
+  };
+  EXPECT_TRUE(is_safe(normalizer(rules)));
+  std::string changed = rules;
+  changed.replace(4, 4, "\xff\xff\xff\xff");
+  EXPECT_FALSE(is_safe(normalizer(changed))) << "a root that looks like a value, and leads out of the array";
+  EXPECT_FALSE(is_safe(normalizer(rules_without_end())));
+
+  const std::string long_text = rules + std::string(300, 'x') + '\0', two_lines = rules + "x\ny" + '\0';
+  EXPECT_FALSE(is_safe(normalizer(long_text))) << "one letter becomes hundreds";
+  EXPECT_TRUE(is_safe(normalizer(two_lines)));
+  EXPECT_FALSE(is_safe(denormalizer(two_lines))) << "a translation of two lines";
+
+  const std::string field = normalizer(rules_without_end());
+  EXPECT_THROW(is_safe("\x9a\x80\x80\x80\x10" + field.substr(1)), std::runtime_error)
+      << "a tag of 33 bits, of which SentencePiece reads 32";
+
+  const auto nested = [](size_t count) {
+    std::string pieces, text;
+    while (text.size() < count)
+      pieces += field_of(kModelPieces, field_of(kPieceText, text += 'a') + std::string{kPieceType, kTypeUserDefined});
+    return pieces;
+  };
+  EXPECT_TRUE(is_safe(nested(64)));
+  EXPECT_FALSE(is_safe(nested(65)));
+
+  EXPECT_TRUE(is_safe(field_of(kModelSelfTest, std::string(1000, 'x'))));
+  EXPECT_FALSE(is_safe(field_of(kModelSelfTest, std::string(100'000, 'x'))));
 }
 
 TEST(PieceTable, HasNoPieceWithItsOwnMark) {

@@ -6,6 +6,7 @@
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/automatic_config.h>
+#include <transmute/training/step_timing.h>
 
 #include <filesystem>
 #include <set>
@@ -103,6 +104,15 @@ TEST(AutomaticConfig, FitsTheStepsIntoTheTimeAndTheWarmUpIntoTheSteps) {
     }
 }
 
+TEST(AutomaticConfig, IsTimedWithAPairAtLeast) {
+  TrainingConfig config = config_for(size_of(100));
+  config.training.batch_tokens = 1;
+  config.training.precision = Precision::float32;
+  TrainerOptions options;
+  options.threads = 1;
+  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options), 0);
+}
+
 std::vector<std::string> lines_in(const std::string& path) {
   return read_lines(path);
 }
@@ -154,7 +164,7 @@ TEST(HoldOut, ReplacesNothingThatIsNotTheRuns) {
     });
   };
   EXPECT_THAT(refusal("text/train", true), AllOf(HasSubstr("text/train.en"), HasSubstr("--run-folder")));
-  EXPECT_THAT(refusal("a", false), HasSubstr("is there already"));
+  EXPECT_THAT(refusal("a", false), HasSubstr("already exists"));
   check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "text", true);
   check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "nowhere", false);
 }

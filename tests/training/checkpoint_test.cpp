@@ -110,6 +110,18 @@ TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   EXPECT_EQ(restored.optimizer.steps(), 123);
 }
 
+TEST(TrainStates, KeepHowManyValidationsBroughtNothingBetter) {
+  TrainState state;
+  state.validations_since_best = 2;  // none of them had a finite score
+  EXPECT_EQ(state_from_json(to_json(state), "state.json").validations_since_best, 2);
+  state.metric = "bleu";
+  state.best_score = 7.5;
+  EXPECT_EQ(state_from_json(to_json(state), "state.json").validations_since_best, 2);
+  const std::string older = R"({"version": 2, "step": 3, "epoch": 0, "window": 0, "batch": 5, "target_tokens": 5,
+      "seconds": 1.5, "best": {"metric": "bleu", "score": 7.5, "validations_since": 4}})";
+  EXPECT_EQ(state_from_json(older, "state.json").validations_since_best, 4);
+}
+
 TEST_F(Checkpoints, GoOnAsIfNothingHadHappened) {
   Training saved(tokenizer, 1, 3);
   TrainState state;

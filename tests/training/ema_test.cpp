@@ -46,7 +46,7 @@ TEST(WeightAverage, OfAnotherModelIsRefused) {
   const std::string message = testing::message_of<std::runtime_error>([&] {
     average.restore({{"matrix", torch::zeros({5, 7})}}, "a/file");
   });
-  EXPECT_NE(message.find("a/file: no \"bias\" of the model's shape"), std::string::npos) << message;
+  EXPECT_NE(message.find("a/file: has no \"bias\" of the model's shape"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/training/fingerprints.h>
 #include <transmute/training/run_folder.h>
 
 #include <filesystem>
@@ -17,8 +18,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::message_of;
+using testing::names_in;
 using testing::read_text;
 using testing::TemporaryFolder;
+using ::testing::UnorderedElementsAre;
+using testing::write_text;
 
 class KeptConfig : public ::testing::Test {
  protected:
@@ -55,9 +59,38 @@ TEST_F(KeptConfig, NamesEveryValueThatCannotChangeAndStaysAsItIs) {
   std::filesystem::copy_file(folder_ / "run/config.yaml", checkpoint / "config.yaml");
   EXPECT_THAT(
       keep({"model.d_model=128", "training.seed=2"}),
-      AllOf(HasSubstr("/run: what cannot change"), HasSubstr("model.d_model (it was 64; the config now says 128)"),
-            HasSubstr("training.seed (it was 1; the config now says 2)")));
+      AllOf(HasSubstr("/run: model.d_model (it was 64; the config now says 128), "),
+            HasSubstr("training.seed (it was 1; the config now says 2) cannot change after training has started")));
   EXPECT_THAT(read_text(folder_ / "run/config.yaml"), HasSubstr("d_model: 64"));
+}
+
+TEST(RunFolder, IsRidOfUnfinishedModelsAndOfNothingElse) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> kept{"best", "best.partial", "best.partial-0123ABCD", "best.partial-0123abcd0",
+                                      "mine.partial-0123abcd"};
+  for (const auto& name : kept) std::filesystem::create_directory(folder / name);
+  for (const char* rest : {"best.partial-0123abcd", "model.partial-89abcdef"}) {
+    std::filesystem::create_directory(folder / rest);
+    write_text(folder / (rest + std::string("/weights.safetensors")), "half");
+  }
+  const auto lock = RunFolder(folder.path()).lock();
+  if (!lock->is_held()) GTEST_SKIP() << "a file system without locks";
+  EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("lock", kept[0], kept[1], kept[2], kept[3], kept[4]));
+}
+
+TEST(Fingerprints, KeepWhetherTheTextWasDividedAndDoNotGuessIt) {
+  const TemporaryFolder folder;
+  Fingerprints kept;
+  kept.given = 7;
+  kept.write(folder.path());
+  EXPECT_FALSE(Fingerprints::read(folder.path()).divided);
+  kept.divided = true;
+  kept.write(folder.path());
+  EXPECT_TRUE(Fingerprints::read(folder.path()).divided);
+  EXPECT_EQ(Fingerprints::read(folder.path()).given, 7U);
+  write_text(folder / "fingerprints.json", R"({"vocabulary": "1", "text": "2", "given": "3"})");  // an older version's
+  EXPECT_FALSE(Fingerprints::read(folder.path()).divided);
+  EXPECT_EQ(Fingerprints::read(folder.path()).given, 3U);
 }
 
 TEST(RunFolder, HasTheNameOfItsLastPart) {

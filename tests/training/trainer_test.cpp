@@ -153,6 +153,7 @@ TEST_F(OverlappingSteps, EndWithTheSameModelAfterStops) {
     int steps = 0;
     for (const int stop : stops) ASSERT_EQ(train(run, false, settings, [&] { return ++steps == stop ? 15 : 0; }), 15);
     ASSERT_EQ(train(run, false, settings), 0);
+    ASSERT_EQ(train(run, false, settings), 0);  // nothing is left to do, nor to validate
     EXPECT_EQ(validated(run), validated("whole")) << run;
     EXPECT_EQ(weights(run), weights("whole")) << run;
   }

@@ -161,6 +161,8 @@ TEST(TrainingConfig, AveragesNoMoreCheckpointsThanItKeeps) {
   config.training.average_checkpoints = 4;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
               AllOf(HasSubstr("training.average_checkpoints (4)"), HasSubstr("training.keep_checkpoints (3)")));
+  config.training.ema_decay = 0.999;  // which is the model, whatever the checkpoints are
+  EXPECT_NO_THROW(config.check());
 }
 
 TEST(TrainingConfig, DocumentsEveryKey) {

@@ -4,9 +4,12 @@
 #include <transmute/common/threads.h>
 #include <transmute/model/threading.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/translation/engine.h>
+#include <transmute/translation/search/next_token_constraint.h>
 #include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/text/minimum_risk.h>
 
@@ -195,17 +198,119 @@ TEST_F(Engine, RefusesToRerankWhereTheChoiceHasNoMeaning) {
       std::make_unique<TranslationEngine>(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one));
   TranslationHooks hooks;
   hooks.on_text = [](size_t, const std::string&) {};
-  EXPECT_THAT(refusal(hooks), HasSubstr("rerank does not go with on_text"));
+  EXPECT_THAT(refusal(hooks), HasSubstr("rerank cannot be combined with on_text"));
   options.mbr.candidates = 4;
-  EXPECT_THAT(refusal(), HasSubstr("mbr does not go with rerank"));
+  EXPECT_THAT(refusal(), HasSubstr("mbr cannot be combined with rerank"));
   options.mbr.candidates = 0;
   options.search.alternatives = true;
-  EXPECT_THAT(refusal(), HasSubstr("rerank does not go with alternatives"));
+  EXPECT_THAT(refusal(), HasSubstr("rerank cannot be combined with alternatives"));
   options.search.alternatives = false;
   options.rerank.candidates = 1001;
   EXPECT_THAT(refusal(), HasSubstr("rerank.candidates must be from 0 to 1000"));
   options.rerank = {4, std::numeric_limits<double>::quiet_NaN()};
   EXPECT_THAT(refusal(), HasSubstr("rerank.weight"));
+}
+
+TEST_F(Engine, RefusesNumbersOfHypothesesThatMoreCandidatesWouldHide) {
+  TranslationOptions mbr = few_tokens(), rerank = few_tokens();
+  mbr.mbr.candidates = 4;
+  rerank.rerank.candidates = 4;
+  for (TranslationOptions options : {mbr, rerank}) {
+    options.search.num_hypotheses = 0;
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the"}, options); }),
+                HasSubstr("num_hypotheses must lie between 1 and 10000, not 0"));
+    options.search.num_hypotheses = 1;
+    options.search.beam_size = -1;
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the"}, options); }),
+                HasSubstr("beam_size must lie between 1 and 10000, not -1"));
+  }
+}
+
+TransformerOptions with_learned_positions(int64_t max_positions) {
+  TransformerOptions options = testing::tiny_transformer_options();
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.max_positions = max_positions;
+  return options;
+}
+
+TEST_F(Engine, PutsCandidatesLastThatAreTooLongForTheReverseModel) {
+  const std::vector<std::string> texts{"the"};
+  TranslationOptions options = few_tokens();
+  options.search.sampling = SamplingOptions();
+  options.search.num_hypotheses = 30;
+  const auto plain = translate(texts, options).at(0).hypotheses;
+  const auto tokens_of = [&](const Hypothesis& hypothesis) {
+    return tokenizer.source().encode(hypothesis.text).size();
+  };
+  size_t most = 0;
+  for (const Hypothesis& hypothesis : plain) most = std::max(most, tokens_of(hypothesis));
+  ASSERT_GT(most, tokenizer.target().encode(texts[0]).size());
+  const auto is_too_long = [&](const Hypothesis& hypothesis) { return tokens_of(hypothesis) == most; };
+  const auto too_long = static_cast<size_t>(std::count_if(plain.begin(), plain.end(), is_too_long));
+  ASSERT_LT(too_long, plain.size());
+
+  // The end takes a position too, so all but the longest fit.
+  const TransformerOptions network = with_learned_positions(static_cast<int64_t>(most));
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  engine.rerank_with(std::make_unique<TranslationEngine>(tiny_transformer(tokenizer, 6, network), tokenizer,
+                                                         torch::kCPU, Precision::float32, one_by_one));
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  for (const double weight : {2.0, 0.0}) {
+    options.rerank = {30, weight};
+    const auto found = engine.translate(texts, options).at(0).hypotheses;
+    ASSERT_EQ(found.size(), plain.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(*found[i].reverse_log_probability == kNever, is_too_long(found[i])) << found[i].text;
+      if (weight > 0) {
+        EXPECT_EQ(found[i].score == kNever, i >= found.size() - too_long);
+      } else {
+        EXPECT_EQ(found[i].score, plain[i].score);
+      }
+    }
+  }
+}
+
+TEST_F(Engine, SaysWhichTextIsTooLongForLearnedPositions) {
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  const auto short_one = [&] {
+    return std::make_unique<TranslationEngine>(tiny_transformer(tokenizer, 6, with_learned_positions(4)), tokenizer,
+                                               torch::kCPU, Precision::float32, one_by_one);
+  };
+  engine.rerank_with(short_one());
+  TranslationOptions options = few_tokens();
+  options.rerank.candidates = 4;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                engine.translate({"", "the red house is near."}, options);
+              }),
+              AllOf(HasSubstr("text 2 cannot be reranked"), HasSubstr("3 tokens that the reverse model")));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                short_one()->score({"the", "the red house is near."}, {"", ""}, few_tokens());
+              }),
+              AllOf(HasSubstr("source 2 has"), HasSubstr("learned positions for 3")));
+}
+
+// One that is refused before it is asked.
+class AnyConstraint : public NextTokenConstraint {
+ public:
+  std::shared_ptr<const State> begin(const Ids&) const override { throw std::logic_error("was not refused"); }
+};
+
+TEST_F(Engine, RefusesAConstraintWithWhatWouldCutItsOutputOrVocabulary) {
+  TranslationOptions options = few_tokens();
+  options.search.constraint = std::make_shared<AnyConstraint>();
+  options.inline_tags = true;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the <b>house</b>"}, options); }),
+              HasSubstr("inline_tags cannot be combined with a constraint"));
+  options.inline_tags = false;
+  const testing::TemporaryFolder folder;
+  ShortlistOptions shortlist;
+  shortlist.table = folder / "table";
+  testing::write_text(shortlist.table, tokenizer.target().piece(10) + " " + tokenizer.source().piece(10) + " 0.5\n");
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  engine.use(Shortlist(shortlist, tokenizer));
+  for (const std::vector<std::string>& texts : {std::vector<std::string>{}, std::vector<std::string>{"the house"}})
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { engine.translate(texts, options); }),
+                HasSubstr("a shortlist cannot be combined with a constraint"));
 }
 
 TEST_F(Engine, GivesTheSameWithAnyNumberOfWorkersAndAnyBatchSize) {

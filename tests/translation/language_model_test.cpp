@@ -338,11 +338,11 @@ TEST_F(TinyLanguageModel, NamesWhatItCannotDo) {
   TranslatorOptions with_shortlist;
   with_shortlist.shortlist.table = "table.tsv";
   EXPECT_THAT(message_of<std::invalid_argument>([&] { LanguageModel(folder / "model", with_shortlist); }),
-              HasSubstr("takes no shortlist"));
+              HasSubstr("shortlists are for translation models"));
   TranslatorOptions with_reverse;
   with_reverse.reverse_model = folder / "model";
   EXPECT_THAT(message_of<std::invalid_argument>([&] { LanguageModel(folder / "model", with_reverse); }),
-              HasSubstr("takes no reverse model"));
+              HasSubstr("reranking is for translation models"));
 
   TransformerOptions learned = tiny_language_model_options();
   learned.positional_encoding = PositionalEncodingKind::learned;

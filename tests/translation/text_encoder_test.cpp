@@ -90,6 +90,19 @@ TEST(TextEncoder, AnOverLongTextIsEncodedInPartsThatKeepEveryToken) {
   EXPECT_TRUE(close(both.vectors, torch::cat({memory_of(model, first), memory_of(model, second)})));
 }
 
+TEST(TextEncoder, NoPartIsLongerThanTheLearnedPositions) {
+  const Tokenizer tokenizer = tiny_tokenizer();
+  TransformerOptions network = tiny_transformer_options();
+  network.positional_encoding = PositionalEncodingKind::learned;
+  network.max_positions = 6;
+  const LoadedModel model{tiny_transformer(tokenizer, 5, network), tokenizer, tiny_config(network)};
+  const std::string text = "the red house is near. the old train is gone.";
+  const TextVectors found = encoder_of(model).encode({text}).front();
+  EXPECT_GT(found.parts, 1);
+  EXPECT_EQ(found.tokens, tokenizer.source().encode_as_pieces(text));
+  EXPECT_EQ(found.vectors.size(0), static_cast<int64_t>(found.tokens.size()));
+}
+
 TEST(TextEncoder, MistakesAreNamed) {
   const LoadedModel model = tiny_model();
   EXPECT_THAT(message_of<std::invalid_argument>([&] {

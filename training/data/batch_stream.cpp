@@ -19,8 +19,8 @@ BatchStream::BatchStream(const TrainingText& text, const BatchStreamOptions& opt
     const auto batches = static_cast<int64_t>(place_.window->batches.size());
     if (place_.cursor.epoch != start.epoch || place_.cursor.window != start.window || start.batch >= batches)
       throw std::runtime_error(
-          fmt::format("batch {} in window {} of epoch {} is behind the end of the training text, which is another one "
-                      "than before; take another run folder, or the old text",
+          fmt::format("batch {} in window {} of epoch {} is beyond the end of the training text, which has changed; "
+                      "use another run folder, or restore the old text",
                       start.batch, start.window, start.epoch + 1));
     place_.cursor.batch = start.batch;
   }

@@ -45,6 +45,16 @@ TextCounts TrainingText::counts() const {
   return sum;
 }
 
+int64_t TrainingText::epoch_tokens() const {
+  double source = 0, target = 0;
+  for (const auto& [shards, weight] : corpora_) {
+    const auto pairs = static_cast<double>(shards->size());
+    source += weight * (static_cast<double>(shards->counts().source_tokens) + pairs);
+    target += weight * (static_cast<double>(shards->counts().target_tokens) + pairs);
+  }
+  return std::llround(std::max(source, target));
+}
+
 uint64_t TrainingText::fingerprint() const {
   const auto bits = [](double value) { return hash_bytes(&value, sizeof(value)); };
   uint64_t hash = combine_keys(bits(sampling_.source_alpha), bits(sampling_.target_alpha));

@@ -40,6 +40,8 @@ class TrainingText {
   /// Pairs of all corpora, each counted once.
   size_t size() const;
   TextCounts counts() const;
+  /// Of an epoch, on its longer side, ends included: what the corpora have, times their weights.
+  int64_t epoch_tokens() const;
   /// Equal where epochs are: the corpora's keys, their weights and the sampling.
   uint64_t fingerprint() const;
   /// Windows per epoch.

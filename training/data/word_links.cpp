@@ -68,7 +68,7 @@ std::vector<std::pair<int64_t, int64_t>> parse_word_links(const std::string& lin
     const auto second = dash ? std::from_chars(first.ptr + 1, at, target) : first;
     if (!dash || second.ec != std::errc() || second.ptr != at || source < 0 || target < 0)
       throw std::invalid_argument(
-          fmt::format("'{}' is no link; they are written 0-0 1-2: source word, target word, counted from 0",
+          fmt::format("'{}' is not a link; links are written 0-0 1-2: source word, target word, counted from 0",
                       std::string(begin, at)));
     links.emplace_back(source, target);
   }

@@ -289,7 +289,7 @@ class GlooConnection : public Connection {
       watch_->check();
       std::this_thread::sleep_for(kPoll);
     }
-    throw std::runtime_error(with_remedy("lost touch with another rank: " + first_line(error.what())));
+    throw std::runtime_error(with_remedy("lost the connection to another rank: " + first_line(error.what())));
   }
 
   // Rank 0 goes last: the store is its.

@@ -39,11 +39,15 @@ struct Names {
   const char* size;
   const char* local_rank;
   const char* local_size;
+  bool needs_local_rank = false;  // counts only where that one is set too
 };
 
 constexpr Names kLaunchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    // Before Slurm's: what mpirun starts within a job inherits those of the job's script, which are rank 0's. srun sets
+    // PMI's as well, but not the local ones.
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", true},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr},
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
@@ -72,6 +76,7 @@ std::string secret_of_environment() {
 
 RankOptions ranks_from_environment() {
   for (const Names& names : kLaunchers) {
+    if (names.needs_local_rank && !variable(names.local_rank)) continue;
     const auto rank = number(names.rank, 0, kMaxRanks);
     const auto size = number(names.size, 1, kMaxRanks);
     if (!rank || !size) continue;

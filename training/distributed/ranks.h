@@ -30,8 +30,8 @@ struct RankOptions {
 constexpr const char* kSecretVariable = "TRANSMUTE_RANK_SECRET";
 
 /// Reads the environment set by torchrun (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE), mpirun (OMPI_COMM_WORLD_…,
-/// PMI_…) or srun (SLURM_…), whichever comes first in this order, and for all of them MASTER_ADDR, MASTER_PORT and
-/// TRANSMUTE_RANK_SECRET. Without a launcher: one process.
+/// or PMI_… with MPI_LOCALRANKID), srun (SLURM_…) or another launcher that sets PMI_…, whichever comes first in this
+/// order, and for all of them MASTER_ADDR, MASTER_PORT and TRANSMUTE_RANK_SECRET. Without a launcher: one process.
 /// @throws std::invalid_argument naming a variable that is missing or invalid.
 TRANSMUTE_API RankOptions ranks_from_environment();
 

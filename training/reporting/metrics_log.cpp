@@ -38,7 +38,7 @@ std::string lines_up_to(const std::string& path, int64_t last_step) {
     ++number;
     const std::optional<Json> record = parse_json_if_valid(line);
     if (!is_record(record)) {
-      spdlog::warn(fmt::format("{}:{}: is no record of metrics and is left out", path, number));
+      spdlog::warn(fmt::format("{}:{}: not a metrics record; ignored", path, number));
     } else if (record->value("step", 0.0) <= static_cast<double>(last_step)) {
       kept += line + "\n";
     }

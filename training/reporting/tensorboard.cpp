@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 namespace transmute {
@@ -61,6 +62,16 @@ constexpr int64_t kStart = 1;
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 constexpr size_t kTimeDigits = 10;
 
+// Seconds in the name of an event file; nothing where it is not one of those that TensorBoard puts in this order.
+std::optional<int64_t> seconds_in(std::string_view name) {
+  if (name.substr(0, kPrefix.size()) != kPrefix) return std::nullopt;
+  const std::string_view rest = name.substr(kPrefix.size());
+  const std::string_view digits = rest.substr(0, rest.find('.'));
+  if (digits.size() != kTimeDigits || digits.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  return std::stoll(std::string(digits));
+}
+
 std::string event_at(double wall_time, int64_t step) {
   return key(kWallTime, Kind::bytes8) + bytes_of(wall_time) + integer_field(kStep, step);
 }
@@ -107,13 +118,9 @@ TensorBoardLog::TensorBoardLog(const std::string& folder, int64_t last_step) {
   ensure_writable_folder(folder);
   const double time = now();
   // TensorBoard reads the files in the order of their names, and once it has begun with one, never an earlier one.
-  std::string newest;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind(kPrefix, 0) == 0) newest = std::max(newest, name.substr(0, kPrefix.size() + kTimeDigits));
-  }
   int64_t seconds = static_cast<int64_t>(time);
-  while (fmt::format("{}{:010d}", kPrefix, seconds) <= newest) ++seconds;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (const auto other = seconds_in(entry.path().filename().string())) seconds = std::max(seconds, *other + 1);
   path_ = path_in(folder, fmt::format("{}{:010d}.{}.{}.v2", kPrefix, seconds, host_name(), ::getpid()));
   file_.open(path_, std::ios::binary);
   write_event(event_at(time, 0) + text_field(kFileVersion, "brain.Event:2"));

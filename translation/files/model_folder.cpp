@@ -110,70 +110,89 @@ void ModelConfig::declare(ConfigSchema& schema) {
   schema.add("format_version", &format_version, "version of the model folder's layout; written by transmute");
 
   schema.section("tokenizer", "the subword vocabulary, learned by `train` where the run folder has none");
-  schema.add("algorithm", &tokenizer.algorithm, kAlgorithms, "how SentencePiece learns the pieces");
-  schema.add("vocabulary", &tokenizer.vocabulary, kSharing, "one model for both languages, or one each");
-  schema.add("vocab_size", &tokenizer.vocab_size, "pieces of each model, the four reserved ids included", kVocabulary);
+  schema.add("algorithm", &tokenizer.algorithm, kAlgorithms, "SentencePiece's algorithm for learning the vocabulary");
+  schema.add("vocabulary", &tokenizer.vocabulary, kSharing,
+             "one vocabulary for both languages, or a separate one for each");
+  schema.add("vocab_size", &tokenizer.vocab_size,
+             "number of pieces in each vocabulary, including the four reserved ids", kVocabulary);
   schema.add("target_vocab_size", &tokenizer.target_vocab_size,
-             "pieces of the target's model where the two are separate; 0: vocab_size", kTargetVocabulary);
+             "number of pieces in the target vocabulary, if the vocabularies are separate; 0: vocab_size",
+             kTargetVocabulary);
   schema.add("character_coverage", &tokenizer.character_coverage,
-             "share of the text's characters that get a piece of their own", Bounds<double>{0.5, 1.0});
-  schema.add("byte_fallback", &tokenizer.byte_fallback, "spell other characters as bytes instead of as unknown");
-  schema.add("split_digits", &tokenizer.split_digits, "every digit is a piece of its own");
+             "share of the training text's characters that the vocabulary covers", Bounds<double>{0.5, 1.0});
+  schema.add("byte_fallback", &tokenizer.byte_fallback,
+             "encode characters outside the vocabulary as bytes instead of as the unknown piece");
+  schema.add("split_digits", &tokenizer.split_digits, "make every digit a piece of its own");
   schema.add("split_by_script", &tokenizer.split_by_script,
-             "no piece goes from one script to another, or from letters to punctuation");
-  schema.add("normalization", &tokenizer.normalization,
-             "SentencePiece's rule: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
-  schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are always one piece");
+             "never form pieces across scripts, or across letters and punctuation");
+  schema.add(
+      "normalization", &tokenizer.normalization,
+      "SentencePiece's Unicode normalization: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
+  schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are never split");
   schema.add("max_training_sentences", &tokenizer.max_training_sentences,
-             "a larger text is sampled down to this many lines before the pieces are learned", kAtLeastOne);
+             "maximum number of lines from which the vocabulary is learned; a larger text is sampled", kAtLeastOne);
 
   schema.section("model", "the network of the paper's section 3");
-  schema.add("architecture", &model.architecture, kArchitectures,
-             "encoder_decoder translates, as in the paper; decoder_only is a language model, which continues text");
+  schema.add(
+      "architecture", &model.architecture, kArchitectures,
+      "encoder_decoder: a translation model, as in the paper; decoder_only: a language model, which continues text");
   schema.add("num_encoder_layers", &model.num_encoder_layers,
-             "layers of the encoder, N; ignored by decoder-only models", kAtLeastOne);
-  schema.add("num_decoder_layers", &model.num_decoder_layers, "layers of the decoder, N", kAtLeastOne);
+             "number of encoder layers, N; ignored by decoder-only models", kAtLeastOne);
+  schema.add("num_decoder_layers", &model.num_decoder_layers, "number of decoder layers, N", kAtLeastOne);
   schema.add("d_model", &model.d_model, "width of the residual stream", kAtLeastOne);
-  schema.add("num_heads", &model.num_heads, "attention heads, h", kAtLeastOne);
-  schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0 means d_model / num_heads", kAtLeastZero);
-  schema.add("d_v", &model.d_v, "width of a head's values; 0 means d_model / num_heads", kAtLeastZero);
+  schema.add("num_heads", &model.num_heads, "number of attention heads, h", kAtLeastOne);
+  schema.add("d_k", &model.d_k, "width of a head's queries and keys; 0: d_model / num_heads", kAtLeastZero);
+  schema.add("d_v", &model.d_v, "width of a head's values; 0: d_model / num_heads", kAtLeastZero);
   schema.add("d_ff", &model.d_ff, "inner width of the feed-forward network", kAtLeastOne);
-  schema.add("score_function", &model.score_function, kScoreFunctions, "how queries are compared with keys");
+  schema.add("score_function", &model.score_function, kScoreFunctions,
+             "how attention compares queries with keys; scaled_dot_product is Eq. 1");
   schema.add("norm_position", &model.norm_position, kNormPositions,
-             "LayerNorm after the residual sum, as in the paper; before the sub-layer; or after a sum that weights the "
-             "residual stream more (DeepNorm), for deep networks");
-  schema.add("initialization", &model.initialization, kInitializations,
-             "initial weights: Xavier-uniform, with what joins the residual stream scaled down by depth, or unscaled");
-  schema.add("positional_encoding", &model.positional_encoding, kPositions, "section 3.5, or Table 3 row E");
-  schema.add("max_positions", &model.max_positions, "rows of a learned positional encoding", kAtLeastOne);
+             "where LayerNorm stands: post: after the residual sum, as in the paper; pre: before the sub-layer; deep: "
+             "after a residual sum that is weighted as in DeepNorm, for deep networks");
+  schema.add(
+      "initialization", &model.initialization, kInitializations,
+      "initial weights: xavier: Xavier-uniform; scaled: value and output projections and feed-forward networks start "
+      "smaller, the more so the deeper the network, as in DeepNet");
+  schema.add("positional_encoding", &model.positional_encoding, kPositions,
+             "sinusoidal: section 3.5; learned: Table 3, row E");
+  schema.add("max_positions", &model.max_positions, "maximum number of positions of a learned positional encoding",
+             kAtLeastOne);
   schema.add("position_layout", &model.sinusoids.layout, kLayouts,
-             "sine and cosine of each frequency side by side, as in the paper, or all sines before all cosines");
+             "order of the sinusoids: interleaved: sine and cosine of each frequency side by side, as in the paper; "
+             "halves: all sines, then all cosines");
   schema.add("position_frequencies", &model.sinusoids.frequencies, kFrequencies,
-             "10000^(-2i/d_model), as in the paper, or tensor2tensor's 10000^(-i/(d_model/2 - 1))");
+             "frequencies of the sinusoids: paper: 10000^(-2i/d_model); tensor2tensor: 10000^(-i/(d_model/2 - 1))");
   schema.add("first_position", &model.sinusoids.first_position,
-             "number of a text's first position in the sinusoids; 2 in fairseq", kAtLeastZero);
+             "position of the first token in the sinusoids; 2 for models of fairseq", kAtLeastZero);
   schema.add("activation", &model.activation, kActivations,
-             "of the feed-forward network; the paper's is relu, gelu is the exact one");
-  schema.add("attention_bias", &model.attention_bias, "biases of the attention projections; not in the paper");
-  schema.add("output_bias", &model.output_bias, "a bias of the output projection; not in the paper");
-  schema.add("embedding_norm", &model.embedding_norm, "LayerNorm of the embedding sums; not in the paper");
+             "activation function of the feed-forward network; the paper uses relu; gelu is computed exactly");
+  schema.add("attention_bias", &model.attention_bias, "add biases to the attention projections; the paper has none");
+  schema.add("output_bias", &model.output_bias, "add a bias to the output projection; the paper has none");
+  schema.add("embedding_norm", &model.embedding_norm,
+             "apply LayerNorm to the sum of embedding and position; the paper does not");
   schema.add("embedding_scale", &model.embedding_scale, "multiply embeddings by sqrt(d_model) (section 3.4)");
-  schema.add("source_end", &model.source_end, "the encoder reads the end token of its source; false in OpenNMT");
-  schema.add("embedding_tying", &model.embedding_tying, kTyings, "which embedding matrices are one (section 3.4)");
-  schema.add("dropout", &model.dropout, "dropout of sub-layer outputs and embedding sums (section 5.4)", kProbability);
-  schema.add("attention_dropout", &model.attention_dropout, "dropout of attention weights; not in the paper",
+  schema.add("source_end", &model.source_end, "append the end token to the source; false for models of OpenNMT");
+  schema.add("embedding_tying", &model.embedding_tying, kTyings,
+             "which embedding matrices share their weights (section 3.4); target_output: the target embedding and the "
+             "output projection");
+  schema.add("dropout", &model.dropout,
+             "dropout of sub-layer outputs and of the sum of embedding and position (section 5.4)", kProbability);
+  schema.add("attention_dropout", &model.attention_dropout, "dropout of attention weights; the paper has none",
              kProbability);
-  schema.add("activation_dropout", &model.activation_dropout, "after the activation function; not in the paper",
-             kProbability);
+  schema.add("activation_dropout", &model.activation_dropout,
+             "dropout after the activation function; the paper has none", kProbability);
   schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", Bounds<double>{0.0, 1.0});
 
   schema.section("search",
                  "how `translate` and `serve` search with this model, unless a flag or a request says otherwise");
-  schema.add("beam_size", &search.beam_size, "hypotheses kept per sentence; 1: greedy search", SearchBounds::kBeamSize);
+  schema.add("beam_size", &search.beam_size, "number of hypotheses kept per sentence; 1: greedy search",
+             SearchBounds::kBeamSize);
   schema.add("length_penalty", &search.length_penalty, kLengthPenalties,
-             "divides log P to rank hypotheses: ((5 + length) / 6)^alpha, or length^alpha");
-  schema.add("length_alpha", &search.length_alpha, "its exponent; 0 ranks by log P", SearchBounds::kLengthAlpha);
-  schema.add("no_repeat_ngram", &search.no_repeat_ngram, "never repeat that many tokens in a row; 0: allow it",
+             "what log P is divided by to rank hypotheses: paper: ((5 + length) / 6)^alpha; power: length^alpha");
+  schema.add("length_alpha", &search.length_alpha, "exponent of the length penalty; 0: rank by log P",
+             SearchBounds::kLengthAlpha);
+  schema.add("no_repeat_ngram", &search.no_repeat_ngram,
+             "never repeat a sequence of this many tokens within a translation; 0: allow it",
              SearchBounds::kNoRepeatNgram);
 }
 

@@ -78,7 +78,7 @@ Json parse_header(const std::string& path, const std::string& text) {
 
 // A whole number, which the JSON reader would also make of 1.5.
 void require_integer(const std::string& path, const std::string& name, const Json& json) {
-  if (!json.is_number_integer()) damaged(path, fmt::format("a size or offset of '{}' is no whole number", name));
+  if (!json.is_number_integer()) damaged(path, fmt::format("a size or offset of '{}' is not a whole number", name));
 }
 
 Entry parse_entry(const std::string& path, const std::string& name, const Json& json) {
@@ -91,11 +91,12 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
   if (offsets.size() != 2) damaged(path, fmt::format("'{}' needs two data_offsets", name));
   Entry entry{name, parse_dtype(path, json.at("dtype").get<std::string>()), shape.get<std::vector<int64_t>>(),
               offsets.at(0).get<uint64_t>(), offsets.at(1).get<uint64_t>()};
-  uint64_t bytes = c10::elementSize(entry.dtype);
+  uint64_t bytes = c10::elementSize(entry.dtype), reach = bytes;  // strides overflow beside a size of 0, too
   for (const int64_t size : entry.shape) {
-    if (size < 0 || (size > 0 && bytes > (uint64_t{1} << 62) / static_cast<uint64_t>(size)))
-      damaged(path, fmt::format("impossible shape of '{}'", name));
+    const auto count = static_cast<uint64_t>(std::max<int64_t>(size, 1));
+    if (size < 0 || reach > (uint64_t{1} << 62) / count) damaged(path, fmt::format("impossible shape of '{}'", name));
     bytes *= static_cast<uint64_t>(size);
+    reach *= count;
   }
   if (entry.end < entry.begin || entry.end - entry.begin != bytes)
     damaged(path, fmt::format("shape and size of '{}' disagree", name));
@@ -110,9 +111,9 @@ std::vector<Entry> parse_entries(const std::string& path, const Json& header, ui
       entries.push_back(parse_entry(path, name, json));
       continue;
     }
-    if (!json.is_object()) damaged(path, "its metadata are no map");
+    if (!json.is_object()) damaged(path, "its metadata is not a map");
     for (const auto& [key, value] : json.items())
-      if (!value.is_string()) damaged(path, fmt::format("its metadata's '{}' is no text", key));
+      if (!value.is_string()) damaged(path, fmt::format("its metadata's '{}' is not text", key));
   }
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
   uint64_t position = 0;

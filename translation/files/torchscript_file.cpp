@@ -102,6 +102,8 @@ std::string check_facts(const std::string& path, const torch::jit::ExtraFilesMap
     if (version == kFormatVersion) checksum = facts.at("crc32").get<std::string>();
   } catch (const Json::exception& error) {
     unreadable_export(path, fmt::format("unreadable {}: {}", kFacts, error.what()));
+  } catch (const JsonLimitError& error) {
+    unreadable_export(path, fmt::format("unreadable {}: {}", kFacts, error.what()));
   }
   if (version != kFormatVersion)
     throw std::runtime_error(

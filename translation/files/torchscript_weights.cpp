@@ -159,7 +159,7 @@ class RecordUnpickler {
   // A module's attributes, or what a dictionary has beside its content, which is ignored.
   bool build() {
     const size_t state = pop();
-    if (values_[state].kind != PickleKind::map) refuse("a module's state is no map");
+    if (values_[state].kind != PickleKind::map) refuse("a module's state is not a map");
     const size_t object = pop();
     stack_.push_back(object);
     if (values_[object].kind == PickleKind::map) return true;
@@ -172,7 +172,7 @@ class RecordUnpickler {
     const size_t arguments = pop();
     const std::string function = top(PickleKind::global).text;
     pop();
-    if (values_[arguments].kind != PickleKind::sequence) refuse("a function's arguments are no tuple");
+    if (values_[arguments].kind != PickleKind::sequence) refuse("a function's arguments are not a tuple");
     if (function == "collections OrderedDict") return push({PickleKind::map, 0, {}, {}});
     if (function == "torch.jit._pickle build_intlist") return push({});  // of the code, which is not run
     if (function != "torch._utils _rebuild_tensor_v2") refuse(fmt::format("it calls '{}'", function));
@@ -315,6 +315,8 @@ class ParameterReader {
   }
 
   std::vector<int64_t> numbers(const PickleValue& sequence) const {
+    constexpr size_t kMostDimensions = 8;
+    if (sequence.values.size() > kMostDimensions) refuse("a tensor has too many dimensions");
     std::vector<int64_t> all;
     for (size_t i = 0; i < sequence.values.size(); ++i) {
       all.push_back(part(sequence, i, PickleKind::number).number);
@@ -350,7 +352,7 @@ class ParameterReader {
       data = torch::empty({stored}, dtype);
       archive_.read_into(record, data.data_ptr(), data.nbytes());
       if (!all_finite(data.data_ptr(), static_cast<size_t>(stored), dtype))
-        refuse(fmt::format("'{}' has numbers that are infinite or no numbers", name));
+        refuse(fmt::format("'{}' has numbers that are infinite or not numbers", name));
     }
     tensors.emplace_back(name, data.as_strided(sizes, strides, offset));
   }

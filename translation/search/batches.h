@@ -10,7 +10,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// @throws std::invalid_argument naming the option, where its value is less than 1.
+/// @throws std::invalid_argument naming the option, where its value is less than 1 or more than 10^9.
 void check_at_least_one(int64_t value, const char* option);
 
 /// How large the search for a text's translation can become: so many hypotheses at a time, each of as many tokens as

@@ -34,9 +34,8 @@ std::vector<Candidate> forced_token(const SentenceSearch& sentence, NextScores& 
 }
 
 void check_allowed(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
-  const std::vector<int64_t> columns = sentence.allowed_columns(0, scores.all(sentence, b, 0).size());
-  const auto column = sentence.column_of(token);
-  if (!column || std::find(columns.begin(), columns.end(), *column) == columns.end())
+  const Ids allowed = sentence.allowed(0, scores.all(sentence, b, 0).size());
+  if (std::find(allowed.begin(), allowed.end(), token) == allowed.end())
     throw std::invalid_argument("the constraint does not allow the given beginning of a translation");
 }
 
@@ -70,26 +69,24 @@ std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores&
   return sentence.share_out(std::move(candidates));
 }
 
-// The best of what the constraint allows each hypothesis.
+// The best of what the constraint allows each hypothesis. There are no shortlists here, so columns are tokens.
 std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
   const size_t count = sentence.candidates();
   std::vector<Candidate> candidates;
   for (size_t n = 0; n < sentence.live().size(); ++n) {
     const auto parent = static_cast<int64_t>(n);
     const std::vector<float> logits = scores.all(sentence, b, parent);
-    std::vector<int64_t> columns = sentence.allowed_columns(n, logits.size());
+    Ids tokens = sentence.free_to_choose(n, logits.size());
     const auto better = [&](int64_t x, int64_t y) {
       const float a = logits[static_cast<size_t>(x)], c = logits[static_cast<size_t>(y)];
       return a != c ? a > c : x < y;
     };
-    const size_t most = std::min(count, columns.size());
-    std::partial_sort(columns.begin(), columns.begin() + static_cast<int64_t>(most), columns.end(), better);
-    columns.resize(most);
-    for (const int64_t column : columns) {
-      const int64_t token = sentence.token_of(column);
+    const size_t most = std::min(count, tokens.size());
+    std::partial_sort(tokens.begin(), tokens.begin() + static_cast<int64_t>(most), tokens.end(), better);
+    tokens.resize(most);
+    for (const int64_t token : tokens)
       candidates.push_back(
           {parent, token, sentence.live()[n].log_probability + scores.log_probability(sentence, b, parent, token)});
-    }
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
     if (x.log_probability != y.log_probability) return x.log_probability > y.log_probability;
@@ -100,11 +97,11 @@ std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, Nex
 }
 
 // Lets nothing be drawn but what the constraint allows.
-void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<float>& columns) {
-  std::vector<float> kept(columns.size(), -INFINITY);
-  for (const int64_t column : sentence.allowed_columns(parent, columns.size()))
-    kept[static_cast<size_t>(column)] = columns[static_cast<size_t>(column)];
-  columns = std::move(kept);
+void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<float>& scores) {
+  std::vector<float> kept(scores.size(), -INFINITY);
+  for (const int64_t token : sentence.free_to_choose(parent, scores.size()))
+    kept[static_cast<size_t>(token)] = scores[static_cast<size_t>(token)];
+  scores = std::move(kept);
 }
 
 // A column by its log-probability (up to a constant), `random` from [0, 1); nothing where none has a probability.
@@ -159,7 +156,7 @@ std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores,
     const auto never = [&](int64_t banned) {
       if (const auto column = sentence.column_of(banned)) columns[static_cast<size_t>(*column)] = -INFINITY;
     };
-    for (const int64_t reserved : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin}) never(reserved);
+    for (const int64_t reserved : kNeverChosen) never(reserved);
     for (const int64_t excluded : sentence.excluded()) never(excluded);
     for (const int64_t banned : sentence.banned(parent)) never(banned);
     if (sentence.is_constrained()) keep_allowed(sentence, parent, columns);
@@ -188,7 +185,7 @@ std::vector<Candidate> allowed_candidates(const SentenceSearch& sentence, NextSc
                                           const SearchOptions& options) {
   if (length < sentence.prefix_length()) {
     const int64_t token = sentence.prefix_token(length);
-    if (sentence.is_constrained()) check_allowed(sentence, scores, b, token);
+    if (sentence.is_constrained() && !sentence.is_given(length)) check_allowed(sentence, scores, b, token);
     return forced_token(sentence, scores, b, token);
   }
   if (sentence.at_limit(length)) return forced_ends(sentence, scores, b);

@@ -3,6 +3,7 @@
 
 #include <transmute/model/libtorch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -52,10 +53,13 @@ class EnsembleBatch : public DecodingBatch {
     return {torch::logsumexp(torch::stack(log_probs), {0}) - std::log(count), attention};
   }
 
-  // Over each sentence's own columns: the order of a sum must not depend on how many its neighbors have.
+  // Over each sentence's own columns: the order of a sum must not depend on how many its neighbors have. As wide as the
+  // longest list: when a sentence has left, some models still have its columns, others do not.
   torch::Tensor log_softmax(const torch::Tensor& logits) const {
     if (columns_.empty()) return torch::log_softmax(logits, -1);
-    torch::Tensor log_probs = torch::full_like(logits, -std::numeric_limits<float>::infinity());
+    const int64_t width = *std::max_element(columns_.begin(), columns_.end());
+    torch::Tensor log_probs =
+        torch::full({logits.size(0), logits.size(1), width}, -std::numeric_limits<float>::infinity(), logits.options());
     for (int64_t b = 0; b < logits.size(0); ++b) {
       const int64_t count = columns_[static_cast<size_t>(b)];
       log_probs[b].slice(1, 0, count).copy_(torch::log_softmax(logits[b].slice(1, 0, count).contiguous(), -1));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -13,6 +14,11 @@ double length_penalty(int64_t length, double alpha, LengthPenalty penalty) {
 }
 
 namespace search {
+
+TokenNode::~TokenNode() {
+  std::shared_ptr<const TokenNode> last = std::move(before);
+  while (last != nullptr && last.use_count() == 1) last = std::move(last->before);
+}
 
 Ids ids_of(const TokenNode* last) {
   Ids ids;

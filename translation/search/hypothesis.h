@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -29,11 +30,19 @@ TRANSMUTE_API double length_penalty(int64_t length, double alpha, LengthPenalty 
 namespace search {
 
 /// The last token of a hypothesis, linked to the tokens before it, which hypotheses share.
-struct TokenNode {
-  int64_t id;                               ///< id of the token
-  double score;                             ///< natural log-probability of the token
-  std::vector<float> attention;             ///< of the position that predicted this token; empty unless requested
-  std::shared_ptr<const TokenNode> before;  ///< the token before it; null at the first
+struct TRANSMUTE_API TokenNode {
+  TokenNode(int64_t token, double token_score, std::vector<float> weights, std::shared_ptr<const TokenNode> previous)
+      : id(token), score(token_score), attention(std::move(weights)), before(std::move(previous)) {}
+  /// Frees the tokens before it in a loop: a recursion as deep as the hypothesis is long would overflow the stack.
+  ~TokenNode();
+  TokenNode(const TokenNode&) = delete;
+  TokenNode& operator=(const TokenNode&) = delete;
+
+  int64_t id;                    ///< id of the token
+  double score;                  ///< natural log-probability of the token
+  std::vector<float> attention;  ///< of the position that predicted this token; empty unless requested
+  /// The token before it; null at the first. Mutable for the destructor of a later one.
+  mutable std::shared_ptr<const TokenNode> before;
 };
 
 /// The tokens up to `last`; empty if it is null.

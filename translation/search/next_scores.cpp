@@ -59,8 +59,7 @@ class ScoresOnDevice : public NextScores {
   ScoresOnDevice(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences, size_t count)
       : log_probs_(torch::log_softmax(logits, -1, torch::kFloat)) {
     totals_ = log_probs_ + totals_so_far(sentences).to(log_probs_.device());
-    for (const int64_t never : {special_ids::kPad, special_ids::kUnknown, special_ids::kBegin})
-      totals_.select(2, never).fill_(kNever);
+    for (const int64_t never : kNeverChosen) totals_.select(2, never).fill_(kNever);
     for (const int64_t never : sentences.front().excluded()) totals_.select(2, never).fill_(kNever);
     const auto most = std::min(static_cast<int64_t>(count), totals_.size(1) * totals_.size(2));
     const auto [values, indices] = totals_.flatten(1).topk(most, 1);  // [B,2N]

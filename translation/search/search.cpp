@@ -74,6 +74,11 @@ torch::Tensor known_tokens(const std::vector<SentenceSearch>& sentences, int64_t
   return ids;
 }
 
+void require_between(int64_t value, int64_t least, int64_t most, const char* name) {
+  if (value < least || value > most)
+    throw std::invalid_argument(fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
+}
+
 // All sentences' search.
 class BatchSearch {
  public:
@@ -180,16 +185,16 @@ class BatchSearch {
 
 }  // namespace
 
+void check_hypotheses(const SearchOptions& options) {
+  require_between(options.beam_size, 1, kMaxHypotheses, "beam_size");
+  require_between(options.num_hypotheses, 1, kMaxHypotheses, "num_hypotheses");
+}
+
 void check_search_options(const SearchOptions& options) {
   const auto require = [](bool holds, const std::string& message) {
     if (!holds) throw std::invalid_argument(message);
   };
-  const auto require_between = [&](int64_t value, int64_t least, int64_t most, const char* name) {
-    require(value >= least && value <= most,
-            fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
-  };
-  require_between(options.beam_size, 1, kMaxHypotheses, "beam_size");
-  require_between(options.num_hypotheses, 1, kMaxHypotheses, "num_hypotheses");
+  check_hypotheses(options);
   require(options.num_hypotheses <= options.beam_size || !search::is_search(options),
           fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
                       options.num_hypotheses));
@@ -200,7 +205,7 @@ void check_search_options(const SearchOptions& options) {
   require_between(options.max_extra_length, 0, kMostTokens, "max_extra_length");
   require_between(options.min_length, 0, kMostTokens, "min_length");
   require_between(options.no_repeat_ngram, 0, kMostTokens, "no_repeat_ngram");
-  require(!options.constraint || !options.alternatives, "alternatives do not go with a constraint");
+  require(!options.constraint || !options.alternatives, "alternatives cannot be combined with a constraint");
   if (!options.sampling) return;
   require(!options.alternatives, "sampling and alternatives exclude each other");
   const SamplingOptions& sampling = *options.sampling;
@@ -219,7 +224,9 @@ std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const
   if (!search::is_search(options)) options.beam_size = options.num_hypotheses;
   search::check(demands, sources.size(), search::is_search(options));
   if (options.constraint && !demands.terms.empty())
-    throw std::invalid_argument("terms that a translation must contain do not go with a constraint");
+    throw std::invalid_argument("terms that a translation must contain cannot be combined with a constraint");
+  if (options.constraint && !demands.shortlists.empty())
+    throw std::invalid_argument("a shortlist cannot be combined with a constraint, which may allow other tokens");
   if (sources.empty()) return {};
   return BatchSearch(model, sources, options, hooks, demands).run();
 }

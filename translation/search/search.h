@@ -25,6 +25,9 @@ struct SearchHooks {
   std::function<bool(size_t sentence)> is_unwanted{};
 };
 
+/// @throws std::invalid_argument if beam_size or num_hypotheses is not from 1 to kMaxHypotheses.
+void check_hypotheses(const SearchOptions& options);
+
 /// @throws std::invalid_argument if an option is out of range.
 void check_search_options(const SearchOptions& options);
 
@@ -35,8 +38,9 @@ void check_search_options(const SearchOptions& options);
 /// (greedy search: at the first end). At the maximum length the end is forced. Padding, begin and unknown are never
 /// chosen, but may occur in a prefix. SearchOptions::sampling and SearchOptions::alternatives replace the search.
 ///
-/// With required terms, the beam grows by the number of their tokens and is divided evenly among hypotheses with
-/// equally many of these tokens (Post and Vilar, 2018); a hypothesis may end only when it has all of them.
+/// With required terms, the beam grows by the number of their tokens (at most by 64) and is divided evenly among
+/// hypotheses with equally many of these tokens (Post and Vilar, 2018); a hypothesis may end only when it has all of
+/// them.
 /// @throws std::invalid_argument if an option is out of range; Cancelled if a hook stopped the search.
 TRANSMUTE_API std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model,
                                                                  const std::vector<Ids>& sources,

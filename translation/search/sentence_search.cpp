@@ -55,7 +55,7 @@ void SentenceSearch::find_banned(int64_t length) {
   banned_.resize(live_.size());
   for (auto& tokens : banned_) tokens.clear();
   for (size_t n = 0; n < live_.size(); ++n) {
-    if (length < options_.min_length) banned_[n].push_back(special_ids::kEnd);
+    if (length - given_tokens_ < options_.min_length) banned_[n].push_back(special_ids::kEnd);
     if (options_.no_repeat_ngram > 0) ban_repetition(ids_of(live_[n].last.get()), banned_[n]);
     most_banned_ += banned_[n].size();
   }
@@ -66,29 +66,30 @@ bool SentenceSearch::is_banned(const Candidate& candidate) const {
   return std::find(tokens.begin(), tokens.end(), candidate.token) != tokens.end();
 }
 
-std::vector<int64_t> SentenceSearch::allowed_columns(size_t n, size_t count) const {
-  std::vector<int64_t> columns;
-  const auto is_in = [](const std::vector<int64_t>& tokens, int64_t token) {
-    return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
-  };
-  for (const int64_t token : live_[n].constraint->allowed()) {
-    const bool is_reserved =
-        token == special_ids::kPad || token == special_ids::kUnknown || token == special_ids::kBegin;
-    if (is_reserved || is_in(excluded(), token)) continue;
-    if (n < banned_.size() && is_in(banned_[n], token)) continue;  // known tokens are not asked about
-    const auto column = column_of(token);
-    if (!column) continue;
-    if (*column < 0 || *column >= static_cast<int64_t>(count))
+Ids SentenceSearch::allowed(size_t n, size_t vocabulary) const {
+  Ids tokens = live_[n].constraint->allowed();
+  for (const int64_t token : tokens)
+    if (token < 0 || token >= static_cast<int64_t>(vocabulary))
       throw std::invalid_argument(
-          fmt::format("the constraint allows token {}, but the target vocabulary has {} tokens", token, count));
-    columns.push_back(*column);
-  }
-  return columns;
+          fmt::format("the constraint allows token {}, but the target vocabulary has {} tokens", token, vocabulary));
+  return tokens;
+}
+
+Ids SentenceSearch::free_to_choose(size_t n, size_t vocabulary) const {
+  Ids tokens = allowed(n, vocabulary);
+  const auto is_in = [](const std::vector<int64_t>& list, int64_t token) {
+    return std::find(list.begin(), list.end(), token) != list.end();
+  };
+  const auto is_not_free = [&](int64_t token) {
+    return is_never_chosen(token) || is_in(excluded(), token) || is_in(banned_[n], token);
+  };
+  tokens.erase(std::remove_if(tokens.begin(), tokens.end(), is_not_free), tokens.end());
+  return tokens;
 }
 
 void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t first_row,
                              const torch::Tensor& attention) {
-  const bool is_given = length_++ < given_tokens_;
+  const bool was_given = is_given(length_++);
   std::vector<LiveHypothesis> next;
   for (size_t rank = 0; rank < candidates.size(); ++rank) {
     if (static_cast<int64_t>(next.size()) == options_.beam_size) break;
@@ -99,15 +100,16 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t f
     if (is_end && static_cast<int64_t>(rank) >= options_.beam_size) continue;
     const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
     const int64_t row = first_row + candidate.parent;
-    const double log_probability = is_given ? parent.log_probability : candidate.log_probability;
-    auto last = std::make_shared<TokenNode>(TokenNode{candidate.token, log_probability - parent.log_probability,
-                                                      attention_of(row, attention), parent.last});
+    const double log_probability = was_given ? parent.log_probability : candidate.log_probability;
+    auto last = std::make_shared<TokenNode>(candidate.token, log_probability - parent.log_probability,
+                                            attention_of(row, attention), parent.last);
     if (is_end) {
       finish(*last, log_probability);
     } else {
       next.push_back({std::move(last), log_probability, row, parent.terms, {}});
       next.back().terms.add(candidate.token);
-      if (parent.constraint) next.back().constraint = parent.constraint->after(candidate.token);
+      if (parent.constraint)
+        next.back().constraint = was_given ? parent.constraint : parent.constraint->after(candidate.token);
     }
   }
   live_ = std::move(next);

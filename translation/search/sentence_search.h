@@ -63,6 +63,8 @@ class SentenceSearch {
   /// Steps whose tokens are known beforehand.
   int64_t forced_steps() const { return prefix_length() + (max_length_ == prefix_length() ? 1 : 0); }
   int64_t prefix_token(int64_t position) const { return prefix_[static_cast<size_t>(position)]; }
+  /// Whether the token at this position is part of the request, such as the language, and not of the translation.
+  bool is_given(int64_t position) const { return position < given_tokens_; }
   /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
   double random(int64_t length, size_t n) const {
     return uniform(combine_keys(key_, static_cast<uint64_t>(length), n));
@@ -74,9 +76,11 @@ class SentenceSearch {
   const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
   bool is_banned(const Candidate& candidate) const;
   bool is_constrained() const { return options_.constraint != nullptr; }
-  /// Of `count` columns, those that the constraint lets hypothesis n go on with, without what is excluded or banned.
-  /// @throws std::invalid_argument where it allows a token that the model does not have.
-  std::vector<int64_t> allowed_columns(size_t n, size_t count) const;
+  /// The tokens that the constraint lets hypothesis n go on with.
+  /// @throws std::invalid_argument where one is not in a vocabulary of this size.
+  Ids allowed(size_t n, size_t vocabulary) const;
+  /// The same without what is never chosen, excluded or banned.
+  Ids free_to_choose(size_t n, size_t vocabulary) const;
 
   /// The next token has to be the end.
   bool at_limit(int64_t length) const { return length >= max_length_; }

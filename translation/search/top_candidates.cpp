@@ -27,10 +27,6 @@ int64_t chunks_of(int64_t vocabulary) {
   return (vocabulary + kChunk - 1) / kChunk;
 }
 
-bool is_banned(int64_t token) {
-  return token == special_ids::kPad || token == special_ids::kUnknown || token == special_ids::kBegin;
-}
-
 [[noreturn]] void refuse_scores() {
   throw std::runtime_error(
       "the model's scores are not finite numbers: its weights are damaged, or too large for the precision; try "
@@ -67,7 +63,7 @@ struct Shifted {
   const Ids& excluded;
 
   bool may_have(int64_t token) const {
-    return !is_banned(token) && std::find(excluded.begin(), excluded.end(), token) == excluded.end();
+    return !is_never_chosen(token) && std::find(excluded.begin(), excluded.end(), token) == excluded.end();
   }
 
   Candidate candidate(int64_t token) const {

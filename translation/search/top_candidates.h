@@ -6,11 +6,19 @@
 #include <transmute/model/kernels/simd.h>
 #include <transmute/tokenizer/special_ids.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
+
+/// What no search, draw or constraint chooses, though a model may give it a probability.
+constexpr std::array<int64_t, 3> kNeverChosen{special_ids::kPad, special_ids::kUnknown, special_ids::kBegin};
+
+inline bool is_never_chosen(int64_t token) {
+  return token == kNeverChosen[0] || token == kNeverChosen[1] || token == kNeverChosen[2];
+}
 
 /// A hypothesis that could be: hypothesis `parent` of a sentence followed by `token`.
 struct Candidate {

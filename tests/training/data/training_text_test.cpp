@@ -5,6 +5,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/data/training_text.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -100,6 +101,23 @@ TEST_F(LargeText, IsInAnotherOrderInEachEpochAndWithEachSeed) {
   EXPECT_EQ(order_of(Epoch(text_, 20'000, 5, 0)), first);
   EXPECT_NE(order_of(Epoch(text_, 20'000, 5, 1)), first);
   EXPECT_NE(order_of(Epoch(text_, 20'000, 6, 0)), first);
+}
+
+TEST(WeightedCorpora, CountInAnEpochsTokensAsOftenAsTheyAreSeen) {
+  const TemporaryFolder folder;
+  const auto tokens = [](size_t pairs) {
+    double source = 0, target = 0;
+    for (size_t i = 0; i < pairs; ++i) {
+      source += static_cast<double>(made_pair(i).first.size() + 1);
+      target += static_cast<double>(made_pair(i).second.size() + 1);
+    }
+    return std::make_pair(source, target);
+  };
+  const auto a = made_shards(folder / "a", 200), b = made_shards(folder / "b", 40);
+  const auto [source_a, target_a] = tokens(200);
+  const auto [source_b, target_b] = tokens(40);
+  EXPECT_EQ(TrainingText({{a}, {b}}).epoch_tokens(), std::llround(std::max(source_a + source_b, target_a + target_b)));
+  EXPECT_EQ(TrainingText({{a, 0}, {b, 2.5}}).epoch_tokens(), std::llround(2.5 * std::max(source_b, target_b)));
 }
 
 TEST(WeightedCorpora, AreSeenAsOftenAsTheirWeightsSay) {

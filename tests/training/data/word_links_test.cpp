@@ -27,7 +27,7 @@ TEST(WordLinks, AreReadInPharaohsNotation) {
   EXPECT_THAT(parse_word_links(""), IsEmpty());
   for (const char* bad : {"0", "0-", "-1-0", "0--1", "a-b", "0-1-2", "0-1,", "99999999999-0"})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { parse_word_links(std::string("1-1 ") + bad); }),
-                StartsWith("'" + std::string(bad) + "' is no link"));
+                StartsWith("'" + std::string(bad) + "' is not a link"));
 }
 
 // Each piece of a word has all of its links.

@@ -305,11 +305,27 @@ TEST(ProcessGroup, TellsTensorsApartByTheirBits) {
 class Environment {
  public:
   explicit Environment(const std::vector<std::pair<const char*, const char*>>& variables) {
-    for (const char* name :
-         {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "OMPI_COMM_WORLD_RANK",
-          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID",
-          "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_NNODES", "SLURM_JOB_ID", "PMI_RANK",
-          "PMI_SIZE", "TORCHELASTIC_USE_AGENT_STORE"}) {
+    for (const char* name : {"RANK",
+                             "WORLD_SIZE",
+                             "LOCAL_RANK",
+                             "LOCAL_WORLD_SIZE",
+                             "MASTER_ADDR",
+                             "MASTER_PORT",
+                             "OMPI_COMM_WORLD_RANK",
+                             "OMPI_COMM_WORLD_SIZE",
+                             "OMPI_COMM_WORLD_LOCAL_RANK",
+                             "OMPI_COMM_WORLD_LOCAL_SIZE",
+                             "SLURM_PROCID",
+                             "SLURM_NTASKS",
+                             "SLURM_STEP_NUM_TASKS",
+                             "SLURM_LOCALID",
+                             "SLURM_NNODES",
+                             "SLURM_JOB_ID",
+                             "PMI_RANK",
+                             "PMI_SIZE",
+                             "MPI_LOCALRANKID",
+                             "MPI_LOCALNRANKS",
+                             "TORCHELASTIC_USE_AGENT_STORE"}) {
       const char* value = getenv(name);
       if (value != nullptr) outer_.emplace_back(name, value);
       unsetenv(name);
@@ -375,6 +391,25 @@ TEST(RanksFromEnvironment, AreWhatSrunSays) {
   EXPECT_EQ(ranks.size, 4);
   EXPECT_EQ(ranks.local_size, 4);
   EXPECT_EQ(ranks.port, RankOptions().port + 1);
+}
+
+TEST(RanksFromEnvironment, AreWhatMpirunSaysWithinAJobOfSlurm) {
+  // The job's script has these, and all that it starts.
+  const std::vector<std::pair<const char*, const char*>> job{
+      {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "0"}, {"SLURM_NNODES", "1"}};
+  std::vector<std::pair<const char*, const char*>> variables = job;
+  variables.insert(variables.end(), {{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}});
+  {
+    const Environment srun(variables);
+    EXPECT_EQ(ranks_from_environment().rank, 0) << "srun sets these of PMI's too";
+  }
+  variables.insert(variables.end(), {{"MPI_LOCALRANKID", "2"}, {"MPI_LOCALNRANKS", "4"}});
+  const Environment mpirun(variables);
+  const RankOptions ranks = ranks_from_environment();
+  EXPECT_EQ(ranks.rank, 2);
+  EXPECT_EQ(ranks.size, 4);
+  EXPECT_EQ(ranks.local_rank, 2);
+  EXPECT_EQ(ranks.local_size, 4);
 }
 
 TEST(RanksFromEnvironment, MustMakeSense) {

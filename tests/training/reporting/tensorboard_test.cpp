@@ -162,5 +162,14 @@ TEST(TensorBoardLog, OfAResumedRunIsANewFileThatTakesBackWhatIsRepeated) {
   EXPECT_THAT(found, ElementsAre(std::make_pair("1", 10), std::make_pair("11", 20), std::make_pair("11", 20)));
 }
 
+TEST(TensorBoardLog, ComesBehindAFileOfTheFutureAndMindsNoOtherNames) {
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"9000000000.host.1.v2", "one", "99999999999999999999999.host.1.v2", "-000000001.host"})
+    testing::write_text(folder / (std::string("events.out.tfevents.") + name), "");
+  const TensorBoardLog log(folder.path(), 0);
+  EXPECT_THAT(testing::names_in(folder.path()),
+              ::testing::Contains(::testing::StartsWith("events.out.tfevents.9000000001.")));
+}
+
 }  // namespace
 }  // namespace transmute

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -112,6 +113,54 @@ TEST(NextTokenConstraint, GoesOnFromAPrefixThatItAllows) {
       HasSubstr("does not allow the given beginning"));
 }
 
+// What a hypothesis may not go on with of its own accord, a prefix may nevertheless have.
+TEST(NextTokenConstraint, AllowsAPrefixWhateverElseIsInTheBatch) {
+  const testing::Table table = testing::random_table(5, kWords);
+  SearchOptions options = testing::options_of(4);
+  options.constraint = std::make_shared<NoStutter>();
+  options.no_repeat_ngram = 1;
+  const Ids source{kA, kB, kC};
+  TargetDemands demands;
+  demands.prefixes = {{kB, kA, kB}};
+  const auto alone = beam_search(TableModel(table, kWords), {source}, options, {}, demands).at(0);
+  demands.prefixes.push_back({});
+  const auto found = beam_search(TableModel(table, kWords), {source, {kA}}, options, {}, demands).at(0);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].ids, alone.at(0).ids);
+}
+
+// These words and no others.
+class Spells : public NextTokenConstraint {
+ public:
+  explicit Spells(Ids words) : words_(std::move(words)) {}
+  std::shared_ptr<const State> begin(const Ids&) const override { return std::make_shared<Rest>(words_); }
+
+ private:
+  struct Rest : State {
+    explicit Rest(Ids rest) : words(std::move(rest)) {}
+    Ids allowed() const override { return {words.empty() ? kEnd : words.front()}; }
+    std::shared_ptr<const State> after(int64_t) const override {
+      return std::make_shared<Rest>(Ids(words.begin() + 1, words.end()));
+    }
+    Ids words;
+  };
+  Ids words_;
+};
+
+TEST(NextTokenConstraint, DoesNotSeeTheGivenLanguage) {
+  SearchOptions options = testing::options_of(3);
+  options.constraint = std::make_shared<Spells>(Ids{kA, kB});
+  TargetDemands demands;
+  demands.given_tokens = {1};
+  for (const Ids& prefix : {Ids{testing::kD}, Ids{testing::kD, kA}}) {
+    demands.prefixes = {prefix};
+    const auto found =
+        beam_search(TableModel(testing::random_table(6, kWords), kWords), {{kA}}, options, {}, demands).at(0);
+    ASSERT_FALSE(found.empty());
+    EXPECT_EQ(found[0].ids, (Ids{testing::kD, kA, kB}));
+  }
+}
+
 // A constraint that leads nowhere.
 class DeadEnd : public NextTokenConstraint {
  public:
@@ -131,7 +180,7 @@ TEST(NextTokenConstraint, EndsWhereNothingIsAllowed) {
   EXPECT_THAT(found[0].ids, IsEmpty());
 }
 
-TEST(NextTokenConstraint, DoesNotGoWithTermsOrAlternatives) {
+TEST(NextTokenConstraint, DoesNotGoWithTermsShortlistsOrAlternatives) {
   const testing::Table table = testing::random_table(1, kWords);
   SearchOptions options = testing::options_of(3);
   options.constraint = std::make_shared<NoStutter>();
@@ -139,10 +188,15 @@ TEST(NextTokenConstraint, DoesNotGoWithTermsOrAlternatives) {
   demands.terms = {{{kA}}};
   EXPECT_THAT(
       message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {{kA}}, options, {}, demands); }),
-      HasSubstr("terms that a translation must contain do not go with a constraint"));
+      HasSubstr("terms that a translation must contain cannot be combined with a constraint"));
+  demands = {};
+  demands.shortlists = {{kA}};
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {{kA}}, options, {}, demands); }),
+      HasSubstr("a shortlist cannot be combined with a constraint"));
   options.alternatives = true;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { beam_search(TableModel(table, kWords), {{kA}}, options); }),
-              HasSubstr("alternatives do not go with a constraint"));
+              HasSubstr("alternatives cannot be combined with a constraint"));
 }
 
 // A constraint that takes another vocabulary's ids must not be believed.

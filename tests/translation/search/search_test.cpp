@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -369,6 +370,18 @@ TEST(BeamSearch, ABeamMayBeWiderThanTheVocabulary) {
   EXPECT_THAT(found[1].ids, IsEmpty());
 }
 
+TEST(BeamSearch, DoesNotCountTheGivenLanguageInTheLeastLength) {
+  const Table table = written({{{}, {{kD, 1.0}}}, {{kD}, {{kEnd, 0.9}, {kA, 0.1}}}});
+  SearchOptions options = options_of(1);
+  options.min_length = 1;
+  TargetDemands demands;
+  demands.prefixes = {{kD}};
+  demands.given_tokens = {1};
+  EXPECT_THAT(beam_search(TableModel(table), {{kA, kB}}, options, {}, demands).at(0).at(0).ids, ElementsAre(kD, kA));
+  demands.given_tokens.clear();
+  EXPECT_THAT(beam_search(TableModel(table), {{kA, kB}}, options, {}, demands).at(0).at(0).ids, ElementsAre(kD));
+}
+
 TEST(BeamSearch, OfNoSentenceIsNothing) {
   EXPECT_THAT(beam_search(TableModel(written({})), {}, SearchOptions()), IsEmpty());
 }
@@ -445,6 +458,18 @@ TEST(SearchHooks, EndTheSearch) {
   const Table endless = [](const Ids&, const Ids&) { return Distribution{{kA, 1.0}}; };
   EXPECT_THROW(beam_search(TableModel(endless), {{kA}}, options_of(2), hooks), Cancelled);
   EXPECT_EQ(asked, 2);
+}
+
+TEST(TokenNode, IsFreedWithAMillionBeforeItButNotWithThoseThatAreShared) {
+  constexpr int64_t kTokens = 1'000'000, kShared = 1000;
+  std::shared_ptr<const search::TokenNode> last, shared;
+  for (int64_t i = 1; i <= kTokens; ++i) {
+    last = std::make_shared<search::TokenNode>(i, 0.0, std::vector<float>(), last);
+    if (i == kShared) shared = last;
+  }
+  last.reset();
+  EXPECT_EQ(shared.use_count(), 1) << "the others are freed";
+  EXPECT_THAT(search::ids_of(shared.get()), SizeIs(kShared));
 }
 
 TEST(TokenScores, SumToTheLogProbability) {

@@ -162,7 +162,11 @@ double scale_of(const CTranslate2File& file, const std::string& stack, int64_t d
 }
 
 // One piece a line, or a JSON list of them.
-std::vector<std::string> read_pieces(const std::string& folder, const std::string& side) {
+[[noreturn]] void refuse_pieces(const std::string& path, size_t most) {
+  throw std::runtime_error(fmt::format("{}: has more pieces than the model's {} rows of embeddings", path, most));
+}
+
+std::vector<std::string> read_pieces(const std::string& folder, const std::string& side, size_t most) {
   for (const std::string& name : {side + "_vocabulary", std::string("shared_vocabulary")}) {
     const std::string json_path = path_in(folder, name + ".json"), text_path = path_in(folder, name + ".txt");
     std::vector<std::string> pieces;
@@ -170,12 +174,16 @@ std::vector<std::string> read_pieces(const std::string& folder, const std::strin
       const auto json = parse_json_if_valid(read_file(json_path));
       if (!json || !json->is_array())
         throw std::runtime_error(fmt::format("{}: damaged (no JSON list); restore the file", json_path));
+      if (json->size() > most) refuse_pieces(json_path, most);
       for (const Json& piece : *json) pieces.push_back(piece.is_string() ? piece.get<std::string>() : "");
       return pieces;
     }
     if (!fs::exists(text_path)) continue;
     std::istringstream lines(read_file(text_path));
-    for (std::string line; std::getline(lines, line);) pieces.push_back(line);
+    for (std::string line; std::getline(lines, line);) {
+      if (pieces.size() == most) refuse_pieces(text_path, most);
+      pieces.push_back(line);
+    }
     return pieces;
   }
   throw std::runtime_error(
@@ -245,9 +253,10 @@ bool is_language(const std::string& piece) {
   return form == "__aa__" || form == "__aaa__" || form == "aaa_Aaaa" || form == "aa_AA";
 }
 
-Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings) {
+Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings,
+                      const torch::Tensor& table) {
   Vocabulary vocabulary;
-  vocabulary.pieces = read_pieces(folder, side);
+  vocabulary.pieces = read_pieces(folder, side, static_cast<size_t>(std::min(table.size(0), kMostPieces)));
   // CTranslate2 puts it behind the others where a file does not have it.
   if (std::find(vocabulary.pieces.begin(), vocabulary.pieces.end(), settings.unknown) == vocabulary.pieces.end())
     vocabulary.pieces.push_back(settings.unknown);
@@ -275,10 +284,18 @@ std::shared_ptr<const SubwordModel> ctranslate2_tokenizer(const std::string& fol
              : make_subword_model(sentencepiece, renumbering);
 }
 
+torch::Tensor matrix_of(const CTranslate2File& file, const std::string& name) {
+  torch::Tensor matrix = file.tensor(name);
+  if (matrix.dim() != 2 || matrix.numel() == 0)
+    throw std::runtime_error(fmt::format("{}: '{}' has the shape [{}], but should be a matrix", file.path(), name,
+                                         fmt::join(matrix.sizes(), ",")));
+  return matrix;
+}
+
 void check_rows(const CTranslate2File& file, const std::string& name, const torch::Tensor& weight,
                 const Renumbering& renumbering) {
   const int64_t most = *std::max_element(renumbering.numbers.begin(), renumbering.numbers.end());
-  if (weight.dim() != 2 || weight.size(0) <= most)
+  if (weight.size(0) <= most)
     throw std::runtime_error(fmt::format("{}: '{}' has the shape [{}], but the vocabulary needs {} rows", file.path(),
                                          name, fmt::join(weight.sizes(), ","), most + 1));
 }
@@ -295,21 +312,22 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
   const CTranslate2File file(path_in(folder, "model.bin"));
   refuse_other_kinds(file);
   const TokenSettings settings = token_settings(folder, file);
-  Renumbering source_order = read_side(folder, "source", settings),
-              target_order = read_side(folder, "target", settings);
+  const std::string source_name =
+      file.has("encoder/embeddings_0/weight") ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight";
+  const torch::Tensor source_table = matrix_of(file, source_name);
+  const torch::Tensor target_table = matrix_of(file, "decoder/embeddings/weight");
+  const torch::Tensor output = matrix_of(file, "decoder/projection/weight");
+  Renumbering source_order = read_side(folder, "source", settings, source_table),
+              target_order = read_side(folder, "target", settings, target_table);
+  check_rows(file, source_name, source_table, source_order);
+  check_rows(file, "decoder/embeddings/weight", target_table, target_order);
+  check_rows(file, "decoder/projection/weight", output, target_order);
 
   ForeignModel model;
   model.path = file.path();
   model.bound_by(fs::file_size(file.path()));
   model.source = ctranslate2_tokenizer(folder, "source", source_order);
   model.target = ctranslate2_tokenizer(folder, "target", target_order);
-  const std::string source_name =
-      file.has("encoder/embeddings_0/weight") ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight";
-  const torch::Tensor source_table = file.tensor(source_name), target_table = file.tensor("decoder/embeddings/weight");
-  const torch::Tensor output = file.tensor("decoder/projection/weight");
-  check_rows(file, source_name, source_table, source_order);
-  check_rows(file, "decoder/embeddings/weight", target_table, target_order);
-  check_rows(file, "decoder/projection/weight", output, target_order);
 
   TransformerOptions& options = model.options;
   options.d_model = source_table.size(1);
@@ -317,7 +335,7 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
   options.num_decoder_layers = count_layers(file, "decoder");
   options.num_heads =
       static_cast<int64_t>(setting(file, "num_heads", file.specification() == "TransformerBig" ? 16 : 8));
-  options.d_ff = file.tensor("encoder/layer_0/ffn/linear_0/weight").size(0);
+  options.d_ff = matrix_of(file, "encoder/layer_0/ffn/linear_0/weight").size(0);
   options.activation = activation_of(file);
   options.attention_bias = true;
   options.source_end = settings.source_end;
@@ -345,6 +363,9 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
 
   const torch::Tensor bias =
       file.has("decoder/projection/bias") ? file.tensor("decoder/projection/bias") : torch::Tensor();
+  if (bias.defined() && bias.numel() != output.size(0))
+    throw std::runtime_error(fmt::format("{}: 'decoder/projection/bias' has {} numbers for {} pieces", file.path(),
+                                         bias.numel(), output.size(0)));
   model.add_tables({source_table, std::move(source_order)}, {target_table, std::move(target_order)}, output, bias);
   CTranslate2Stacks stacks(file, model);
   stacks.read_stack("encoder", options.num_encoder_layers);

@@ -168,7 +168,7 @@ CTranslate2File::CTranslate2File(const std::string& path) : path_(path) {
 std::optional<double> CTranslate2File::number(const std::string& name) const {
   const auto found = variables_.find(name);
   if (found == variables_.end()) return {};
-  if (found->second.numel() != 1) damaged_file(path_, fmt::format("'{}' is no single number", name));
+  if (found->second.numel() != 1) damaged_file(path_, fmt::format("'{}' is not a single number", name));
   return found->second.to(torch::kDouble).item<double>();
 }
 

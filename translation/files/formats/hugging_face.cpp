@@ -19,6 +19,8 @@ namespace formats {
 
 namespace {
 
+constexpr int64_t kMostPositions = int64_t{1} << 24;  // as TransformerOptions allow
+
 // Their families differ in what their files need not say.
 enum class Family { marian, m2m_100, mbart };
 
@@ -58,6 +60,9 @@ TransformerOptions options_of(const JsonConfig& config, Family family) {
   options.num_heads = config.integer("encoder_attention_heads");
   options.d_ff = config.integer("encoder_ffn_dim");
   options.max_positions = config.integer("max_position_embeddings");
+  if (options.max_positions < 1 || options.max_positions > kMostPositions)
+    throw std::runtime_error(fmt::format("{}: \"max_position_embeddings\" is {}, which is not possible", config.path(),
+                                         options.max_positions));
   options.activation = activation_of(config);
   options.attention_bias = true;
   options.embedding_scale = config.boolean("scale_embedding", family == Family::m2m_100);

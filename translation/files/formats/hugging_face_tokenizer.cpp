@@ -24,9 +24,6 @@ constexpr const char* kM2m100Languages =
     "hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps "
     "pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
 
-// Far more than any vocabulary has; numbers in files beyond are damage.
-constexpr int64_t kMostPieces = int64_t{1} << 24;
-
 void require_size(const JsonConfig& config, int64_t size) {
   if (size < 1 || size > kMostPieces)
     throw std::runtime_error(fmt::format("{}: a vocabulary of {} pieces is not possible", config.path(), size));

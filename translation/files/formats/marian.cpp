@@ -223,7 +223,10 @@ std::array<std::string, 2> decoder_files(const std::string& npz) {
 // A file as a decoder.yml names it: by its path from there, or from where Marian was trained.
 std::string named_file(const std::string& folder, const std::string& name) {
   const std::string beside = path_in(folder, fs::path(name).filename().string());
-  return fs::exists(path_in(folder, name)) || !fs::exists(beside) ? path_in(folder, name) : beside;
+  const std::string file = fs::exists(path_in(folder, name)) || !fs::exists(beside) ? path_in(folder, name) : beside;
+  if (fs::exists(file) && !fs::is_regular_file(file))  // such as /dev/stdin
+    throw std::runtime_error(fmt::format("{}: is not a file", file));
+  return file;
 }
 
 // What a decoder.yml lists; nothing where it does not exist.
@@ -292,7 +295,8 @@ SearchOptions read_search(const std::string& npz) {
 
 Renumbering read_order(const std::string& path, int64_t rows) {
   Vocabulary vocabulary;
-  vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_file(path), path) : read_marian_vocabulary(path);
+  vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_file(path), path)
+                                             : read_marian_vocabulary(path, static_cast<size_t>(rows));
   if (is_sentencepiece(path) && static_cast<int64_t>(vocabulary.pieces.size()) > rows)
     throw std::runtime_error(
         fmt::format("{}: has {} pieces, but the model has {}", path, vocabulary.pieces.size(), rows));

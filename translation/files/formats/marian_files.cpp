@@ -21,7 +21,6 @@ namespace {
 
 constexpr const char* kSettings = "special:model.yml";
 constexpr const char* kArraySuffix = ".npy";
-constexpr size_t kMostPieces = size_t{1} << 24;
 
 std::string without_spaces(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -70,7 +69,7 @@ class NumpyArray {
  public:
   NumpyArray(std::string bytes, std::string where) : bytes_(std::move(bytes)), where_(std::move(where)) {
     constexpr size_t kPrologue = 10;
-    if (bytes_.size() < kPrologue || bytes_.compare(0, 6, "\x93NUMPY") != 0) damaged("it is no array");
+    if (bytes_.size() < kPrologue || bytes_.compare(0, 6, "\x93NUMPY") != 0) damaged("it is not an array");
     const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes_[i])); };
     size_t length = byte(8) | byte(9) << 8;
     size_t begin = kPrologue;
@@ -90,9 +89,12 @@ class NumpyArray {
     if (header_.find("'<f4'") == std::string::npos) damaged("it is not of float32 numbers");
     if (header_.find("'fortran_order': False") == std::string::npos) damaged("its numbers stand in Fortran's order");
     const std::vector<int64_t> sizes = shape();
+    int64_t reach = sizeof(float);  // strides overflow beside a size of 0, too
     uint64_t bytes = sizeof(float);
-    for (const int64_t size : sizes)
-      if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) damaged("its shape is impossible");
+    for (const int64_t size : sizes) {
+      if (__builtin_mul_overflow(reach, std::max<int64_t>(size, 1), &reach)) damaged("its shape is impossible");
+      bytes *= static_cast<uint64_t>(size);
+    }
     if (bytes != bytes_.size() - data_) damaged("its shape and its size disagree");
     torch::Tensor tensor = torch::empty(sizes, torch::kFloat);
     std::memcpy(tensor.data_ptr(), bytes_.data() + data_, bytes);
@@ -183,7 +185,7 @@ std::vector<std::string> read_yaml_list(const std::string& text, const std::stri
   return items;
 }
 
-std::vector<std::string> read_marian_vocabulary(const std::string& path) {
+std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t rows) {
   std::vector<std::string> pieces;
   std::istringstream lines(read_file(path));
   std::string line, long_piece;
@@ -202,10 +204,11 @@ std::vector<std::string> read_marian_vocabulary(const std::string& path) {
         (has_piece && line.front() != ':'))
       throw std::runtime_error(fmt::format("{}:{}: no piece with its number", path, place));
     const auto id = static_cast<size_t>(std::stoll(number));
-    if (id >= kMostPieces) throw std::runtime_error(fmt::format("{}:{}: the number {} is impossible", path, place, id));
-    if (pieces.size() <= id) pieces.resize(id + 1);
-    pieces[id] = unquoted(has_piece ? long_piece : line.substr(0, colon));
+    const std::string piece = unquoted(has_piece ? long_piece : line.substr(0, colon));
     has_piece = false;
+    if (id >= rows) continue;
+    if (pieces.size() <= id) pieces.resize(id + 1);
+    pieces[id] = piece;
   }
   return pieces;
 }

@@ -28,9 +28,9 @@ std::map<std::string, std::string> read_flat_yaml(const std::string& text);
 std::vector<std::string> read_yaml_list(const std::string& text, const std::string& key);
 
 /// Marian's vocabulary, by number: lines `piece: number`, pieces in quotes where YAML needs them, long ones as
-/// `? piece` and `: number`.
+/// `? piece` and `: number`. Numbers from `rows` on are left out.
 /// @throws std::runtime_error naming file and line.
-std::vector<std::string> read_marian_vocabulary(const std::string& path);
+std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t rows);
 
 }  // namespace formats
 }  // namespace v0

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/files/finite.h>
 
 #include <stdexcept>
 #include <utility>
@@ -32,7 +33,7 @@ torch::Tensor TensorTable::in_float(const std::string& name, const torch::Tensor
 
 int64_t TensorTable::rows_of(const std::string& name) const {
   const auto found = tensors_.find(name);
-  return found == tensors_.end() || found->second.dim() == 0 ? 0 : found->second.size(0);
+  return found == tensors_.end() || found->second.dim() != 2 || found->second.numel() == 0 ? 0 : found->second.size(0);
 }
 
 torch::Tensor TensorTable::first_of(const std::vector<std::string>& names) const {
@@ -78,6 +79,9 @@ void ForeignModel::add(const std::string& name, const torch::Tensor& weight) {
         "{}: its network takes more than {} bytes, far more than its file has: it names the same weights many "
         "times; do not use it",
         path, most_bytes_));
+  if (!all_finite(weight.data_ptr(), static_cast<size_t>(weight.numel()), torch::kFloat))
+    throw std::runtime_error(
+        fmt::format("{}: \"{}\" has numbers that are infinite or not numbers; restore the file", path, name));
   weights.emplace_back(name, weight);
 }
 

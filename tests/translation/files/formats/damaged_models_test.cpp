@@ -73,6 +73,13 @@ TEST(DamagedHuggingFaceModel, NamesTheTensor) {
   EXPECT_THAT(overlong.refusal(), HasSubstr("model.safetensors"));
 }
 
+TEST(DamagedHuggingFaceModel, HasNoInfiniteWeights) {
+  const CopiedModel model("marian");
+  std::string content = read_text(model.path("model.safetensors"));
+  write_text(model.path("model.safetensors"), content.replace(content.size() - 4, 4, "\0\0\x80\x7f", 4));
+  EXPECT_THAT(model.refusal(), HasSubstr("infinite"));
+}
+
 TEST(DamagedHuggingFaceModel, RunsNothingOfAPickle) {
   const std::string command = "touch must-not-be-there";
   const std::string call =
@@ -142,6 +149,9 @@ TEST(DamagedMarianModel, NamesTheArrayOrTheOption) {
   const CopiedModel codes("npz");
   write_text(codes.path("opus.vocab.yml"), read_text(codes.path("opus.vocab.yml")) + "\"th@@\": 7\n");
   EXPECT_THAT(codes.refusal(), AllOf(HasSubstr("opus.vocab.yml"), HasSubstr("subword-nmt")));
+  const CopiedModel device("npz");
+  device.change("decoder.yml", "opus.vocab.yml", "/dev/null");
+  EXPECT_THAT(device.refusal(), HasSubstr("/dev/null: is not a file"));
   const CopiedModel numberless("npz");
   numberless.change("opus.vocab.yml", ": 7\n", ": seven\n");
   EXPECT_THAT(numberless.refusal(), HasSubstr("opus.vocab.yml:"));
@@ -171,6 +181,15 @@ TEST(DamagedCTranslate2Model, NamesTheVariable) {
   const CopiedModel version("marian_ctranslate2");
   version.change("model.bin", read_text(version.path("model.bin")).substr(0, 4), little_endian(7, 4));
   EXPECT_THAT(version.refusal(), AllOf(HasSubstr("model.bin"), HasSubstr("binary version 7")));
+}
+
+TEST(DamagedCTranslate2Model, HasNoMorePiecesThanRows) {
+  const CopiedModel model("marian_ctranslate2");
+  const std::string path = model.path("shared_vocabulary.json");
+  std::string pieces = read_text(path);
+  for (int i = 0; i < 100; ++i) pieces.insert(pieces.rfind(']'), ", \"more\"");
+  write_text(path, pieces);
+  EXPECT_THAT(model.refusal(), AllOf(HasSubstr("shared_vocabulary.json"), HasSubstr("more pieces than")));
 }
 
 TEST(DamagedCTranslate2Model, NamesWhatIsNotSupported) {
