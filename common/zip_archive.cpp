@@ -148,7 +148,7 @@ std::string ZipArchive::read(const std::string& name) const {
 
 void ZipArchive::read_into(const std::string& name, void* to, uint64_t count) const {
   const uint64_t begin = data_begin(name);
-  if (count > size(name) || file_.read(begin, to, count) < count)
+  if (count > record(name).size || file_.read(begin, to, count) < count)
     damaged_archive(path_, fmt::format("'{}' is cut short", name));
 }
 

@@ -16,7 +16,7 @@ inline torch::Tensor generator_state(at::Generator generator) {
   return generator.get_state();
 }
 
-/// The opposite.
+/// Sets the state of a generator that other threads may be drawing from.
 inline void set_generator_state(at::Generator generator, const torch::Tensor& state) {
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_state(state);

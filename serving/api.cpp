@@ -92,7 +92,7 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
     return {400, std::string("Invalid request: ") + refused.what()};
   } catch (const std::bad_alloc&) {  // others may end and leave room
     call.note("failure", "there is not enough memory");
-    return {503, "the server has not enough memory for this request at the moment; send less text or try again later"};
+    return {503, "there is not enough memory for this request at the moment; send less text, or try again later"};
   } catch (const std::exception& failure) {
     call.note("failure", failure.what());
     return {500, "Internal error; the server's log says more about request " + call.id()};

@@ -59,6 +59,13 @@ class ServePage : public ::testing::Test {
     page_->evaluate("document.querySelector('#from').value = '" + language +
                     "', document.querySelector('#from').dispatchEvent(new Event('change'))");
   }
+  void swap_and_expect_the_translation_as_source() {
+    const auto before = page_->evaluate(kShown).get<std::string>();
+    page_->press("s", "KeyS", 83, 1);
+    EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "de");
+    EXPECT_EQ(page_->evaluate("document.querySelector('#to').value"), "en");
+    EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
+  }
   void type_and_wait(const std::string& text = kText) {
     page_->evaluate("document.querySelector('#source').focus()");
     page_->type(text);
@@ -137,11 +144,7 @@ TEST_F(ServePage, UsesTheGlossary) {
 
 TEST_F(ServePage, SwapsTheLanguages) {
   type_and_wait();
-  const auto before = page_->evaluate(kShown).get<std::string>();
-  page_->press("s", "KeyS", 83, 1);
-  EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "de");
-  EXPECT_EQ(page_->evaluate("document.querySelector('#to').value"), "en");
-  EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
+  swap_and_expect_the_translation_as_source();
 }
 
 TEST_F(ServePage, SwapsALanguageThatWasDetected) {
@@ -150,11 +153,7 @@ TEST_F(ServePage, SwapsALanguageThatWasDetected) {
   EXPECT_TRUE(page_->becomes_true("document.querySelector('#status.problem')?.textContent.includes('not known yet')"));
   EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "auto");
   type_and_wait();
-  const auto before = page_->evaluate(kShown).get<std::string>();
-  page_->press("s", "KeyS", 83, 1);
-  EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "de");
-  EXPECT_EQ(page_->evaluate("document.querySelector('#to').value"), "en");
-  EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
+  swap_and_expect_the_translation_as_source();
 }
 
 TEST_F(ServePage, AsksAboutASentenceInTheLanguageThatWasDetected) {
