@@ -29,12 +29,16 @@ while [[ $# -gt 0 ]]; do
     *) others+=("$1"); shift ;;
   esac
 done
+yaml() { # yaml <text>: as a YAML scalar, whatever is in it
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
 base=$root/configs/attention/$task.yaml
 [[ -f $base ]] || { echo "attention_variants: error: no task $task; there are demo and multi30k" >&2; exit 2; }
 data=${data:-data/$task}
 output=${output:-runs/attention_$task}
 if [[ $task == demo ]]; then
-  [[ -f $data/train.en ]] || "$programs/make_demo_corpus" --output "$data" --max-number 999
+  [[ -f $data/test.de ]] || "$programs/make_demo_corpus" --output "$data" --max-number 999
   source=$data/test.en
   target=$data/test.de
 else
@@ -45,7 +49,7 @@ fi
 mkdir -p "$output/configs"
 configs=()
 variant() { # variant <name> <YAML lines of the section model>
-  printf 'base: %s\n\nmodel:\n%s' "$base" "$2" >"$output/configs/$1.yaml"
+  printf 'base: %s\n\nmodel:\n%s' "$(yaml "$base")" "$2" >"$output/configs/$1.yaml"
   configs+=("$output/configs/$1.yaml")
 }
 for function in scaled_dot_product dot_product additive bilinear uniform; do
@@ -57,4 +61,4 @@ for width in $widths; do
   done
 done
 exec "$root/scripts/compare_configs.sh" --output "$output" --source "$source" --target "$target" \
-  --set "data.folder=$data" "${others[@]}" "${configs[@]}"
+  --set "data.folder=$(yaml "$data")" "${others[@]}" "${configs[@]}"

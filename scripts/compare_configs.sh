@@ -41,18 +41,25 @@ done
 for file in "$source" "$target" "${configs[@]}"; do
   [[ -f $file ]] || { echo "compare_configs: error: $file: no such file" >&2; exit 1; }
 done
+twice=$(for config in "${configs[@]}"; do basename "$config" .yaml; done | sort | uniq -d)
+[[ -z $twice ]] ||
+  { echo "compare_configs: error: two configs are named ${twice//$'\n'/, }; each row needs its own name" >&2; exit 2; }
 
 # A config with those that it is based on, and what overrides them: what a row must have been made with.
 settings_of() { # settings_of <config>
-  { "$root/scripts/config_with_bases.sh" "$1" || exit 1; printf '%s\n' "${settings[@]}" "$beam"; sha256sum <"$source"; sha256sum <"$target"; } | sha256sum |
-    cut -d' ' -f1
+  {
+    "$root/scripts/config_with_bases.sh" "$1" || exit 1
+    printf '%s\n' "${settings[@]}" "$beam"
+    sha256sum <"$source"
+    sha256sum <"$target"
+  } | sha256sum | cut -d' ' -f1
 }
 last() { # last <sed expression with one group> <file>
   sed -nE "$1" "$2" | tail -n 1
 }
 
 run_row() { # run_row <config>
-  local name run stamp log translation bleu exact
+  local name run stamp made log translation bleu exact
   name=$(basename "$1" .yaml)
   run=$output/$name
   stamp=$(settings_of "$1")
@@ -60,9 +67,14 @@ run_row() { # run_row <config>
     echo "$name: finished before"
     return
   fi
+  translation=$run/translation.txt
+  # A slip that was noticed before anything came of it needs no other folder.
   if [[ -f $run/settings ]] && [[ $(<"$run/settings") != "$stamp" ]]; then
-    echo "compare_configs: error: $run was begun with other settings; delete it or name another --output" >&2
-    exit 1
+    for made in "$run"/checkpoints/step-* "$translation"; do
+      [[ -e $made ]] || continue
+      echo "compare_configs: error: $run was begun with other settings; delete it or name another --output" >&2
+      exit 1
+    done
   fi
   mkdir -p "$run"
   echo "$stamp" >"$run/settings"
@@ -73,7 +85,6 @@ run_row() { # run_row <config>
     echo "compare_configs: error: training of $name failed (all of it: $run/output.log)" >&2
     exit 1
   }
-  translation=$run/translation.txt
   "$programs/translate" --model "$run/model" --input "$source" --output "$translation" --beam-size "$beam" \
     --threads "$threads" 2>"$run/translate.log" || {
     tail -n 5 "$run/translate.log" >&2

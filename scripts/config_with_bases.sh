@@ -10,7 +10,12 @@ with_bases() { # with_bases <config> <depth>
     echo "config_with_bases: error: $1: more than 16 files in the chain of \"base\"; does it name itself?" >&2
     exit 1
   fi
-  base=$(sed -nE 's/^base:[[:space:]]*//p' "$1" | sed -E 's/[[:space:]]+(#.*)?$//; s/^(["'\''])(.*)\1$/\2/')
+  base=$(sed -nE 's/^base:[[:space:]]*//p' "$1" | sed -E '
+    s/^"(([^"\]|\\.)*)".*/\1/; t escaped
+    s/^'\''([^'\'']*)'\''.*/\1/; t
+    s/[[:space:]]+(#.*)?$//; b
+    :escaped
+    s/\\(.)/\1/g')
   case $base in
     /*) with_bases "$base" $(($2 + 1)) ;;
     ?*) with_bases "$(dirname "$1")/$base" $(($2 + 1)) ;;

@@ -13,8 +13,9 @@ usage="usage: scripts/distill.sh --config FILE --source FILE --target FILE --out
   [--reverse-model MODEL] [--tune KEY=VALUE]… [--programs FOLDER] [--threads N] [--set KEY=VALUE]…
 
 --source and --target: the text of the config's data.train_source and data.train_target, one file each, plain or
-gzipped. --set: further settings of all trainings. --tune: settings of the last one, which begins with the student and
-goes on with the text alone; without any there is none. The student is in FOLDER/student/model, what became of it in
+gzipped; where the config names several, give its data.train_weights and data.train_alignments anew with --set, for one
+pair of files. --set: further settings of all trainings. --tune: settings of the last one, which begins with the student
+and goes on with the text alone; without any there is none. The student is in FOLDER/student/model, what became of it in
 FOLDER/tuned/model."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 programs=$root/build/release/bin
@@ -46,6 +47,10 @@ fail_with_log() { # fail_with_log <what> <log>
   tail -n 5 "$2" >&2
   fail "$1 failed: $2"
 }
+yaml() { # yaml <text>: as a YAML scalar, whatever is in it
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
 for file in "$config" "$source" "$target"; do [[ -f $file ]] || fail "$file: no such file"; done
 [[ -z $reverse || -e $reverse ]] || fail "$reverse: no such model"
 [[ -x $programs/train ]] || fail "$programs/train: no such program; build first, or name --programs"
@@ -54,13 +59,24 @@ target=$(realpath "$target")
 mkdir -p "$output"
 output=$(realpath "$output")
 
-# All settings of a run are those of this call: another one needs another folder.
-stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1; printf '%s\n' "$source" "$target" "$teachers" "${settings[@]}"
-  printf '%s\n' "$reverse" "${tune[@]}"; sha256sum <"$source"; sha256sum <"$target")
-if [[ -f $output/settings ]] && [[ $(<"$output/settings") != "$stamp" ]]; then
-  fail "$output was begun with another config, text, number of teachers, --reverse-model, --tune or --set; use another --output"
-fi
-printf '%s\n' "$stamp" >"$output/settings"
+# All settings of a run are those of this call: others need another folder, unless nothing has come of the old ones yet,
+# as after a slip that a program refused.
+settle() { # settle <name> <what> <settings> <what came of them>…
+  local file=$output/$1 what=$2 stamp=$3 made
+  shift 3
+  if [[ -f $file ]]; then
+    [[ $(<"$file") != "$stamp" ]] || return 0
+    for made; do [[ ! -e $made ]] || fail "$output was begun with another $what; use another --output"; done
+  fi
+  printf '%s\n' "$stamp" >"$file"
+}
+distilled=$output/distilled.target
+back=$output/back_translated.source
+stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1
+  printf '%s\n' "$source" "$target" "$teachers" "${settings[@]}"; sha256sum <"$source"; sha256sum <"$target")
+settle settings "config, text, number of teachers or --set" "$stamp" "$output"/*/checkpoints/step-* "$distilled" "$back"
+settle settings.student --reverse-model "$reverse" "$output"/student/checkpoints/step-* "$back"
+settle settings.tuned --tune "$(printf '%s\n' "${tune[@]}")" "$output"/tuned/checkpoints/step-*
 
 train() { # train <name> <setting>…
   local name=$1 run=$output/$1
@@ -74,8 +90,8 @@ train() { # train <name> <setting>…
 
 models=()
 for ((seed = 1; seed <= teachers; ++seed)); do
-  train "teacher_$seed" --set "training.seed=$seed" --set "data.train_source=[$source]" \
-    --set "data.train_target=[$target]"
+  train "teacher_$seed" --set "training.seed=$seed" --set "data.train_source=$(yaml "$source")" \
+    --set "data.train_target=$(yaml "$target")"
   models+=("$output/teacher_$seed/model")
 done
 
@@ -88,19 +104,28 @@ translated() { # translated <text> <to> <model>…
     fail_with_log "translating" "$output/translate.log"
 }
 
-distilled=$output/distilled.target
+# Where the config has a list with an entry for each text, the translations get theirs behind that of --source.
+with_translations() { # with_translations <key> <entry of a translation; \1: that of --source>
+  local entry='"([^"\\]|\\.)*"|[^],]+' more=", $2"
+  [[ -z $reverse ]] || more+=", $2"
+  sed -nE "s/^  $1: \\[($entry)/data.$1=[\\1$more/p" "$output/teacher_1/config.yaml"
+}
+
 translated "$source" "$distilled" "${models[@]}"
-sources="$source, $source" targets="$target, $distilled"
+sources="$(yaml "$source"), $(yaml "$source")" targets="$(yaml "$target"), $(yaml "$distilled")"
 if [[ -n $reverse ]]; then
-  back=$output/back_translated.source
   translated "$target" "$back" "$reverse"
-  sources+=", $back" targets+=", $target"
+  sources+=", $(yaml "$back")" targets+=", $(yaml "$target")"
 fi
-train student --set "data.train_source=[$sources]" --set "data.train_target=[$targets]"
+lists=()
+weights=$(with_translations train_weights '\1')
+alignments=$(with_translations train_alignments '""')
+for list in "$weights" "$alignments"; do [[ -z $list ]] || lists+=(--set "$list"); done
+train student --set "data.train_source=[$sources]" --set "data.train_target=[$targets]" "${lists[@]}"
 model=$output/student/model
 if ((${#tune[@]} > 0)); then
-  train tuned --set "data.train_source=[$source]" --set "data.train_target=[$target]" \
-    --set "training.initialize_from=$model" "${tune[@]}"
+  train tuned --set "data.train_source=$(yaml "$source")" --set "data.train_target=$(yaml "$target")" \
+    --set "training.initialize_from=$(yaml "$model")" "${tune[@]}"
   model=$output/tuned/model
 fi
 echo "distill: the model is in $model"

@@ -48,6 +48,10 @@ while [[ $# -gt 0 ]]; do
 done
 run=${run:-runs/parsing_$(basename "$config" .yaml)}
 fail() { echo "parsing: error: $1" >&2; exit 1; }
+yaml() { # yaml <text>: as a YAML scalar, whatever is in it
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
 step() { printf '\n== %s\n' "$1"; }
 
 commit=2abe82b8bb8089448b84937d5f61d8c218011322
@@ -68,25 +72,36 @@ fetch_craft() { # fetch_craft <folder>: the trees alone of CRAFT, at that commit
 write_part() { # write_part <name> <files>…
   local name=$1
   shift
-  (($# > 0)) || fail "no files of trees for $name"
   "$programs/trees" --input "$@" --words "$data/$name.words.part" --labels "$data/$name.labels.part" \
     --simplified "$data/$name.trees.part"
   for kind in trees labels words; do mv "$data/$name.$kind.part" "$data/$name.$kind"; done
 }
 
+[[ -z $train || (-n $dev && -n $test) ]] || fail "--train needs --dev and --test"
+[[ -n $train || -z $dev$test ]] || fail "--dev and --test need --train"
 mkdir -p "$data"
 # Text of one treebank is not that of another.
 treebanks=$(printf '%s\n' "${train:-CRAFT}" "$dev" "$test")
-if [[ -f $data/treebanks ]]; then
-  [[ $(<"$data/treebanks") == "$treebanks" ]] || fail "$data has the text of other trees; take another --data and --run-folder"
-elif [[ -n $train && -f $data/train.words ]]; then
-  fail "$data has the text of other trees; take another --data and --run-folder"
-fi
+known=CRAFT # of text without a record
+[[ ! -f $data/treebanks ]] || known=$(<"$data/treebanks")
+for part in train dev test; do
+  [[ $known == "$treebanks" || ! -f $data/$part.words ]] ||
+    fail "$data has the text of other trees; take another --data and --run-folder"
+done
 if [[ -n $train ]]; then
-  [[ -n $dev && -n $test ]] || fail "--train needs --dev and --test"
-  printf '%s\n' "$treebanks" >"$data/treebanks"
+  # All of them before the first is written.
   for part in train dev test; do
+    [[ ! -f $data/$part.words ]] || continue
     # The patterns are meant to become files.
+    # shellcheck disable=SC2206
+    files=(${!part})
+    ((${#files[@]} > 0)) || fail "no files of trees for $part"
+    for file in "${files[@]}"; do [[ -f $file ]] || fail "$file: no such file"; done
+  done
+fi
+printf '%s\n' "$treebanks" >"$data/treebanks"
+if [[ -n $train ]]; then
+  for part in train dev test; do
     # shellcheck disable=SC2086
     [[ -f $data/$part.words ]] || { step "The trees: $part"; write_part "$part" ${!part}; }
   done
@@ -108,7 +123,8 @@ else
 fi
 
 step "Training"
-"$programs/train" --config "$config" --run-folder "$run" --threads "$threads" --set "data.folder=$data" "${settings[@]}"
+"$programs/train" --config "$config" --run-folder "$run" --threads "$threads" --set "data.folder=$(yaml "$data")" \
+  "${settings[@]}"
 
 parse() { # parse <name> <arguments of translate>…: test sentences to trees, scored
   local name=$1

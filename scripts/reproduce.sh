@@ -34,6 +34,10 @@ while [[ $# -gt 0 ]]; do
 done
 
 fail() { echo "reproduce: error: $1" >&2; exit 1; }
+yaml() { # yaml <text>: as a YAML scalar, whatever is in it
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
 [[ -f $table ]] || fail "$table: no such file"
 [[ -x $programs/train ]] || fail "$programs/train: no such program; build first, or name --programs"
 
@@ -74,17 +78,21 @@ run_of() { # run_of <config>
 
 # A model is of the program and the config that made it, with those that the config is based on.
 train() { # train <config>
-  local run stamp
+  local run stamp made
   run=$(run_of "$1")
   stamp=$({ cat "$programs/train" && "$root/scripts/config_with_bases.sh" "$root/$1" || exit 1; } | sha256sum)
   if [[ -f $run/stamp ]] && [[ $(<"$run/stamp") != "$stamp" ]]; then
-    fail "$run was begun by another build or config; delete it, or name another --output"
+    # One that failed before anything came of it can begin again.
+    for made in "$run"/checkpoints/step-* "$run/finished"; do
+      [[ ! -e $made ]] || fail "$run was begun by another build or config; delete it, or name another --output"
+    done
   fi
   [[ -f $run/finished ]] && return
   echo "$1: training in $run"
   mkdir -p "$run"
   echo "$stamp" >"$run/stamp"
-  "$programs/train" --config "$root/$1" --run-folder "$run" --threads "$threads" --set "data.folder=$(data_of "$1")" \
+  "$programs/train" --config "$root/$1" --run-folder "$run" --threads "$threads" \
+    --set "data.folder=$(yaml "$(data_of "$1")")" \
     >"$run/output.log" 2>&1 || { tail -n 5 "$run/output.log" >&2; fail "training of $1 failed: $run/output.log"; }
   touch "$run/finished"
 }
@@ -124,7 +132,7 @@ while IFS=$'\t' read -r config text measure value tolerance; do
       "left out: no $multi30k/train.en.gz" >>"$report"
     continue
   fi
-  if [[ $(data_of "$config") == "$output/data/demo" && ! -f $output/data/demo/train.en ]]; then
+  if [[ $(data_of "$config") == "$output/data/demo" && ! -f $output/data/demo/test.de ]]; then
     "$programs/make_demo_corpus" --output "$output/data/demo" --max-number 999
   fi
   train "$config"

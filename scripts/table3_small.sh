@@ -32,5 +32,9 @@ for row in $rows; do
 done
 [[ -f $data/train.en.gz ]] ||
   { echo "table3_small: error: $data/train.en.gz: no such file; name Multi30k's folder with --data" >&2; exit 1; }
+yaml() { # yaml <text>: as a YAML scalar, whatever is in it
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
 exec "$root/scripts/compare_configs.sh" --output "$output" --source "$data/val.en.gz" --target "$data/val.de.gz" \
-  --set "data.folder=$data" "${others[@]}" "${configs[@]}"
+  --set "data.folder=$(yaml "$data")" "${others[@]}" "${configs[@]}"

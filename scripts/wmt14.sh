@@ -39,6 +39,10 @@ kind=wmt14${rehearse:+_rehearsal}
 data=${data:-data/$kind$([[ -n $rehearse ]] || echo _en_de)}
 run=${run:-runs/${kind}_$(basename "$config" .yaml)}
 fail() { echo "wmt14: error: $1" >&2; exit 1; }
+yaml() { # yaml <text>: as a YAML scalar, whatever is in it
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
 [[ -n $rehearse || ! -f $data/rehearsal ]] || fail "$data has a rehearsal's generated text; take another --data"
 [[ -z $rehearse || -f $data/rehearsal || ! -f $data/train.en.gz ]] ||
   fail "$data has text that a rehearsal would replace; take another --data"
@@ -72,7 +76,8 @@ elif ! has_text; then
 fi
 
 step "Training $(basename "$config" .yaml)"
-"$programs/train" --config "$config" --run-folder "$run" --device "$device" --set "data.folder=$data" "${settings[@]}"
+"$programs/train" --config "$config" --run-folder "$run" --device "$device" \
+  --set "data.folder=$(yaml "$data")" "${settings[@]}"
 
 step "Translating newstest2014"
 "$programs/translate" --model "$run/model" --device "$device" --input "$data/newstest2014.en" \

@@ -111,6 +111,11 @@ said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.g
   --programs "$programs" --set data.folder=small "$root/configs/table3_small/c_layers_1.yaml" 2>&1) &&
   fail "rows of different settings were put into one table"
 expect "other settings" "$said" "was begun with other settings"
+mkdir small/a small/b
+touch small/{a,b}/one.yaml
+said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.gz --target small/val.de.gz \
+  --programs "$programs" small/a/one.yaml small/b/one.yaml 2>&1) && fail "two rows of one name were taken"
+expect "one name" "$said" "two configs are named one"
 said=$(table "c_layers_9") && fail "a row that does not exist was taken"
 expect "unknown row" "$said" "no row c_layers_9"
 
@@ -134,6 +139,10 @@ printf '#!/usr/bin/env bash\necho 12.34\n' >stubs/evaluate
 chmod +x stubs/*
 printf 'a\nb\nc\nd\n' >four.en
 printf 'one\ntwo\nthree\nfour\n' >four.de
+said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --target four.de --programs "$programs" \
+  --set training.max_step=4 "$root/configs/demo.yaml" 2>&1) && fail "compare_configs.sh passed over a slip"
+expect "a slip" "$said" 'did you mean "max_steps"?'
+# Nothing has come of the slip: the same folder takes the settings without it.
 said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --target four.de --programs stubs \
   "$root/configs/demo.yaml") || fail "compare_configs.sh with stubs: $said"
 expect "a row" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 75.0 | 1:02 |"
@@ -160,7 +169,9 @@ reproduce() {
 said=$(reproduce) || fail "reproduce.sh: $said"
 [[ $(grep -c "as documented" <<<"$said") -eq 3 ]] || fail "three figures are as documented: $said"
 expect "a text that is not there" "$said" "left out: no photos/train.en.gz"
-[[ $(reproduce) != *training* ]] || fail "what had finished was trained again"
+expect "a model that is not there" "$said" "configs/demo.yaml: training in"
+said=$(reproduce) || fail "reproduce.sh again: $said"
+[[ $said != *training* ]] || fail "what had finished was trained again: $said"
 sed -i 's/| 12.3 |/| 13 |/' figures.md
 said=$(reproduce) && fail "a figure that deviates was accepted: $said"
 expect "a deviation" "$said" "DEVIATES by -0.66"
@@ -168,6 +179,27 @@ said=$(reproduce --only configs/multi30k_en_de.yaml) || fail "reproduce.sh --onl
 echo "# another build" >>stubs/train
 said=$(reproduce) && fail "a model of another build was taken"
 expect "another build" "$said" "was begun by another build"
+
+# -- reproduce.sh: a build that failed at once can be mended
+mkdir broken rebuilt
+cp stubs/* broken
+printf '#!/usr/bin/env bash\necho "train: error: broken" >&2\nexit 1\n' >broken/train
+cp -r reproduced/data rebuilt
+rebuild() { # rebuild <programs>
+  "$root/scripts/reproduce.sh" --output rebuilt --multi30k photos --programs "$1" --table figures.md 2>&1
+}
+said=$(rebuild broken) && fail "reproduce.sh passed over a training that failed"
+expect "a training that fails" "$said" "train: error: broken"
+said=$(rebuild stubs) && fail "a figure that deviates was accepted: $said"
+expect "a build that was mended" "$said" "DEVIATES by -0.66"
+
+# -- config_with_bases.sh: the ways to write a path
+echo "# the base" >'C# "one".yaml'
+for base in 'C# "one".yaml' 'C# "one".yaml # why' '"C# \"one\".yaml" # why' "'C# \"one\".yaml' # why"; do
+  printf 'base: %s\n' "$base" >written.yaml
+  said=$("$root/scripts/config_with_bases.sh" written.yaml 2>&1) || fail "config_with_bases.sh: $said"
+  expect "base: $base" "$said" "# the base"
+done
 
 # -- reproduce.sh: a config is also what it is based on
 mkdir -p based/scripts based/configs
@@ -247,7 +279,9 @@ for part in train:train valid:newstest2013 test:newstest2014; do
     fi
   done
 done
-said=$("$root/scripts/attention_variants.sh" --data demo --output variants --programs "$programs" --widths 64 \
+text='demo, "one": #1' # what YAML would read otherwise
+ln -s demo "$text"
+said=$("$root/scripts/attention_variants.sh" --data "$text" --output variants --programs "$programs" --widths 64 \
   --set tokenizer.vocab_size=300 --set training.max_steps=2 --set training.batch_tokens=128 --beam-size 1 \
   --set training.checkpoint_every=1 --set validation.every=1 2>&1) || fail "attention_variants.sh: $said"
 for row in scaled_dot_product dot_product additive bilinear uniform scaled_dot_product_d_k_64 dot_product_d_k_64; do
@@ -265,19 +299,47 @@ training: {max_steps: 4, batch_tokens: 512, checkpoint_every: 2}
 END
 head -n 40 demo/train.en >few.en
 head -n 40 demo/train.de >few.de
+sed 's/.*/0-0/' few.en >few.align
 distill() {
   "$root/scripts/distill.sh" --config distilled.yaml --source few.en --target few.de --output distilled --teachers 2 \
     --programs "$programs" --threads 1 --reverse-model run/model --tune training.max_steps=2 "$@" 2>&1
 }
 said=$(distill) || fail "distill.sh: $said"
+for name in teacher_1 teacher_2 student tuned; do expect "distillation" "$said" "distill: training $name in"; done
 expect "distillation" "$said" "the model is in $PWD/distilled/tuned/model"
 [[ $(wc -l <distilled/distilled.target) -eq 40 && $(wc -l <distilled/back_translated.source) -eq 40 ]] ||
   fail "distill.sh translated another number of lines"
 grep -qF '/few.en", "'"$PWD/distilled/back_translated.source" distilled/student/config.yaml ||
   fail "the student's text: $(grep train_ distilled/student/config.yaml)"
-[[ $(distill) != *training* ]] || fail "distill.sh trained again"
+said=$(distill) || fail "distill.sh again: $said"
+[[ $said != *training* ]] || fail "distill.sh trained again: $said"
 said=$(distill --tune training.warmup_steps=9) && fail "another --tune went into the same folder"
-expect "another --tune" "$said" "was begun with another"
+expect "another --tune" "$said" "was begun with another --tune"
+
+# -- distill.sh: lists with an entry for each text, paths that YAML would read otherwise, and slips that cost nothing
+cp few.en 'few, #1.en'
+cp few.de 'few, #1.de'
+paste few.en few.de >few.tsv
+weighed='weighed, "one": #1'
+weigh() { # weigh <argument>…
+  "$root/scripts/distill.sh" --config distilled.yaml --source 'few, #1.en' --target 'few, #1.de' \
+    --output "$weighed" --teachers 1 --programs "$programs" --threads 1 --set data.train_pairs=few.tsv \
+    --set 'data.train_weights=[0.5, 2]' --set 'data.train_alignments=[few.align, ""]' \
+    --set training.guided_alignment=0.1 "$@" 2>&1
+}
+said=$(weigh --set training.max_step=4) && fail "distill.sh passed over a slip"
+expect "a slip" "$said" 'did you mean "max_steps"?'
+said=$(weigh --tune training.max_step=2) && fail "distill.sh passed over a slip of --tune"
+expect "a slip of --tune" "$said" "training of tuned failed"
+said=$(weigh --tune training.max_steps=2) || fail "distill.sh with weights and alignments: $said"
+[[ $said != *"training student"* ]] || fail "a slip of --tune cost the student: $said"
+lists() { grep -E '^  train_(weights|alignments): ' "$weighed/$1/config.yaml"; } # lists <run>
+[[ $(lists student) == $'  train_weights: [0.5, 0.5, 2]\n  train_alignments: ["few.align", "", ""]' ]] ||
+  fail "the student's lists: $(lists student)"
+[[ $(lists tuned) == $'  train_weights: [0.5, 2]\n  train_alignments: ["few.align", ""]' ]] ||
+  fail "the lists of --tune: $(lists tuned)"
+said=$(weigh --set training.max_steps=6) && fail "another --set went into the same folder"
+expect "another --set" "$said" "was begun with another config, text, number of teachers or --set"
 
 # -- parsing.sh: trees of a little grammar to a parser; under the constraint it writes nothing but trees
 mkdir bank
@@ -302,11 +364,20 @@ parse() {
     --set training.max_steps=40 --set training.warmup_steps=20 --set training.checkpoint_every=20 \
     --set validation.every=40 --set training.precision=float32 2>&1
 }
+said=$("$root/scripts/parsing.sh" --data parsed/data --programs "$programs" --train 'bank/train*.mrg' --dev 'bank/x*.mrg' \
+  --test bank/test.mrg 2>&1) && fail "parsing.sh passed over a pattern without files"
+expect "a pattern without files" "$said" "no files of trees for dev"
+said=$("$root/scripts/parsing.sh" --data parsed/data --programs "$programs" --train 'bank/train*.mrg' --dev bank/x.mrg \
+  --test bank/test.mrg 2>&1) && fail "parsing.sh passed over a file that is not there"
+expect "a file that is not there" "$said" "bank/x.mrg: no such file"
+[[ ! -e parsed/data/train.words ]] || fail "trees were written although some are missing"
 said=$(parse) || fail "parsing.sh: $said"
 [[ $(head -n 1 parsed/data/train.labels) == "(S (NP (NP "* ]] || fail "labels: $(head -n 1 parsed/data/train.labels)"
 [[ $(wc -l <parsed/data/train.words) -eq 300 ]] || fail "$(wc -l <parsed/data/train.words) training sentences"
 expect "constrained" "${said##*Parsing: constrained}" "12 trees; 0 repaired (0 unbalanced, 0 with other numbers of words)"
 expect "scores" "${said##*Parsing: constrained}" "<= 40 words: F1 "
+said=$("$root/scripts/parsing.sh" --data parsed/data --treebank bank --programs "$programs" 2>&1) && fail "trees were mixed"
+expect "other trees" "$said" "parsed/data has the text of other trees"
 said=$("$root/scripts/parsing.sh" --data none --treebank bank --programs "$programs" 2>&1) && fail "a folder without CRAFT"
 expect "a folder without CRAFT" "$said" "no such file; is it the folder of CRAFT's trees?"
 
