@@ -218,6 +218,18 @@ void write_file_atomically(const std::string& path, std::string_view content) {
   file.commit();
 }
 
+void remove_rests_of(const std::string& path) {
+  const std::string parent = parent_of(path), begin = fs::path(path).filename().string() + ".partial-";
+  if (!fs::is_directory(parent)) return;
+  std::vector<fs::path> rests;
+  for (const auto& entry : fs::directory_iterator(parent)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() != begin.size() + 8 || name.compare(0, begin.size(), begin) != 0) continue;
+    if (name.find_first_not_of("0123456789abcdef", begin.size()) == std::string::npos) rests.push_back(entry.path());
+  }
+  for (const auto& rest : rests) fs::remove_all(rest);
+}
+
 void write_folder_atomically(const std::string& name, const std::function<void(const std::string&)>& fill) {
   // "model/" is the folder "model": what stands beside it gets no slash in its name.
   const std::string path = follow_links(fs::path(name).has_filename() ? name : fs::path(name).parent_path().string());

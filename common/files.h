@@ -78,6 +78,10 @@ class AtomicFile {
 /// @throws std::runtime_error naming the folder and the cause.
 void write_folder_atomically(const std::string& path, const std::function<void(const std::string&)>& fill);
 
+/// Removes what a crash left of an unfinished AtomicFile or write_folder_atomically of `path`. Nobody may be at work on
+/// it.
+void remove_rests_of(const std::string& path);
+
 /// Makes a folder and its parents where they are missing.
 /// @throws std::runtime_error where it cannot be made or written to.
 void ensure_writable_folder(const std::string& path);

@@ -3,21 +3,30 @@
 
 #include <sched.h>
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/cpu_limit.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 
 namespace transmute {
 inline namespace v0 {
 
-int available_cores() {
+int permitted_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return std::max(1, CPU_COUNT(&cores));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int available_cores() {
+  const int permitted = permitted_cores();
+  const std::optional<double> limit = cpu_limit();
+  return limit ? static_cast<int>(std::clamp(std::ceil(*limit), 1.0, static_cast<double>(permitted))) : permitted;
 }
 
 namespace {

@@ -16,7 +16,11 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The number of cores that this process may run on, given its CPU affinity; at least 1.
+/// The number of cores that the calling thread's CPU affinity lets it run on; at least 1.
+TRANSMUTE_API int permitted_cores();
+
+/// The number of cores that this process can keep busy: permitted_cores(), or the CPU limit of its control groups (a
+/// container's), rounded up, where that is less; at least 1.
 TRANSMUTE_API int available_cores();
 
 /// Adds `count` threads to `threads`, which run serve(0), serve(1), …

@@ -265,7 +265,7 @@ std::string bleu_signature(const BleuOptions& options, std::size_t num_reference
 
 std::string format_bleu(const BleuScore& score, const std::string& signature) {
   std::string line = signature.empty() ? "BLEU" : "BLEU|" + signature;
-  line += " = " + format_bleu_score_only(score);
+  line += " = " + fixed_decimals(score.score, 2);
   for (std::size_t i = 0; i < kBleuMaxOrder; ++i) {
     line += (i == 0 ? " " : "/") + fixed_decimals(score.precisions[i], 1);
   }
@@ -274,10 +274,6 @@ std::string format_bleu(const BleuScore& score, const std::string& signature) {
   line += " hyp_len = " + std::to_string(score.hypothesis_length);
   line += " ref_len = " + std::to_string(score.reference_length) + ")";
   return line;
-}
-
-std::string format_bleu_score_only(const BleuScore& score) {
-  return fixed_decimals(score.score, 2);
 }
 
 BleuSmoothing bleu_smoothing_from_name(const std::string& name) {

@@ -85,9 +85,6 @@ std::string bleu_signature(const BleuOptions& options, std::size_t num_reference
 /// 12345 ref_len = 12200)` on one line. With a signature the line starts with `BLEU|<signature> = `.
 std::string format_bleu(const BleuScore& score, const std::string& signature = "");
 
-/// Only the number, with two decimals as in `format_bleu`.
-std::string format_bleu_score_only(const BleuScore& score);
-
 /// The inverse of the names in BleuSmoothing.
 /// @throws std::invalid_argument that lists the known names.
 BleuSmoothing bleu_smoothing_from_name(const std::string& name);

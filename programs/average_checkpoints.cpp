@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // average_checkpoints: one model whose weights are the mean of several. See --help.
 
-#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/programs/line_stream.h>
-#include <transmute/programs/model_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/training/checkpoint.h>
+#include <transmute/translation/files/model_output.h>
 
-#include <filesystem>
 #include <stdexcept>
 #include <vector>
 
@@ -22,10 +20,8 @@ int average(const std::vector<std::string>& models, const std::string& output) {
   transmute::check_may_replace_model(output);
   transmute::LoadedModel model = transmute::load_model_folder(models.front(), torch::kCPU);
   transmute::average_parameters(models, model.transformer);
-  const std::string config =
-      transmute::read_file((std::filesystem::path(models.front()) / transmute::kConfigFile).string());
   transmute::write_folder_atomically(output, [&](const std::string& folder) {
-    transmute::save_model_folder(folder, config, model.tokenizer, model.transformer);
+    transmute::save_model_folder(folder, model.config, model.tokenizer, model.transformer);
   });
   transmute::note("wrote the mean of " + transmute::counted(static_cast<int64_t>(models.size()), "model") + " to " +
                   output);

@@ -5,9 +5,9 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
-#include <transmute/programs/model_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/translation/files/load_model.h>
+#include <transmute/translation/files/model_output.h>
 #include <transmute/translation/precision.h>
 
 #include <map>

@@ -78,7 +78,7 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
       ->type_name("FILE");
   app.add_flag("--confidence", options.confidence, "also print the mean and the 95% interval over bootstrap samples");
   app.add_option("--samples", options.bootstrap.samples, "number of bootstrap samples for --compare and --confidence")
-      ->check(transmute::between(40, 1000000))
+      ->check(transmute::whole_between(40, 1000000))
       ->capture_default_str();
   app.add_option("--seed", options.bootstrap.seed, "seed of the resampling; 12345 gives sacreBLEU's intervals")
       ->capture_default_str();
@@ -126,19 +126,15 @@ void check_streams(const EvaluateOptions& options) {
 }
 
 Lines read_hypotheses(const std::string& path) {
-  Lines lines = transmute::read_all_lines(path);
+  Lines lines = transmute::read_input_lines(path);
   if (lines.empty()) throw std::runtime_error(transmute::input_name(path) + ": is empty; there is nothing to evaluate");
   return lines;
 }
 
 // The library would reject unequal counts too, but only here are the names of the files known.
 Lines read_parallel(const std::string& path, const std::string& hypothesis_path, std::size_t num_hypotheses) {
-  Lines lines = transmute::read_all_lines(path);
-  if (lines.size() != num_hypotheses)
-    throw std::runtime_error(fmt::format(
-        "{} has {} but {} has {}; line n of each must belong to the same sentence", transmute::input_name(path),
-        transmute::counted(static_cast<int64_t>(lines.size()), "line"), transmute::input_name(hypothesis_path),
-        transmute::format_count(static_cast<int64_t>(num_hypotheses))));
+  Lines lines = transmute::read_input_lines(path);
+  transmute::check_equal_lines(path, lines.size(), hypothesis_path, num_hypotheses, "belong to");
   return lines;
 }
 

@@ -3,6 +3,7 @@
 
 #include <transmute/common/progress.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
 #include <transmute/translation/torchscript.h>
 
@@ -56,6 +57,7 @@ int main(int argc, char** argv) {
   for (CLI::Option* flag : of_search) flag->capture_default_str();
   return transmute::run_program(app, argc, argv, [&] {
     if (output.empty() && triton.empty()) throw std::invalid_argument("--output or --triton is required");
+    transmute::check_output_is_no_input(output, {{"--model", model}});
     if (forward != kTranslate && triton.empty())
       for (const CLI::Option* flag : of_search)
         if (flag->count() > 0)

@@ -71,7 +71,6 @@ inline constexpr KindEntry kKinds[] = {
 /// @throws std::invalid_argument for what is no kind.
 const KindEntry& kind_entry(ExpressionKind kind);
 
-constexpr int64_t kSecondsPerMinute = 60;
 constexpr int64_t kMinutesPerHour = 60;
 constexpr int64_t kSecondsPerDay = 86'400;
 

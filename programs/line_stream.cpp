@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/progress.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -214,11 +215,19 @@ std::vector<std::string> next_full_block(const BlockSource& source, size_t most,
   return lines;
 }
 
-std::vector<std::string> read_all_lines(const std::string& path) {
+std::vector<std::string> read_input_lines(const std::string& path, size_t most) {
   std::exception_ptr failure;
-  std::vector<std::string> lines = next_full_block(open_input(path), static_cast<size_t>(-1), failure);
+  std::vector<std::string> lines = next_full_block(open_input(path), most, failure);
   if (failure) std::rethrow_exception(failure);
   return lines;
+}
+
+void check_equal_lines(const std::string& path, size_t lines, const std::string& other_path, size_t other_lines,
+                       const char* must) {
+  if (lines == other_lines) return;
+  throw std::runtime_error(fmt::format("{} has {}, but {} has {}; line n of one must {} line n of the other",
+                                       input_name(path), counted(static_cast<int64_t>(lines), "line"),
+                                       input_name(other_path), format_count(static_cast<int64_t>(other_lines)), must));
 }
 
 void keep_output_before_bad_line(Output& output, const std::function<void()>& work) {

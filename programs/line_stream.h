@@ -81,9 +81,15 @@ void check_output_is_no_input(const std::string& output, const std::vector<Named
 /// before it are done.
 std::vector<std::string> next_full_block(const BlockSource& source, size_t most, std::exception_ptr& failure);
 
-/// All lines of a file or, where `path` is empty or "-", of standard input.
+/// The lines of a file or, where `path` is empty or "-", of standard input: all of them, or the first `most`.
 /// @throws BadLine
-std::vector<std::string> read_all_lines(const std::string& path);
+std::vector<std::string> read_input_lines(const std::string& path, size_t most = static_cast<size_t>(-1));
+
+/// What two files that belong together must have. `must`: what line n of one is to line n of the other, such as "have
+/// the words of".
+/// @throws std::runtime_error with both counts where they differ
+void check_equal_lines(const std::string& path, size_t lines, const std::string& other_path, size_t other_lines,
+                       const char* must);
 
 /// Runs `work`. Where it meets a bad line, what was written until then is kept.
 /// @throws what `work` throws; a BadLine says that the lines before are written.

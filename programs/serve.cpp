@@ -206,7 +206,7 @@ void add_flags(CLI::App& app, Arguments& arguments) {
       ->type_name("ADDRESS")
       ->capture_default_str();
   app.add_option("--port", arguments.port, "port to listen on; 0: any free port")
-      ->check(transmute::between(0, 65535))
+      ->check(transmute::whole_between(0, 65535))
       ->capture_default_str();
   transmute::add_device_flag(app, arguments.translator.device);
   transmute::add_precision_flag(app, arguments.precision);

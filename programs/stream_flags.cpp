@@ -34,7 +34,7 @@ void LineFlags::add_to(CLI::App& app) {
       ->check(one_of({"fail", "replace"}))
       ->capture_default_str();
   app.add_option("--max-line-bytes", max_line_bytes, "stop with an error at a line longer than this")
-      ->check(between(1, 1 << 30))
+      ->check(whole_between(1, 1 << 30))
       ->capture_default_str();
 }
 

@@ -8,6 +8,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/threads.h>
+#include <transmute/model/plain_errors.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
@@ -197,13 +198,14 @@ void choose_config(const Arguments& arguments, Experiment& experiment) {
   const bool is_to_divide = text.valid.source.empty();
   const std::string folder = absolute(transmute::path_in(run_folder, "text"));
   transmute::Fingerprints kept = transmute::Fingerprints::read(run_folder);
-  if (is_to_divide) transmute::check_free_to_hold_out(text.train, folder, kept.divided);
+  if (is_to_divide) {
+    transmute::check_free_to_hold_out(text.train, folder, kept.divided);
+    kept.divided = true;  // from here on the files are the run's, even where the division is interrupted
+  }
   kept.given = fingerprint_of(arguments.text);
   kept.write(run_folder);
   if (is_to_divide) {
     text = transmute::hold_out(text.train, size, folder);
-    kept.divided = true;  // from here on the files are known to be the run's
-    kept.write(run_folder);
     size = transmute::measure_text(text.train);
   }
   configure(arguments, text, size, experiment);
@@ -242,7 +244,8 @@ double choose_shape_for_minutes(const Arguments& arguments, Experiment& experime
   constexpr double kEnoughSteps = 1500;
   const auto measure = [&] {
     spdlog::info("measuring how long a step takes on this machine");
-    const double seconds = transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer);
+    const double seconds = transmute::with_plain_errors(
+        [&] { return transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer); });
     spdlog::info(fmt::format("a step takes about {:.3g} s here: {}", seconds, shape_of(experiment.config)));
     return seconds;
   };
@@ -422,10 +425,10 @@ int main(int argc, char** argv) {
   app.add_option("--local-ranks", arguments.local_ranks,
                  "number of training processes on this machine; for several machines, start train with torchrun, srun "
                  "or mpirun, whose RANK, WORLD_SIZE and MASTER_ADDR it reads; 1: ignore these variables")
-      ->check(transmute::between(1, 1024));
+      ->check(transmute::whole_between(1, 1024));
   app.add_option("--rank-timeout", arguments.rank_timeout,
                  "seconds without a sign of life after which a process counts as lost and the others stop")
-      ->check(transmute::between(0.001, 1e9))
+      ->check(transmute::between(1, 1e9))
       ->capture_default_str();
   app.add_option("--profile", arguments.trainer.profile,
                  "write a trace of steps 5 to 24 of this run (data, forward, backward and optimizer of each worker, "

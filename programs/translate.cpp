@@ -205,19 +205,19 @@ BlockResult translate_block(const transmute::Translator& translator, std::vector
 std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Arguments& arguments,
                                                                       const transmute::Tokenizer& tokenizer) {
   transmute::TreeLabels labels;
-  const std::vector<std::string> trees = transmute::read_all_lines(arguments.trees);
+  const std::vector<std::string> trees = transmute::read_input_lines(arguments.trees);
+  const bool has_words = !arguments.tree_words.empty();
   std::vector<std::string> words;
-  if (!arguments.tree_words.empty()) words = transmute::read_all_lines(arguments.tree_words);
-  if (!words.empty() && words.size() != trees.size())
-    throw std::runtime_error(fmt::format(
-        "{} has {}, but {} has {}; line n of one must have the words of line n of the other",
-        transmute::input_name(arguments.tree_words), transmute::counted(static_cast<int64_t>(words.size()), "line"),
-        transmute::input_name(arguments.trees), trees.size()));
+  if (has_words) {
+    words = transmute::read_input_lines(arguments.tree_words);
+    transmute::check_equal_lines(arguments.tree_words, words.size(), arguments.trees, trees.size(),
+                                 "have the words of");
+  }
   for (size_t i = 0; i < trees.size(); ++i) {
     try {
-      words.empty() ? labels.add(trees[i]) : labels.add(trees[i], words[i]);
+      has_words ? labels.add(trees[i], words[i]) : labels.add(trees[i]);
     } catch (const std::invalid_argument& error) {
-      const std::string& path = words.empty() ? arguments.trees : arguments.tree_words;
+      const std::string& path = has_words ? arguments.tree_words : arguments.trees;
       throw std::runtime_error(fmt::format("{}:{}: {}", transmute::input_name(path), i + 1, error.what()));
     }
   }
@@ -232,6 +232,10 @@ int translate(const Arguments& arguments) {
   const std::string input = arguments.streams.input.empty() ? "-" : arguments.streams.input;
   transmute::check_standard_input_once(
       {{"--input", input}, {"--trees", arguments.trees}, {"--tree-words", arguments.tree_words}});
+  transmute::check_output_is_no_input(arguments.streams.output, {{"--target-prefix", arguments.prefixes},
+                                                                 {"--glossary", arguments.glossary},
+                                                                 {"--trees", arguments.trees},
+                                                                 {"--tree-words", arguments.tree_words}});
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = arguments.streams.open();
   const transmute::Translator translator = arguments.translator.open();
@@ -287,7 +291,7 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
                                   "minimum Bayes risk decoding: of the N best translations (with --sample, of N "
                                   "samples), print the one most similar to all of them; if --beam-size is not given, "
                                   "raises it")
-                       ->check(transmute::between(2, 1000))
+                       ->check(transmute::whole_between(2, 1000))
                        ->excludes(alternatives);
   app.add_option("--mbr-utility", arguments.mbr_utility, "similarity measure of --mbr")
       ->check(transmute::one_of({"chrf", "bleu"}))

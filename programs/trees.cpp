@@ -50,7 +50,7 @@ std::string place_of(const std::string& path) {
 }
 
 std::string text_of(const std::string& path) {
-  return fmt::format("{}\n", fmt::join(transmute::read_all_lines(path), "\n"));
+  return fmt::format("{}\n", fmt::join(transmute::read_input_lines(path), "\n"));
 }
 
 // Trees to lines. Each output is made where it was asked for.
@@ -85,13 +85,9 @@ int write_text(const Arguments& arguments) {
 }
 
 int restore(const Arguments& arguments) {
-  const std::vector<std::string> words = transmute::read_all_lines(arguments.words);
-  const std::vector<std::string> labels = transmute::read_all_lines(arguments.labels);
-  if (words.size() != labels.size())
-    throw std::runtime_error(fmt::format(
-        "{} has {}, but {} has {}; line n of one must be the tree of line n of the other",
-        transmute::input_name(arguments.words), transmute::counted(static_cast<int64_t>(words.size()), "line"),
-        transmute::input_name(arguments.labels), labels.size()));
+  const std::vector<std::string> words = transmute::read_input_lines(arguments.words);
+  const std::vector<std::string> labels = transmute::read_input_lines(arguments.labels);
+  transmute::check_equal_lines(arguments.words, words.size(), arguments.labels, labels.size(), "be the words of");
   transmute::Output output(arguments.output);
   transmute::TreeRepairs repairs;
   int64_t empty = 0;

@@ -5,6 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_stream.h>
 #include <transmute/programs/model_flags.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/stream_flags.h>
@@ -22,25 +23,13 @@ struct Arguments {
   transmute::ExplorerOptions explorer;
 };
 
-// At most `limit` + 1 lines: one too many is enough to know that there are too many.
-std::vector<std::string> first_lines(const std::string& path, int64_t limit) {
-  const auto most = static_cast<size_t>(limit) + 1;
-  const transmute::BlockSource next_block = transmute::open_input(path);
-  std::vector<std::string> lines;
-  while (lines.size() < most) {
-    const auto block = next_block(most - lines.size());
-    if (block.empty()) break;
-    lines.insert(lines.end(), block.begin(), block.end());
-  }
-  return lines;
-}
-
 std::vector<transmute::ExplorerSentence> read_sentences(const Arguments& arguments) {
-  const int64_t limit = arguments.explorer.max_sentences;
+  // One too many is enough to know that there are too many.
+  const size_t most = static_cast<size_t>(arguments.explorer.max_sentences) + 1;
   std::vector<transmute::ExplorerSentence> sentences;
-  for (auto& line : first_lines(arguments.input, limit)) sentences.push_back({std::move(line)});
+  for (auto& line : transmute::read_input_lines(arguments.input, most)) sentences.push_back({std::move(line)});
   if (arguments.target.empty()) return sentences;
-  const std::vector<std::string> targets = first_lines(arguments.target, limit);
+  const std::vector<std::string> targets = transmute::read_input_lines(arguments.target, most);
   if (targets.size() != sentences.size())
     throw std::runtime_error(
         fmt::format("{} and {} have different numbers of lines; line n of one must translate line "

@@ -106,9 +106,8 @@ void Call::answer(HttpResponse response) {
   exchange_->respond(std::move(response));
 }
 
-void Call::answer(const Json& json, int status) {
+void Call::answer(const Json& json) {
   HttpResponse response;
-  response.status = status;
   response.body = json_text(json);
   response.headers.emplace_back("Cache-Control", "no-store");
   answer(std::move(response));

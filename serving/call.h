@@ -60,7 +60,7 @@ class Call {
   void note(const std::string& name, Json value);
 
   void answer(HttpResponse response);
-  void answer(const Json& json, int status = 200);
+  void answer(const Json& json);
   /// {"error": message}. 503 comes with Retry-After.
   void fail(int status, const std::string& message);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/html_markup.h>
+#include <transmute/translation/text/inline_tags.h>
 
 #include <algorithm>
 #include <array>
@@ -23,8 +24,6 @@ constexpr std::array<const char*, 8> kUntouchedElements{"script", "style",    "p
                                                         "head",   "textarea", "svg", "math"};
 // What they hold is text to a browser: it has no tags.
 constexpr std::array<const char*, 3> kTextElements{"script", "style", "textarea"};
-constexpr std::array<const char*, 14> kVoidElements{"area",  "base", "br",   "col",   "embed",  "hr",    "img",
-                                                    "input", "link", "meta", "param", "source", "track", "wbr"};
 
 template <size_t N>
 bool contains(const std::array<const char*, N>& names, const std::string& name) {
@@ -167,9 +166,8 @@ Markup markup_at(const std::string& html, size_t at) {
   if (end == kNone) return {MarkupKind::border, html.size()};
   const std::string_view tag = std::string_view(html).substr(at, end - at);
   const std::string name = element_name(tag);
-  const bool is_kept =
-      tag[1] != '/' && (contains(kUntouchedElements, name) ||
-                        (!contains(kVoidElements, name) && is_letter(tag[1]) && refuses_translation(tag)));
+  const bool is_kept = tag[1] != '/' && (contains(kUntouchedElements, name) ||
+                                         (!is_void_element(name) && is_letter(tag[1]) && refuses_translation(tag)));
   if (is_kept && !closes_itself(tag, name)) end = element_end(html, end, name);
   if (end == kNone) return {MarkupKind::border, html.size()};
   if (!contains(kInlineElements, name)) return {MarkupKind::border, end};

@@ -39,7 +39,7 @@ struct HttpRequest {
 
 /// What answers a request, or begins a stream.
 struct HttpResponse {
-  int status = 200;                                            ///< "200"
+  int status = 200;
   std::string content_type = "application/json";               ///< of the body
   std::string body{};                                          ///< UTF-8, or empty
   std::vector<std::pair<std::string, std::string>> headers{};  ///< further ones
@@ -85,7 +85,7 @@ struct HttpStatistics {
   size_t connections = 0;                      ///< open now
   size_t accepted = 0;                         ///< since the start
   size_t refused = 0;                          ///< for lack of room
-  std::map<int, size_t> answered_by_server{};  ///< by status: 400, 408, 413, 431, 503
+  std::map<int, size_t> answered_by_server{};  ///< by status: 400, 408, 413, 431, 501, 503
 };
 
 }  // namespace v0

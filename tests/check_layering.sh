@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 ladder='
 common
 tokenizer metrics
-model/options. model/libtorch. model/torch_compat. model/threading.
+model/options. model/libtorch. model/plain_errors. model/torch_compat. model/threading.
 model/kernels
 model
 translation/precision. translation/search_options.

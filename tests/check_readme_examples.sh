@@ -18,10 +18,16 @@ if ! diff <(sed 's/.*  ->  //' <<<"$examples") <(sed 's/  ->  .*//' <<<"$example
   echo "README.md: the demo's model translates these examples otherwise (left: README.md)"
   status=1
 fi
+translated=0
 while read -r text; do
+  translated=$((translated + 1))
   if ! grep -qF "$text  ->  " <<<"$examples"; then
     echo "README.md: its code translates '$text', which is none of its examples"
     status=1
   fi
 done < <(grep -oE 'translate\("[^"]+"' README.md | sed -E 's/translate\("(.*)"/\1/')
+if ((translated == 0)); then
+  echo "README.md: no code that translates a text was found"
+  status=1
+fi
 exit $status

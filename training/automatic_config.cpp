@@ -179,6 +179,8 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
   const auto one_in = static_cast<uint64_t>(std::max<int64_t>(20, pairs / kMostHeldOut));
   ensure_writable_folder(folder);
   const AutomaticText text = held_out_files(files, folder);
+  for (const std::string& file : {text.train.source, text.train.target, text.valid.source, text.valid.target})
+    remove_rests_of(file);
   AtomicFile train_source(text.train.source), train_target(text.train.target);
   AtomicFile valid_source(text.valid.source), valid_target(text.valid.target);
   PairLines lines(files);

@@ -128,6 +128,12 @@ void check_parallel_text(const TrainingConfig& config) {
   if (corpora == 0) refuse_empty("data.train_source", "--set data.train_source=FILE --set data.train_target=FILE");
   check_weights(data, corpora, "pair of files");
   check_guidance(config);
+  // Models of other programs may number the pieces of two tokenizers alike.
+  if (config.training.initialize_from.empty() && config.model.tokenizer.vocabulary == VocabularySharing::separate &&
+      config.model.model.embedding_tying == EmbeddingTying::all)
+    throw std::invalid_argument(
+        "tokenizer.vocabulary: separate needs model.embedding_tying: target_output or none, as the two vocabularies "
+        "have different pieces under the same numbers");
 }
 
 void check_plain_text(const TrainingConfig& config) {
@@ -276,7 +282,8 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              Bounds<double>{0.0, 0.999999});
   schema.add("adam_beta2", &training.adam_beta2, "decay rate of Adam's mean of the squared gradient",
              Bounds<double>{0.0, 0.999999});
-  schema.add("adam_epsilon", &training.adam_epsilon, "added to the root of the squared gradient's mean", kNotNegative);
+  schema.add("adam_epsilon", &training.adam_epsilon, "added to the root of the squared gradient's mean",
+             Bounds<double>{1e-30, 1e30});  // 0 / 0 where a gradient is 0
   schema.add("weight_decay", &training.weight_decay, "AdamW's weight decay, applied to matrices only", kNotNegative);
   schema.add(
       "max_skipped_steps", &training.max_skipped_steps,

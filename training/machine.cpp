@@ -36,7 +36,7 @@ void leave_out_a_onednn_without_bfloat16() {
 // Ranks of one machine share its cores, unless their launcher has dealt them out.
 int workers_of(const TrainerOptions& options, torch::Device device) {
   const int workers = worker_count(options.threads, device);
-  const bool has_all_cores = available_cores() == static_cast<int>(std::thread::hardware_concurrency());
+  const bool has_all_cores = permitted_cores() == static_cast<int>(std::thread::hardware_concurrency());
   if (options.threads > 0 || !has_all_cores) return workers;
   return std::max(1, workers / options.ranks.local_size);
 }

@@ -12,9 +12,9 @@
 #include <transmute/training/run_folder.h>
 #include <transmute/training/run_text.h>
 #include <transmute/translation/files/model_folder.h>
+#include <transmute/translation/files/model_output.h>
 
 #include <filesystem>
-#include <regex>
 #include <stdexcept>
 #include <vector>
 
@@ -24,6 +24,8 @@ inline namespace v0 {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* kLockFile = "lock";
 
 // Logs every change since the checkpoint before it refuses some of them.
 void compare_with_checkpoint(const std::string& run, const std::string& checkpoint, const ConfigSchema& now) {
@@ -41,14 +43,9 @@ void compare_with_checkpoint(const std::string& run, const std::string& checkpoi
         fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
 }
 
-// Unfinished models have names that nothing else in this folder has. Under the run's lock, so nobody is at work on
-// them.
-void remove_rests_of_crashes(const std::string& run) {
-  static const std::regex kRest("(best|model)\\.partial-[0-9a-f]{8}");
-  std::vector<fs::path> rests;
-  for (const auto& entry : fs::directory_iterator(run))
-    if (std::regex_match(entry.path().filename().string(), kRest)) rests.push_back(entry.path());
-  for (const auto& rest : rests) fs::remove_all(rest);
+bool is_same(const Tokenizer& a, const Tokenizer& b) {
+  return a.shared() == b.shared() && a.source().serialized() == b.source().serialized() &&
+         a.target().serialized() == b.target().serialized();
 }
 
 }  // namespace
@@ -63,14 +60,21 @@ std::string RunFolder::name() const {
 }
 
 std::unique_ptr<ProcessLock> RunFolder::lock() const {
+  if (!fs::exists(file(kLockFile)) && !has_begun())
+    for (const std::string& path : {file(kConfigFile), best(), model(), metrics(), report()})
+      if (fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path)))
+        throw std::invalid_argument(fmt::format(
+            "{} already exists, is not of a training, and would be replaced by this one; use another --run-folder",
+            path));
   ensure_writable_folder(path_);
-  auto lock = std::make_unique<ProcessLock>(file("lock"), "a training in " + path_);
+  auto lock = std::make_unique<ProcessLock>(file(kLockFile), "a training in " + path_);
   if (lock->is_held()) {
-    remove_rests_of_crashes(path_);
+    for (const std::string& folder : {best(), model()}) remove_rests_of(folder);
   } else {
     spdlog::warn(fmt::format(
         "{} is on a file system without locks, so a second training in the same folder would not be noticed", path_));
   }
+  for (const std::string& folder : {best(), model()}) check_may_replace_model(folder, "--run-folder");
   return lock;
 }
 
@@ -102,6 +106,11 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
   };
   if (!config.training.initialize_from.empty()) {
     Tokenizer tokenizer = tokenizer_of_initial_model(config);
+    if (exists && kept.vocabulary == 0 && !is_same(Tokenizer::load(path_), tokenizer))
+      throw std::invalid_argument(
+          fmt::format("{} has a tokenizer that was not learned there, and training.initialize_from brings its own; "
+                      "move it, or use another --run-folder",
+                      path_));
     replace_by(tokenizer, fingerprint_of(tokenizer.source().serialized()));
     return tokenizer;
   }

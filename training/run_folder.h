@@ -29,7 +29,8 @@ class RunFolder {
 
   /// Makes the folder, and keeps other trainings out of it for as long as the result lives. Removes what a crash left
   /// of an unfinished best/ or model/.
-  /// @throws std::runtime_error naming the process that trains in it, or where it cannot be written.
+  /// @throws std::invalid_argument naming what a training would replace and is not of one; std::runtime_error naming
+  /// the process that trains in it, or where it cannot be written.
   std::unique_ptr<ProcessLock> lock() const;
 
   /// Whether a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.

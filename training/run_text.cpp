@@ -15,21 +15,20 @@
 namespace transmute {
 inline namespace v0 {
 
-namespace {
-
-std::vector<TextFile> paths_in(const std::string& folder, const std::vector<std::string>& files) {
-  std::vector<TextFile> paths;
-  for (const auto& file : files) paths.emplace_back(path_in(folder, file));
-  return paths;
-}
-
-// A text and its end, or its beginning, must have positions.
 LengthLimits length_limits(const TrainingConfig& config) {
   const DataOptions& data = config.data;
   const TransformerOptions& network = config.model.model;
   const bool is_learned = network.positional_encoding == PositionalEncodingKind::learned;
   const int64_t most = is_learned ? network.max_positions - 1 : std::numeric_limits<int64_t>::max();
   return {std::min(data.max_source_tokens, most), std::min(data.max_target_tokens, most), data.max_length_ratio};
+}
+
+namespace {
+
+std::vector<TextFile> paths_in(const std::string& folder, const std::vector<std::string>& files) {
+  std::vector<TextFile> paths;
+  for (const auto& file : files) paths.emplace_back(path_in(folder, file));
+  return paths;
 }
 
 // The two columns of each file.
@@ -41,15 +40,22 @@ void add_pairs(const DataOptions& data, const std::vector<std::string>& files, T
 }
 
 // Why lines were left out, and how many.
-std::vector<std::string> reasons_of(const LeftOut& out, const LengthLimits& limits, bool plain) {
+std::vector<std::string> reasons_of(const LeftOut& out, const TrainingConfig& config) {
+  const LengthLimits limits = length_limits(config);
+  const auto limited_by = [](int64_t limit, int64_t wanted, const char* key) {
+    return limit < wanted ? "model.max_positions" : key;
+  };
   std::vector<std::string> reasons;
   const auto add = [&](int64_t count, const std::string& reason) {
     if (count > 0) reasons.push_back(format_count(count) + " " + reason);
   };
   add(out.empty, "empty");
-  add(out.long_source, fmt::format("with a source over {} tokens (data.max_source_tokens)", limits.source_tokens));
+  add(out.long_source,
+      fmt::format("with a source over {} tokens ({})", limits.source_tokens,
+                  limited_by(limits.source_tokens, config.data.max_source_tokens, "data.max_source_tokens")));
   add(out.long_target,
-      fmt::format("{} over {} tokens (data.max_target_tokens)", plain ? "of" : "with a target", limits.target_tokens));
+      fmt::format("{} over {} tokens ({})", config.is_language_model() ? "of" : "with a target", limits.target_tokens,
+                  limited_by(limits.target_tokens, config.data.max_target_tokens, "data.max_target_tokens")));
   add(out.unequal,
       fmt::format("with over {} tokens of one side for one of the other (data.max_length_ratio)", limits.ratio));
   return reasons;
@@ -117,7 +123,7 @@ void log_text(const char* name, const TrainingConfig& config, size_t pairs, cons
   if (counts.left_out.total() > 0)
     spdlog::warn(fmt::format("{} text: {} left out: {}", name,
                              counted(counts.left_out.total(), plain ? "line" : "pair"),
-                             fmt::join(reasons_of(counts.left_out, length_limits(config), plain), ", ")));
+                             fmt::join(reasons_of(counts.left_out, config), ", ")));
   const UnknownTokens source{counts.source_tokens, counts.unknown_source};
   if (!plain) warn_of_unknown_tokens(fmt::format("{} text, source", name), source);
   warn_of_unknown_tokens(fmt::format("{} text, target", name), {counts.target_tokens, counts.unknown_target});

@@ -12,6 +12,10 @@ inline namespace v0 {
 TextFiles train_files(const TrainingConfig& config);
 TextFiles valid_files(const TrainingConfig& config);
 
+/// How long a text's sentences may be: what the config says and, where positions are learned, what they have room for
+/// beside a text's beginning or end.
+LengthLimits length_limits(const TrainingConfig& config);
+
 /// Checks all files that the config names, before anything is learned from them.
 /// @throws as check_text_files.
 void check_files(const TrainingConfig& config);

@@ -8,6 +8,7 @@
 #include <transmute/training/machine.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
+#include <transmute/training/run_text.h>
 
 #include <algorithm>
 #include <chrono>
@@ -22,7 +23,9 @@ namespace {
 // of similar lengths.
 ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
   const double tokens_per_pair = 1.4 * static_cast<double>(size.words) / static_cast<double>(size.pairs);
-  const auto mean = std::clamp<int64_t>(static_cast<int64_t>(tokens_per_pair), 2, config.data.max_source_tokens);
+  const LengthLimits limits = length_limits(config);
+  const int64_t most = std::max<int64_t>(1, std::min(limits.source_tokens, limits.target_tokens));
+  const auto mean = std::clamp<int64_t>(static_cast<int64_t>(tokens_per_pair), std::min<int64_t>(2, most), most);
   const int64_t known = config.model.tokenizer.vocab_size - special_ids::kCount;
   ParallelText text;
   uint64_t key = 1;

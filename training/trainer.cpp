@@ -3,6 +3,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/plain_errors.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/data/batch_stream.h>
@@ -81,7 +82,7 @@ class Trainer::Session {
   void save_model(const std::string& folder);
   RunFacts facts() const;
   void write_report() const;
-  void write_profile();
+  void log_profile();
 
   const TrainingConfig config_;
   const std::string config_yaml_;
@@ -256,26 +257,23 @@ int Trainer::Session::run(const std::function<int()>& stop_signal) {
 
 // With what is reported of each. False where it was skipped or has not ended yet.
 bool Trainer::Session::train_step() {
-  if (profile_.begin_step()) write_profile();
+  if (profile_.begin_step()) log_profile();
   const bool trained = steps_->take(profile_.trace());
   report_->show_progress();
-  if (trained && state_.step % config_.training.log_every == 0) {
-    if (group_.is_first()) report_->write_metrics();
-  }
+  if (trained && group_.is_first() && state_.step % config_.training.log_every == 0) report_->write_metrics();
   return trained;
 }
 
 int Trainer::Session::stop() {
-  write_profile();
+  if (profile_.write()) log_profile();
   write_report();
   log_.info(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
   group_.wait_for_all();
   return steps_->stopped_by();
 }
 
-void Trainer::Session::write_profile() {
-  if (profile_.write())
-    log_.info(fmt::format("profile: wrote {}; chrome://tracing and ui.perfetto.dev open it", profile_.path()));
+void Trainer::Session::log_profile() {
+  log_.info(fmt::format("profile: wrote {}; chrome://tracing and ui.perfetto.dev open it", profile_.path()));
 }
 
 // Runs on rank 0; the other ranks wait to learn whether these weights are the best ones.
@@ -348,7 +346,7 @@ void Trainer::Session::write_report() const {
 }
 
 void Trainer::Session::finish() {
-  write_profile();
+  if (profile_.write()) log_profile();
   save_checkpoint(false);
   write_report();
   if (!group_.is_first()) return;
@@ -408,14 +406,34 @@ std::string Trainer::Session::set_final_weights() {
   return newest.size() == 1 ? "the last checkpoint" : fmt::format("mean of the last {} checkpoints", newest.size());
 }
 
+namespace {
+
+// Throws the current exception on, as a user understands it; the other ranks hear of it.
+[[noreturn]] void fail(ProcessGroup& group) {
+  try {
+    rethrow_plainly();
+  } catch (const std::bad_alloc& error) {
+    const std::runtime_error plain(
+        fmt::format("there is not enough memory ({}); use a smaller training.micro_batch_tokens, "
+                    "training.recompute: true, or a smaller network",
+                    error.what()));
+    group.fail(plain.what());
+    throw plain;
+  } catch (const std::exception& error) {
+    group.fail(error.what());
+    throw;
+  }
+}
+
+}  // namespace
+
 Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options) {
   config.check();
   group_ = std::make_unique<ProcessGroup>(options.ranks, device_of(options));
   try {
     session_ = std::make_unique<Session>(config, config_yaml, options, *group_);
-  } catch (const std::exception& error) {
-    group_->fail(error.what());
-    throw;
+  } catch (...) {
+    fail(*group_);
   }
 }
 
@@ -424,9 +442,8 @@ Trainer::~Trainer() = default;
 int Trainer::run(const std::function<int()>& stop_signal) {
   try {
     return session_->run(stop_signal);
-  } catch (const std::exception& error) {
-    group_->fail(error.what());
-    throw;
+  } catch (...) {
+    fail(*group_);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/plain_errors.h>
 #include <transmute/model/threading.h>
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/files/device.h>
@@ -83,10 +84,11 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
   const torch::Device device = parse_device(options.device);
   auto threads =
       std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
-  state_ =
-      std::make_unique<State>(load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::decoder_only,
-                                            options.precision, threads->parallel_for()),
-                              device, std::move(threads));
+  state_ = with_plain_errors([&] {
+    LoadedEnsemble models = load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::decoder_only,
+                                          options.precision, threads->parallel_for());
+    return std::make_unique<State>(std::move(models), device, std::move(threads));
+  });
 }
 
 LanguageModel::~LanguageModel() = default;
@@ -123,7 +125,7 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
   };
   CallHooks call_hooks(hooks, std::vector<size_t>(prompts.size(), 1));
   std::vector<Translation> results(prompts.size());
-  state_->threads->for_each(batches.size(), [&](size_t b) {
+  const auto continue_batch = [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
     std::vector<Ids> sources;
     for (const size_t text : batch) sources.push_back(encoded[text]);
@@ -143,7 +145,8 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
       }
       call_hooks.part_done(text, [&] { return results[text].hypotheses.front().text; });
     }
-  });
+  };
+  with_plain_errors([&] { state_->threads->for_each(batches.size(), continue_batch); });
   return results;
 }
 
@@ -153,8 +156,10 @@ std::vector<Hypothesis> LanguageModel::score_batch(const std::vector<std::string
   const std::vector<Ids> encoded = encode_all(tokenizer, texts);
   for (const Ids& ids : encoded) state_->check_length(ids, 0);
   check_limits(options);
-  auto found = score_targets(*state_->model.model, encoded, encoded, options.search, options.batch_size,
-                             options.batch_tokens, state_->threads->parallel_for());
+  auto found = with_plain_errors([&] {
+    return score_targets(*state_->model.model, encoded, encoded, options.search, options.batch_size,
+                         options.batch_tokens, state_->threads->parallel_for());
+  });
   std::vector<Hypothesis> scored(texts.size());
   for (size_t i = 0; i < texts.size(); ++i) {
     if (!encoded[i].empty()) scored[i] = to_hypothesis(std::move(found[i]), tokenizer);

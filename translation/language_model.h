@@ -47,14 +47,14 @@ class TRANSMUTE_API LanguageModel {
   /// begin. Log-probabilities are those of the whole text. TranslationHooks::on_text streams a text if a single one is
   /// sampled.
   /// @throws std::invalid_argument if an option is out of range, a prompt is not UTF-8, or prompt and continuation
-  /// could exceed the model's learned positions; Cancelled if a hook stopped the call.
+  /// could exceed kMaxWholeTokens or the model's learned positions; Cancelled if a hook stopped the call.
   std::vector<Translation> generate_batch(const std::vector<std::string>& prompts,
                                           const GenerationOptions& options = {},
                                           const TranslationHooks& hooks = {}) const;
 
   /// Scores each text, including its end: tokens and their natural log-probabilities. A text without content has no
   /// tokens and probability 1.
-  /// @throws std::invalid_argument if a text is not UTF-8 or exceeds the model's learned positions.
+  /// @throws std::invalid_argument if a text is not UTF-8, or exceeds kMaxWholeTokens or the model's learned positions.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& texts,
                                       const GenerationOptions& options = {}) const;
 

@@ -4,6 +4,7 @@
 #include <transmute/common/memory.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/plain_errors.h>
 #include <transmute/model/threading.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/files/device.h>
@@ -40,10 +41,11 @@ Translator::Translator(const std::string& model, const TranslatorOptions& option
   const torch::Device device = parse_device(options.device);
   auto threads =
       std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
-  state_ =
-      std::make_unique<State>(load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::encoder_decoder,
-                                            options.precision, threads->parallel_for()),
-                              device, options, std::move(threads));
+  state_ = with_plain_errors([&] {
+    LoadedEnsemble models = load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::encoder_decoder,
+                                          options.precision, threads->parallel_for());
+    return std::make_unique<State>(std::move(models), device, options, std::move(threads));
+  });
 }
 
 Translator::~Translator() = default;
@@ -69,13 +71,13 @@ std::string Translator::translate(const std::string& text, const TranslationOpti
 std::vector<Translation> Translator::translate_batch(const std::vector<std::string>& texts,
                                                      const TranslationOptions& options,
                                                      const TranslationHooks& hooks) const {
-  return state_->engine.translate(texts, options, hooks);
+  return with_plain_errors([&] { return state_->engine.translate(texts, options, hooks); });
 }
 
 std::vector<Hypothesis> Translator::score_batch(const std::vector<std::string>& sources,
                                                 const std::vector<std::string>& targets,
                                                 const TranslationOptions& options) const {
-  return state_->engine.score(sources, targets, options);
+  return with_plain_errors([&] { return state_->engine.score(sources, targets, options); });
 }
 
 }  // namespace v0

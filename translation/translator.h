@@ -22,7 +22,7 @@ class Tokenizer;
 /// Apart from the texts themselves, memory is bounded by one batch per thread.
 class TRANSMUTE_API Translator {
  public:
-  /// Opens a model folder, or a file written by export_torchscript.
+  /// Opens a model folder, a file written by export_torchscript, or a model of Hugging Face, CTranslate2 or Marian.
   /// @throws std::runtime_error if the model is missing or damaged; std::invalid_argument if an option cannot be
   /// satisfied.
   explicit Translator(const std::string& model, const TranslatorOptions& options = {});
@@ -45,7 +45,8 @@ class TRANSMUTE_API Translator {
 
   /// Scores targets[i] as a translation of sources[i]. Returns one hypothesis per target, with its text, tokens, token
   /// scores and alignment. Long texts are not split.
-  /// @throws std::invalid_argument if the numbers of sources and targets differ, or a text is not UTF-8.
+  /// @throws std::invalid_argument if the numbers of sources and targets differ, a text is not UTF-8, or one
+  /// exceeds kMaxWholeTokens or the model's learned positions.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                       const TranslationOptions& options = {}) const;
 

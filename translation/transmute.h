@@ -164,7 +164,7 @@ TRANSMUTE_API void transmute_close_language_model(transmute_language_model* mode
 
 /* Fills the first struct_size bytes of `options` with the defaults for generating text: one sample. max_extra_length
  * limits the number of tokens added to the prompt. Options that need a source (target_prefixes, glossary, inline_tags,
- * split_sentences) are not available. */
+ * split_sentences, source_language, target_language, mbr_candidates, rerank_candidates) are not available. */
 TRANSMUTE_API void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
 
 /* The defaults for generating text. */

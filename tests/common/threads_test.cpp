@@ -163,33 +163,36 @@ TEST(ThreadPool, ServesManyCallersAtOnce) {
 }
 
 TEST(ThreadPool, DoesNotLetAShortCallWaitForALongOne) {
+  constexpr size_t kTasks = 10'000;
   ThreadPool pool(1);
   std::mutex mutex;
   std::condition_variable changed;
-  bool begun = false, short_waits = false;
+  bool begun = false;
+  std::atomic<bool> short_done{false};
   std::atomic<size_t> tasks_of_long{0};
   std::thread long_caller([&] {
-    pool.for_each(1000, [&](size_t task) {
+    pool.for_each(kTasks, [&](size_t task) {
       ++tasks_of_long;
-      if (task != 0) return;
-      std::unique_lock<std::mutex> lock(mutex);
-      begun = true;
-      changed.notify_all();
-      changed.wait(lock, [&] { return short_waits; });
-      lock.unlock();
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the short call gets in line meanwhile
+      if (task == 0) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        begun = true;
+        changed.notify_all();
+      }
+      // Ten seconds in all for the short call to get in line, on a busy machine too.
+      if (!short_done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
   });
-  size_t seen = 0;
   {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait(lock, [&] { return begun; });
-    short_waits = true;
   }
-  changed.notify_all();
-  pool.for_each(1, [&](size_t) { seen = tasks_of_long; });
+  size_t seen = 0;
+  pool.for_each(1, [&](size_t) {
+    seen = tasks_of_long;
+    short_done = true;
+  });
   long_caller.join();
-  EXPECT_LT(seen, 1000U);
+  EXPECT_LT(seen, kTasks);
 }
 
 TEST(ThreadPool, RethrowsAndBeginsNothingMoreOfThatCall) {

@@ -90,9 +90,12 @@ fi
 
 # Links between the installed pages lead somewhere.
 pages=$prefix/share/doc/transmute
+links=0
 while IFS=: read -r page link; do
   [ -e "$(dirname "$page")/${link%%#*}" ] || fail "$page links $link, which is not installed"
+  links=$((links + 1))
 done < <(grep -rHoE '\]\([^)#:]+(#[^)]*)?\)' --include=*.md "$pages" | sed -E 's/:\]\(/:/; s/\)$//')
+[ "$links" -gt 0 ] || fail "$pages has no links"
 
 # What is installed has names that others do not have, a manual each, and completions.
 for program in "$prefix"/bin/*; do

@@ -8,6 +8,8 @@
 #include <transmute/tests/e2e/programs.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/text/format.h>
+#include <transmute/translation/translator.h>
 
 #include <algorithm>
 #include <csignal>
@@ -26,9 +28,25 @@ using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kPrograms{"average_checkpoints", "convert",   "embed",     "evaluate",
-                                         "export_torchscript",  "generate",  "score",     "make_demo_corpus",
-                                         "make_shortlist",      "translate", "visualize", "train"};
+std::vector<std::string> all_programs() {
+  std::vector<std::string> names{"average_checkpoints",
+                                 "convert",
+                                 "embed",
+                                 "evaluate",
+                                 "export_torchscript",
+                                 "generate",
+                                 "score",
+                                 "make_demo_corpus",
+                                 "make_shortlist",
+                                 "translate",
+                                 "visualize",
+                                 "train",
+                                 "trees"};
+#ifdef TRANSMUTE_HAS_SERVE
+  names.emplace_back("serve");
+#endif
+  return names;
+}
 
 size_t width_of(const std::string& line) {
   return static_cast<size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -39,6 +57,22 @@ std::vector<std::string> output_lines(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+Translator open_with_one_thread(const std::string& model) {
+  TranslatorOptions options;
+  options.threads = 1;
+  return Translator(model, options);
+}
+
+// What translate --n-best writes of these lines, by the library.
+std::string n_best_by_library(const Translator& translator, const std::vector<std::string>& lines,
+                              const TranslationOptions& options) {
+  std::string text;
+  int64_t line = 0;
+  for (const Translation& translation : translator.translate_batch(lines, options))
+    text += format_n_best(translation, line++);
+  return text;
 }
 
 class CommandLine : public ::testing::Test {
@@ -60,6 +94,12 @@ class CommandLine : public ::testing::Test {
     flags.insert(flags.begin(), {"-m", model(), "--max-extra-length", "2"});
     return run("translate", flags, input);
   }
+  static Json best_translation(const std::string& line, std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--format", "json"});
+    const Outcome outcome = translate(line + "\n", flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    return parse_json(outcome.output)["hypotheses"][0];
+  }
   static std::string refusal(const std::string& name, const std::vector<std::string>& words, int exit_code = 2,
                              const std::string& input = "") {
     const Outcome outcome = run(name, words, input);
@@ -72,7 +112,7 @@ class CommandLine : public ::testing::Test {
 std::unique_ptr<TemporaryFolder> CommandLine::folder_;
 
 TEST_F(CommandLine, EveryProgramSaysItsVersionAndHelpThatFitsTheTerminalWithAnExample) {
-  for (const std::string& name : kPrograms) {
+  for (const std::string& name : all_programs()) {
     const Outcome version = run(name, {"--version"});
     EXPECT_EQ(version.exit_code, 0);
     EXPECT_THAT(version.output,
@@ -101,7 +141,7 @@ TEST_F(CommandLine, ProgramsThatRunAModelHaveDeviceThreadsAndPrecision) {
 TEST_F(CommandLine, TransmuteListsAndRunsThePrograms) {
   const Outcome list = run("transmute", {});
   EXPECT_EQ(list.exit_code, 0);
-  for (const std::string& name : kPrograms) EXPECT_THAT(list.output, HasSubstr("\n  " + name + " "));
+  for (const std::string& name : all_programs()) EXPECT_THAT(list.output, HasSubstr("\n  " + name + " "));
   EXPECT_EQ(run("transmute", {"help", "convert"}).output,
             run_program_with({"bash", "-c", "exec -a 'transmute convert' " + program("convert") + " --help"}).output);
   const std::string text = "the red house is near.\n";
@@ -122,6 +162,9 @@ TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoTextForAModel) {
               HasSubstr("--output is the file of --input"));
   const std::string other = folder / "text.de";
   write_text(other, content);
+  for (const std::string flag : {"--target-prefix", "--glossary"})
+    EXPECT_THAT(refusal("translate", {"-m", model(), "-i", text, flag, other, "-o", other}),
+                HasSubstr("--output is the file of " + flag));
   EXPECT_THAT(refusal("score", {"-m", model(), "--source", text, "--target", other, "-o", other}),
               HasSubstr("--output is the file of --target"));
   EXPECT_THAT(refusal("score", {"-m", model(), "--text", text, "-o", text}),
@@ -139,6 +182,15 @@ TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoTextForAModel) {
   EXPECT_THAT(outcome.errors, HasSubstr("--input"));
 }
 
+TEST_F(CommandLine, AnEmptyFileOfTreeWordsIsNotAsIfThereWereNone) {
+  const TemporaryFolder folder;
+  const std::string trees = folder / "trees", words = folder / "words";
+  write_text(trees, "(S (NP NNP )NP (VP VBZ )VP . )S\n");
+  write_text(words, "");
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--trees", trees, "--tree-words", words}, 1, "a\n"),
+              AllOf(HasSubstr("words has 0 lines, but"), HasSubstr("has 1; line n of one must have the words of")));
+}
+
 TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
   const TemporaryFolder folder;
   const std::string own = folder / "own", weights = own + "/weights.safetensors";
@@ -148,6 +200,8 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
               HasSubstr("--output is the folder of --model, which would be lost"));
   EXPECT_THAT(refusal("average_checkpoints", {"-o", own, model(), folder.path() + "/./own"}),
               HasSubstr("--output is the folder of a model to average"));
+  EXPECT_THAT(refusal("export_torchscript", {"-m", weights, "-o", weights}),
+              HasSubstr("--output is the file of --model"));
   EXPECT_EQ(read_text(weights), before);
 }
 
@@ -257,6 +311,87 @@ TEST_F(CommandLine, NBestRaisesABeamThatNobodyChose) {
   EXPECT_EQ(translate("the red house is near.\n", {"--mbr", "6"}).exit_code, 0);
   EXPECT_THAT(refusal("translate", {"-m", model(), "--mbr", "16", "-b", "2"}),
               HasSubstr("--mbr 16 needs a --beam-size of at least 16, not 2"));
+}
+
+TEST_F(CommandLine, TheUtilityOfMinimumRiskIsThatOfItsFlag) {
+  const std::vector<std::string> lines{"the red house is near.", "the old train is gone."};
+  const std::string text = lines[0] + "\n" + lines[1] + "\n";
+  const Translator translator = open_with_one_thread(model());
+  TranslationOptions options;
+  options.search = translator.default_search();
+  options.search.max_extra_length = 2;  // as translate() has it
+  options.search.beam_size = options.search.num_hypotheses = options.mbr.candidates = 6;
+  std::vector<std::string> lists;
+  for (const auto& [name, utility] : {std::pair{"chrf", MbrUtility::chrf}, {"bleu", MbrUtility::bleu}}) {
+    options.mbr.utility = utility;
+    lists.push_back(translate(text, {"--n-best", "6", "--mbr", "6", "--mbr-utility", name}).output);
+    EXPECT_EQ(lists.back(), n_best_by_library(translator, lines, options)) << name;
+  }
+  EXPECT_EQ(translate(text, {"--n-best", "6", "--mbr", "6"}).output, lists.front()) << "chrf is the default";
+  EXPECT_NE(lists.front(), lists.back());
+}
+
+TEST_F(CommandLine, APairOfTokensIsNotRepeatedWhereThatIsForbidden) {
+  const auto pairs_of = [](const std::vector<std::string>& flags) {
+    const Json best = best_translation("the red house is near.", flags);
+    const auto tokens = best["tokens"].get<std::vector<std::string>>();
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (size_t i = 1; i < tokens.size(); ++i) pairs.emplace_back(tokens[i - 1], tokens[i]);
+    std::sort(pairs.begin(), pairs.end());
+    return pairs;
+  };
+  const auto has_repetition = [](const auto& sorted) {
+    return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  };
+  EXPECT_TRUE(has_repetition(pairs_of({}))) << "this model repeats itself";
+  const auto pairs = pairs_of({"--no-repeat-ngram", "2"});
+  EXPECT_FALSE(pairs.empty());
+  EXPECT_FALSE(has_repetition(pairs));
+}
+
+TEST_F(CommandLine, TheCoveragePenaltyChangesTheScoreByItsWeight) {
+  // The first end ends greedy search: the penalty changes the score alone.
+  const auto greedy = [](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"-b", "1"});
+    return best_translation("the red house is near.", flags);
+  };
+  const Json without = greedy({}), once = greedy({"--coverage-beta", "1"}), twice = greedy({"--coverage-beta", "2"});
+  const auto score = [](const Json& translation) { return translation["score"].get<double>(); };
+  EXPECT_EQ(once["text"].get<std::string>(), without["text"].get<std::string>());
+  EXPECT_LT(score(once), score(without) - 0.01);
+  EXPECT_NEAR(score(twice) - score(without), 2 * (score(once) - score(without)), 1e-6);
+}
+
+TEST_F(CommandLine, LanguagesAreThoseOfTheFlags) {
+  const std::string nllb = TRANSMUTE_TEST_DATA "/formats/nllb";
+  const std::vector<std::string> lines{"the blue train is near.", "the old house is there."};
+  const std::string text = lines[0] + "\n" + lines[1] + "\n";
+  const Translator translator = open_with_one_thread(nllb);
+  TranslationOptions options;
+  options.search = translator.default_search();
+  options.search.num_hypotheses = 2;
+  options.search.min_length = 4;  // of this random model the best translations are empty
+  std::vector<std::string> lists;
+  for (const auto& [source, target] : {std::pair{"eng_Latn", "deu_Latn"}, {"deu_Latn", "eng_Latn"}}) {
+    options.source_language = source;
+    options.target_language = target;
+    const Outcome outcome = run(
+        "translate",
+        {"-m", nllb, "--n-best", "2", "--min-length", "4", "--source-language", source, "--target-language", target},
+        text);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    EXPECT_EQ(outcome.output, n_best_by_library(translator, lines, options)) << source << " to " << target;
+    lists.push_back(outcome.output);
+  }
+  EXPECT_NE(lists.front(), lists.back());
+  const std::string demand =
+      "name the source language and the target language (--source-language and --target-language)";
+  EXPECT_THAT(refusal("translate", {"-m", nllb}, 2, text), HasSubstr(demand));
+  EXPECT_THAT(refusal("translate", {"-m", nllb, "--target-language", "deu_Latn"}, 2, text), HasSubstr(demand));
+  EXPECT_THAT(refusal("translate", {"-m", nllb, "--source-language", "english", "--target-language", "deu_Latn"}),
+              HasSubstr("no language \"english\"; it has eng_Latn, deu_Latn, nld_Latn"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--target-language", "deu_Latn"}),
+              HasSubstr("name no source or target language"));
 }
 
 TEST_F(CommandLine, RerankingTakesTheOneThatBothModelsFindBest) {
@@ -416,6 +551,7 @@ TEST_F(CommandLine, AlignmentsAreOverWordsUnlessTokensAreAskedFor) {
     return std::make_pair(links, words);
   };
   const auto [words, target_words] = links_of({"--alignment"});
+  ASSERT_FALSE(words.empty());
   for (const auto& [source, target] : words) {
     EXPECT_LT(source, 5);
     EXPECT_LT(target, target_words);

@@ -32,7 +32,8 @@ using testing::shell_quoted;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-/// What a shell does before it runs a program that must not take memory without end.
+/// What a shell does before it runs a program that must not take memory without end. The program gets --threads 2,
+/// since one thread for each of a hundred cores would take the address space by itself.
 std::string with_little_memory() {
   return testing::kHasSanitizer ? "" : "ulimit -v 8000000; ";
 }
@@ -80,14 +81,15 @@ TEST_F(HostileInput, AFileThatMayNotGrowIsAnErrorAndLeavesNothing) {
 }
 
 TEST_F(HostileInput, AConfigWithoutEndIsRefused) {
-  const Outcome outcome = shell(with_little_memory() + program("train") + " --config /dev/zero");
+  const Outcome outcome = shell(with_little_memory() + program("train") + " --threads 2 --config /dev/zero");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("/dev/zero: has more than"));
 }
 
 TEST_F(HostileInput, ALineWithoutEndIsRefused) {
   for (const char* input : {" </dev/zero", " --input /dev/zero"}) {
-    const Outcome outcome = shell(with_little_memory() + program("translate") + " --model " + model() + input);
+    const Outcome outcome =
+        shell(with_little_memory() + program("translate") + " --threads 2 --model " + model() + input);
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_THAT(outcome.errors,
                 AllOf(HasSubstr(":1: the line has more than 2097152 bytes"), HasSubstr("--max-line-bytes")));
@@ -113,6 +115,7 @@ TEST_F(HostileInput, NumbersBeyondReasonAreUsageErrors) {
        "--least"},
       {program("evaluate") + " --hypothesis /dev/null --reference /dev/null --smooth-value nan", "--smooth-value"},
       {program("train") + " --rank-timeout nan", "--rank-timeout"},
+      {program("train") + " --rank-timeout 0.1", "--rank-timeout"},
       {program("train") + " --rank-timeout inf", "--rank-timeout"},
   };
   for (const auto& [line, message] : cases) {

@@ -6,13 +6,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/free_port.h>
+#include <transmute/tests/support/running_training.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <set>
 #include <thread>
 
 namespace transmute::testing {
@@ -66,6 +70,13 @@ class Ranks : public ::testing::Test {
     config_ = write_config(folder_);
     if (!possible_) GTEST_SKIP() << "this LibTorch has no c10d";
   }
+  // A test that fails may leave launchers behind; their ranks end with them.
+  void TearDown() override {
+    for (const pid_t child : running_) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+  }
 
   // One thread each: the machine that tests this may have two cores.
   std::vector<std::string> command(int ranks, const std::string& run,
@@ -90,9 +101,10 @@ class Ranks : public ::testing::Test {
   }
 
   // The launcher in the background, its standard error in `folder_/errors`.
-  pid_t start(std::vector<std::string> words, const std::vector<std::string>& environment = {}) const {
+  pid_t start(std::vector<std::string> words, const std::vector<std::string>& environment = {}) {
     const std::string errors = folder_ / "errors";
     const pid_t child = fork();
+    if (child > 0) running_.insert(child);
     if (child != 0) return child;
     for (const auto& variable : environment) putenv(const_cast<char*>(variable.c_str()));
     if (freopen(errors.c_str(), "a", stderr) == nullptr) _exit(126);
@@ -105,9 +117,10 @@ class Ranks : public ::testing::Test {
 
   std::string errors() const { return read_text(folder_ / "errors"); }
 
-  static int exit_code_of(pid_t child) {
+  int exit_code_of(pid_t child) {
     int status = 0;
     waitpid(child, &status, 0);
+    running_.erase(child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
@@ -119,17 +132,18 @@ class Ranks : public ::testing::Test {
     return ranks;
   }
 
-  static void wait_for(const std::string& path) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-    while (!exists(path) && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ASSERT_TRUE(exists(path)) << path;
+  std::string checkpoints(const std::string& run) const { return folder_ / (run + "/checkpoints"); }
+
+  // Waits until a run has a checkpoint of `step` or of a later one.
+  bool comes_to(const std::string& run, int step) const {
+    return wait_until([&] { return newest_checkpoint(checkpoints(run)) >= step; });
   }
 
   static std::unique_ptr<TemporaryFolder> corpus_;
   static bool possible_;
   TemporaryFolder folder_;
   std::string config_;
+  std::set<pid_t> running_;  // started and not waited for
 };
 std::unique_ptr<TemporaryFolder> Ranks::corpus_;
 bool Ranks::possible_ = false;
@@ -206,10 +220,13 @@ TEST_F(Ranks, ARunKilledAtRandomMomentsEndsWithTheWeightsOfOneThatWasNot) {
   ASSERT_EQ(train(2, "whole", usual).exit_code, 0);
   std::mt19937 random(11);
   for (int kills = 1; kills <= 5; ++kills) {
+    // A step that is still to come, or the kill would fall into the start.
+    const int wanted = std::max(10 * kills, newest_checkpoint(checkpoints("run")) + 1);
     const pid_t launcher = start(command(2, "run", usual));
-    char reached[64];
-    std::snprintf(reached, sizeof(reached), "run/checkpoints/step-%09d", 10 * kills);
-    wait_for(folder_ / reached);
+    const auto is_time = [&] {
+      return newest_checkpoint(checkpoints("run")) >= wanted && ranks_of(launcher).size() == 2;
+    };
+    ASSERT_TRUE(wait_until(is_time)) << "step " << wanted << ": " << errors();
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
     const std::vector<pid_t> ranks = ranks_of(launcher);
     ASSERT_EQ(ranks.size(), 2U);
@@ -244,7 +261,7 @@ TEST_F(Ranks, OthersInNumberGoOnFromTheSamePlaceInTheText) {
 
 TEST_F(Ranks, ALostOneIsNamedAndEndsAll) {
   const pid_t launcher = start(command(3, "run", {"training.max_steps=1000000"}));
-  wait_for(folder_ / "run/checkpoints/step-000000010");
+  ASSERT_TRUE(comes_to("run", 10)) << errors();
   const std::vector<pid_t> ranks = ranks_of(launcher);
   ASSERT_EQ(ranks.size(), 3U);
   kill(ranks[1], SIGKILL);
@@ -259,7 +276,7 @@ TEST_F(Ranks, AFrozenOneIsNamedAndEndsAll) {
   std::vector<std::string> words = command(2, "run", {"training.max_steps=1000000"});
   words.insert(words.end(), {"--rank-timeout", "3"});
   const pid_t launcher = start(words);
-  wait_for(folder_ / "run/checkpoints/step-000000010");
+  ASSERT_TRUE(comes_to("run", 10)) << errors();
   kill(ranks_of(launcher).at(1), SIGSTOP);
   EXPECT_EQ(exit_code_of(launcher), 1);
   EXPECT_THAT(errors(), HasSubstr("is lost: no sign of life for 3 seconds"));
@@ -269,17 +286,17 @@ TEST_F(Ranks, ASignalToAnyOfThemSavesACheckpointAndIsTheExitCode) {
   for (const bool to_launcher : {false, true}) {
     const std::string run = to_launcher ? "first" : "second";
     const pid_t launcher = start(command(2, run, {"training.max_steps=1000000", "training.checkpoint_every=1000000"}));
-    wait_for(folder_ / (run + "/metrics.jsonl"));
+    ASSERT_TRUE(wait_until([&] { return exists(folder_ / (run + "/metrics.jsonl")); })) << errors();
     kill(to_launcher ? launcher : ranks_of(launcher).at(1), SIGTERM);
     EXPECT_EQ(exit_code_of(launcher), 128 + SIGTERM) << errors();
     EXPECT_THAT(read_text(folder_ / (run + "/train.log")), HasSubstr("stopped after step"));
-    EXPECT_EQ(names_in(folder_ / (run + "/checkpoints")).size(), 1U);
+    EXPECT_EQ(names_in(checkpoints(run)).size(), 1U);
   }
 }
 
 TEST_F(Ranks, OfDifferentConfigsSayWhichDiffers) {
   std::vector<std::string> common = train_command(config_, folder_ / "run");
-  const std::string port = "MASTER_PORT=" + std::to_string(20000 + getpid() % 12000);
+  const std::string port = "MASTER_PORT=" + std::to_string(free_port());
   const pid_t first = start(common, {"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});
   common.insert(common.end(), {"--set", "training.max_steps=31"});
   const pid_t second = start(common, {"RANK=1", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <transmute/tests/e2e/programs.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -37,8 +38,9 @@ class TakeOff : public ::testing::Test {
 
   struct Trained {
     std::string log;
-    double perplexity = 0;  // of the last validation
-    double sharpest_head = 1;
+    // Of the last record that has them. Without one, every comparison fails.
+    double perplexity = std::nan("");
+    double sharpest_head = std::nan("");
   };
 
   static Trained train(const std::string& run, const std::vector<std::string>& assignments) {

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/running_training.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -52,13 +54,13 @@ class TrainingRun : public ::testing::Test {
     _exit(127);
   }
 
-  // Sends `signal` once `path` exists and `delay` has passed; the exit code as a shell gives it.
-  static int stop(pid_t child, const std::string& path, std::chrono::microseconds delay, int signal) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-    while (!std::filesystem::exists(path) && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // Sends `signal` once `is_time` returns true and `delay` has passed; the exit code as a shell gives it. A child that
+  // does not get that far is killed, and the test fails.
+  static int stop(pid_t child, const std::function<bool()>& is_time, std::chrono::microseconds delay, int signal) {
+    const bool came = wait_until(is_time);
+    EXPECT_TRUE(came) << "the time to stop the training did not come";
     std::this_thread::sleep_for(delay);
-    kill(child, signal);
+    kill(child, came ? signal : SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -93,9 +93,15 @@ TEST_F(TrainedModel, NBestListsAreMosesAndBestFirst) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   const auto lines = lines_of_text(outcome.output);
   ASSERT_EQ(lines.size(), 6U);
+  double last = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
     EXPECT_THAT(lines[i], MatchesRegex("[01] \\|\\|\\| .* \\|\\|\\| logprob= -?[0-9.]+ \\|\\|\\| -?[0-9.]+"));
     EXPECT_EQ(lines[i].front(), i < 3 ? '0' : '1');
+    const double score = std::stod(lines[i].substr(lines[i].rfind("||| ") + 4));
+    if (i % 3 > 0) {
+      EXPECT_LE(score, last) << lines[i];
+    }
+    last = score;
   }
 }
 
@@ -446,11 +452,10 @@ TEST_F(TrainedModel, BadInputIsNamed) {
 }
 
 TEST_F(TrainedModel, AFullDiskIsAnError) {
-  const std::string command = "echo seven | " +
-                              command_line({program("translate"), "--model", *folder_ / "run/model"}) +
-                              ">/dev/full 2>/dev/null";
-  const int status = std::system(command.c_str());
-  EXPECT_EQ(WEXITSTATUS(status), 1);
+  const Outcome outcome =
+      shell("echo seven | " + command_line({program("translate"), "--model", *folder_ / "run/model"}) + ">/dev/full");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("standard output cannot be written to (is the disk full?)"));
 }
 
 }  // namespace

@@ -45,6 +45,22 @@ complain() {
   failed=1
 }
 
+# The kinds of calls that a program makes on every machine: memory is mapped in large blocks only, and how many threads
+# there are without --threads depends on the cores.
+certain_kinds_of() { # certain_kinds_of <program>
+  case $1 in
+    convert | average_checkpoints) echo open read write fsync rename mkdir malloc ;;
+    translate) echo open read write fsync rename thread malloc ;;
+    export_torchscript) echo open read write fsync rename malloc ;;
+    c_interface) echo open read thread malloc ;;
+    train | train_from_start) echo open read write fsync rename mkdir thread malloc ;;
+  esac
+}
+complain_if_none_failed() { # complain_if_none_failed <program> <kind> <calls>
+  [[ $3 -gt 0 || " $(certain_kinds_of "$1") " != *" $2 "* ]] ||
+    complain "no $2 of $1 was failed: is $layer loaded, and does it know the call that $1 makes?"
+}
+
 # The number after $n of the calls of a kind that are to fail.
 next_of() { # next_of <kind> <n>
   if [[ $1 == malloc ]]; then echo $(($2 + 1 + $2 / each)); else echo $(($2 + 1)); fi
@@ -76,13 +92,14 @@ model: {num_encoder_layers: 1, num_decoder_layers: 1, d_model: 16, num_heads: 2,
 training: {batch_tokens: 128, warmup_steps: 2, checkpoint_every: 2, average_checkpoints: 2, keep_checkpoints: 2, log_every: 1}
 validation: {every: 3, max_sentences: 2}
 END
-  local sound runs=0 refusals=0 ended=0 kind n code what
+  local sound runs=0 refusals=0 ended=0 before kind n code what
   train_to "$folder/sound" 6 >/dev/null 2>&1
   sound=$(weights_of "$folder/sound")
   rm -rf "$folder/begin"
   mkdir "$folder/begin"
   [[ $1 == train_from_start ]] || train_to "$folder/begin" 2 >/dev/null 2>&1
   for kind in "${kinds[@]}"; do
+    before=$runs
     for ((n = 1; ; n = $(next_of "$kind" "$n"))); do
       rm -rf "$folder/hit" "$folder/run"
       cp -r "$folder/begin" "$folder/run"
@@ -104,6 +121,7 @@ END
       train_to "$folder/run" 6 >"$folder/log" 2>&1 || complain "after $what it does not go on: $(tail -3 "$folder/log")"
       [[ $(weights_of "$folder/run") == "$sound" ]] || complain "after $what it ends with other weights"
     done
+    complain_if_none_failed "$1" "$kind" $((runs - before))
   done
   report "$1" "$runs" "$refusals" "$ended"
 }
@@ -120,6 +138,7 @@ for program in "${subjects[@]}"; do
   [[ $program != translate ]] || cp "$place/out" "$folder/sound"
   runs=0 refusals=0 ended=0
   for kind in "${kinds[@]}"; do
+    before=$runs
     for ((n = 1; ; n = $(next_of "$kind" "$n"))); do
       rm -f "$folder/hit"
       code=0
@@ -147,6 +166,7 @@ for program in "${subjects[@]}"; do
       [[ $(ls "$place") == out ]] || ended_in_destructor || complain "$what leaves $(ls "$place" | tr '\n' ' ')"
       find "$place" -mindepth 1 -maxdepth 1 ! -name out -exec rm -rf {} +
     done
+    complain_if_none_failed "$program" "$kind" $((runs - before))
   done
   report "$program" "$runs" "$refusals" "$ended"
 done

@@ -119,6 +119,13 @@ TEST(Initialization, TakesDeepNormsFactorsFromTheDepths) {
   EXPECT_NEAR(residual_scale(options, Stack::decoder), 2.449, 1e-3);  // 36^(1/4)
   EXPECT_NEAR(branch_gain(options, Stack::encoder), 0.400, 1e-3);
   EXPECT_NEAR(branch_gain(options, Stack::decoder), 0.289, 1e-3);
+  // Equal depths would not show which of the two a formula takes.
+  TransformerOptions deep_encoder = options_of(6, NormPosition::deep);
+  deep_encoder.num_decoder_layers = 2;
+  EXPECT_NEAR(residual_scale(deep_encoder, Stack::encoder), 1.324, 1e-3);  // 0.81 · (6^4 · 2)^(1/16)
+  EXPECT_NEAR(residual_scale(deep_encoder, Stack::decoder), 1.565, 1e-3);  // 6^(1/4)
+  EXPECT_NEAR(branch_gain(deep_encoder, Stack::encoder), 0.532, 1e-3);     // 0.87 · (6^4 · 2)^(-1/16)
+  EXPECT_NEAR(branch_gain(deep_encoder, Stack::decoder), 0.452, 1e-3);     // 24^(-1/4)
   options.architecture = Architecture::decoder_only;
   options = validated(options);
   EXPECT_NEAR(residual_scale(options, Stack::decoder), 2.213, 1e-3);  // 24^(1/4)

@@ -36,7 +36,7 @@ TransformerOptions small_options(NormPosition position = NormPosition::post) {
   options.d_k = 3;
   options.d_v = 5;
   options.d_ff = 11;
-  options.num_encoder_layers = 2;
+  options.num_encoder_layers = 3;  // another depth than the decoder's: DeepNorm's factors depend on both
   options.num_decoder_layers = 2;
   options.norm_position = position;
   options.dropout = 0;
@@ -303,7 +303,7 @@ TEST(Stacks, ReturnEachLayersWeightsOnRequest) {
   const torch::Tensor x = random_tensor({1, 4, 6}, 1);
   EXPECT_TRUE(encoder(x, mask).self_weights.empty());
   const EncoderOutput encoded = encoder(x, mask, ReturnWeights::yes);
-  ASSERT_EQ(encoded.self_weights.size(), 2u);
+  ASSERT_EQ(encoded.self_weights.size(), 3u);
   EXPECT_FALSE(torch::allclose(encoded.self_weights[0], encoded.self_weights[1]));
   EXPECT_TRUE(decoder(x, encoded.memory, mask).cross_weights.empty());
   const DecoderOutput decoded = decoder(x, encoded.memory, mask, ReturnWeights::yes);

@@ -63,8 +63,12 @@ TEST_F(Gpu, LogitsLossAndGradientsEqualTheCpus) {
   on_cpu.backward();
   on_gpu.backward();
   const auto expected = cpu_->named_parameters();
-  for (const auto& item : gpu_->named_parameters())
-    EXPECT_TRUE(torch::allclose(item.value().grad().cpu(), expected[item.key()].grad(), 1e-2, 1e-2)) << item.key();
+  for (const auto& item : gpu_->named_parameters()) {
+    const torch::Tensor found = item.value().grad().cpu(), wanted = expected[item.key()].grad();
+    EXPECT_TRUE(torch::allclose(found, wanted, 1e-2, 1e-2)) << item.key();
+    // The line above sees nothing of small gradients. TF32, with 11 bits, rounds by 5e-4 in each product.
+    EXPECT_LE((found - wanted).norm().item<double>(), 2e-2 * wanted.norm().item<double>() + 1e-6) << item.key();
+  }
 }
 
 TEST_F(Gpu, AnAdamStepEqualsTheCpus) {

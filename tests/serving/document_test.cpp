@@ -8,6 +8,7 @@
 #include <chrono>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute::testing {
@@ -219,6 +220,17 @@ TEST(Document, ReadsTagsAsABrowserDoes) {
   EXPECT_THAT(Document("One. A <b never closed. <i", TextFormat::html, true).segments(), ElementsAre("One.", "A"));
 }
 
+// Without what a document may change: it puts each segment on one line and writes text with references.
+std::string bare(std::string html) {
+  // "&amp;" comes last: "&amp;lt;" stands for "&lt;".
+  const std::vector<std::pair<std::string, std::string>> written{{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}};
+  for (const auto& [reference, character] : written)
+    for (size_t at = html.find(reference); at != std::string::npos; at = html.find(reference, at + 1))
+      html.replace(at, reference.size(), character);
+  std::replace(html.begin(), html.end(), '\n', ' ');
+  return html;
+}
+
 TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
   std::mt19937 random(1);
   const std::vector<std::string> pieces{"<",     ">",        "</", "<b>",  "</b>", "<p", "&",
@@ -228,7 +240,7 @@ TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
     std::string html;
     for (int i = 0; i < 30; ++i) html += pieces[random() % pieces.size()];
     const Document document(html, TextFormat::html, true);
-    document.with(document.segments());
+    EXPECT_EQ(bare(document.with(document.segments())), bare(html)) << html;
     EXPECT_EQ(Document(html, TextFormat::text, false).with(Document(html, TextFormat::text, false).segments()), html);
   }
   for (const char* piece : {"<", "<p", "<!--", "&", "</script", "<script>", "<b \"", "<p>"}) {

@@ -111,6 +111,12 @@ TEST(AutomaticConfig, IsTimedWithAPairAtLeast) {
   TrainerOptions options;
   options.threads = 1;
   EXPECT_GT(measure_seconds_per_step(config, size_of(100), options), 0);
+  config.data.max_source_tokens = 1;
+  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options), 0);
+  config = config_for(size_of(100));
+  config.model.model.positional_encoding = PositionalEncodingKind::learned;
+  config.model.model.max_positions = 4;
+  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options), 0);
 }
 
 std::vector<std::string> lines_in(const std::string& path) {
@@ -136,8 +142,10 @@ TEST(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {
   for (const std::string& line : valid) EXPECT_EQ(trained.count(line), 0U);
   EXPECT_EQ(measure_text(text.train).words, 2 * static_cast<int64_t>(train.size()));
   const std::string first = testing::read_text(text.valid.target);
+  write_text(text.train.source + ".partial-0123abcd", "a crash's");
   hold_out(files, measure_text(files), folder / "text");
   EXPECT_EQ(testing::read_text(text.valid.target), first);
+  EXPECT_FALSE(std::filesystem::exists(text.train.source + ".partial-0123abcd"));
 }
 
 TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {

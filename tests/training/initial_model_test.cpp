@@ -6,6 +6,7 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/training/data/parallel_text.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/trainer.h>
 #include <transmute/translation/files/load_model.h>
@@ -107,6 +108,18 @@ TEST_F(InitialModel, PassesItsSearchOnUnlessTheConfigHasOne) {
   const SearchOptions own = load_model(folder_ / "other/model", torch::kCPU).search;
   EXPECT_EQ(own.beam_size, 2);
   EXPECT_EQ(own.length_penalty, LengthPenalty::paper);
+}
+
+TEST_F(InitialModel, ReplacesNoTokenizerThatWasNotLearnedInTheRun) {
+  TokenizerOptions options;
+  options.vocab_size = 40;
+  const std::string run = folder_ / "run";
+  fs::create_directory(run);
+  train_tokenizer(options, lines_of({folder_ / "en"}), lines_of({folder_ / "de"})).save(run);
+  const std::string before = read_text(run + "/tokenizer.model");
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { train("run"); }),
+              AllOf(HasSubstr(run), HasSubstr("training.initialize_from brings its own")));
+  EXPECT_EQ(read_text(run + "/tokenizer.model"), before);
 }
 
 TEST_F(InitialModel, RefusesAConfigThatSaysSomethingElse) {

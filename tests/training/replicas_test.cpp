@@ -3,23 +3,25 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/tests/support/tensors.h>
+#include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace transmute {
 namespace {
 
-Transformer small_transformer(ScoreFunction function = ScoreFunction::scaled_dot_product) {
+using testing::TemporaryFolder;
+
+Transformer small_transformer(ScoreFunction function = ScoreFunction::scaled_dot_product, double dropout = 0.1) {
   torch::manual_seed(3);
   TransformerOptions options;
   options.score_function = function;
@@ -28,7 +30,7 @@ Transformer small_transformer(ScoreFunction function = ScoreFunction::scaled_dot
   options.d_model = 32;
   options.num_heads = 4;
   options.d_ff = 48;
-  options.dropout = 0.1;
+  options.dropout = dropout;
   return Transformer(options);
 }
 
@@ -114,12 +116,25 @@ TEST(Replicas, GiveTheSameBitsAgain) {
 TEST(Replicas, SumManyMicroBatchesInFloat32) {
   WorkerCrew crew(1);
   const ParallelText text = small_text();
-  Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::bfloat16);
+  Replicas replicas(small_transformer(ScoreFunction::scaled_dot_product, 0), torch::kCPU, crew, Precision::bfloat16);
   const StepInput input = input_of(text, 30, 1);
   ASSERT_GT(input.micro_batches.size(), 3U);
+  std::vector<torch::Tensor> expected;  // of each micro-batch alone
+  for (const Batch& micro_batch : input.micro_batches) {
+    const StepInput alone{{micro_batch}, input.step_target_tokens, input.dropout_key};
+    replicas.accumulate_gradients(alone, 0.1);
+    const auto own = summed_gradients(replicas);
+    for (size_t p = 0; p < own.size(); ++p) {
+      if (p >= expected.size()) expected.push_back(torch::zeros_like(own[p]));
+      expected[p] += own[p];
+    }
+    replicas.clear_gradients();
+  }
   replicas.accumulate_gradients(input, 0.1);
   const auto summed = replicas.gradients().front();
   for (const auto& gradient : summed) EXPECT_EQ(gradient.scalar_type(), torch::kFloat);
+  // The shares are the same bits; a sum in bfloat16 would be off by 1e-3.
+  EXPECT_LE(relative_difference(summed, expected), 1e-5);
   replicas.clear_gradients();
   const auto cleared = replicas.gradients().front();
   for (const auto& gradient : cleared) EXPECT_FALSE(gradient.defined());
@@ -193,7 +208,8 @@ TEST(Trace, HoldsEachWorkersPhasesAsTheTraceEventFormatWantsThem) {
   WorkerCrew crew(2);
   const ParallelText text = small_text();
   Replicas replicas(small_transformer(), torch::kCPU, crew, Precision::float32);
-  const std::string path = ::testing::TempDir() + "transmute_trace.json";
+  const TemporaryFolder folder;
+  const std::string path = folder / "trace.json";
   {
     Trace trace(Trace::Operations::yes);
     replicas.accumulate_gradients(input_of(text, 30, 2), 0.1, &trace);
@@ -203,7 +219,6 @@ TEST(Trace, HoldsEachWorkersPhasesAsTheTraceEventFormatWantsThem) {
   }
   replicas.accumulate_gradients(input_of(text, 30, 2), 0.1);  // no longer recorded
   const auto json = parse_json(read_file(path));
-  std::filesystem::remove(path);
   std::map<std::string, std::set<int>> threads;
   std::map<std::string, int> counts;
   for (const auto& event : json.at("traceEvents")) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <transmute/common/json.h>
 #include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
@@ -10,13 +12,17 @@
 #include <transmute/training/trainer.h>
 #include <transmute/translation/files/tensor_file.h>
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -41,7 +47,8 @@ std::string made_up_lines() {
   return text;
 }
 
-class OverlappingSteps : public ::testing::Test {
+// Runs of a network that trains in a moment, with one thread.
+class SmallTraining : public ::testing::Test {
  protected:
   void SetUp() override { write_text(folder_ / "text", made_up_lines()); }
 
@@ -97,6 +104,8 @@ class OverlappingSteps : public ::testing::Test {
   TemporaryFolder folder_;
   int threads_ = 1;
 };
+
+class OverlappingSteps : public SmallTraining {};
 
 TEST_F(OverlappingSteps, TrainTheSameWeightsAndReportTheSameNumbers) {
   ASSERT_EQ(train("waiting", false, {"training.ema_decay=0.9"}), 0);
@@ -192,6 +201,113 @@ TEST_F(OverlappingSteps, NeedOneWorker) {
   threads_ = 2;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { train("run", true); }),
               HasSubstr("overlaps_steps is for one process with one worker"));
+}
+
+// Keeps what is logged during its lifetime.
+class LogCapture {
+ public:
+  LogCapture() : usual_(spdlog::default_logger()) {
+    auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::move(sink)));
+  }
+  ~LogCapture() { spdlog::set_default_logger(usual_); }
+  LogCapture(const LogCapture&) = delete;
+  LogCapture& operator=(const LogCapture&) = delete;
+
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::shared_ptr<spdlog::logger> usual_;
+  std::ostringstream text_;
+};
+
+// The config's numbers are passed on by position: values that differ show which of them arrives where. A training
+// without overlapping steps updates its weights in one fused pass, one with them in LibTorch's operations.
+class TrainerSettings : public SmallTraining {
+ protected:
+  std::map<std::string, torch::Tensor> after_first_step(const std::string& run, const std::string& file) const {
+    const NamedTensors named = read_tensor_file(folder_ / (run + "/checkpoints/step-000000001/" + file));
+    return std::map<std::string, torch::Tensor>(named.begin(), named.end());
+  }
+};
+
+// After the first step the moments are (1 - beta1) g and (1 - beta2) g², where g is the clipped gradient.
+TEST_F(TrainerSettings, ReachTheMomentsTheClippingAndTheSchedule) {
+  const std::vector<std::string> settings{"training.adam_beta1=0.8",     "training.adam_beta2=0.96",
+                                          "training.clip_norm=0.001",    "training.schedule=linear",
+                                          "training.learning_rate=0.01", "training.min_learning_rate=0.004",
+                                          "training.warmup_steps=1",     "training.max_steps=2",
+                                          "training.log_every=1",        "training.checkpoint_every=1"};
+  for (const bool overlaps_steps : {false, true}) {
+    const std::string run = overlaps_steps ? "overlapping" : "waiting";
+    SCOPED_TRACE(run);
+    ASSERT_EQ(train(run, overlaps_steps, settings), 0);
+    const auto state = after_first_step(run, "optimizer.safetensors");
+    double squares = 0;
+    for (const auto& [name, tensor] : state) {
+      const size_t dot = name.rfind('.');
+      if (name.substr(dot) != ".mean") continue;
+      const torch::Tensor mean = tensor.to(torch::kDouble);
+      const torch::Tensor variance = state.at(name.substr(0, dot) + ".variance").to(torch::kDouble);
+      // (0.2 g)² = 0.04 g². Seven roundings of float32, which has fewer digits below 1e-37.
+      EXPECT_TRUE(torch::allclose(mean.square(), variance, 1e-6, 1e-37)) << name;
+      squares += (mean / 0.2).square().sum().item<double>();
+    }
+    EXPECT_NEAR(std::sqrt(squares) / 0.001, 1, 1e-5);
+    const auto lines = metrics(run);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_GT(lines[0]["gradient_norm"].get<double>(), 0.001) << "or nothing is clipped";
+    EXPECT_NEAR(lines[0]["learning_rate"].get<double>(), 0.01, 1e-12);
+    EXPECT_NEAR(lines[1]["learning_rate"].get<double>(), 0.004, 1e-12);
+  }
+}
+
+TEST_F(TrainerSettings, DecayMatricesByTheLearningRateAndLeaveVectors) {
+  // Beside this epsilon the gradient's share of an update vanishes.
+  const std::vector<std::string> settings{"training.adam_epsilon=1e25",  "training.schedule=linear",
+                                          "training.learning_rate=0.01", "training.min_learning_rate=0.004",
+                                          "training.warmup_steps=1",     "training.max_steps=1"};
+  for (const bool overlaps_steps : {false, true}) {
+    const auto weights_with = [&](const std::string& decay) {
+      const std::string run = (overlaps_steps ? "overlapping-" : "waiting-") + decay;
+      std::vector<std::string> all = settings;
+      all.push_back("training.weight_decay=" + decay);
+      EXPECT_EQ(train(run, overlaps_steps, all), 0);
+      return after_first_step(run, "weights.safetensors");
+    };
+    const auto kept = weights_with("0"), decayed = weights_with("0.5");
+    ASSERT_EQ(decayed.size(), kept.size());
+    int matrices = 0, vectors = 0;
+    for (const auto& [name, weight] : kept) {
+      const torch::Tensor& after = decayed.at(name);
+      if (weight.dim() > 1) {
+        ++matrices;
+        // Three roundings of float32; the gradient's share is below 1e-25.
+        EXPECT_TRUE(torch::allclose(after, weight * (1 - 0.01 * 0.5), 1e-6, 1e-20)) << name;
+      } else {
+        ++vectors;
+        EXPECT_TRUE(torch::equal(after, weight)) << name;
+      }
+    }
+    EXPECT_GT(matrices, 10);
+    EXPECT_GT(vectors, 10);
+  }
+}
+
+TEST_F(TrainerSettings, ChooseTheHeadThatLearnsTheAlignments) {
+  std::string alignments;
+  for (int line = 0; line < 200; ++line) alignments += "0-0\n";
+  write_text(folder_ / "alignments", alignments);
+  std::vector<std::string> settings{"data.train_alignments=alignments", "training.guided_alignment=0.5",
+                                    "model.num_decoder_layers=3", "training.max_steps=1"};
+  const auto log_of = [&](const std::string& run) {
+    const LogCapture log;
+    EXPECT_EQ(train(run, false, settings), 0);
+    return log.text();
+  };
+  EXPECT_THAT(log_of("default"), HasSubstr("decoder layer 2, head 1 learns the given alignments"));
+  settings.insert(settings.end(), {"training.guided_layer=3", "training.guided_head=2"});
+  EXPECT_THAT(log_of("chosen"), HasSubstr("decoder layer 3, head 2 learns the given alignments"));
 }
 
 }  // namespace

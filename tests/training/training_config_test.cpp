@@ -78,6 +78,30 @@ TEST(TrainingConfig, HasBoundsForEveryNumber) {
   }
 }
 
+// Adam divides by it where a gradient is 0, in float32.
+TEST(TrainingConfig, NeedsAnEpsilonThatFloat32Holds) {
+  TrainingConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  for (const char* value : {"0", "1e-60"})
+    EXPECT_THROW(schema.set(std::string("training.adam_epsilon=") + value), std::invalid_argument) << value;
+  EXPECT_NO_THROW(schema.set("training.adam_epsilon=1e-9"));
+}
+
+TEST(TrainingConfig, TiesNoPiecesOfDifferentVocabularies) {
+  TrainingConfig config = sound_config();
+  config.model.tokenizer.vocabulary = VocabularySharing::separate;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+              HasSubstr("separate needs model.embedding_tying: target_output or none"));
+  config.training.initialize_from = "a model that has such tables";
+  EXPECT_NO_THROW(config.check());
+  config.training.initialize_from.clear();
+  for (const EmbeddingTying tying : {EmbeddingTying::target_output, EmbeddingTying::none}) {
+    config.model.model.embedding_tying = tying;
+    EXPECT_NO_THROW(config.check());
+  }
+}
+
 TEST(TrainingConfig, NeedsATargetForEachSource) {
   TrainingConfig config = sound_config();
   config.data.train_target.pop_back();
@@ -247,6 +271,38 @@ TEST(TrainingConfig, ComesBackFromItsYaml) {
   EXPECT_EQ(again.training.learning_rate_scale, 1.0 / 3);
   EXPECT_EQ(again.data.train_source, config.data.train_source);
   EXPECT_EQ(again.data.train_weights, config.data.train_weights);
+}
+
+// What one assignment changes in a run that was begun with `begun_with`.
+ConfigChange change_by(const std::string& assignment, const std::vector<std::string>& begun_with = {}) {
+  TrainingConfig config = sound_config();
+  ConfigSchema schema;
+  config.declare(schema);
+  for (const auto& earlier : begun_with) schema.set(earlier);
+  const TemporaryFolder folder;
+  write_text(folder / "config.yaml", schema.to_yaml());
+  schema.set(assignment);
+  const std::vector<ConfigChange> changes = changes_since(folder / "config.yaml", schema);
+  EXPECT_EQ(changes.size(), 1U) << assignment;
+  EXPECT_EQ(changes.at(0).key, assignment.substr(0, assignment.find('=')));
+  return changes.at(0);
+}
+
+// docs/training.md, "Interrupting and resuming".
+TEST(TrainingConfig, OfAResumedRunKeepsTheNetworkAndThePlaceInTheText) {
+  for (const char* assignment :
+       {"model.d_ff=1024", "tokenizer.vocab_size=8000", "data.max_source_tokens=100", "data.train_weights=[1, 2]",
+        "data.source_sampling=0.1", "training.seed=2", "training.batch_tokens=1000",
+        "training.initialize_from=elsewhere", "training.guided_alignment=0.5"})
+    EXPECT_TRUE(change_by(assignment).refused) << assignment;
+  EXPECT_TRUE(change_by("training.guided_alignment=0", {"training.guided_alignment=0.5"}).refused);
+}
+
+TEST(TrainingConfig, OfAResumedRunMayChangeEverythingElse) {
+  for (const char* assignment : {"data.cache_folder=elsewhere", "data.prefetch_threads=5", "training.max_steps=7",
+                                 "training.clip_norm=1", "search.beam_size=7", "validation.every=7"})
+    EXPECT_FALSE(change_by(assignment).refused) << assignment;
+  EXPECT_FALSE(change_by("training.guided_alignment=1", {"training.guided_alignment=0.5"}).refused);
 }
 
 // Section 5 and 6.1, and the base model of Table 3.

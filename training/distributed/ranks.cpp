@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -56,6 +58,19 @@ constexpr int kMaxRanks = 1 << 16;
 constexpr int kMaxPort = 65535;
 constexpr size_t kLeastSecret = 16, kMostSecret = 256;
 
+// Slurm lists the tasks of its nodes in order, "2(x3),1" for 2, 2, 2 and 1. 1 where that cannot be understood.
+int slurm_tasks_of_this_node() {
+  std::istringstream counts(variable("SLURM_STEP_TASKS_PER_NODE").value_or(""));
+  int nodes_before = number("SLURM_NODEID", 0, kMaxRanks).value_or(kMaxRanks);
+  for (std::string item; std::getline(counts, item, ',');) {
+    int tasks = 0, nodes = 1;
+    if (std::sscanf(item.c_str(), "%d(x%d)", &tasks, &nodes) < 1 || tasks < 1 || nodes < 1) return 1;
+    if (nodes_before < nodes) return tasks;
+    nodes_before -= nodes;
+  }
+  return 1;
+}
+
 // torchrun's own store has the port, and speaks the language of its own version of torch: ours takes the next one.
 int port_of_environment(int otherwise) {
   const int port = number("MASTER_PORT", 1, kMaxPort - 1).value_or(otherwise);
@@ -86,9 +101,10 @@ RankOptions ranks_from_environment() {
     options.origin = fmt::format("{}={} and {}={}", names.rank, *rank, names.size, *size);
     if (options.rank >= options.size)
       throw std::invalid_argument(fmt::format("the environment says {}; ranks are counted from 0", options.origin));
-    const bool slurm_on_one_node = number("SLURM_NNODES", 1, kMaxRanks).value_or(2) == 1;
     options.local_rank = number(names.local_rank, 0, kMaxRanks).value_or(0);
-    options.local_size = number(names.local_size, 1, kMaxRanks).value_or(slurm_on_one_node ? *size : 1);
+    const bool is_on_one_node = number("SLURM_NNODES", 1, kMaxRanks).value_or(2) == 1;
+    options.local_size =
+        number(names.local_size, 1, kMaxRanks).value_or(is_on_one_node ? *size : slurm_tasks_of_this_node());
     // Two jobs of Slurm may share a machine.
     const int job = number("SLURM_JOB_ID", 0, std::numeric_limits<int>::max()).value_or(0);
     options.port = port_of_environment(RankOptions().port + job % 1000);

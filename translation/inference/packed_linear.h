@@ -63,7 +63,6 @@ class PackedLinear {
   void apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
 
   int64_t outputs() const { return outputs_; }
-  int64_t inputs() const { return inputs_; }
 
  private:
   void pack_float32(const std::vector<Rows<float>>& weight);

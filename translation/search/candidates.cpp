@@ -88,10 +88,7 @@ std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, Nex
       candidates.push_back(
           {parent, token, sentence.live()[n].log_probability + scores.log_probability(sentence, b, parent, token)});
   }
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
-    if (x.log_probability != y.log_probability) return x.log_probability > y.log_probability;
-    return x.parent != y.parent ? x.parent < y.parent : x.token < y.token;
-  });
+  std::sort(candidates.begin(), candidates.end(), is_better);
   if (candidates.size() > count) candidates.resize(count);
   return candidates;
 }

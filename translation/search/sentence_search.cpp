@@ -116,12 +116,8 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t f
 }
 
 std::vector<Candidate> SentenceSearch::share_out(std::vector<Candidate> candidates) const {
-  const auto better = [](const Candidate& a, const Candidate& b) {
-    if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
-    return a.parent != b.parent ? a.parent < b.parent : a.token < b.token;
-  };
   const auto same = [](const Candidate& a, const Candidate& b) { return a.parent == b.parent && a.token == b.token; };
-  std::sort(candidates.begin(), candidates.end(), better);
+  std::sort(candidates.begin(), candidates.end(), is_better);
   candidates.erase(std::unique(candidates.begin(), candidates.end(), same), candidates.end());
   std::vector<std::vector<Candidate>> banks(term_tokens_ + 1);
   for (const Candidate& candidate : candidates) {
@@ -140,7 +136,7 @@ std::vector<Candidate> SentenceSearch::share_out(std::vector<Candidate> candidat
         more = true;
       }
   }
-  std::sort(chosen.begin(), chosen.end(), better);
+  std::sort(chosen.begin(), chosen.end(), is_better);
   return chosen;
 }
 

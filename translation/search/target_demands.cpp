@@ -32,6 +32,7 @@ void check(const TargetDemands& demands, size_t sentences, bool is_search) {
   matches(demands.prefixes.size(), "prefixes");
   matches(demands.terms.size(), "terms");
   matches(demands.shortlists.size(), "shortlists");
+  matches(demands.given_tokens.size(), "numbers of given tokens");
   for (const Ids& prefix : demands.prefixes) refuse_excluded(prefix, demands.excluded);
   for (const auto& terms : demands.terms) {
     if (!is_search && !terms.empty())

@@ -27,6 +27,12 @@ struct Candidate {
   double log_probability;  ///< of the whole, natural logarithm
 };
 
+/// The order of candidates: by probability and, of equals, by parent and token.
+inline bool is_better(const Candidate& a, const Candidate& b) {
+  if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
+  return a.parent != b.parent ? a.parent < b.parent : a.token < b.token;
+}
+
 /// What the model says of a hypothesis' next token.
 struct LogitsRow {
   const float* values;  ///< [count]

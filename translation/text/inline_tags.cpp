@@ -63,19 +63,18 @@ std::string name_of(const std::string& tag) {
   return tag.substr(begin, end - begin);
 }
 
-// The elements of HTML that have no content and need no "/>".
-bool is_void(std::string name) {
-  constexpr std::array<const char*, 13> kVoid{"area",  "base", "br",   "col",    "embed", "hr", "img",
-                                              "input", "link", "meta", "source", "track", "wbr"};
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end();
-}
-
 bool is_space(const std::string& text, size_t at) {
   return at < text.size() && (text[at] == ' ' || text[at] == '\t');
 }
 
 }  // namespace
+
+bool is_void_element(std::string name) {
+  constexpr std::array<const char*, 14> kVoid{"area",  "base", "br",   "col",   "embed",  "hr",    "img",
+                                              "input", "link", "meta", "param", "source", "track", "wbr"};
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end();
+}
 
 InlineTag inline_tag_at(const std::string& text, size_t at) {
   InlineTag tag;
@@ -83,7 +82,7 @@ InlineTag inline_tag_at(const std::string& text, size_t at) {
   if (tag.length == 0 || text[at] == '{') return tag;
   if (text[at + 1] == '/') {
     tag.kind = InlineTag::Kind::closing;
-  } else if (text[at + tag.length - 2] != '/' && !is_void(name_of(text.substr(at, tag.length)))) {
+  } else if (text[at + tag.length - 2] != '/' && !is_void_element(name_of(text.substr(at, tag.length)))) {
     tag.kind = InlineTag::Kind::opening;
   }
   return tag;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/free_port.h>
 #include <transmute/training/distributed/gradient_sum.h>
 #include <transmute/training/distributed/launcher.h>
 #include <transmute/training/distributed/process_group.h>
@@ -14,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -30,17 +30,11 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-// A port of this process alone, another one for each group.
-int next_port() {
-  static std::atomic<int> groups{0};
-  return 20000 + (getpid() * 7 + groups++) % 12000;
-}
-
 struct Meeting {
   double timeout = 60;
   int absent = -1;                   // a rank that does not come
   std::vector<std::string> secrets;  // by rank; empty: none
-  int port = next_port();
+  int port = testing::free_port();
 };
 
 // Ranks of one group as threads; what each threw, or "".
@@ -320,6 +314,8 @@ class Environment {
                              "SLURM_STEP_NUM_TASKS",
                              "SLURM_LOCALID",
                              "SLURM_NNODES",
+                             "SLURM_NODEID",
+                             "SLURM_STEP_TASKS_PER_NODE",
                              "SLURM_JOB_ID",
                              "PMI_RANK",
                              "PMI_SIZE",
@@ -391,6 +387,24 @@ TEST(RanksFromEnvironment, AreWhatSrunSays) {
   EXPECT_EQ(ranks.size, 4);
   EXPECT_EQ(ranks.local_size, 4);
   EXPECT_EQ(ranks.port, RankOptions().port + 1);
+}
+
+TEST(RanksFromEnvironment, AreWhatSrunSaysOfSeveralNodes) {
+  const auto local_size = [](const char* node, const char* tasks) {
+    const Environment environment({{"SLURM_PROCID", "3"},
+                                   {"SLURM_NTASKS", "8"},
+                                   {"SLURM_LOCALID", "1"},
+                                   {"SLURM_NNODES", "4"},
+                                   {"SLURM_NODEID", node},
+                                   {"SLURM_STEP_TASKS_PER_NODE", tasks},
+                                   {"MASTER_ADDR", "alpha"}});
+    return ranks_from_environment().local_size;
+  };
+  EXPECT_EQ(local_size("0", "2(x3),1"), 2);
+  EXPECT_EQ(local_size("2", "2(x3),1"), 2);
+  EXPECT_EQ(local_size("3", "2(x3),1"), 1);
+  EXPECT_EQ(local_size("1", "1,4,3"), 4);
+  for (const char* tasks : {"2", "", "x", "0(x4)", "2(x-1)"}) EXPECT_EQ(local_size("3", tasks), 1) << tasks;
 }
 
 TEST(RanksFromEnvironment, AreWhatMpirunSaysWithinAJobOfSlurm) {

@@ -67,6 +67,9 @@ TEST(TargetDemands, MustFitTheSentences) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { search::check(demands, 3, true); }),
               HasSubstr("2 prefixes were given for 3 sentences"));
   demands.prefixes.clear();
+  demands.given_tokens = {1};
+  EXPECT_THROW(search::check(demands, 2, true), std::invalid_argument);
+  demands.given_tokens.clear();
   demands.terms = {{{5}}};
   search::check(demands, 1, true);
   EXPECT_THAT(message_of<std::invalid_argument>([&] { search::check(demands, 1, false); }), HasSubstr("only a search"));

@@ -247,8 +247,7 @@ std::string form_of(const std::string& piece) {
 
 // >>deu<< of OPUS-MT, __de__ and __ast__ of M2M-100, deu_Latn of NLLB, de_DE of mBART; but not __URL__ or my_ID.
 bool is_language(const std::string& piece) {
-  const size_t size = piece.size();
-  if (size > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(size - 2, 2, "<<") == 0) return true;
+  if (is_language_tag(piece)) return true;
   const std::string form = form_of(piece);
   return form == "__aa__" || form == "__aaa__" || form == "aaa_Aaaa" || form == "aa_AA";
 }

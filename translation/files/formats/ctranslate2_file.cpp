@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kOldestVersion = 1, kNewestVersion = 6;
 constexpr uint64_t kFirstVersionWithSpecification = 2, kFirstVersionWithAliases = 3, kFirstVersionWithTypes = 4;
-constexpr int64_t kRevisionOfOpenNmtNames = 1;
+constexpr uint64_t kRevisionOfOpenNmtNames = 1;
 constexpr uint64_t kMostDimensions = 4;
 constexpr const char* kScaleSuffix = "_scale";
 
@@ -140,14 +140,15 @@ CTranslate2File::CTranslate2File(const std::string& path) : path_(path) {
     damaged_file(path,
                  fmt::format("binary version {}; {} to {} are supported", version, kOldestVersion, kNewestVersion));
   version_ = static_cast<int64_t>(version);
+  uint64_t revision = 1;  // of the specification
   if (version >= kFirstVersionWithSpecification) {
     specification_ = cursor.text();
-    revision_ = static_cast<int64_t>(cursor.number(4));
+    revision = cursor.number(4);
   }
   const uint64_t count = cursor.number(4);
   for (uint64_t v = 0; v < count; ++v) {
     std::string name = cursor.text();
-    if (revision_ == kRevisionOfOpenNmtNames) name = present_name(std::move(name));
+    if (revision == kRevisionOfOpenNmtNames) name = present_name(std::move(name));
     if (!variables_.emplace(name, read_variable(cursor, path, name, version)).second)
       damaged_file(path, fmt::format("it has '{}' twice", name));
   }

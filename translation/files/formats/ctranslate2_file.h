@@ -21,7 +21,6 @@ class CTranslate2File {
 
   int64_t version() const { return version_; }                         ///< of the file's format
   const std::string& specification() const { return specification_; }  ///< for example TransformerSpec
-  int64_t revision() const { return revision_; }                       ///< of the specification
 
   bool has(const std::string& name) const { return variables_.count(name) > 0; }
   /// A number without dimensions, such as a flag; nothing where there is none. @throws where it is an array.
@@ -38,7 +37,6 @@ class CTranslate2File {
   std::string path_;
   int64_t version_ = 0;
   std::string specification_ = "TransformerBase";
-  int64_t revision_ = 1;
   std::unordered_map<std::string, torch::Tensor> variables_;
 };
 

@@ -52,10 +52,6 @@ std::vector<std::string> read_vocabulary(const std::string& path, int64_t size) 
   return pieces;
 }
 
-bool is_language_tag(const std::string& piece) {
-  return piece.size() > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(piece.size() - 2, 2, "<<") == 0;
-}
-
 int64_t number_of(const std::vector<std::string>& pieces, const std::string& piece, const std::string& file) {
   for (size_t i = 0; i < pieces.size(); ++i)
     if (pieces[i] == piece) return static_cast<int64_t>(i);

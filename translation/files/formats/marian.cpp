@@ -305,9 +305,8 @@ Renumbering read_order(const std::string& path, int64_t rows) {
     const std::string& piece = vocabulary.pieces[static_cast<size_t>(number)];
     if (piece == "</s>") vocabulary.end = number;
     if (piece == "<unk>") vocabulary.unknown = number;
+    if (is_language_tag(piece)) vocabulary.control.insert(piece);
     const size_t size = piece.size();
-    if (size > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(size - 2, 2, "<<") == 0)
-      vocabulary.control.insert(piece);
     if (size > 2 && piece.compare(size - 2, 2, "@@") == 0)
       throw std::runtime_error(
           fmt::format("{}: has pieces of subword-nmt (\"{}\"); only SentencePiece is supported", path, piece));

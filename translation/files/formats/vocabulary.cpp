@@ -20,6 +20,10 @@ bool is_reserved_text(const std::string& piece) {
 
 }  // namespace
 
+bool is_language_tag(const std::string& piece) {
+  return piece.size() > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(piece.size() - 2, 2, "<<") == 0;
+}
+
 Renumbering renumber(const Vocabulary& vocabulary, const std::string& name) {
   const auto count = static_cast<int64_t>(vocabulary.pieces.size());
   const int64_t reserved[] = {vocabulary.padding, vocabulary.unknown, vocabulary.start, vocabulary.end};

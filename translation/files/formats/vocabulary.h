@@ -38,6 +38,9 @@ struct Renumbering {
   PieceTable table;
 };
 
+/// Whether it is a tag of OPUS-MT's models for a language, such as >>deu<<.
+bool is_language_tag(const std::string& piece);
+
 /// @param name what messages call the vocabulary
 /// @throws std::runtime_error where a reserved number is outside it
 Renumbering renumber(const Vocabulary& vocabulary, const std::string& name);

@@ -6,6 +6,8 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/subprocess.h>
+#include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/zip_files.h>
 #include <transmute/translation/files/formats/network_builder.h>
 #include <transmute/translation/files/load_model.h>
@@ -31,6 +33,8 @@ using ::testing::HasSubstr;
 using testing::little_endian;
 using testing::read_text;
 using testing::read_zip;
+using testing::shell_quoted;
+using testing::TemporaryFolder;
 using testing::write_text;
 using testing::write_zip;
 using testing::ZipRecords;
@@ -81,7 +85,8 @@ TEST(DamagedHuggingFaceModel, HasNoInfiniteWeights) {
 }
 
 TEST(DamagedHuggingFaceModel, RunsNothingOfAPickle) {
-  const std::string command = "touch must-not-be-there";
+  const TemporaryFolder folder;
+  const std::string trace = folder / "must-not-be-there", command = "touch " + shell_quoted(trace);
   const std::string call =
       "\x80\x02"
       "cposix\nsystem\n(X" +
@@ -94,7 +99,7 @@ TEST(DamagedHuggingFaceModel, RunsNothingOfAPickle) {
     fs::remove(model.path("model.safetensors"));
     write_zip(model.path("pytorch_model.bin"), {{"archive/data.pkl", pickle}, {"archive/version", "3\n"}});
     EXPECT_THAT(model.refusal(), AllOf(HasSubstr("pytorch_model.bin"), HasSubstr(what)));
-    EXPECT_FALSE(fs::exists("must-not-be-there"));
+    EXPECT_FALSE(fs::exists(trace));
   }
 }
 

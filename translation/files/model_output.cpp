@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/programs/model_output.h>
+#include <transmute/translation/files/model_output.h>
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
@@ -12,23 +12,25 @@
 #include <stdexcept>
 
 namespace transmute {
+inline namespace v0 {
 
-void check_may_replace_model(const std::string& path) {
+void check_may_replace_model(const std::string& path, const std::string& flag) {
   namespace fs = std::filesystem;
   if (!fs::exists(path)) return;
   if (!fs::is_directory(path))
-    throw std::invalid_argument(path + ": exists and is not a folder; name another --output");
+    throw std::invalid_argument(fmt::format("{}: exists and is not a folder; name another {}", path, flag));
   if (fs::is_empty(path)) return;
   const auto holds = [&](const char* file) { return fs::is_regular_file(fs::path(path) / file); };
   if (!holds(kConfigFile) || (!holds(kWeightsFile) && !holds(kNeutralWeightsFile)))
-    throw std::invalid_argument(path + ": exists and is not a model folder; name another --output");
+    throw std::invalid_argument(fmt::format("{}: exists and is not a model folder; name another {}", path, flag));
   const std::set<std::string> ours{kConfigFile,          kWeightsFile,         kNeutralWeightsFile, kChecksumsFile,
                                    kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile};
   for (const auto& entry : fs::directory_iterator(path))
     if (const std::string name = entry.path().filename().string(); ours.count(name) == 0)
-      throw std::invalid_argument(fmt::format(
-          "{}: has '{}', which is not part of a model and would be deleted; move it, or name another --output", path,
-          name));
+      throw std::invalid_argument(
+          fmt::format("{}: has '{}', which is not part of a model and would be deleted; move it, or name another {}",
+                      path, name, flag));
 }
 
+}  // namespace v0
 }  // namespace transmute
