@@ -2,6 +2,10 @@
 # What an application gets: one library, shared and static, with the headers, the programs, and the files by which CMake
 # and pkg-config find them. Two components, each a Debian package (cmake/packages.cmake): runtime and dev.
 include(GNUInstallDirs)
+# Folders that everybody may read, whatever the umask of who installs.
+set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+  WORLD_READ WORLD_EXECUTE)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS ${CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS})
 include(CMakePackageConfigHelpers)
 
 set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_simd transmute_model transmute_translation transmute_training)
@@ -80,6 +84,7 @@ install(EXPORT transmuteSharedTargets NAMESPACE transmute:: DESTINATION "${_tran
 install(EXPORT transmuteStaticTargets NAMESPACE transmute:: DESTINATION "${_transmute_package}" COMPONENT dev)
 
 file(RELATIVE_PATH TRANSMUTE_PREFIX_FROM_PC "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+file(RELATIVE_PATH TRANSMUTE_INCLUDES_FROM_PC "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/transmute.pc.in" "${PROJECT_BINARY_DIR}/transmute.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/transmute.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 

@@ -15,6 +15,7 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -88,7 +89,11 @@ void refuse_tabs(const std::string& where, const std::string& text) {
 
 YAML::Node load_yaml(const std::string& where, const std::string& text) {
   try {
-    return YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1)
+      throw std::invalid_argument(fmt::format("{}:{}: a second YAML document begins here, and only one is read", where,
+                                              documents[1].Mark().line + 1));
+    return documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::ParserException& error) {
     refuse_tabs(where, text);
     throw std::invalid_argument(

@@ -160,14 +160,17 @@ size_t InputFile::read(uint64_t offset, void* to, size_t count) const {
   return done;
 }
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(follow_links(path)) {
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   struct stat old = {};
-  const bool exists = ::stat(target_.c_str(), &old) == 0;
-  if (exists && !S_ISREG(old.st_mode)) {  // a device or a pipe has no content to keep; a folder is an error
-    fd_ = ::open(target_.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  // A device or a pipe has no content to keep; a folder is an error. Some links lead to what has no name, as the
+  // shell's /dev/fd/63 does.
+  if (exists && !S_ISREG(old.st_mode)) {
+    fd_ = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
     if (fd_ < 0) fail(path_, "cannot be written");
     return;
   }
+  target_ = follow_links(path);
   if (exists && ::access(target_.c_str(), W_OK) != 0) fail(path_, "cannot be written");
   fd_ = make_file(partial_, target_);
   if (fd_ < 0) fail(path_, "cannot be written");

@@ -22,6 +22,12 @@ int terminal_columns() {
   return 80;
 }
 
+// The terminal may be gone by now: what goes on does so without it.
+void draw(const std::string& line) {
+  std::fputs(("\r\033[K" + line).c_str(), stderr);
+  std::fflush(stderr);
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine() : visible_(isatty(STDERR_FILENO) == 1) {}
@@ -38,15 +44,13 @@ void ProgressLine::show(double done, const std::string& text) {
   const auto cells = static_cast<size_t>(std::clamp(done, 0.0, 1.0) * bar);
   std::string line = done < 0 || bar < 2 ? text : fmt::format("[{:-<{}}] {}", std::string(cells, '#'), bar, text);
   line.resize(std::min(line.size(), static_cast<size_t>(columns)));
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  draw(line);
   drawn_ = true;
 }
 
 void ProgressLine::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  draw("");
   drawn_ = false;
 }
 

@@ -62,6 +62,7 @@ LineReader::~LineReader() = default;
 
 // Appends another block to the unread rest; false at the end of the file.
 bool LineReader::fill() {
+  if (!error_.empty()) fail();
   buffer_.erase(0, position_);
   position_ = 0;
   const size_t kept = buffer_.size();
@@ -70,11 +71,16 @@ bool LineReader::fill() {
   buffer_.resize(kept + std::max(read, 0));
   int code = Z_OK;
   const char* message = gzerror(file_->handle, &code);
-  // A gzip stream that ends early reads as a short block with Z_BUF_ERROR.
-  if (read < 0 || (code != Z_OK && code != Z_STREAM_END))
-    throw std::runtime_error(fmt::format("{}: cannot be read{}: {}", path_, after_line(line_number_),
-                                         code == Z_ERRNO ? std::strerror(errno) : message));
+  // A gzip stream that ends early reads as a short block with Z_BUF_ERROR: its lines come first.
+  if (read < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+    error_ = code == Z_ERRNO ? std::strerror(errno) : message;
+    if (read <= 0) fail();
+  }
   return read > 0;
+}
+
+void LineReader::fail() const {
+  throw std::runtime_error(fmt::format("{}: cannot be read{}: {}", path_, after_line(line_number_), error_));
 }
 
 bool LineReader::next(std::string& line) {

@@ -59,10 +59,12 @@ class LineReader {
  private:
   struct File;
   bool fill();
+  [[noreturn]] void fail() const;
 
   std::string path_;
   LineRules rules_;
   std::unique_ptr<File> file_;
+  std::string error_;  // that the next fill() reports
   std::string buffer_;
   size_t position_ = 0;
   int64_t line_number_ = 0;

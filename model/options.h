@@ -4,6 +4,7 @@
 #include <transmute/common/export.h>
 
 #include <cstdint>
+#include <limits>
 
 namespace transmute {
 inline namespace v0 {
@@ -122,6 +123,12 @@ struct TransformerOptions {
   /// Added to the variance in LayerNorm. The paper is silent; 1e-6 is what its authors' code used.
   double norm_epsilon = 1e-6;
 };
+
+/// How many tokens a text may have beside its beginning or end: learned positions limit it, sinusoids do not.
+inline int64_t most_tokens(const TransformerOptions& options) {
+  return options.positional_encoding == PositionalEncodingKind::learned ? options.max_positions - 1
+                                                                        : std::numeric_limits<int64_t>::max();
+}
 
 /// `options` with d_k and d_v filled in. For a decoder-only network, also sets num_encoder_layers to 0,
 /// source_vocab_size to target_vocab_size, and EmbeddingTying::target_output to EmbeddingTying::all.

@@ -2,6 +2,7 @@
 #include <transmute/parsing/tree_constraint.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/tokenizer/piece_marks.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,8 +20,6 @@ namespace {
 // Beyond what trees of real sentences have, so that a search ends.
 constexpr int64_t kMostDepth = 200;
 constexpr int64_t kMostOpenedInARow = 20;
-
-constexpr const char* kWordStart = "\xe2\x96\x81";  // SentencePiece's mark of a space
 
 enum class Kind { open, close, word };
 
@@ -199,7 +198,7 @@ TreeConstraint::TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& lab
   }
   for (const std::string& label : labels.parts_of_speech) add(Kind::word, label, label);
   for (int64_t id = special_ids::kCount; id < tokenizer.source().size(); ++id)
-    if (tokenizer.source().piece(id).rfind(kWordStart, 0) == 0) grammar_->word_starts.insert(id);
+    if (begins_word(tokenizer.source().piece(id))) grammar_->word_starts.insert(id);
   if (!labels.lexicon.empty()) make_lexicon(labels);
 }
 

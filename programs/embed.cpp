@@ -75,6 +75,7 @@ int embed(const Arguments& arguments) {
     throw std::invalid_argument("--format npy needs --output");
   transmute::OpenModel model = arguments.model.open();
   const transmute::TextEncoder encoder(std::move(model.model), model.device, model.threads->parallel_for());
+  transmute::check_output_is_no_input(arguments.streams.output, {{"--model", arguments.model.path()}});
   const transmute::BlockSource next_block = arguments.streams.open();
   transmute::Output output(arguments.streams.output);
 

@@ -81,6 +81,7 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
       ->check(transmute::whole_between(40, 1000000))
       ->capture_default_str();
   app.add_option("--seed", options.bootstrap.seed, "seed of the resampling; 12345 gives sacreBLEU's intervals")
+      ->check(transmute::at_least(0))
       ->capture_default_str();
   app.add_flag("--lowercase", options.lowercase, "ignore case (TER does by default)");
   app.add_flag("--case-sensitive", options.case_sensitive, "make TER case-sensitive")->group("TER");

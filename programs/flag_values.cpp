@@ -38,7 +38,9 @@ CLI::Validator whole_number_that(const std::string& wanted, const std::function<
       [=](std::string& text) -> std::string {
         int64_t value = 0;
         if (!reads_as(text, value)) return fmt::format("needs a whole number, not '{}'", text);
-        return holds(value) ? "" : fmt::format("must be {}, not {}", wanted, value);
+        if (!holds(value)) return fmt::format("must be {}, not {}", wanted, value);
+        text = std::to_string(value);  // CLI11 would read 010 as octal
+        return "";
       },
       "");
 }
@@ -70,6 +72,11 @@ CLI::Validator whole_between(int64_t low, int64_t high) {
 CLI::Validator between(double low, double high) {
   return number_that(fmt::format("a number from {} to {}", low, high),
                      [=](double value) { return value >= low && value <= high; });
+}
+
+CLI::Validator not_empty() {
+  return CLI::Validator([](std::string& text) { return std::string(text.empty() ? "needs the name of a file" : ""); },
+                        "");
 }
 
 CLI::Validator not_negative() {

@@ -21,6 +21,8 @@ CLI::Validator between(double low, double high);
 
 /// A number that is not negative.
 CLI::Validator not_negative();
+/// For the name of a file: not empty, as a variable of the shell that is not set would make it.
+CLI::Validator not_empty();
 
 /// A number above 0.
 CLI::Validator positive();

@@ -36,6 +36,8 @@ transmute::GenerationOptions options_from(const Arguments& arguments) {
   if (arguments.beam_size > 0) {
     options.search.sampling.reset();
     options.search.beam_size = arguments.beam_size;
+  } else {
+    options.search.length_alpha = 0;  // draws are in the order of their probability
   }
   if (arguments.num_best > 0) options.search.num_hypotheses = arguments.num_best;
   if (arguments.beam_size > 0 && arguments.num_best > arguments.beam_size)
@@ -69,6 +71,7 @@ int generate(const Arguments& arguments) {
   const transmute::BlockSource next_block = prompts_of(arguments);
   const transmute::LanguageModel model = arguments.model.open_language_model();
   transmute::warn_if_slow(model.slow_reason());
+  transmute::check_output_is_no_input(arguments.streams.output, arguments.model.inputs());
   transmute::Output output(arguments.streams.output);
   int64_t lines = 0, looping_lines = 0;
   transmute::keep_output_before_bad_line(output, [&] {

@@ -86,7 +86,7 @@ class Output::RemovedBySignals {
 };
 
 Output::Output(const std::string& path) {
-  if (is_standard_stream(path)) return;
+  if (is_standard_stream(path) || path == "/dev/stdout") return;
   file_ = std::make_unique<AtomicFile>(path);
   removed_ = std::make_unique<RemovedBySignals>(file_->partial_path());
   if (std::filesystem::path(path).extension() == ".gz") gzip_ = std::make_unique<Gzip>();
@@ -100,7 +100,7 @@ void Output::write(const std::string& text) {
   } else if (file_) {
     file_->write(text.data(), text.size());
   } else if (!std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) {
-    throw std::runtime_error("standard output cannot be written to (is the disk full?)");
+    throw std::runtime_error(kUnwritableStandardOutput);
   }
 }
 

@@ -8,6 +8,9 @@
 
 namespace transmute {
 
+/// What programs say where standard output takes nothing more.
+constexpr const char* kUnwritableStandardOutput = "standard output cannot be written to (is the disk full?)";
+
 /// Where a program's results go: standard output, or a file that gets its name when it is complete. A file whose name
 /// ends in .gz is compressed. SIGINT, SIGTERM and SIGHUP remove an incomplete file before they end the process.
 class Output {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/program.h>
 
+#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <torch/version.h>
 #include <transmute/common/build_info.h>
 #include <transmute/common/config_schema.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/programs/help.h>
+#include <transmute/programs/output.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
@@ -53,7 +56,7 @@ int report(const std::exception& error, int code) {
 }
 
 std::runtime_error unwritable() {
-  return std::runtime_error("standard output cannot be written to (is the disk full?)");
+  return std::runtime_error(kUnwritableStandardOutput);
 }
 
 // The exit code of an answer that was all there was to do.
@@ -108,12 +111,23 @@ std::string with_flag(const CLI::App& app, const std::string& message) {
   if (end == std::string::npos) return message;
   std::string flag = "--" + message.substr(0, end);
   std::replace(flag.begin(), flag.end(), '_', '-');
-  return app.get_option_no_throw(flag) == nullptr ? message : flag + message.substr(end);
+  const std::string rest = message.substr(end);
+  const bool speaks_of_it =
+      rest.rfind(" must ", 0) == 0 || rest.rfind(" cannot ", 0) == 0 || rest.rfind(" needs ", 0) == 0;
+  return speaks_of_it && app.get_option_no_throw(flag) != nullptr ? flag + rest : message;
+}
+
+// A descriptor that was closed before the start would be that of the next file that is opened, and messages would go
+// into it. In the wrong direction, so that reading or writing it is still an error.
+void keep_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
 }  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+  keep_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), after which nothing is left behind
   called_as = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : app.get_name();
   const std::string own_name = app.get_name();

@@ -131,8 +131,10 @@ int score(const Arguments& arguments) {
     throw std::invalid_argument(
         "--source and --target are needed for a translation model, --text for a language model");
   transmute::check_standard_input_once({{"--source", arguments.source}, {"--target", arguments.target}});
-  transmute::check_output_is_no_input(
-      arguments.output, {{"--source", arguments.source}, {"--target", arguments.target}, {"--text", arguments.text}});
+  std::vector<transmute::NamedInput> inputs = arguments.translator.inputs();
+  inputs.insert(inputs.end(),
+                {{"--source", arguments.source}, {"--target", arguments.target}, {"--text", arguments.text}});
+  transmute::check_output_is_no_input(arguments.output, inputs);
   transmute::Output output(arguments.output);
   Totals totals;
   transmute::keep_output_before_bad_line(output, [&] {

@@ -105,7 +105,7 @@ std::vector<CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOptions& sam
       app.add_option("--top-p", sampling.top_p,
                      "sample only from the smallest set of tokens with a total probability of at least P")
           ->check(positive_share()),
-      app.add_option("--seed", sampling.seed, "seed of the random samples")};
+      app.add_option("--seed", sampling.seed, "seed of the random samples")->check(at_least(0))};
   for (CLI::Option* flag : flags) flag->capture_default_str()->group("Sampling");
   return flags;
 }

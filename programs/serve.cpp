@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -91,9 +92,14 @@ class Reloader {
     }
     is_wanted_ = true;
     if (thread_.joinable()) thread_.join();
-    thread_ = std::thread([this] {
-      while (takes_a_turn()) read_again();
-    });
+    try {
+      thread_ = std::thread([this] {
+        while (takes_a_turn()) read_again();
+      });
+    } catch (const std::exception& error) {  // the system has no room for a thread
+      is_wanted_.reset();
+      report_failure(error);
+    }
   }
 
  private:
@@ -115,9 +121,12 @@ class Reloader {
       metrics_.count_reload(true);
       log({{"event", "reload"}, {"result", "done"}});
     } catch (const std::exception& error) {
-      metrics_.count_reload(false);
-      log({{"event", "reload"}, {"result", "failed; what was read before stays"}, {"error", error.what()}});
+      report_failure(error);
     }
+  }
+  void report_failure(const std::exception& error) {
+    metrics_.count_reload(false);
+    log({{"event", "reload"}, {"result", "failed; what was read before stays"}, {"error", error.what()}});
   }
 
   transmute::Models& models_;
@@ -128,8 +137,17 @@ class Reloader {
   std::thread thread_;
 };
 
+volatile std::sig_atomic_t asked_to_reload = 0;
+
+// Until the server catches SIGHUP, which otherwise ends a process. A blocked signal would still end it by way of a
+// thread that a library started before main().
+void remember_to_reload(int /*signal*/) {
+  asked_to_reload = 1;
+}
+
 int serve(Arguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, remember_to_reload);
   if (!arguments.quiet) arguments.api.log = log;
   arguments.batcher.workers =
       transmute::worker_count(arguments.translator.threads, transmute::parse_device(arguments.translator.device));
@@ -153,6 +171,7 @@ int serve(Arguments& arguments) {
     api->set_draining();
     server.drain(arguments.drain_seconds);
   });
+  if (asked_to_reload != 0) reloader.reload();
   const bool is_ipv6 = arguments.address.find(':') != std::string::npos;
   const std::string host = is_ipv6 ? "[" + arguments.address + "]" : arguments.address;
   std::cout << fmt::format("serve: http://{}:{}", host, server.port()) << std::endl;
@@ -218,6 +237,7 @@ void add_flags(CLI::App& app, Arguments& arguments) {
   app.add_option(
          "--api-keys", arguments.api_keys,
          "a file with one line per client: the SHA-256 of its key and a name; without this flag, no key is needed")
+      ->check(transmute::not_empty())
       ->type_name("FILE");
   app.add_flag(
       "--behind-proxy", arguments.api.behind_proxy,

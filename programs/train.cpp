@@ -340,7 +340,7 @@ int run_training(const Arguments& arguments, Experiment& experiment, const trans
   }
 }
 
-int train(const Arguments& arguments, const std::vector<std::string>& command_of_rank) {
+int train(const Arguments& arguments, const std::vector<std::string>& rank_command) {
   Experiment experiment;
   if (arguments.describe_config) {
     std::cout << experiment.schema.to_markdown();
@@ -358,7 +358,7 @@ int train(const Arguments& arguments, const std::vector<std::string>& command_of
   transmute::catch_stop_signals();
   if (arguments.local_ranks > 1) {
     log_to_terminal("", spdlog::level::warn);
-    return transmute::run_local_ranks(arguments.local_ranks, command_of_rank, arguments.rank_timeout,
+    return transmute::run_local_ranks(arguments.local_ranks, rank_command, arguments.rank_timeout,
                                       transmute::stop_signal);
   }
   options.run_folder = run_folder_of(arguments);

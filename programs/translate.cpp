@@ -232,10 +232,12 @@ int translate(const Arguments& arguments) {
   const std::string input = arguments.streams.input.empty() ? "-" : arguments.streams.input;
   transmute::check_standard_input_once(
       {{"--input", input}, {"--trees", arguments.trees}, {"--tree-words", arguments.tree_words}});
-  transmute::check_output_is_no_input(arguments.streams.output, {{"--target-prefix", arguments.prefixes},
-                                                                 {"--glossary", arguments.glossary},
-                                                                 {"--trees", arguments.trees},
-                                                                 {"--tree-words", arguments.tree_words}});
+  std::vector<transmute::NamedInput> inputs = arguments.translator.inputs();
+  inputs.insert(inputs.end(), {{"--target-prefix", arguments.prefixes},
+                               {"--glossary", arguments.glossary},
+                               {"--trees", arguments.trees},
+                               {"--tree-words", arguments.tree_words}});
+  transmute::check_output_is_no_input(arguments.streams.output, inputs);
   const Format as = format_of(arguments);
   const transmute::BlockSource next_block = arguments.streams.open();
   const transmute::Translator translator = arguments.translator.open();
@@ -321,6 +323,7 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
   app.add_option("--target-prefix", arguments.prefixes,
                  "a file whose line n is the beginning of the translation of line n")
       ->type_name("FILE")
+      ->check(transmute::not_empty())
       ->group("Search");
   const auto glossary =
       app.add_option(
@@ -328,6 +331,7 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
              "a file of lines \"source term<tab>target term\"; if a line contains a source term, its translation "
              "will contain the target term")
           ->type_name("FILE")
+          ->check(transmute::not_empty())
           ->group("Search");
   const auto trees =
       app.add_option(
@@ -335,6 +339,7 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
              "for models that parse: let every output be a tree over exactly the words of the input, of the labels "
              "that this file of trees has, such as the training text that the program trees wrote")
           ->type_name("FILE")
+          ->check(transmute::not_empty())
           ->excludes(app.get_option("--alternatives"))
           ->excludes(glossary)
           ->group("Search");
@@ -343,6 +348,7 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
          "the words of the trees of --trees, line by line: a word then has only parts of speech that it had there; "
          "rare and unknown words have those of open classes, too")
       ->type_name("FILE")
+      ->check(transmute::not_empty())
       ->needs(trees)
       ->group("Search");
   arguments.rerank = arguments.translator.add_rerank_to(app, arguments.translation.rerank)

@@ -30,6 +30,7 @@ void TranslatorFlags::add_shortlist_to(CLI::App& app) {
                      "a table written by make_shortlist; restricts output to the table's translations of the line's "
                      "tokens, tokens of the line itself, digits, punctuation and frequent tokens")
           ->type_name("FILE")
+          ->check(not_empty())
           ->group("Shortlist");
   app.add_option("--shortlist-best", shortlist.best, "maximum number of translations per source token")
       ->check(at_least(0))
@@ -82,6 +83,12 @@ TranslatorOptions TranslatorFlags::options() const {
   options.precision = precision_of_flag(precision_);
   options.ensemble.assign(models_.begin() + 1, models_.end());
   return options;
+}
+
+std::vector<NamedInput> TranslatorFlags::inputs() const {
+  std::vector<NamedInput> inputs{{"--rerank", options_.reverse_model}, {"--shortlist", options_.shortlist.table}};
+  for (const std::string& model : models_) inputs.push_back({"--model", model});
+  return inputs;
 }
 
 Translator TranslatorFlags::open() const {

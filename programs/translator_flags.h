@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
@@ -20,6 +21,8 @@ class TranslatorFlags {
   void add_shortlist_to(CLI::App& app);
   /// --rerank, which is returned, and what belongs to it. `rerank` counts only where --rerank is given.
   CLI::Option* add_rerank_to(CLI::App& app, RerankOptions& rerank);
+  /// What these flags name, for check_output_is_no_input().
+  std::vector<NamedInput> inputs() const;
   /// --source-language and --target-language.
   static void add_languages_to(CLI::App& app, TranslationOptions& options);
   /// @throws as Translator's constructor.

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/config_schema.h>
+#include <transmute/programs/output.h>
 #include <transmute/programs/program.h>
 #include <unistd.h>
 
@@ -103,6 +104,6 @@ int main(int argc, char** argv) {
                               nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }
   if (std::cout.flush()) return 0;
-  std::cerr << "transmute: error: standard output cannot be written to (is the disk full?)\n";
+  std::cerr << "transmute: error: " << transmute::kUnwritableStandardOutput << '\n';
   return 1;
 }

@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
                                                     {"--target", arguments.target}};
     transmute::check_standard_input_once(inputs);
     transmute::check_output_is_no_input(arguments.output, inputs);
+    transmute::check_output_is_no_input(arguments.output, {{"--model", arguments.model.path()}});
     const auto sentences = read_sentences(arguments);
     explorer.title = arguments.model.path();
     const transmute::OpenModel model = arguments.model.open();

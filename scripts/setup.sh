@@ -11,6 +11,7 @@ packages=(
   nlohmann-json3-dev
   zlib1g-dev libdeflate-dev libicu-dev libgtest-dev libgmock-dev
   libboost-dev libssl-dev libcld2-dev
+  help2man # for the manual pages
   dpkg-dev file # for cpack
 )
 # Formatting and lint are checked by the tests; one version, because versions disagree. Later releases no longer have

@@ -2,12 +2,12 @@
 #include <transmute/serving/api.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/text_file.h>
 #include <transmute/serving/api_answer.h>
 #include <transmute/serving/detection.h>
 #include <transmute/serving/openapi.h>
 #include <transmute/serving/task.h>
 #include <transmute/serving/web_sources.h>
+#include <transmute/translation/text/inline_tags.h>
 
 #include <algorithm>
 #include <array>
@@ -140,7 +140,7 @@ void Api::route(const CallPointer& call) {
     HttpResponse response;
     response.status = 405;
     response.body = json_text(Json{{"error", request.path + " is for " + wanted}});
-    response.headers.emplace_back("Allow", wanted + ", OPTIONS");
+    response.headers.emplace_back("Allow", wanted + (wanted == "GET" ? ", HEAD" : "") + ", OPTIONS");
     return call->answer(std::move(response));
   }
   for (const WebFile& file : kWebFiles)
@@ -220,7 +220,9 @@ void Api::check_alignments(const ApiRequest& request, const std::vector<Document
   double numbers = 0;
   for (const Document& document : documents)
     for (const std::string& segment : document.segments()) {
-      const double tokens = std::max(1.0, static_cast<double>(segment.size()) / 2);  // hardly more
+      // Tags have no tokens.
+      const size_t bytes = request.options.inline_tags ? TaggedText(segment).plain().size() : segment.size();
+      const double tokens = std::max(1.0, static_cast<double>(bytes) / 2);  // hardly more
       numbers +=
           tokens * (tokens + static_cast<double>(search.max_extra_length)) * static_cast<double>(search.num_hypotheses);
     }
@@ -310,7 +312,9 @@ void Api::detect(const CallPointer& call) {
   const std::string text = parameter(call->request(), "q");
   check_key(keys_.current()->are_needed() ? parameter(call->request(), "api_key") : "", call->request());
   if (text.empty()) throw ApiError(400, "Invalid request: missing q parameter");
-  if (find_invalid_utf8(text) != std::string::npos) throw ApiError(400, "Invalid request: the text is not UTF-8");
+  ApiRequest request;
+  request.texts = {text};
+  check_texts(request, options_.limits);
   Json answer = Json::array();
   for (const DetectedLanguage& language : detect_language(text, source_languages(*models_.current())))
     answer.push_back({{"confidence", language.confidence}, {"language", language.code}});

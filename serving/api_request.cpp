@@ -176,24 +176,6 @@ size_t count_characters(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-void check_texts(const ApiRequest& request, const ApiLimits& limits) {
-  if (request.texts.size() > limits.texts)
-    refuse(fmt::format("{} texts exceed the limit of {}", request.texts.size(), limits.texts));
-  size_t characters = 0;
-  const auto count = [&](const std::string& text) {
-    if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not UTF-8");
-    characters += count_characters(text);
-  };
-  for (const auto* texts : {&request.texts, &request.prefixes})
-    for (const std::string& text : *texts) count(text);
-  for (const GlossaryEntry& entry : request.options.glossary) {
-    count(entry.source);
-    count(entry.target);
-  }
-  if (characters > limits.characters)
-    refuse(fmt::format("request ({}) exceeds text limit ({})", characters, limits.characters));
-}
-
 TextFormat read_format(const std::string& name, bool with_tags) {
   if (name == "text" || (name.empty() && !with_tags)) return TextFormat::text;
   if (name == "html") return TextFormat::html;
@@ -268,6 +250,24 @@ int64_t whole_number(const Json* value, int64_t most) {
 }
 
 }  // namespace
+
+void check_texts(const ApiRequest& request, const ApiLimits& limits) {
+  if (request.texts.size() > limits.texts)
+    refuse(fmt::format("{} texts exceed the limit of {}", request.texts.size(), limits.texts));
+  size_t characters = 0;
+  const auto count = [&](const std::string& text) {
+    if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not UTF-8");
+    characters += count_characters(text);
+  };
+  for (const auto* texts : {&request.texts, &request.prefixes})
+    for (const std::string& text : *texts) count(text);
+  for (const GlossaryEntry& entry : request.options.glossary) {
+    count(entry.source);
+    count(entry.target);
+  }
+  if (characters > limits.characters)
+    refuse(fmt::format("request ({}) exceeds text limit ({})", characters, limits.characters));
+}
 
 std::string key_of(const TranslationOptions& options) {
   const SearchOptions& search = options.search;

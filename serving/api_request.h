@@ -56,6 +56,10 @@ struct ApiRequest {
   void search_as(const SearchOptions& of_model);
 };
 
+/// Whether the texts, prefixes and glossary are UTF-8 and within the limits.
+/// @throws ApiError where they are not.
+void check_texts(const ApiRequest& request, const ApiLimits& limits);
+
 /// Equal for equal options.
 std::string key_of(const TranslationOptions& options);
 

@@ -11,6 +11,14 @@
 namespace transmute {
 inline namespace v0 {
 
+std::string likely_script(const std::string& code) {
+  UErrorCode error = U_ZERO_ERROR;
+  char whole[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
+  uloc_addLikelySubtags(code.c_str(), whole, sizeof whole, &error);
+  const int32_t length = U_FAILURE(error) ? 0 : uloc_getScript(whole, script, sizeof script, &error);
+  return U_FAILURE(error) ? "" : std::string(script, static_cast<size_t>(length));
+}
+
 namespace {
 
 // "eng" of "en", "eng" and "en-US", so that the codes of the models may have two letters or three. Norwegian's two
@@ -22,6 +30,17 @@ std::string detected_as(const std::string& code) {
   const std::string letters = uloc_getISO3Language(base.c_str());
   if (letters == "nob" || letters == "nno") return "nor";
   return letters.empty() ? base : letters;
+}
+
+// Of the languages the one that the detector calls so: one of the same script, else any.
+std::vector<std::string>::const_iterator find_detected(const std::vector<std::string>& languages,
+                                                       const std::string& code) {
+  const std::string language = detected_as(code), script = likely_script(code);
+  const auto is_same = [&](const std::string& other) { return detected_as(other) == language; };
+  const auto same = std::find_if(languages.begin(), languages.end(), [&](const std::string& other) {
+    return is_same(other) && likely_script(other) == script;
+  });
+  return same != languages.end() ? same : std::find_if(languages.begin(), languages.end(), is_same);
 }
 
 }  // namespace
@@ -40,9 +59,7 @@ std::vector<DetectedLanguage> detect_language(const std::string& text, const std
   std::vector<DetectedLanguage> detected;
   for (int i = 0; i < 3; ++i) {
     if (found[i] == CLD2::UNKNOWN_LANGUAGE || percent[i] == 0) continue;
-    const std::string language = detected_as(CLD2::LanguageCode(found[i]));
-    const auto same = std::find_if(languages.begin(), languages.end(),
-                                   [&](const auto& code) { return detected_as(code) == language; });
+    const auto same = find_detected(languages, CLD2::LanguageCode(found[i]));
     if (same != languages.end()) detected.push_back({*same, static_cast<double>(percent[i])});
   }
   if (detected.empty()) detected.push_back({languages.front(), 0});

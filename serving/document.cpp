@@ -5,8 +5,11 @@
 #include <transmute/common/text_file.h>
 #include <transmute/serving/html_markup.h>
 #include <transmute/serving/html_references.h>
+#include <transmute/serving/http.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/sentences.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -97,12 +100,26 @@ std::string unused_name(const std::string& text) {
   return fmt::format("x{:0{}}", unused, digits);
 }
 
-// Inline tags that TaggedText reads otherwise than a browser does, long ones above all, are shortened to their names.
-std::string shortened(const std::string& tag, const std::string& attribute) {
+// "b" of "<b>", "</b>" and "<b class=…>", as it is written.
+std::string tag_name(const std::string& tag) {
   const size_t begin = tag[1] == '/' ? 2 : 1;
-  const size_t end = tag.find_first_of(std::string(kHtmlSpace) + "/>", begin);
-  const bool is_empty = tag[tag.size() - 2] == '/';
-  return tag.substr(0, end) + ' ' + attribute + (is_empty ? "/>" : ">");
+  const size_t end = std::min(tag.find_first_of(std::string(kHtmlSpace) + "/>", begin), tag.size());
+  return tag.substr(begin, end - begin);
+}
+
+// Whether TaggedText reads an inline tag as a browser does: to that, names are alike in capitals and "/>" closes no
+// element. A line of text has no line breaks.
+bool reads_alike(const std::string& tag) {
+  const std::string name = tag_name(tag);
+  const bool seems_empty = tag[1] != '/' && tag[tag.size() - 2] == '/' && !is_void_element(name);
+  return inline_tag_at(tag, 0).length == tag.size() && name == lower_case(name) && !seems_empty &&
+         tag.find('\n') == std::string::npos;
+}
+
+// Tags that TaggedText reads otherwise than a browser does, long ones above all, are shortened to their names.
+std::string shortened(const std::string& tag, const std::string& attribute) {
+  const std::string name = lower_case(tag_name(tag));
+  return (tag[1] == '/' ? "</" : "<") + name + ' ' + attribute + (is_void_element(name) ? "/>" : ">");
 }
 
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
@@ -145,11 +162,22 @@ std::vector<std::string> tagged_sentences(const std::string& text) {
   return sentences;
 }
 
+// Whether a text is more than space, of whatever width: models have no translation for a no-break space alone.
+bool is_more_than_space(const std::string& text) {
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);  // invalid bytes come as c < 0
+    if (c < 0 || u_isUWhiteSpace(c) == 0) return true;
+  }
+  return false;
+}
+
 // Whether there is more to translate than space.
 bool has_words(const std::string& html) {
   bool has = false;
   walk_html(
-      html, [&](const std::string& text) { has = has || text.find_first_not_of(kHtmlSpace) != std::string::npos; },
+      html, [&](const std::string& text) { has = has || is_more_than_space(decoded(text)); },
       [](const std::string&, MarkupKind) {});
   return has;
 }
@@ -192,12 +220,11 @@ void Document::add_lines(const std::string& text, bool split_sentences, TextForm
 }
 
 void Document::add_line(const std::string& line, bool split_sentences, TextFormat format) {
-  const size_t first = line.find_first_not_of(kHtmlSpace);
-  if (first == std::string::npos) {
+  if (!is_more_than_space(line)) {
     between_.back() += line;
     return;
   }
-  const size_t last = line.find_last_not_of(kHtmlSpace) + 1;
+  const size_t first = line.find_first_not_of(kHtmlSpace), last = line.find_last_not_of(kHtmlSpace) + 1;
   between_.back() += line.substr(0, first);
   const std::string words = line.substr(first, last - first);
   if (!split_sentences) {
@@ -252,9 +279,14 @@ void Document::add_inline_html(const std::string& html, bool split_sentences) {
 std::string Document::for_model(const std::string& html) {
   std::string result;
   walk_html(
-      html, [&](const std::string& text) { result += decoded(text); },
+      html,
+      [&](const std::string& text) {
+        std::string line = decoded(text);
+        std::replace(line.begin(), line.end(), '\n', ' ');
+        result += line;
+      },
       [&](const std::string& markup, MarkupKind kind) {
-        if (kind != MarkupKind::kept && inline_tag_at(markup, 0).length == markup.size()) {
+        if (kind != MarkupKind::kept && reads_alike(markup)) {
           result += markup;
           return;
         }
@@ -263,7 +295,6 @@ std::string Document::for_model(const std::string& html) {
         kept_.emplace(tag, markup);
         result += tag;
       });
-  std::replace(result.begin(), result.end(), '\n', ' ');
   return result;
 }
 

@@ -49,7 +49,7 @@ class Document {
   std::vector<std::string> between_{""};  // before each segment, and behind the last
   // Of HTML: what stands in the page for each tag that a segment has.
   std::vector<std::map<std::string, std::string>> tags_;
-  std::map<std::string, std::string> kept_;  // untranslated elements and long tags, by the tags in their place
+  std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place
   std::string placeholder_;                  // what is in each of these tags, and nowhere in the page
 };
 

@@ -23,7 +23,10 @@ constexpr std::array<const char*, 34> kInlineElements{
 constexpr std::array<const char*, 8> kUntouchedElements{"script", "style",    "pre", "code",
                                                         "head",   "textarea", "svg", "math"};
 // What they hold is text to a browser: it has no tags.
-constexpr std::array<const char*, 3> kTextElements{"script", "style", "textarea"};
+constexpr std::array<const char*, 4> kTextElements{"script", "style", "textarea", "title"};
+// A page's head ends before any other tag, and those that have content are passed over with it.
+constexpr std::array<const char*, 8> kElementsOfHead{"base",   "link",  "meta",     "title",
+                                                     "script", "style", "noscript", "template"};
 
 template <size_t N>
 bool contains(const std::array<const char*, N>& names, const std::string& name) {
@@ -92,6 +95,28 @@ size_t element_end(const std::string& html, size_t from, const std::string& name
     at = end;
   }
   return kNone;
+}
+
+// Behind </head>, which may be left out: else behind the last markup that a head may have. npos where that is never
+// closed.
+size_t head_end(const std::string& html, size_t from) {
+  size_t last = from;
+  for (size_t at = html.find('<', from); at != kNone; at = html.find('<', at)) {
+    if (!begins_markup(html, at)) {
+      ++at;
+      continue;
+    }
+    const size_t end = single_markup_end(html, at);
+    if (end == kNone) return kNone;
+    const bool is_end = html[at + 1] == '/';
+    const std::string name = element_name(std::string_view(html).substr(at, end - at));
+    if (is_end && name == "head") return end;
+    if (!name.empty() && !contains(kElementsOfHead, name)) return last;
+    const bool has_content = !name.empty() && !is_end && !is_void_element(name);
+    at = last = has_content ? element_end(html, end, name) : end;
+    if (last == kNone) return kNone;
+  }
+  return last;
 }
 
 struct Attribute {
@@ -168,7 +193,7 @@ Markup markup_at(const std::string& html, size_t at) {
   const std::string name = element_name(tag);
   const bool is_kept = tag[1] != '/' && (contains(kUntouchedElements, name) ||
                                          (!is_void_element(name) && is_letter(tag[1]) && refuses_translation(tag)));
-  if (is_kept && !closes_itself(tag, name)) end = element_end(html, end, name);
+  if (is_kept && !closes_itself(tag, name)) end = name == "head" ? head_end(html, end) : element_end(html, end, name);
   if (end == kNone) return {MarkupKind::border, html.size()};
   if (!contains(kInlineElements, name)) return {MarkupKind::border, end};
   return {is_kept ? MarkupKind::kept : MarkupKind::inline_tag, end};

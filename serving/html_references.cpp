@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/html_references.h>
 
+#include <array>
 #include <cctype>
 #include <sstream>
 #include <unordered_map>
@@ -58,6 +59,12 @@ Names make_names() {
   return names;
 }
 
+// Old pages number the characters of windows-1252 from 0x80 on, and browsers read them so.
+constexpr std::array<uint32_t, 32> kWindows1252{0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021,
+                                                0x2C6,  0x2030, 0x160,  0x2039, 0x152,  0x8D,   0x17D,  0x8F,
+                                                0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                                0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178};
+
 // Of the digits behind "#".
 uint32_t numbered_character(const std::string& name) {
   const bool is_hex = name[1] == 'x' || name[1] == 'X';
@@ -69,6 +76,7 @@ uint32_t numbered_character(const std::string& name) {
     code = code * (is_hex ? 16 : 10) + static_cast<uint32_t>(digit);
     if (code > 0x10FFFF) return 0;
   }
+  if (code >= 0x80 && code < 0xA0) return kWindows1252[code - 0x80];
   return code >= 0xD800 && code < 0xE000 ? 0 : code;
 }
 

@@ -60,7 +60,9 @@ class Exchange : public HttpExchange {
         request_(std::move(request)),
         state_(std::move(state)) {}
   ~Exchange() override {
-    boost::asio::post(loop_, [connection = std::move(connection_), ticket = ticket_] { connection->forsake(ticket); });
+    boost::asio::post(loop_, [connection = std::move(connection_), ticket = ticket_] {
+      connection->attempt([&] { connection->forsake(ticket); });
+    });
   }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -91,7 +93,7 @@ class Exchange : public HttpExchange {
   template <class Act>
   void on_connection(Act act) {
     boost::asio::post(loop_, [connection = connection_, ticket = ticket_, act = std::move(act)]() mutable {
-      act(*connection, ticket);
+      connection->attempt([&] { act(*connection, ticket); });
     });
   }
 
@@ -143,7 +145,8 @@ void Connection::limit_time(double seconds) {
     self->timed_out_ = true;
     Error ignored;
     self->socket_.cancel(ignored);
-    self->limit_time(kSecondsToCancel);  // what had arrived just then was not cancelled
+    // What had arrived just then was not cancelled.
+    self->attempt([&] { self->limit_time(kSecondsToCancel); });
   });
 }
 
@@ -159,25 +162,37 @@ void Connection::await_request() {
   parser_.reset();
   release_body();
   limit_time(shared_.limits.idle_seconds);
-  if (reading_) return;
+  if (reading_) {
+    Error ignored;
+    if (buffer_.size() > 0) socket_.cancel(ignored);  // on_read() goes on with what is there
+    return;
+  }
   if (buffer_.size() > 0) return read_header();
   read();
 }
 
 void Connection::read() {
   reading_ = true;
-  socket_.async_read_some(buffer_.prepare(kReadBytes),
-                          [self = shared_from_this()](Error error, size_t bytes) { self->on_read(error, bytes); });
+  socket_.async_read_some(buffer_.prepare(kReadBytes), [self = shared_from_this()](Error error, size_t bytes) {
+    self->attempt([&] { self->on_read(error, bytes); });
+  });
+}
+
+// While a request is handled, to notice the client leaving. What comes behind the request waits in the buffer; once
+// that is full, the client is not read from.
+void Connection::watch() {
+  if (buffer_.size() + kReadBytes <= buffer_.max_size()) read();
 }
 
 void Connection::on_read(Error error, size_t bytes) {
   reading_ = false;
   if (phase_ == Phase::closed) return;
+  if (error == boost::asio::error::operation_aborted && phase_ == Phase::idle) return read_header();
   if (error) return close();
   if (phase_ == Phase::lingering) return read();  // the buffer's space is used again
   buffer_.commit(bytes);
-  // While a request is handled, what comes behind it waits here, and the client is not read from.
-  if (phase_ == Phase::idle) read_header();
+  if (phase_ == Phase::idle) return read_header();
+  watch();
 }
 
 void Connection::read_header() {
@@ -191,8 +206,9 @@ void Connection::read_header() {
   parser_->header_limit(static_cast<uint32_t>(shared_.limits.header_bytes));
   parser_->body_limit(shared_.limits.body_bytes);
   limit_time(shared_.limits.header_seconds);
-  beast::http::async_read_header(socket_, buffer_, *parser_,
-                                 [self = shared_from_this()](Error error, size_t) { self->on_header(error); });
+  beast::http::async_read_header(socket_, buffer_, *parser_, [self = shared_from_this()](Error error, size_t) {
+    self->attempt([&] { self->on_header(error); });
+  });
 }
 
 void Connection::on_header(Error error) {
@@ -211,20 +227,22 @@ void Connection::on_header(Error error) {
     return refuse(501, "chunked is the only Transfer-Encoding that is read");
   phase_ = Phase::body;
   limit_time(shared_.limits.body_seconds);
-  if (!beast::iequals(parser_->get()[beast::http::field::expect], "100-continue") || parser_->is_done())
-    return read_body();
+  // HTTP/1.0 knows no such answer (RFC 9110, section 10.1.1).
+  const bool expects_answer = head.version() >= 11 && beast::iequals(head[beast::http::field::expect], "100-continue");
+  if (!expects_answer || parser_->is_done()) return read_body();
   sending_ = "HTTP/1.1 100 Continue\r\n\r\n";
   boost::asio::async_write(socket_, boost::asio::buffer(sending_), [self = shared_from_this()](Error failed, size_t) {
     if (self->phase_ == Phase::closed) return;
     if (failed) return self->close();
-    self->read_body();
+    self->attempt([&] { self->read_body(); });
   });
 }
 
 void Connection::read_body() {
   if (parser_->is_done()) return hand_over();
-  beast::http::async_read_some(socket_, buffer_, *parser_,
-                               [self = shared_from_this()](Error error, size_t) { self->on_body(error); });
+  beast::http::async_read_some(socket_, buffer_, *parser_, [self = shared_from_this()](Error error, size_t) {
+    self->attempt([&] { self->on_body(error); });
+  });
 }
 
 // What has arrived counts, not what was announced: announcing costs a client nothing.
@@ -254,7 +272,7 @@ void Connection::hand_over() {
   const auto exchange = std::make_shared<Exchange>(
       shared_from_this(), shared_, request_of(std::move(message), std::move(headers_), address.to_string()), state_);
   ticket_ = exchange->ticket();
-  if (buffer_.size() == 0) read();  // to notice the client leaving
+  watch();
   shared_.handler(exchange);
 }
 
@@ -265,7 +283,9 @@ bool Connection::is_answering(uint64_t ticket) const {
 void Connection::respond(uint64_t ticket, HttpResponse response) {
   if (!is_answering(ticket) || chunked_) return;
   complete_ = true;
-  send(head_of(response, false) + (is_head_ ? "" : response.body));
+  std::string bytes = head_of(response, false);
+  if (!is_head_) bytes += response.body;  // which may be large: it is copied once
+  send(std::move(bytes));
 }
 
 void Connection::begin_stream(uint64_t ticket, const HttpResponse& head) {
@@ -280,7 +300,12 @@ void Connection::write(uint64_t ticket, const std::string& chunk) {
   // A piece of any length may wait: what a client does not take shows in the others.
   if (waiting_.size() > shared_.limits.stream_bytes + longest_waiting_) return close();
   longest_waiting_ = std::max(longest_waiting_, chunk.size());
-  send(is_http_1_0_ ? chunk : fmt::format("{:x}\r\n{}\r\n", chunk.size(), chunk));
+  const std::string line_end = "\r\n";
+  std::string bytes = is_http_1_0_ ? "" : fmt::format("{:x}\r\n", chunk.size());
+  bytes.reserve(bytes.size() + chunk.size() + line_end.size());
+  bytes += chunk;
+  if (!is_http_1_0_) bytes += line_end;
+  send(std::move(bytes));
 }
 
 void Connection::end(uint64_t ticket) {
@@ -318,7 +343,11 @@ std::string Connection::head_of(const HttpResponse& response, bool chunked) cons
 
 // One write is under way at a time; what comes meanwhile waits.
 void Connection::send(std::string bytes) {
-  waiting_ += bytes;
+  if (waiting_.empty()) {
+    waiting_ = std::move(bytes);
+  } else {
+    waiting_ += bytes;
+  }
   if (writing_) return;
   if (waiting_.empty()) return finish_answer();
   writing_ = true;
@@ -326,8 +355,9 @@ void Connection::send(std::string bytes) {
   waiting_.clear();
   longest_waiting_ = 0;
   limit_time(shared_.limits.write_seconds);
-  boost::asio::async_write(socket_, boost::asio::buffer(sending_),
-                           [self = shared_from_this()](Error error, size_t) { self->on_sent(error); });
+  boost::asio::async_write(socket_, boost::asio::buffer(sending_), [self = shared_from_this()](Error error, size_t) {
+    self->attempt([&] { self->on_sent(error); });
+  });
 }
 
 void Connection::on_sent(Error error) {

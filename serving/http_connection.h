@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -44,15 +45,26 @@ struct Shared {
 
 /// One client's connection: reads a request, hands it to the handler, writes the answer, and again. It goes through
 /// idle, header, body, handling and writing, and has one timer for whichever it is in. At most one read is under way;
-/// while a request is handled, that read notices a client that leaves.
+/// while a request is handled, that read notices a client that leaves, and keeps what comes behind the request.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, Shared& shared);
   ~Connection();
 
-  void start() { await_request(); }
+  void start() {
+    attempt([this] { await_request(); });
+  }
   bool is_idle() const { return phase_ == Phase::idle; }
   void close();
+  /// Calls `act`. Where memory is too short for it, this connection closes, and the others go on.
+  template <class Act>
+  void attempt(Act act) {
+    try {
+      act();
+    } catch (const std::bad_alloc&) {
+      close();
+    }
+  }
 
   // For Exchange, on the server's thread. `ticket` says which request's answer it is: one that was given up has none.
   void respond(uint64_t ticket, HttpResponse response);
@@ -68,6 +80,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void await_request();
   void read();
+  void watch();
   void on_read(Error error, size_t bytes);
   void read_header();
   void on_header(Error error);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -64,17 +65,23 @@ struct HttpServer::State {
   }
 
   void accept() {
-    acceptor.async_accept([this](Error error, tcp::socket socket) {
-      if (error == boost::asio::error::operation_aborted) return;
-      if (!error) {
+    try {
+      acceptor.async_accept([this](Error error, tcp::socket socket) {
+        if (error == boost::asio::error::operation_aborted) return;
+        if (error) return accept_later();  // no descriptors are left, or the client is gone again
+        accept();                          // the next one, whatever becomes of this one
         take(std::move(socket));
-        return accept();
-      }
-      // No descriptors are left, or the client is gone again: others wait a moment, and are served.
-      accept_again.expires_after(kPauseAfterFailedAccept);
-      accept_again.async_wait([this](Error cancelled) {
-        if (!cancelled && acceptor.is_open()) accept();
       });
+    } catch (const std::bad_alloc&) {
+      accept_later();
+    }
+  }
+
+  // Others wait a moment, and are served.
+  void accept_later() {
+    accept_again.expires_after(kPauseAfterFailedAccept);
+    accept_again.async_wait([this](Error cancelled) {
+      if (!cancelled && acceptor.is_open()) accept();
     });
   }
 
@@ -83,10 +90,15 @@ struct HttpServer::State {
       ++shared.statistics.refused;
       return;
     }
-    ++shared.statistics.accepted;
     Error ignored;
     socket.set_option(tcp::no_delay(true), ignored);
-    std::make_shared<http::Connection>(std::move(socket), shared)->start();
+    try {
+      const auto connection = std::make_shared<http::Connection>(std::move(socket), shared);
+      ++shared.statistics.accepted;
+      connection->start();
+    } catch (const std::bad_alloc&) {
+      ++shared.statistics.refused;
+    }
   }
 
   void drain(double seconds) {
@@ -137,8 +149,8 @@ struct HttpServer::State {
   void await_signal() {
     signals->async_wait([this](Error error, int signal) {
       if (error) return;
+      await_signal();  // the next one, whatever becomes of this one
       on_signal(signal);
-      await_signal();
     });
   }
 };
@@ -165,7 +177,11 @@ void HttpServer::catch_signals(const std::vector<int>& signals, std::function<vo
 
 void HttpServer::run() {
   state_->accept();
-  state_->shared.loop.run();
+  while (true) try {
+      state_->shared.loop.run();
+      return;
+    } catch (const std::bad_alloc&) {  // ends what was being done, and nothing else
+    }
 }
 
 void HttpServer::drain(double seconds) {

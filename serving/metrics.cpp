@@ -2,6 +2,7 @@
 #include <transmute/serving/metrics.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
 
 #include <algorithm>
 
@@ -47,7 +48,7 @@ void MetricsPage::add(const std::string& name, const std::string& labels, double
 
 std::string metric_label(const std::string& name, const std::string& value) {
   std::string escaped;
-  for (const char c : value) {
+  for (const char c : with_valid_utf8(value)) {  // a path may be of any bytes
     if (c == '\\' || c == '"') escaped += '\\';
     escaped += c == '\n' ? ' ' : c;
   }

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/serving/detection.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <unicode/uloc.h>
 #include <unicode/unistr.h>
@@ -70,15 +71,6 @@ std::string take_name(std::string& code) {
   return name;
 }
 
-// "Hans" of "zh", "Latn" of "de".
-std::string script_of(const std::string& code) {
-  UErrorCode error = U_ZERO_ERROR;
-  char whole[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
-  uloc_addLikelySubtags(code.c_str(), whole, sizeof whole, &error);
-  const int32_t length = U_FAILURE(error) ? 0 : uloc_getScript(whole, script, sizeof script, &error);
-  return U_FAILURE(error) ? "" : std::string(script, static_cast<size_t>(length));
-}
-
 ModelSet::Hop open(const ModelSource& source, std::shared_ptr<const Translator> model) {
   ModelSet::Hop hop{std::move(model)};
   const SubwordModel& from = hop.model->tokenizer().source();
@@ -132,7 +124,7 @@ std::string language_in_vocabulary(const std::string& code, const std::vector<st
   if (std::find(names.begin(), names.end(), code) != names.end()) return code;
   const std::string language = uloc_getISO3Language(code.c_str());
   const std::string two_letters = code.substr(0, code.find_first_of("-_"));
-  const std::string with_script = language + "_" + script_of(code);
+  const std::string with_script = language + "_" + likely_script(code);
   std::vector<std::string> meant;
   for (const std::string& name : names)
     if (name == two_letters || (!language.empty() && (name == language || name == with_script))) meant.push_back(name);

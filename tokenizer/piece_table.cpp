@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/tokenizer/message_reader.h>
+#include <transmute/tokenizer/piece_marks.h>
 #include <transmute/tokenizer/piece_table.h>
 
 #include <spdlog/fmt/fmt.h>
@@ -16,8 +17,6 @@ inline namespace v0 {
 namespace {
 
 constexpr uint64_t kTableSize = field_tag(200, kVarint);  // of a model: the first field that extensions may use
-
-constexpr const char* kSpace = "\u2581";  // how SentencePiece writes a space
 
 // What SentencePiece calls the reserved ids where a model does not say otherwise.
 constexpr const char* kReservedPieces[] = {"<pad>", "<unk>", "<s>", "</s>"};
@@ -135,8 +134,7 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
 }
 
 std::string model_of_spaced_pieces(const PieceTable& table, const std::string& name) {
-  const auto marks_a_space = [](const std::string& piece) { return piece.rfind(kSpace, 0) == 0; };
-  const auto marked = std::count_if(table.pieces.begin(), table.pieces.end(), marks_a_space);
+  const auto marked = std::count_if(table.pieces.begin(), table.pieces.end(), begins_word);
   if (constexpr int64_t kOneIn = 20; marked * kOneIn > static_cast<int64_t>(table.pieces.size()))
     throw std::runtime_error(
         fmt::format("{}: its pieces are those of a SentencePiece model, which is missing; put it beside the model as "
@@ -149,7 +147,7 @@ std::string model_of_spaced_pieces(const PieceTable& table, const std::string& n
   for (size_t id = special_ids::kCount; id < table.pieces.size(); ++id) {
     const std::string& text = table.pieces[id];
     if (table.control.count(text) > 0) continue;
-    spaced.pieces[id] = kSpace + text;
+    spaced.pieces[id] = std::string(kSpaceMark) + text;
     put_piece(model, {spaced.pieces[id], {}, kTypeNormal});
   }
   put_piece(model, {"<unk>", {}, kTypeUnknown});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/tokenizer/model_check.h>
+#include <transmute/tokenizer/piece_marks.h>
 #include <transmute/tokenizer/piece_table.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/tokenizer/tokenizer_files.h>
@@ -16,6 +17,7 @@
 #include <iterator>
 #include <new>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -61,12 +63,23 @@ class LineIterator : public sentencepiece::SentenceIterator {
   bool done_ = false;
 };
 
+void check_symbols(const std::vector<std::string>& symbols) {
+  std::set<std::string> known{"<pad>", "<unk>", "<s>", "</s>"};
+  for (const std::string& symbol : symbols) {
+    if (symbol.find_first_of(std::string("\n\r\0", 3)) != std::string::npos || symbol.empty())
+      throw std::invalid_argument("tokenizer.user_defined_symbols has a text that is empty or has a line end");
+    if (!known.insert(symbol).second)
+      throw std::invalid_argument(
+          fmt::format("tokenizer.user_defined_symbols has \"{}\" twice, or it is reserved; leave it out", symbol));
+  }
+}
+
 std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOptions& options) {
-  // SentencePiece splits this list at commas and knows CSV quotes.
+  // SentencePiece splits this list at commas, knows CSV quotes, and looks for symbols where spaces are marked already.
   std::string symbols;
   for (const auto& symbol : options.user_defined_symbols) {
     symbols += symbols.empty() ? "\"" : ",\"";
-    for (const char byte : symbol) symbols.append(byte == '"' ? 2 : 1, byte);
+    for (const char byte : symbol) byte == ' ' ? symbols.append(kSpaceMark) : symbols.append(byte == '"' ? 2 : 1, byte);
     symbols += '"';
   }
   std::unordered_map<std::string, std::string> arguments{
@@ -125,6 +138,7 @@ VocabularyTooLarge too_large(const TokenizerOptions& options, int64_t most) {
 }
 
 std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options, std::vector<LineSource> sources) {
+  check_symbols(options.user_defined_symbols);
   sentencepiece::SetRandomGeneratorSeed(1);
   LineIterator lines(std::move(sources));
   std::string serialized;
@@ -413,12 +427,12 @@ Tokenizer Tokenizer::load(const std::string& folder) {
 }
 
 void Tokenizer::save(const std::string& folder) const {
-  if (shared()) {
-    write_file_atomically(path_in(folder, kSharedTokenizerFile), source_->serialized());
-    return;
-  }
-  write_file_atomically(path_in(folder, kSourceTokenizerFile), source_->serialized());
-  write_file_atomically(path_in(folder, kTargetTokenizerFile), target_->serialized());
+  for (const auto& [name, model] : files()) write_file_atomically(path_in(folder, name), model->serialized());
+}
+
+std::vector<std::pair<const char*, const SubwordModel*>> Tokenizer::files() const {
+  if (shared()) return {{kSharedTokenizerFile, source_.get()}};
+  return {{kSourceTokenizerFile, source_.get()}, {kTargetTokenizerFile, target_.get()}};
 }
 
 Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target) {

@@ -110,6 +110,8 @@ class TRANSMUTE_API Tokenizer {
   static bool exists(const std::string& folder);
   /// Writes the files into an existing folder.
   void save(const std::string& folder) const;
+  /// Names of the files that save() writes, with the model in each.
+  std::vector<std::pair<const char*, const SubwordModel*>> files() const;
 
   /// The model of the source language.
   const SubwordModel& source() const { return *source_; }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/training/adam_moments.h>
+#include <transmute/training/restore_tensors.h>
 
-#include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
 namespace transmute {
@@ -14,15 +12,6 @@ namespace {
 
 constexpr const char* kMeanSuffix = ".mean";
 constexpr const char* kVarianceSuffix = ".variance";
-
-const torch::Tensor& find(const std::unordered_map<std::string, torch::Tensor>& state, const std::string& name,
-                          const torch::Tensor& like, const std::string& path) {
-  const auto found = state.find(name);
-  if (found == state.end() || found->second.sizes() != like.sizes())
-    throw std::runtime_error(
-        fmt::format("{}: has no \"{}\" of the model's shape; the file belongs to another model", path, name));
-  return found->second;
-}
 
 }  // namespace
 
@@ -71,12 +60,7 @@ NamedTensors AdamMoments::state() const {
 }
 
 void AdamMoments::restore(const NamedTensors& state, const std::string& path) {
-  const torch::NoGradGuard no_grad;
-  const std::unordered_map<std::string, torch::Tensor> by_name(state.begin(), state.end());
-  for (size_t p = 0; p < parameters.size(); ++p) {
-    means[p].copy_(find(by_name, parameters[p].first + kMeanSuffix, means[p], path));
-    variances[p].copy_(find(by_name, parameters[p].first + kVarianceSuffix, variances[p], path));
-  }
+  restore_tensors(this->state(), state, path);
 }
 
 }  // namespace v0

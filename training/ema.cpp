@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/ema.h>
 
-#include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/training/restore_tensors.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
@@ -31,15 +30,7 @@ void WeightAverage::update(const torch::Tensor& share) {
 }
 
 void WeightAverage::restore(const NamedTensors& values, const std::string& path) {
-  const torch::NoGradGuard no_grad;
-  for (auto& [name, own] : values_) {
-    const auto found =
-        std::find_if(values.begin(), values.end(), [&, &key = name](const auto& value) { return value.first == key; });
-    if (found == values.end() || found->second.sizes() != own.sizes())
-      throw std::runtime_error(
-          fmt::format("{}: has no \"{}\" of the model's shape; the file belongs to another model", path, name));
-    own.copy_(found->second);
-  }
+  restore_tensors(values_, values, path);
 }
 
 void WeightAverage::exchange() {

@@ -8,7 +8,6 @@
 #include <transmute/training/text_checks.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -17,9 +16,7 @@ inline namespace v0 {
 
 LengthLimits length_limits(const TrainingConfig& config) {
   const DataOptions& data = config.data;
-  const TransformerOptions& network = config.model.model;
-  const bool is_learned = network.positional_encoding == PositionalEncodingKind::learned;
-  const int64_t most = is_learned ? network.max_positions - 1 : std::numeric_limits<int64_t>::max();
+  const int64_t most = most_tokens(config.model.model);
   return {std::min(data.max_source_tokens, most), std::min(data.max_target_tokens, most), data.max_length_ratio};
 }
 

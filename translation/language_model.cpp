@@ -61,14 +61,15 @@ struct LanguageModel::State {
 
   void check_length(const Ids& ids, int64_t added) const {
     const auto length = static_cast<int64_t>(ids.size());
-    if (length > kMaxWholeTokens)
+    const std::string more = added > 0 ? fmt::format(" and {} more", added) : "";
+    if (length > kMaxWholeTokens || added > kMaxWholeTokens - length)
       throw std::invalid_argument(
-          fmt::format("a text has {} tokens; a language model takes at most {}", length, kMaxWholeTokens));
+          fmt::format("a text has {} tokens{}; a language model takes at most {}", length, more, kMaxWholeTokens));
     if (length > model.most_tokens || added > model.most_tokens - length)
       throw std::invalid_argument(
           fmt::format("a text of {} tokens{} is longer than the {} that the model has learned positions for "
                       "(model.max_positions, one of them for the end)",
-                      length, added > 0 ? fmt::format(" and {} more", added) : "", model.most_tokens));
+                      length, more, model.most_tokens));
   }
 
   std::unique_ptr<ThreadPool> threads;

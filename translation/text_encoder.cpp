@@ -40,10 +40,8 @@ TextEncoder::TextEncoder(LoadedModel model, torch::Device device, ParallelFor pa
 std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& texts,
                                              const TextEncoderOptions& options) const {
   check(options);
-  const TransformerOptions& network = model_.transformer->options;
-  int64_t most_tokens = options.max_source_tokens;
-  if (network.positional_encoding == PositionalEncodingKind::learned)
-    most_tokens = std::max<int64_t>(1, std::min(most_tokens, network.max_positions - 1));  // the end takes one
+  const int64_t most =
+      std::max<int64_t>(1, std::min(options.max_source_tokens, most_tokens(model_.transformer->options)));
   const SubwordModel& tokenizer = model_.tokenizer.source();
   std::vector<TextVectors> results(texts.size());
   std::vector<TextPart> parts;
@@ -52,7 +50,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
     const Ids ids = tokenizer.encode(texts[text]);
     if (ids.empty()) continue;
     results[text].tokens = tokenizer.encode_as_pieces(texts[text]);
-    std::vector<Ids> split = split_ids(ids, results[text].tokens, most_tokens);
+    std::vector<Ids> split = split_ids(ids, results[text].tokens, most);
     results[text].parts = static_cast<int>(split.size());
     for (auto& part : split) parts.push_back({text, std::move(part)});
   }

@@ -24,13 +24,13 @@ END {
   print "  COMPREPLY=()"
   print "  case $previous in"
   printf "%s", cases
-  if (files != "") print "    " files ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;"
+  if (files != "") print "    " files ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;"
   if (numbers != "") print "    " numbers ") return ;;"
   print "  esac"
   print "  if [[ $current == -* ]]; then"
   printf "    COMPREPLY=($(compgen -W '%s' -- \"$current\"))\n", substr(flags, 2)
   print "  else"
-  print "    COMPREPLY=($(compgen -f -- \"$current\"))"
+  print "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")"
   print "  fi"
   print "}"
   printf "complete -o filenames -F _transmute_%s transmute-%s\n", program, program

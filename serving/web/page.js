@@ -20,7 +20,8 @@ async function ask(path, body, signal) {
   const answer = await fetch(path, body === undefined ? {signal} : {method: 'POST', headers, body: JSON.stringify(body), signal});
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
-  throw new Error(problem.error || 'the server answered ' + answer.status);
+  const error = new Error(problem.error || 'the server answered ' + answer.status);
+  throw Object.assign(error, {status: answer.status});
 }
 
 // The events of a stream, as they come.
@@ -52,6 +53,17 @@ function requestFor(text, more) {
   return request;
 }
 
+// The server refuses the alignments of a long text (413), which is then translated without them.
+async function askToTranslate(text, signal) {
+  const asked = (alignments) => ask('/v1/translate', requestFor(text, {stream: true, alignments}), signal);
+  try {
+    return await asked(true);
+  } catch (error) {
+    if (error.status !== 413) throw error;
+    return asked(false);
+  }
+}
+
 async function translate() {
   running?.abort();
   closeAlternatives();
@@ -66,12 +78,12 @@ async function translate() {
   target.classList.add('working');
   say('Translating…');
   try {
-    const answer = await ask('/v1/translate', requestFor(text, {stream: true, alignments: true}), mine.signal);
+    const answer = await askToTranslate(text, mine.signal);
     for await (const {name, data} of eventsOf(answer)) {
       if (mine !== running) return;
       if (name === 'text') target.textContent = data.text;
       if (name === 'error') throw new Error(data.error);
-      if (name === 'done') show(data.translations[0], data);
+      if (name === 'done') show({...data.translations[0], typed: text}, data);
     }
     say(last?.detected ? `Detected: ${nameOf(last.detected.language)}` : '');
   } catch (error) {
@@ -234,7 +246,7 @@ async function rescore(translation, segment, text) {
     };
     const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
     const hypothesis = answer.translations[0].segments[0].hypotheses[0];
-    if (last.text !== translation.text || !hypothesis.text.startsWith(text)) return;
+    if (last?.text !== translation.text || !hypothesis.text.startsWith(text)) return;
     segment.hypotheses[0] = {...hypothesis, text};
     show(translation, translation);
     target.querySelector('.word')?.focus();
@@ -298,8 +310,10 @@ function fillTargets(wanted) {
 }
 
 function swap() {
-  const oldFrom = from.value === 'auto' ? last?.detected?.language : from.value;
-  const [oldTo, text] = [to.value, last?.text];
+  // A text that is still to be translated must not give way to the translation of the one before.
+  const shown = last?.typed === source.value && last.target === to.value ? last : null;
+  const oldFrom = from.value === 'auto' ? shown?.detected?.language : from.value;
+  const [oldTo, text] = [to.value, shown?.text];
   if (!oldFrom) return say('The language of the text is not known yet; type a text, or choose its language.', true);
   if (oldFrom === oldTo) return say(`The text is in ${nameOf(oldTo)} already; there is nothing to swap.`, true);
   if (!languages.some((language) => language.code === oldTo && language.targets.includes(oldFrom)))
@@ -312,7 +326,7 @@ function swap() {
 
 async function copy() {
   try {
-    await navigator.clipboard.writeText(last?.text || target.textContent);
+    await navigator.clipboard.writeText(target.textContent);
     say('Copied');
   } catch {  // over plain HTTP a browser has no clipboard for the page
     say('The browser allows the page to copy over HTTPS only; select the translation and copy it yourself.', true);

@@ -246,6 +246,13 @@ TEST_F(ConfigSchemaTest, NamesTheLineOfInvalidYaml) {
   EXPECT_THAT(refusal_of("model:\n\tnum_heads: 4\n"), StartsWith(":2:1: tabs are not allowed"));
 }
 
+TEST_F(ConfigSchemaTest, RefusesASecondDocument) {
+  for (const char* second : {"---\nmodel: {tied: true}\n", "...\nmodel: {tied: true}\n"})
+    EXPECT_THAT(refusal_of(std::string("model: {num_heads: 4}\n") + second), HasSubstr("a second YAML document"))
+        << second;
+  EXPECT_NO_THROW(read("---\nmodel: {num_heads: 4}\n...\n"));
+}
+
 TEST_F(ConfigSchemaTest, RefusesASectionWithoutKeys) {
   EXPECT_THAT(refusal_of("model: 4\n"), AllOf(StartsWith(":1: "), HasSubstr("\"model\" must hold keys and values")));
   EXPECT_THAT(refusal_of("\n- a\n- b\n"), AllOf(StartsWith(":2: "), HasSubstr("must hold keys and values")));

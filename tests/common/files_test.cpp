@@ -145,6 +145,19 @@ TEST(WriteFileAtomically, WritesToAPipe) {
   EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
 }
 
+// As the shell names the other end of >(command).
+TEST(WriteFileAtomically, WritesToAPipeThatHasNoName) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string name = "/dev/fd/" + std::to_string(ends[1]);
+  if (!fs::exists(name)) GTEST_SKIP() << "needs /dev/fd";
+  write_file_atomically(name, "through");
+  char text[16] = {};
+  EXPECT_EQ(::read(ends[0], text, sizeof(text)), 7);
+  EXPECT_STREQ(text, "through");
+  for (const int end : ends) ::close(end);
+}
+
 TEST(WriteFileAtomically, FollowsLinks) {
   const TemporaryFolder folder;
   ensure_writable_folder(folder / "there");

@@ -128,6 +128,21 @@ TEST(LineReader, RefusesTruncatedGzip) {
   }
 }
 
+TEST(LineReader, ReadsTheLinesBeforeAGzippedFileEndsEarly) {
+  const TemporaryFolder folder;
+  std::string content;
+  for (int i = 0; i < 9000; ++i) content += "line " + std::to_string(i) + "\n";
+  const std::string packed = gzipped(content);
+  write_text(folder / "text.gz", packed.substr(0, packed.size() - 20));
+  LineReader reader(folder / "text.gz");
+  std::string line;
+  const auto read_all = [&] {
+    while (reader.next(line)) EXPECT_EQ(line, "line " + std::to_string(reader.line_number() - 1));
+  };
+  EXPECT_THAT(message_of<std::runtime_error>(read_all), HasSubstr("cannot be read after line"));
+  EXPECT_GT(reader.line_number(), 8000);
+}
+
 TEST(LineReader, RefusesDamagedGzip) {
   const TemporaryFolder folder;
   std::string packed = gzipped("some text that is long enough\nto be packed\n");

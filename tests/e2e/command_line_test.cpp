@@ -162,9 +162,14 @@ TEST_F(CommandLine, NeverWritesOverItsInputAndTakesNoTextForAModel) {
               HasSubstr("--output is the file of --input"));
   const std::string other = folder / "text.de";
   write_text(other, content);
-  for (const std::string flag : {"--target-prefix", "--glossary"})
+  for (const std::string flag : {"--target-prefix", "--glossary", "--shortlist", "--rerank"})
     EXPECT_THAT(refusal("translate", {"-m", model(), "-i", text, flag, other, "-o", other}),
                 HasSubstr("--output is the file of " + flag));
+  for (const std::string program : {"translate", "embed", "visualize", "generate"})
+    EXPECT_THAT(refusal(program, {"-m", other, "-i", text, "-o", other}), HasSubstr("--output is the file of --model"))
+        << program;
+  for (const std::string flag : {"--target-prefix", "--glossary", "--trees", "--shortlist"})
+    EXPECT_THAT(refusal("translate", {"-m", model(), flag, ""}), HasSubstr(flag));
   EXPECT_THAT(refusal("score", {"-m", model(), "--source", text, "--target", other, "-o", other}),
               HasSubstr("--output is the file of --target"));
   EXPECT_THAT(refusal("score", {"-m", model(), "--text", text, "-o", text}),
@@ -189,6 +194,12 @@ TEST_F(CommandLine, AnEmptyFileOfTreeWordsIsNotAsIfThereWereNone) {
   write_text(words, "");
   EXPECT_THAT(refusal("translate", {"-m", model(), "--trees", trees, "--tree-words", words}, 1, "a\n"),
               AllOf(HasSubstr("words has 0 lines, but"), HasSubstr("has 1; line n of one must have the words of")));
+}
+
+TEST_F(CommandLine, NumbersAreDecimal) {
+  const Outcome ten = run("translate", {"-m", model(), "--n-best", "010", "--beam-size", "10"}, "a b\n");
+  EXPECT_EQ(std::count(ten.output.begin(), ten.output.end(), '\n'), 10) << ten.errors;
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--sample", "--seed", "-1"}), HasSubstr("--seed"));
 }
 
 TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <transmute/common/json.h>
+#include <transmute/common/text_file.h>
 #include <transmute/tests/e2e/training_run.h>
 #include <transmute/tests/support/pieces.h>
 #include <transmute/translation/translator.h>
@@ -389,6 +390,17 @@ TEST_F(Training, WritesAProfileThatATraceViewerOpens) {
     EXPECT_THAT(read_text(trace), HasSubstr("\"name\":\"" + std::string(phase) + "\",\"ts\":"));
   words.back() = folder_ / "none/trace.json";
   EXPECT_EQ(run_program_with(words).exit_code, 1);
+}
+
+TEST_F(Training, WritesNoMessagesIntoItsFilesWhereStandardStreamsAreClosed) {
+  std::string command;
+  for (const std::string& word :
+       train_command(config_, folder_ / "run", {"training.max_steps=2", "training.log_every=1"}))
+    command += "'" + word + "' ";
+  ASSERT_EQ(std::system((command + "<&- >&- 2>&-").c_str()), 0);
+  const std::vector<std::string> lines = read_lines(folder_ / "run/metrics.jsonl");
+  EXPECT_GE(lines.size(), 2U);
+  for (const std::string& line : lines) EXPECT_TRUE(Json::accept(line)) << line;
 }
 
 // A checkpoint after each step, so that many of the kills fall into the writing of one.

@@ -53,11 +53,16 @@ TEST(Document, SplitsSentencesWhereAsked) {
 
 TEST(Document, OfNothingHasNoSegments) {
   for (const TextFormat format : {TextFormat::text, TextFormat::tags, TextFormat::html})
-    for (const char* text : {"", " \n\t\n", "\n"}) {
+    for (const char* text : {"", " \n\t\n", "\n", "\u00A0", " \u3000\n"}) {
       const Document document(text, format, true);
       EXPECT_THAT(document.segments(), IsEmpty());
       EXPECT_EQ(document.with({}), text);
     }
+  for (const char* html : {"<p>&nbsp;</p>", "<td>\u3000</td>", "<p><b>&#160;</b> &emsp;</p>"}) {
+    const Document document(html, TextFormat::html, true);
+    EXPECT_THAT(document.segments(), IsEmpty()) << html;
+    EXPECT_EQ(document.with({}), html);
+  }
 }
 
 TEST(Document, CutsHtmlAtBlocksAndKeepsInlineElementsWithTheirWords) {
@@ -120,6 +125,39 @@ TEST(Document, KeepsLongTagsAndThosePartsOfThemThatTextCannotHave) {
   EXPECT_LT(bytes, 200'000U);
 }
 
+// "/>" closes no element of HTML's own, and names may be in capitals.
+TEST(Document, PairsTagsAsABrowserDoes) {
+  const std::vector<std::pair<std::string, std::string>> pages{
+      {"<p>Monday, <a href=http://e.org/>March 3</a>, 2025</p>", "Monday, <a x000>March 3</a>, 2025"},
+      {"<p>Monday, <b/>March 3</b>, 2025</p>", "Monday, <b x000>March 3</b>, 2025"},
+      {"<p>Monday, <B>March 3</b>, 2025</p>", "Monday, <b x000>March 3</b>, 2025"},
+      {"<p>Monday, <b>March 3</B>, 2025</p>", "Monday, <b>March 3</b x000>, 2025"},
+      {"<p>Monday,<BR>March <br/>3<br></p>", "Monday,<br x000/>March <br/>3<br>"}};
+  for (const auto& [html, segment] : pages) {
+    const Document document(html, TextFormat::html, false);
+    EXPECT_THAT(document.segments(), ElementsAre(segment));
+    EXPECT_EQ(document.with(document.segments()), html);
+  }
+}
+
+TEST(Document, KeepsTheLineBreaksOfAttributes) {
+  const std::string html = "<p>a <b onclick=\"f() // x\ng()\">red</b> house</p>";
+  const Document document(html, TextFormat::html, true);
+  EXPECT_THAT(document.segments(), ElementsAre("a <b x000>red</b> house"));
+  EXPECT_EQ(document.with(document.segments()), html);
+}
+
+TEST(Document, EndsAHeadWhereABrowserDoes) {
+  for (const char* html :
+       {"<html><head><meta charset=utf-8><title>Hi</title><body><p>Monday</p>",
+        "<html><head/><title>a <b> c</title><body><p>Monday</p>", "<head><!-- <p> --></head><p>Monday</p>",
+        "<head><script>'<p>'</script><noscript><img src=x></noscript><p>Monday</p>", "<head><title>Hi</title>Monday"}) {
+    const Document document(html, TextFormat::html, true);
+    EXPECT_THAT(document.segments(), ElementsAre("Monday")) << html;
+    EXPECT_EQ(document.with(document.segments()), html);
+  }
+}
+
 TEST(Document, KnowsWhichElementsCloseThemselves) {
   const std::string html = "<p>Press <svg class=\"i\"/> to save.</p><math/><p>Next.</p><svg><svg/><path/></svg>";
   const Document document(html, TextFormat::html, true);
@@ -174,6 +212,11 @@ TEST(Document, MakesNoMarkupOfReferences) {
 TEST(Document, KnowsTheReferencesOfHtml4) {
   const Document document("caf&egrave; &ntilde; &Omega; &frac12; &sigmaf; &apos;", TextFormat::html, false);
   EXPECT_THAT(document.segments(), ElementsAre("cafè ñ Ω ½ ς '"));
+}
+
+TEST(Document, ReadsTheNumbersOfOldPagesAsWindows1252) {
+  const Document document("it&#146;s 1&#150;2 &#x80; &#160;&#159;", TextFormat::html, false);
+  EXPECT_THAT(document.segments(), ElementsAre("it’s 1–2 € \u00A0Ÿ"));
 }
 
 TEST(Document, KeepsOnlyTheTagsOfTheSource) {

@@ -11,6 +11,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,8 +35,8 @@ HttpLimits small_limits() {
   return limits;
 }
 
-// Answers /echo with the body, and /pieces with a stream that is there at once; keeps the requests to other paths for
-// the test to answer.
+// Answers /echo with the body, and /pieces with a stream that is there at once; finds no memory for /starve; keeps the
+// requests to other paths for the test to answer.
 class AServer : public ::testing::Test {
  protected:
   void start(const HttpLimits& limits = small_limits()) {
@@ -66,6 +67,7 @@ class AServer : public ::testing::Test {
   void handle(std::shared_ptr<HttpExchange> exchange) {
     const HttpRequest& request = exchange->request();
     if (request.path == "/forget") return;
+    if (request.path == "/starve") throw std::bad_alloc();
     if (request.path == "/echo")
       return exchange->respond({200, "text/plain", request.method + " " + request.query + " " + request.body});
     if (request.path == "/pieces") {  // on the server's thread: all but the first wait for it to be written
@@ -139,6 +141,15 @@ TEST_F(AServer, AnswersExpectContinueBeforeTheBody) {
   EXPECT_THAT(client.receive_until("\r\n\r\n").value_or(""), HasSubstr("100 Continue"));
   client.send("body");
   EXPECT_EQ(client.receive().body, "POST  body");
+}
+
+TEST_F(AServer, SaysNothingOfContinuingToHttp10) {
+  start();
+  Client client(port());
+  client.send("POST /echo HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nbody");
+  const Answer answer = client.receive();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "POST  body");
 }
 
 TEST_F(AServer, ClosesTheConnectionWhereTheClientAsksForIt) {
@@ -326,6 +337,48 @@ TEST_F(AServer, TellsTheHandlerThatItsClientHasLeft) {
   for (int i = 0; i < 500 && !exchange->is_abandoned(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_TRUE(exchange->is_abandoned());
   exchange->respond({});  // has no effect
+}
+
+TEST_F(AServer, NoticesAClientThatLeavesBehindFurtherBytes) {
+  start();
+  for (const std::string& behind : {std::string("\r\n"), request_bytes("GET", "/echo")}) {
+    Client client(port());
+    client.send(request_bytes("POST", "/keep", "x") + behind);
+    const auto exchange = next_kept();
+    EXPECT_FALSE(exchange->is_abandoned());
+    client.close();
+    for (int i = 0; i < 500 && !exchange->is_abandoned(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(exchange->is_abandoned()) << behind;
+  }
+}
+
+TEST_F(AServer, AnswersWhatCameWhileARequestWasHandled) {
+  start();
+  Client client(port());
+  client.send(request_bytes("POST", "/keep", "x") + "\r\n");
+  const auto exchange = next_kept();
+  // The beginning of a request, then more than the buffer holds, and the rest after the answer.
+  std::string all;
+  for (int i = 0; i < 100; ++i) all += request_bytes("POST", "/echo", "number " + std::to_string(i));
+  client.send(all.substr(0, 50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  client.send(all.substr(50, 6000));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  exchange->respond({200, "text/plain", "kept"});
+  EXPECT_EQ(client.receive().body, "kept");
+  client.send(all.substr(6050));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(client.receive().body, "POST  number " + std::to_string(i));
+}
+
+TEST_F(AServer, ClosesOneConnectionWhereMemoryIsShort) {
+  start();
+  Client other(port()), client(port());
+  EXPECT_EQ(other.get("/echo").status, 200);
+  client.send(request_bytes("GET", "/starve"));
+  EXPECT_TRUE(client.is_closed_within(5));
+  EXPECT_EQ(other.get("/echo").status, 200);
+  EXPECT_EQ(Client(port()).get("/echo").status, 200);
 }
 
 TEST_F(AServer, AnswersForAHandlerThatForgetsARequest) {

@@ -24,6 +24,7 @@ TEST(Histogram, CountsUpToAndIncludingEachBound) {
 
 TEST(Metrics, EscapeTheirLabels) {
   EXPECT_EQ(metric_label("path", "a\"b\\c\nd"), "path=\"a\\\"b\\\\c d\"");
+  EXPECT_EQ(metric_label("model", "a\xFFz"), "model=\"a\uFFFDz\"") << "Prometheus refuses a page that is not UTF-8";
 }
 
 TEST(Metrics, CountFromManyThreads) {

@@ -156,6 +156,33 @@ TEST_F(ServePage, SwapsALanguageThatWasDetected) {
   swap_and_expect_the_translation_as_source();
 }
 
+TEST_F(ServePage, KeepsATextThatIsNotTranslatedYetWhenItSwapsTheLanguages) {
+  type_and_wait();
+  page_->evaluate("document.querySelector('#source').value = 'the red house'");
+  page_->press("s", "KeyS", 83, 1);
+  EXPECT_EQ(page_->evaluate("document.querySelector('#from').value"), "de");
+  EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), "the red house");
+}
+
+TEST_F(ServePage, CopiesWhatItShows) {
+  type_and_wait();
+  page_->evaluate(
+      "Object.defineProperty(navigator, 'clipboard', {value: {writeText: (text) => { window.copied = text; }}}), "
+      "document.querySelector('#target').textContent = 'Das', 0");
+  page_->press("c", "KeyC", 67, 1);
+  EXPECT_TRUE(page_->becomes_true("window.copied === 'Das'"));
+}
+
+TEST_F(ServePage, TranslatesATextWhoseAlignmentsAreTooLarge) {
+  page_->evaluate(
+      "window.asked = [], window.send = window.fetch, window.fetch = async (path, how) => { "
+      "asked.push(JSON.parse(how.body).alignments); "
+      "return asked.at(-1) ? new Response('{\"error\": \"too large\"}', {status: 413}) : send(path, how); }, 0");
+  type_and_wait();
+  EXPECT_EQ(page_->evaluate("asked.join()"), "true,false");
+  EXPECT_EQ(page_->evaluate(kShown), translated(kText));
+}
+
 TEST_F(ServePage, AsksAboutASentenceInTheLanguageThatWasDetected) {
   translate_from("auto");
   type_and_wait();

@@ -543,6 +543,22 @@ TEST_F(Serve, ReadsAgainWhatChangedWhileItRead) {
   EXPECT_EQ(status, 403);
 }
 
+// It reads its keys from a pipe, where it waits until the test has sent the signal.
+TEST_F(Serve, ReloadsOnceItListensWhereItWasAskedToWhileItStarted) {
+  const TemporaryFolder folder;
+  const std::string script = R"(mkfifo "$3/keys"
+"$1" --model "$2" --threads 1 --port 0 --api-keys "$3/keys" >"$3/out" 2>"$3/log" &
+{ kill -HUP $!; echo "# nobody"; } >"$3/keys"
+until grep -q http "$3/out"; do sleep 0.05; done
+echo "# nobody" >"$3/keys"
+until grep -q '"event":"reload","result":"done"' "$3/log"; do sleep 0.05; done
+kill -TERM $!
+wait $!)";
+  const std::string program = std::string(TRANSMUTE_PROGRAMS) + "/serve", model = "en-de=" + folder_->path();
+  const Outcome outcome = run_program_with({"timeout", "60", "sh", "-c", script, "sh", program, model, folder.path()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors << read_text(folder / "log");
+}
+
 TEST_F(Serve, NamesTheClientBehindTheProxyInItsLog) {
   RunningServe server(flags({"--threads", "1", "--behind-proxy"}));
   const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}}.dump();
@@ -671,6 +687,7 @@ TEST(ServeUsage, NamesWhatIsWrong) {
   EXPECT_THAT(errors({"--model", model, "--model", model}, 2), HasSubstr("two models are given for en-de"));
   EXPECT_THAT(errors({"--model", model, "--pivot", "de"}, 2),
               HasSubstr("--pivot de: a model into this language and one from it are needed"));
+  EXPECT_THAT(errors({"--model", model, "--api-keys", ""}, 2), HasSubstr("--api-keys: needs the name of a file"));
   EXPECT_THAT(errors({"--model", model, "--address", "example.org"}, 2), HasSubstr("is not an IP address"));
   EXPECT_THAT(errors({"--model", model, "--max-queue", "0"}, 2), HasSubstr("--max-queue: must be at least 1, not 0"));
   for (const char* number : {"1e3", "0.5"})

@@ -257,6 +257,29 @@ TEST(SubwordModel, KeepsUserDefinedSymbolsWhole) {
   }
 }
 
+TEST(SubwordModel, KeepsSymbolsWithSpacesWhole) {
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.user_defined_symbols = {"New York"};
+  options.vocab_size = 84;
+  const Tokenizer tokenizer = tiny_tokenizer(options);
+  const std::string text = "the New York house";
+  EXPECT_THAT(tokenizer.source().encode_as_pieces(text), Contains("New\u2581York"));
+  EXPECT_EQ(tokenizer.source().decode(tokenizer.source().encode(text)), text);
+}
+
+TEST(SubwordModel, RefusesSymbolsThatCannotBeFound) {
+  for (const std::string& symbol : {std::string(), std::string("a\nb"), std::string("a\0b", 3), std::string("<s>")}) {
+    TokenizerOptions options = tiny_tokenizer_options();
+    options.user_defined_symbols = {symbol};
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }),
+                HasSubstr("tokenizer.user_defined_symbols"))
+        << symbol;
+  }
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.user_defined_symbols = {"a b", "a b"};
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }), HasSubstr("twice"));
+}
+
 TEST(SubwordModel, EncodesTheSameFromManyThreads) {
   const Tokenizer tokenizer = tiny_tokenizer();
   std::vector<std::string> lines = tiny_english();

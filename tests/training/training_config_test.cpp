@@ -218,7 +218,7 @@ std::string another_value(ConfigSchema& schema, const std::string& name, const s
   if (value == "true" || value == "false") return value == "true" ? "false" : "true";
   if (value.front() == '[') return name == "data.train_weights" ? "[7]" : "[\"another\"]";
   if (value.front() == '"') return "\"another\"";
-  for (const char* number : {"7", "0.7"}) {
+  for (const char* number : {"7", "0.7", "0.99", "101"}) {
     try {
       schema.set(name + "=" + number);
       return number;

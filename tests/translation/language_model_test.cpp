@@ -96,6 +96,9 @@ TEST_F(TinyLanguageModel, BeginsEachTextWithItsPromptAsGiven) {
   EXPECT_THAT(model.generate("the red \t", options), StartsWith("the red"));
   options.search.max_extra_length = 0;
   EXPECT_EQ(model.generate(" the  ☃ red ", options), " the  ☃ red");
+  options.search.max_extra_length = kMaxWholeTokens;
+  EXPECT_THROW(model.generate("the red", options), std::invalid_argument);
+  options.search.max_extra_length = 0;
   const Translation found = model.generate_batch({"the red"}, options).front();
   EXPECT_EQ(found.source_tokens, tokenizer.target().encode_as_pieces("the red"));
   EXPECT_EQ(found.hypotheses.front().tokens, found.source_tokens);

@@ -7,6 +7,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/positional_encoding.h>
+#include <transmute/tokenizer/piece_marks.h>
 #include <transmute/translation/explorer/attention_trace.h>
 #include <transmute/translation/explorer/embedding_map.h>
 #include <transmute/translation/explorer/web_sources.h>
@@ -72,14 +73,6 @@ void check_length(const Ids& ids, size_t number, const char* what, int64_t most)
         what, number, ids.size(), most));
 }
 
-// Tokens that a side may have beside its begin or end; learned positions have an end of their own.
-int64_t most_tokens(const LoadedModel& model, const ExplorerOptions& options) {
-  const TransformerOptions& network = model.transformer->options;
-  return network.positional_encoding == PositionalEncodingKind::learned
-             ? std::min(options.max_tokens, network.max_positions - 1)
-             : options.max_tokens;
-}
-
 std::vector<Encoded> encode(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
                             const ExplorerOptions& options) {
   if (sentences.empty()) throw std::invalid_argument("no sentence was given: a page needs at least one");
@@ -87,7 +80,7 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
     throw std::invalid_argument(
         fmt::format("more than the {} sentences of max_sentences were given; choose fewer, or raise the limit",
                     options.max_sentences));
-  const int64_t most = most_tokens(model, options);
+  const int64_t most = std::min(options.max_tokens, most_tokens(model.transformer->options));
   std::vector<Encoded> all;
   for (const auto& sentence : sentences) {
     const size_t number = all.size() + 1;
@@ -113,7 +106,7 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
 void translate(Encoded& sentence, const LoadedModel& model, const ExplorerOptions& options) {
   const TransformerStepModel step_model(model.transformer, model.transformer->parameters().front().device());
   SearchOptions search = options.search;
-  const int64_t most = most_tokens(model, options);
+  const int64_t most = std::min(options.max_tokens, most_tokens(model.transformer->options));
   search.max_extra_length = std::min(search.max_extra_length, most - static_cast<int64_t>(sentence.source.size()));
   TargetDemands demands;
   demands.excluded = model.tokenizer.target().line_breaks();
@@ -214,15 +207,6 @@ Json positions_data(const LoadedModel& model, int64_t longest) {
   return all;
 }
 
-bool is_byte_piece(const std::string& piece) {
-  return piece.size() == 6 && piece.compare(0, 3, "<0x") == 0;
-}
-
-bool begins_word(const std::string& piece) {
-  static const std::string kWordStart = "\u2581";
-  return piece.compare(0, kWordStart.size(), kWordStart) == 0 && piece.size() > kWordStart.size() + 1;
-}
-
 // The sentences' tokens, then the first of the vocabulary, where SentencePiece puts what is frequent: what begins a
 // word before the fragments, which say less.
 Ids tokens_for_map(const std::vector<Ids>& used, const SubwordModel& vocabulary, int64_t most) {
@@ -232,9 +216,12 @@ Ids tokens_for_map(const std::vector<Ids>& used, const SubwordModel& vocabulary,
     if (id >= special_ids::kCount && seen.insert(id).second) chosen.push_back(id);
   };
   for (const auto& ids : used) std::for_each(ids.begin(), ids.end(), add);
+  const auto is_word = [](const std::string& piece) {
+    return begins_word(piece) && piece.size() > kSpaceMark.size() + 1;
+  };
   for (const bool words : {true, false})
     for (int64_t id = special_ids::kCount; id < vocabulary.size() && static_cast<int64_t>(chosen.size()) < most; ++id)
-      if (const std::string piece = vocabulary.piece(id); begins_word(piece) == words && !is_byte_piece(piece)) add(id);
+      if (const std::string piece = vocabulary.piece(id); is_word(piece) == words && !is_byte_piece(piece)) add(id);
   return chosen;
 }
 

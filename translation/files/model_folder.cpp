@@ -14,6 +14,7 @@
 
 #include <filesystem>
 #include <future>
+#include <limits>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
@@ -119,7 +120,7 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "number of pieces in the target vocabulary, if the vocabularies are separate; 0: vocab_size",
              kTargetVocabulary);
   schema.add("character_coverage", &tokenizer.character_coverage,
-             "share of the training text's characters that the vocabulary covers", Bounds<double>{0.5, 1.0});
+             "share of the training text's characters that the vocabulary covers", Bounds<double>{0.98, 1.0});
   schema.add("byte_fallback", &tokenizer.byte_fallback,
              "encode characters outside the vocabulary as bytes instead of as the unknown piece");
   schema.add("split_digits", &tokenizer.split_digits, "make every digit a piece of its own");
@@ -130,7 +131,8 @@ void ModelConfig::declare(ConfigSchema& schema) {
       "SentencePiece's Unicode normalization: nmt_nfkc, nmt_nfkc_cf (also lower-cases), nfkc, nfkc_cf, identity");
   schema.add("user_defined_symbols", &tokenizer.user_defined_symbols, "texts that are never split");
   schema.add("max_training_sentences", &tokenizer.max_training_sentences,
-             "maximum number of lines from which the vocabulary is learned; a larger text is sampled", kAtLeastOne);
+             "maximum number of lines from which the vocabulary is learned; a larger text is sampled",
+             Bounds<int64_t>{101, std::numeric_limits<int32_t>::max()});
 
   schema.section("model", "the network of the paper's section 3");
   schema.add(
@@ -350,13 +352,8 @@ Precision give_weights(Transformer& transformer, const NamedTensors& weights, co
 
 namespace {
 
-std::vector<std::pair<const char*, const SubwordModel*>> files_of(const Tokenizer& tokenizer) {
-  if (tokenizer.shared()) return {{kSharedTokenizerFile, &tokenizer.source()}};
-  return {{kSourceTokenizerFile, &tokenizer.source()}, {kTargetTokenizerFile, &tokenizer.target()}};
-}
-
 void check_tokenizer(const Tokenizer& tokenizer, const ModelChecksums& checksums) {
-  for (const auto& [file, model] : files_of(tokenizer)) checksums.check(file, model->serialized());
+  for (const auto& [file, model] : tokenizer.files()) checksums.check(file, model->serialized());
 }
 
 }  // namespace
@@ -394,7 +391,7 @@ void save_model_folder(const std::string& folder, const std::string& config, con
                        const Transformer& transformer, const char* weights_file, Precision stored) {
   ModelChecksums checksums;
   tokenizer.save(folder);
-  for (const auto& [file, model] : files_of(tokenizer)) checksums.set(file, checksum_of(model->serialized()));
+  for (const auto& [file, model] : tokenizer.files()) checksums.set(file, checksum_of(model->serialized()));
   checksums.set(weights_file, write_weights(path_in(folder, weights_file), transformer, stored));
   write_file_atomically(path_in(folder, kConfigFile), config);
   checksums.set(kConfigFile, checksum_of(config));

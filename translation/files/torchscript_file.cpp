@@ -49,12 +49,7 @@ std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFile
 
 torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model) {
   torch::jit::ExtraFilesMap files{{kConfigFile, model.config}};
-  if (model.tokenizer.shared()) {
-    files[kSharedTokenizerFile] = model.tokenizer.source().serialized();
-  } else {
-    files[kSourceTokenizerFile] = model.tokenizer.source().serialized();
-    files[kTargetTokenizerFile] = model.tokenizer.target().serialized();
-  }
+  for (const auto& [name, tokenizer] : model.tokenizer.files()) files[name] = tokenizer->serialized();
   return files;
 }
 

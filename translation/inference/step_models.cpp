@@ -30,8 +30,7 @@ ReadyModel make_step_model(const std::vector<Transformer>& transformers, torch::
   for (const Transformer& transformer : transformers) {
     const std::string refusal = precision_error(precision, device, transformer->options);
     if (!refusal.empty()) throw std::invalid_argument(refusal);
-    if (transformer->options.positional_encoding == PositionalEncodingKind::learned)
-      ready.most_tokens = std::min(ready.most_tokens, transformer->options.max_positions - 1);
+    ready.most_tokens = std::min(ready.most_tokens, most_tokens(transformer->options));
     const std::string reason = device.is_cpu() ? InferenceModel::slow_reason(transformer->options) : "";
     if (device.is_cpu() && reason.empty()) {
       models.push_back(

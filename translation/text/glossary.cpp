@@ -83,8 +83,9 @@ std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordM
   std::vector<GlossaryEntry> entries;
   LineReader reader(path);
   for (std::string line; reader.next(line);) {
-    if (is_blank(line) || line.front() == '#') continue;
     const size_t tab = line.find('\t');
+    const bool is_comment = line.rfind('#', 0) == 0 && tab == std::string::npos;
+    if (is_blank(line) || is_comment) continue;
     GlossaryEntry entry;
     if (tab != std::string::npos) entry = {stripped(line.substr(0, tab)), stripped(line.substr(tab + 1))};
     if (entry.source.empty() || entry.target.empty() || entry.target.find('\t') != std::string::npos)

@@ -63,16 +63,21 @@ std::string name_of(const std::string& tag) {
   return tag.substr(begin, end - begin);
 }
 
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 bool is_space(const std::string& text, size_t at) {
   return at < text.size() && (text[at] == ' ' || text[at] == '\t');
 }
 
 }  // namespace
 
-bool is_void_element(std::string name) {
+bool is_void_element(const std::string& element) {
+  const std::string name = lower_case(element);
   constexpr std::array<const char*, 14> kVoid{"area",  "base", "br",   "col",   "embed",  "hr",    "img",
                                               "input", "link", "meta", "param", "source", "track", "wbr"};
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end();
 }
 
@@ -105,8 +110,14 @@ TaggedText::TaggedText(const std::string& text) {
     at += length;
     tag.parent = open.empty() ? 0 : open.back() + 1;
     if (kind == InlineTag::Kind::closing) {
-      const auto same_name = [&](size_t other) { return name_of(tags_[other].text) == name_of(tag.text); };
-      const auto opening = std::find_if(open.rbegin(), open.rend(), same_name);
+      const std::string name = name_of(tag.text);
+      const auto same = [&](size_t other) { return name_of(tags_[other].text) == name; };
+      const auto same_but_case = [&](size_t other) {
+        return lower_case(name_of(tags_[other].text)) == lower_case(name);
+      };
+      auto opening = std::find_if(open.rbegin(), open.rend(), same);
+      if (opening == open.rend())
+        opening = std::find_if(open.rbegin(), open.rend(), same_but_case);  // <B>…</b> of HTML
       if (opening != open.rend()) {
         tags_[*opening].end = plain_.size();
         tags_[*opening].closing = tag.text;

@@ -23,7 +23,7 @@ struct InlineTag {
 };
 
 /// Whether it is an element of HTML, in capitals or not, that has no content and needs no "/>", such as br.
-bool is_void_element(std::string name);
+bool is_void_element(const std::string& element);
 
 /// The tag that begins at byte `at` of the text.
 InlineTag inline_tag_at(const std::string& text, size_t at);

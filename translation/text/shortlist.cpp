@@ -3,13 +3,15 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/tokenizer/piece_marks.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 
 namespace transmute {
@@ -25,20 +27,9 @@ IdsByPiece ids_by_piece(const SubwordModel& tokenizer) {
   return ids;
 }
 
-// One byte of a character that has no piece of its own.
-bool is_byte(const std::string& piece) {
-  return piece.size() == 6 && piece.compare(0, 3, "<0x") == 0 && piece.back() == '>';
-}
-
-constexpr const char* kWordBegin = "\u2581";
-
-bool begins_word(const std::string& piece) {
-  return piece.rfind(kWordBegin, 0) == 0;
-}
-
 // Within a word and at the beginning of one.
 std::string in_the_other_place(const std::string& piece) {
-  return begins_word(piece) ? piece.substr(std::string_view(kWordBegin).size()) : kWordBegin + piece;
+  return begins_word(piece) ? piece.substr(kSpaceMark.size()) : std::string(kSpaceMark) + piece;
 }
 
 bool is_digit(char c) {
@@ -84,10 +75,10 @@ bool parse(std::string_view line, TableLine& parsed) {
     line.remove_prefix(field.size());
   }
   if (line.find_first_not_of(" \t") != std::string_view::npos || fields[2].empty()) return false;
-  const std::string number(fields[2]);
-  char* end = nullptr;
-  parsed = {std::string(fields[0]), std::string(fields[1]), std::strtod(number.c_str(), &end)};
-  return *end == '\0' && parsed.probability >= 0 && parsed.probability <= 1;
+  parsed = {std::string(fields[0]), std::string(fields[1]), 0};
+  const char* const number_end = fields[2].data() + fields[2].size();
+  const auto [end, error] = std::from_chars(fields[2].data(), number_end, parsed.probability);  // in any locale
+  return error == std::errc() && end == number_end && parsed.probability >= 0 && parsed.probability <= 1;
 }
 
 struct WeightedToken {
@@ -151,7 +142,7 @@ Shortlist::Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer
   always_ = translations_[special_ids::kEnd];
   // SentencePiece orders its vocabulary by how much a piece is worth, behind the reserved ones and the bytes.
   for (int64_t id = special_ids::kCount, count = 0; id < tokenizer.target().size() && count < options.frequent; ++id) {
-    if (is_byte(tokenizer.target().piece(id))) continue;
+    if (is_byte_piece(tokenizer.target().piece(id))) continue;
     always_.push_back(id);
     ++count;
   }
@@ -169,7 +160,7 @@ void Shortlist::keep_copyable_tokens(const Tokenizer& tokenizer) {
   }
   for (int64_t id = 0; id < tokenizer.source().size(); ++id) {
     const std::string piece = tokenizer.source().piece(id);
-    digits_.push_back(has_digit(piece) && !is_byte(piece) ? piece : " ");
+    digits_.push_back(has_digit(piece) && !is_byte_piece(piece) ? piece : " ");
   }
 }
 

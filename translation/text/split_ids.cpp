@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/tokenizer/piece_marks.h>
 #include <transmute/translation/text/split_ids.h>
 
 #include <algorithm>
@@ -19,8 +20,7 @@ bool ends_with_any(const std::string& piece, std::initializer_list<const char*> 
 // How good a place for a cut is behind piece i: 3 after a sentence, 2 after a clause, 1 before a word, 0
 // inside one.
 int cut_quality(const std::vector<std::string>& pieces, size_t i) {
-  static const std::string kWordStart = "\u2581";
-  const bool word_follows = i + 1 < pieces.size() && pieces[i + 1].compare(0, kWordStart.size(), kWordStart) == 0;
+  const bool word_follows = i + 1 < pieces.size() && begins_word(pieces[i + 1]);
   const bool wide_mark = ends_with_any(pieces[i], {"。", "！", "？"});
   if (wide_mark) return 3;
   if (!word_follows) return 0;

@@ -44,9 +44,10 @@ TEST(AGlossary, RefusesContradictionsAndEmptyTerms) {
 
 TEST(AGlossary, IsReadFromATabSeparatedFile) {
   const TemporaryFolder folder;
-  write_text(folder / "good.tsv", "# comment\nriver bank \t Ufer\r\n\nbank\tBank\n");
+  write_text(folder / "good.tsv", "# comment\nriver bank \t Ufer\r\n\nbank\tBank\n#5\tNr. 5\n");
   const auto entries = read_glossary(folder / "good.tsv");
-  ASSERT_EQ(entries.size(), 2U);
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(entries[2].source, "#5");
   EXPECT_EQ(entries[0].source, "river bank");
   EXPECT_EQ(entries[0].target, "Ufer");
   for (const char* bad : {"a\n", "a\t\n", "\tb\n", "a\tb\tc\n"}) {

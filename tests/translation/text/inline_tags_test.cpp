@@ -52,6 +52,8 @@ TEST(InlineTags, FollowTheWordsThatTheyEmbrace) {
   EXPECT_EQ(restored("<p>a <b>red</b> house</p>", "ein Haus rot", {0, 2, 1}), "<p>ein Haus <b>rot</b></p>");
   EXPECT_EQ(restored("<b>a</b> <i>red</i> house", "Haus rot ein", {2, 1, 0}), "Haus <i>rot</i> <b>ein</b>");
   EXPECT_EQ(restored("<b><i>a</i></b> red", "rot ein", {1, 0}), "rot <b><i>ein</i></b>");
+  EXPECT_EQ(restored("a <B>red house</b> here", "hier ein rotes Haus", {3, 0, 1, 2}), "hier ein <B>rotes Haus</b>");
+  EXPECT_EQ(restored("<G><g>a</g></G> red", "rot ein", {1, 0}), "rot <G><g>ein</g></G>");
 }
 
 TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {

@@ -56,6 +56,7 @@ function tidyState() {
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   const number = name => parseInt(given.get(name), 10) - 1;
+  Object.assign(state, {layout: 'auto', theme: 'auto', sort: 'layer', vocabulary: 0, piece: null});  // addresses omit these
   for (const name of ['view', 'kind', 'layout', 'theme', 'sort']) if (given.has(name)) state[name] = given.get(name);
   for (const name of ['sentence', 'layer', 'vocabulary']) if (given.has(name)) state[name] = number(name);
   if (given.has('heads')) state.heads = given.get('heads').split(',').map(head => parseInt(head, 10) - 1);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+/// How SentencePiece writes a space, and so the beginning of a word.
+constexpr std::string_view kSpaceMark = "\u2581";
+
+inline bool begins_word(std::string_view piece) {
+  return piece.substr(0, kSpaceMark.size()) == kSpaceMark;
+}
+
+/// Whether the piece is one byte of a character that has no piece of its own, such as "<0x41>".
+inline bool is_byte_piece(std::string_view piece) {
+  return piece.size() == 6 && piece.substr(0, 3) == "<0x" && piece.back() == '>';
+}
+
+}  // namespace v0
+}  // namespace transmute
