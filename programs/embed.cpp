@@ -73,9 +73,9 @@ int embed(const Arguments& arguments) {
     throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format json");
   if (npy && transmute::is_standard_stream(arguments.streams.output))
     throw std::invalid_argument("--format npy needs --output");
+  transmute::check_output_is_no_input(arguments.streams.output, {{"--model", arguments.model.path()}});
   transmute::OpenModel model = arguments.model.open();
   const transmute::TextEncoder encoder(std::move(model.model), model.device, model.threads->parallel_for());
-  transmute::check_output_is_no_input(arguments.streams.output, {{"--model", arguments.model.path()}});
   const transmute::BlockSource next_block = arguments.streams.open();
   transmute::Output output(arguments.streams.output);
 

@@ -38,9 +38,9 @@ CLI::Validator whole_number_that(const std::string& wanted, const std::function<
       [=](std::string& text) -> std::string {
         int64_t value = 0;
         if (!reads_as(text, value)) return fmt::format("needs a whole number, not '{}'", text);
-        if (!holds(value)) return fmt::format("must be {}, not {}", wanted, value);
-        text = std::to_string(value);  // CLI11 would read 010 as octal
-        return "";
+        if (const std::string plain = std::to_string(value); text != plain)  // CLI11 would read 010 as octal
+          return fmt::format("write {}, not '{}'", plain, text);
+        return holds(value) ? "" : fmt::format("must be {}, not {}", wanted, value);
       },
       "");
 }

@@ -67,11 +67,11 @@ std::string format(const transmute::Translation& texts, int64_t line, const Argu
 }
 
 int generate(const Arguments& arguments) {
+  transmute::check_output_is_no_input(arguments.streams.output, arguments.model.inputs());
   const transmute::GenerationOptions options = options_from(arguments);
   const transmute::BlockSource next_block = prompts_of(arguments);
   const transmute::LanguageModel model = arguments.model.open_language_model();
   transmute::warn_if_slow(model.slow_reason());
-  transmute::check_output_is_no_input(arguments.streams.output, arguments.model.inputs());
   transmute::Output output(arguments.streams.output);
   int64_t lines = 0, looping_lines = 0;
   transmute::keep_output_before_bad_line(output, [&] {
