@@ -2,10 +2,6 @@
 # What an application gets: one library, shared and static, with the headers, the programs, and the files by which CMake
 # and pkg-config find them. Two components, each a Debian package (cmake/packages.cmake): runtime and dev.
 include(GNUInstallDirs)
-# Folders that everybody may read, whatever the umask of who installs.
-set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
-  WORLD_READ WORLD_EXECUTE)
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS ${CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS})
 include(CMakePackageConfigHelpers)
 
 set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_simd transmute_model transmute_translation transmute_training)

@@ -14,7 +14,7 @@ set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # Debian's zsh looks for the completions of packages elsewhere.
-set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_completions.cmake")
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/prepare_packages.cmake")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME transmute)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
