@@ -135,7 +135,7 @@ Lines read_hypotheses(const std::string& path) {
 // The library would reject unequal counts too, but only here are the names of the files known.
 Lines read_parallel(const std::string& path, const std::string& hypothesis_path, std::size_t num_hypotheses) {
   Lines lines = transmute::read_input_lines(path);
-  transmute::check_equal_lines(path, lines.size(), hypothesis_path, num_hypotheses, "belong to");
+  transmute::check_equal_lines(path, lines.size(), hypothesis_path, num_hypotheses, "correspond to");
   return lines;
 }
 

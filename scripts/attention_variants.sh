@@ -12,6 +12,8 @@ usage="usage: scripts/attention_variants.sh [--task demo|multi30k] [--data FOLDE
 --data: for demo a folder that is made where it is missing (data/demo), for multi30k the folder with train and val as
 .en.gz and .de.gz (data/multi30k). --widths: d_k of the further pairs of dot products."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/yaml.sh
+source "$root/scripts/yaml.sh"
 task=demo
 data=
 output=
@@ -29,10 +31,6 @@ while [[ $# -gt 0 ]]; do
     *) others+=("$1"); shift ;;
   esac
 done
-yaml() { # yaml <text>: as a YAML scalar, whatever is in it
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
 base=$root/configs/attention/$task.yaml
 [[ -f $base ]] || { echo "attention_variants: error: no task $task; there are demo and multi30k" >&2; exit 2; }
 data=${data:-data/$task}

@@ -18,6 +18,8 @@ pair of files. --set: further settings of all trainings. --tune: settings of the
 and goes on with the text alone; without any there is none. The student is in FOLDER/student/model, what became of it in
 FOLDER/tuned/model."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/yaml.sh
+source "$root/scripts/yaml.sh"
 programs=$root/build/release/bin
 teachers=3
 threads=0
@@ -46,10 +48,6 @@ fail() { echo "distill: error: $1" >&2; exit 1; }
 fail_with_log() { # fail_with_log <what> <log>
   tail -n 5 "$2" >&2
   fail "$1 failed: $2"
-}
-yaml() { # yaml <text>: as a YAML scalar, whatever is in it
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
 }
 for file in "$config" "$source" "$target"; do [[ -f $file ]] || fail "$file: no such file"; done
 [[ -z $reverse || -e $reverse ]] || fail "$reverse: no such model"

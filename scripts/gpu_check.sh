@@ -13,10 +13,6 @@ table.json. --minutes: for all of it; training gets what the rest leaves. --pyth
 programs were built against.
 Exit status: 0 where every stage ran and its tests passed, else 1; 2 for bad usage."
 fail() { echo "gpu_check: error: $1" >&2; exit "${2:-1}"; }
-yaml() { # yaml <text>: as a YAML scalar, whatever is in it
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
 device=cuda
 output=results
 minutes=8.5
@@ -32,6 +28,8 @@ while [[ $# -gt 0 ]]; do
   esac
 done
 here="$(cd "$(dirname "$0")" && pwd)"
+# shellcheck source=scripts/yaml.sh
+source "$here/yaml.sh"
 [[ -x $here/bin/train ]] || fail "$here/bin/train: no such program; fill a folder with gpu_pack.sh and run the copy there"
 mkdir -p "$output" && output=$(cd "$output" && pwd) || fail "$output cannot be written"
 

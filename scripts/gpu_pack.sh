@@ -55,7 +55,7 @@ gzip --best "$output"/lib/* # ICU's data alone have 30 MiB
 cp "$root/configs/multi30k_en_de_small.yaml" "$output/configs/"
 cp "${texts[@]}" "$output/text/"
 cp "$root/benchmarks/train_torch.py" "$root/benchmarks/translate_torch.py" "$output/"
-cp "$root/scripts/gpu_check.sh" "$output/"
+cp "$root/scripts/gpu_check.sh" "$root/scripts/yaml.sh" "$output/"
 git -C "$root" describe --always --dirty >"$output/commit" 2>/dev/null || echo unknown >"$output/commit"
 
 mebibytes=$(du --summarize --apparent-size --block-size=1M "$output" | cut -f 1)

@@ -18,6 +18,8 @@ folder with its .tree files, which else are fetched with git. With --train, --de
 files or patterns, they are yours, such as 'wsj/0[2-9]/*.mrg wsj/1?/*.mrg wsj/2[01]/*.mrg'. The paper's settings for the
 Penn Treebank: --config configs/paper/parsing_wsj.yaml --data data/wsj --beam-size 21."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/yaml.sh
+source "$root/scripts/yaml.sh"
 config=$root/configs/parsing/craft.yaml
 data=data/craft
 programs=$root/build/release/bin
@@ -48,10 +50,6 @@ while [[ $# -gt 0 ]]; do
 done
 run=${run:-runs/parsing_$(basename "$config" .yaml)}
 fail() { echo "parsing: error: $1" >&2; exit 1; }
-yaml() { # yaml <text>: as a YAML scalar, whatever is in it
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
 step() { printf '\n== %s\n' "$1"; }
 
 commit=2abe82b8bb8089448b84937d5f61d8c218011322

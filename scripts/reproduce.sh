@@ -14,6 +14,8 @@ usage="usage: scripts/reproduce.sh [--multi30k data/multi30k] [--output runs/rep
 left out and named. --only: the configs to reproduce, such as 'configs/demo.yaml'; default: all of the table.
 Exit status: 0 where every measured value lies within its tolerance, 1 where one does not, 2 for bad usage."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/yaml.sh
+source "$root/scripts/yaml.sh"
 programs=$root/build/release/bin
 multi30k=data/multi30k
 output=runs/reproduce
@@ -34,10 +36,6 @@ while [[ $# -gt 0 ]]; do
 done
 
 fail() { echo "reproduce: error: $1" >&2; exit 1; }
-yaml() { # yaml <text>: as a YAML scalar, whatever is in it
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
 [[ -f $table ]] || fail "$table: no such file"
 [[ -x $programs/train ]] || fail "$programs/train: no such program; build first, or name --programs"
 

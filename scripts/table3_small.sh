@@ -10,6 +10,8 @@ usage="usage: scripts/table3_small.sh [--data data/multi30k] [--output runs/tabl
 --data is a folder with train, val and test_2016_flickr as .en.gz and .de.gz. Measured is val, as the paper measures on
 its development set."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/yaml.sh
+source "$root/scripts/yaml.sh"
 data=data/multi30k
 output=runs/table3_small
 rows="base a_heads_1 a_heads_4 a_heads_16 a_heads_32 b_d_k_4 b_d_k_8 c_layers_1 c_layers_2 c_layers_4 c_d_model_64
@@ -32,9 +34,5 @@ for row in $rows; do
 done
 [[ -f $data/train.en.gz ]] ||
   { echo "table3_small: error: $data/train.en.gz: no such file; name Multi30k's folder with --data" >&2; exit 1; }
-yaml() { # yaml <text>: as a YAML scalar, whatever is in it
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
 exec "$root/scripts/compare_configs.sh" --output "$output" --source "$data/val.en.gz" --target "$data/val.de.gz" \
   --set "data.folder=$(yaml "$data")" "${others[@]}" "${configs[@]}"

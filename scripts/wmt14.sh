@@ -12,6 +12,8 @@ usage="usage: scripts/wmt14.sh [--config configs/paper/base.yaml] [--data FOLDER
   [--tokenizer mosesdecoder/scripts/tokenizer/tokenizer.perl] [--programs FOLDER] [--device auto] [--set KEY=VALUE]…
   [--rehearse]"
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/yaml.sh
+source "$root/scripts/yaml.sh"
 config=$root/configs/paper/base.yaml
 programs=$root/build/release/bin
 data=
@@ -39,10 +41,6 @@ kind=wmt14${rehearse:+_rehearsal}
 data=${data:-data/$kind$([[ -n $rehearse ]] || echo _en_de)}
 run=${run:-runs/${kind}_$(basename "$config" .yaml)}
 fail() { echo "wmt14: error: $1" >&2; exit 1; }
-yaml() { # yaml <text>: as a YAML scalar, whatever is in it
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
 [[ -n $rehearse || ! -f $data/rehearsal ]] || fail "$data has a rehearsal's generated text; take another --data"
 [[ -z $rehearse || -f $data/rehearsal || ! -f $data/train.en.gz ]] ||
   fail "$data has text that a rehearsal would replace; take another --data"

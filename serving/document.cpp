@@ -5,7 +5,6 @@
 #include <transmute/common/text_file.h>
 #include <transmute/serving/html_markup.h>
 #include <transmute/serving/html_references.h>
-#include <transmute/serving/http.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/sentences.h>
 #include <unicode/uchar.h>
@@ -100,25 +99,20 @@ std::string unused_name(const std::string& text) {
   return fmt::format("x{:0{}}", unused, digits);
 }
 
-// "b" of "<b>", "</b>" and "<b class=…>", as it is written.
-std::string tag_name(const std::string& tag) {
-  const size_t begin = tag[1] == '/' ? 2 : 1;
-  const size_t end = std::min(tag.find_first_of(std::string(kHtmlSpace) + "/>", begin), tag.size());
-  return tag.substr(begin, end - begin);
-}
-
 // Whether TaggedText reads an inline tag as a browser does: to that, names are alike in capitals and "/>" closes no
 // element. A line of text has no line breaks.
 bool reads_alike(const std::string& tag) {
-  const std::string name = tag_name(tag);
-  const bool seems_empty = tag[1] != '/' && tag[tag.size() - 2] == '/' && !is_void_element(name);
-  return inline_tag_at(tag, 0).length == tag.size() && name == lower_case(name) && !seems_empty &&
+  const std::string name = element_name(tag);
+  const bool is_end = tag[1] == '/';
+  const bool has_capitals = tag.compare(is_end ? 2 : 1, name.size(), name) != 0;
+  const bool seems_empty = !is_end && tag[tag.size() - 2] == '/' && !is_void_element(name);
+  return inline_tag_at(tag, 0).length == tag.size() && !has_capitals && !seems_empty &&
          tag.find('\n') == std::string::npos;
 }
 
 // Tags that TaggedText reads otherwise than a browser does, long ones above all, are shortened to their names.
 std::string shortened(const std::string& tag, const std::string& attribute) {
-  const std::string name = lower_case(tag_name(tag));
+  const std::string name = element_name(tag);
   return (tag[1] == '/' ? "</" : "<") + name + ' ' + attribute + (is_void_element(name) ? "/>" : ">");
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/ascii_case.h>
 #include <transmute/serving/html_markup.h>
 #include <transmute/translation/text/inline_tags.h>
 
@@ -41,20 +42,17 @@ bool is_space(char c) {
   return c != '\0' && std::strchr(kHtmlSpace, c) != nullptr;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
+}  // namespace
 
-// "div" of "<div class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.
 std::string element_name(std::string_view tag) {
   const size_t begin = tag.size() > 1 && tag[1] == '/' ? 2 : 1;
   if (begin >= tag.size() || !is_letter(tag[begin])) return "";
   size_t end = begin;
   while (end < tag.size() && !is_space(tag[end]) && tag[end] != '/' && tag[end] != '>') ++end;
-  return lower(tag.substr(begin, end - begin));
+  return lower_case(std::string(tag.substr(begin, end - begin)));
 }
+
+namespace {
 
 // Behind one comment, declaration or tag; npos where it is never closed.
 size_t single_markup_end(const std::string& html, size_t at) {
@@ -128,13 +126,13 @@ std::optional<Attribute> next_attribute(std::string_view tag, size_t& at) {
   const std::string space = kHtmlSpace;
   const auto take_until = [&](const std::string& ends, size_t begin) {
     at = std::min(tag.find_first_of(ends, begin), tag.size());
-    return lower(tag.substr(begin, at - begin));
+    return lower_case(std::string(tag.substr(begin, at - begin)));
   };
   at = tag.find_first_not_of(space + '/', at);
   if (at == kNone || tag[at] == '>') return std::nullopt;
   const size_t begin = at;
   take_until(space + "/>=", begin + 1);  // an equals sign may be its first character
-  Attribute attribute{lower(tag.substr(begin, at - begin)), ""};
+  Attribute attribute{lower_case(std::string(tag.substr(begin, at - begin))), ""};
   const size_t equals = tag.find_first_not_of(space, at);
   if (equals == kNone || tag[equals] != '=') return attribute;
   const size_t value = tag.find_first_not_of(space, equals + 1);

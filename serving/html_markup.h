@@ -31,6 +31,9 @@ bool begins_markup(std::string_view text, size_t at);
 /// its end tag.
 Markup markup_at(const std::string& html, size_t at);
 
+/// "div" of "<DIV class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.
+std::string element_name(std::string_view tag);
+
 /// Behind the '>' of the tag that a text begins with: quotes count only behind an equals sign, and another '<' is part
 /// of the tag. npos where it has none.
 size_t tag_end(std::string_view tag);

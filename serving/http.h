@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cctype>
+#include <transmute/common/ascii_case.h>
+
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -12,12 +13,6 @@
 
 namespace transmute {
 inline namespace v0 {
-
-/// HTTP compares many names without regard to case.
-inline std::string lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 using Headers = std::map<std::string, std::string>;
 

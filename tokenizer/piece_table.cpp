@@ -18,9 +18,6 @@ namespace {
 
 constexpr uint64_t kTableSize = field_tag(200, kVarint);  // of a model: the first field that extensions may use
 
-// What SentencePiece calls the reserved ids where a model does not say otherwise.
-constexpr const char* kReservedPieces[] = {"<pad>", "<unk>", "<s>", "</s>"};
-
 void put_varint(std::string& to, uint64_t value) {
   for (; value >= 0x80; value >>= 7) to += static_cast<char>((value & 0x7f) | 0x80);
   to += static_cast<char>(value);
@@ -109,7 +106,9 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
   std::string result;
   std::set<std::string> taken(std::begin(kReservedPieces), std::end(kReservedPieces));
   for (int64_t id = 0; id < special_ids::kCount; ++id)
-    put_piece(result, {kReservedPieces[id], {}, id == special_ids::kUnknown ? kTypeUnknown : kTypeControl});
+    put_piece(
+        result,
+        {kReservedPieces[static_cast<size_t>(id)], {}, id == special_ids::kUnknown ? kTypeUnknown : kTypeControl});
   for (size_t id = special_ids::kCount; id < table.pieces.size(); ++id) {
     const std::string& text = table.pieces[id];
     if (text.empty()) throw std::runtime_error(fmt::format("{}: piece {} of its vocabulary is empty", name, id));

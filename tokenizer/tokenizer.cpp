@@ -64,7 +64,7 @@ class LineIterator : public sentencepiece::SentenceIterator {
 };
 
 void check_symbols(const std::vector<std::string>& symbols) {
-  std::set<std::string> known{"<pad>", "<unk>", "<s>", "</s>"};
+  std::set<std::string> known(kReservedPieces.begin(), kReservedPieces.end());
   for (const std::string& symbol : symbols) {
     if (symbol.find_first_of(std::string("\n\r\0", 3)) != std::string::npos || symbol.empty())
       throw std::invalid_argument("tokenizer.user_defined_symbols has a text that is empty or has a line end");

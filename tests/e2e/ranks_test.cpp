@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <transmute/common/free_port.h>
 #include <transmute/tests/e2e/programs.h>
-#include <transmute/tests/support/free_port.h>
 #include <transmute/tests/support/running_training.h>
 #include <unistd.h>
 
@@ -296,7 +296,7 @@ TEST_F(Ranks, ASignalToAnyOfThemSavesACheckpointAndIsTheExitCode) {
 
 TEST_F(Ranks, OfDifferentConfigsSayWhichDiffers) {
   std::vector<std::string> common = train_command(config_, folder_ / "run");
-  const std::string port = "MASTER_PORT=" + std::to_string(free_port());
+  const std::string port = "MASTER_PORT=" + std::to_string(free_loopback_port());
   const pid_t first = start(common, {"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});
   common.insert(common.end(), {"--set", "training.max_steps=31"});
   const pid_t second = start(common, {"RANK=1", "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port});

@@ -203,7 +203,7 @@ done
 
 # -- reproduce.sh: a config is also what it is based on
 mkdir -p based/scripts based/configs
-cp "$root/scripts/reproduce.sh" "$root/scripts/config_with_bases.sh" based/scripts
+cp "$root/scripts/"{reproduce,config_with_bases,yaml}.sh based/scripts
 echo "base: parent.yaml" >based/configs/child.yaml
 echo "# a stub does not read it" >based/configs/parent.yaml
 printf '%s\n' '<!-- reproduced figures -->' '| `configs/child.yaml` | test | BLEU | 12.3 | 0.1 |' \

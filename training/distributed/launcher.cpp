@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <transmute/common/free_port.h>
 #include <transmute/training/distributed/process_group.h>
 #include <unistd.h>
 
@@ -30,20 +31,6 @@ inline namespace v0 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-int free_loopback_port() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  const bool found = listener >= 0 && ::bind(listener, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-                     ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) == 0;
-  const int error = errno;
-  if (listener >= 0) ::close(listener);
-  if (!found) throw std::runtime_error(fmt::format("no free port on the loopback interface: {}", std::strerror(error)));
-  return ntohs(address.sin_port);
-}
 
 // Nobody has to know it but the ranks, whose environment other users cannot read.
 std::string new_secret() {

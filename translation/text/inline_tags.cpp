@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/ascii_case.h>
 #include <transmute/translation/text/inline_tags.h>
 
 #include <algorithm>
@@ -61,11 +62,6 @@ std::string name_of(const std::string& tag) {
   size_t end = begin;
   while (end < tag.size() && is_name_byte(tag[end])) ++end;
   return tag.substr(begin, end - begin);
-}
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 bool is_space(const std::string& text, size_t at) {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <transmute/common/free_port.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/errors.h>
-#include <transmute/tests/support/free_port.h>
 #include <transmute/training/distributed/gradient_sum.h>
 #include <transmute/training/distributed/launcher.h>
 #include <transmute/training/distributed/process_group.h>
@@ -34,7 +34,7 @@ struct Meeting {
   double timeout = 60;
   int absent = -1;                   // a rank that does not come
   std::vector<std::string> secrets;  // by rank; empty: none
-  int port = testing::free_port();
+  int port = free_loopback_port();
 };
 
 // Ranks of one group as threads; what each threw, or "".

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/tokenizer/piece_marks.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -15,7 +16,7 @@ namespace {
 
 // Texts of reserved ids, which tables give to them alone.
 bool is_reserved_text(const std::string& piece) {
-  return piece == "<pad>" || piece == "<unk>" || piece == "<s>" || piece == "</s>";
+  return std::find(kReservedPieces.begin(), kReservedPieces.end(), piece) != kReservedPieces.end();
 }
 
 }  // namespace
