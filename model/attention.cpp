@@ -166,7 +166,8 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
 }
 
 torch::Tensor MultiHeadAttentionImpl::split_heads(const torch::Tensor& x) const {
-  return x.view({x.size(0), x.size(1), options.num_heads, -1}).transpose(1, 2);  // [B,T,H·K] -> [B,H,T,K]
+  const int64_t head_width = x.size(2) / options.num_heads;
+  return x.view({x.size(0), x.size(1), options.num_heads, head_width}).transpose(1, 2);  // [B,T,H·K] -> [B,H,T,K]
 }
 
 KeyValue MultiHeadAttentionImpl::project_memory(const torch::Tensor& memory) {
@@ -215,8 +216,9 @@ AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input
                                                 const torch::Tensor& mask, ReturnWeights return_weights) {
   TORCH_CHECK_VALUE(query_input.dim() == 3 && query_input.size(2) == options.d_model,
                     "multi-head attention needs queries [B,T,", options.d_model, "], not ", query_input.sizes());
-  TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model, "multi-head attention needs a memory [B,S,",
-                    options.d_model, "], not ", memory.sizes());
+  TORCH_CHECK_VALUE(memory.dim() == 3 && memory.size(2) == options.d_model && memory.size(0) == query_input.size(0),
+                    "multi-head attention needs a memory [", query_input.size(0), ",S,", options.d_model, "], not ",
+                    memory.sizes());
   if (return_weights == ReturnWeights::no && fuses(query_input, memory, mask))
     return {with_biases(kernels::joined_linear(fused_heads(query_input, memory, mask), output->weight), {output->bias}),
             {}};

@@ -10,7 +10,8 @@ namespace transmute {
 inline namespace v0 {
 
 /// PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(pos / 10000^(2i/D)) (section 3.5), or a variant according
-/// to `sinusoids`; computed in double. Rows are positions first … first+length-1. Result: [length,D] float32.
+/// to `sinusoids`; computed in double. Rows are positions first … first+length-1; a position's row is the same bit for
+/// bit whatever `first` and `length` are. Result: [length,D] float32.
 TRANSMUTE_API torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model,
                                                  const Sinusoids& sinusoids = {});
 
@@ -29,9 +30,8 @@ class TRANSMUTE_API PositionalEncodingImpl : public torch::nn::Module {
  private:
   PositionalEncodingKind kind_;
   int64_t d_model_;
-  int64_t max_positions_;
   Sinusoids sinusoids_;
-  torch::Tensor table_;  // the learned weight, or the first max_positions sinusoids
+  torch::Tensor table_;  // the learned weight, or the first sinusoids
 };
 TORCH_MODULE(PositionalEncoding);
 

@@ -4,23 +4,25 @@
 #include <ATen/Context.h>
 #include <transmute/model/generator_state.h>
 #include <transmute/model/kernels/dropout.h>
+#include <transmute/model/kernels/kernel_tensors.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/torch_compat.h>
 
 #include <optional>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
 
 namespace {
 
-// What dropout draws depend on: this thread's scope, or without one, and on other devices, LibTorch's generator.
+// What dropout draws depend on: this thread's scope, or without one LibTorch's generator of the CPU, from which all
+// keys come; and on other devices, where not everything has a kernel, that device's generator as well.
 class DrawState {
  public:
   explicit DrawState(torch::Device device) : scope_(kernels::DropoutScope::state()) {
-    if (scope_.active && device.is_cpu()) return;
-    generator_ = at::globalContext().defaultGenerator(device);
-    generator_state_ = generator_state(*generator_);
+    if (!scope_.active) keep(torch::kCPU);
+    if (!device.is_cpu()) keep(device);
   }
 
   /// Runs `function` as if nothing had been drawn since.
@@ -28,18 +30,42 @@ class DrawState {
   auto replay(const Function& function) const {
     std::optional<kernels::DropoutScope> scope;
     if (scope_.active) scope.emplace(scope_);
-    if (!generator_) return function();
-    const torch::Tensor now = generator_state(*generator_);
-    set_generator_state(*generator_, generator_state_);
-    auto result = function();
-    set_generator_state(*generator_, now);
-    return result;
+    const Rewound rewound(generators_);
+    return function();
   }
 
  private:
+  struct Generator {
+    at::Generator generator;
+    torch::Tensor state;
+  };
+
+  // For the time of its life, generators are in a former state.
+  class Rewound {
+   public:
+    explicit Rewound(const std::vector<Generator>& former) {
+      for (const Generator& of : former) {
+        now_.push_back({of.generator, generator_state(of.generator)});
+        set_generator_state(of.generator, of.state);
+      }
+    }
+    Rewound(const Rewound&) = delete;
+    Rewound& operator=(const Rewound&) = delete;
+    ~Rewound() {
+      for (const Generator& of : now_) set_generator_state(of.generator, of.state);
+    }
+
+   private:
+    std::vector<Generator> now_;
+  };
+
+  void keep(torch::Device device) {
+    const at::Generator& generator = at::globalContext().defaultGenerator(device);
+    generators_.push_back({generator, generator_state(generator)});
+  }
+
   kernels::DropoutScope::State scope_;
-  std::optional<at::Generator> generator_;
-  torch::Tensor generator_state_;
+  std::vector<Generator> generators_;
 };
 
 // What the backward pass calls again.
@@ -61,6 +87,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    kernels::check_first_derivative();
     const auto call = c10::static_intrusive_pointer_cast<Call>(context->saved_data["call"].toCapsule());
     const torch::autograd::variable_list saved = context->get_saved_variables();
     const auto apart = [](const torch::Tensor& input) {

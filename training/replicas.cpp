@@ -69,7 +69,7 @@ Replicas::Replicas(Transformer transformer, torch::Device device, WorkerCrew& wo
   if (precision == Precision::bfloat16) make_rounded_replicas();
 }
 
-// One block of memory for all, in the order of the parameters, so that matrices that kernels::packed_linear wants side
+// One block of memory for all, in the order of the parameters, so that matrices that kernels::joined_linear wants side
 // by side are. Vectors (biases, norms) stay the float32 ones.
 void Replicas::make_rounded_replicas() {
   const torch::NoGradGuard no_grad;

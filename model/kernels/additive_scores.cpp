@@ -45,6 +45,7 @@ struct FusedAdditiveScores : torch::autograd::Function<FusedAdditiveScores> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     const torch::Tensor &query = saved[0], &key = saved[1], &weight = saved[2];
     const torch::Tensor gradient = gradients[0].contiguous();
@@ -77,6 +78,7 @@ torch::Tensor additive_scores(const torch::Tensor& query, const torch::Tensor& k
                         weight.size(0) == query.size(1) && weight.size(1) == query.size(3),
                     "additive scores need query [B,H,T,A], key [B,H,S,A] and weight [H,A], not ", query.sizes(), ", ",
                     key.sizes(), " and ", weight.sizes());
+  check_same_device({query, key, weight});
   if (!has_kernels(query) || key.scalar_type() != query.scalar_type()) return additive_scores_plain(query, key, weight);
   return FusedAdditiveScores::apply(query, key, weight);
 }

@@ -197,6 +197,7 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     const torch::Tensor &query = saved[0], &mask = saved[2], &log_sums = saved[3];
     const bool crossed = saved[1].defined();
@@ -282,6 +283,7 @@ torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Ten
 
 torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout) {
   check_width(packed, layout.num_heads * (2 * layout.key_width + layout.value_width));
+  check_same_device({packed, mask});
   if (!can_attend(packed, packed, mask, layout)) return self_attention_plain(packed, mask, layout);
   return fused(packed, {}, mask, layout);
 }
@@ -290,6 +292,9 @@ torch::Tensor cross_attention(const torch::Tensor& query, const torch::Tensor& m
                               const HeadLayout& layout) {
   check_width(query, layout.num_heads * layout.key_width);
   check_width(memory, layout.num_heads * (layout.key_width + layout.value_width));
+  TORCH_CHECK_VALUE(memory.size(0) == query.size(0), "attention needs one memory for each of ", query.size(0),
+                    " sentences, not ", memory.size(0));
+  check_same_device({query, memory, mask});
   if (!can_attend(query, memory, mask, layout)) return cross_attention_plain(query, memory, mask, layout);
   return fused(query, memory, mask, layout);
 }

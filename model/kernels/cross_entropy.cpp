@@ -100,6 +100,7 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}, {}};
   }
@@ -169,6 +170,7 @@ struct DeviceCrossEntropy : torch::autograd::Function<DeviceCrossEntropy> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     return {scaled_on_device(saved[0], gradients[0]), scaled_on_device(saved[1], gradients[0]), {}, {}, {}};
   }
@@ -225,6 +227,7 @@ struct FusedConsistentCrossEntropy : torch::autograd::Function<FusedConsistentCr
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}, {}, {}};
   }
@@ -270,6 +273,7 @@ struct DeviceConsistentCrossEntropy : torch::autograd::Function<DeviceConsistent
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     return {scaled_on_device(saved[0], gradients[0]), scaled_on_device(saved[1], gradients[0]), {}, {}, {}, {}};
   }
@@ -282,6 +286,7 @@ void check_shapes(const char* name, const torch::Tensor& states, const torch::Te
                     name, " needs states [", states_per_token == 1 ? "" : "2",
                     "N,D], a weight [V,D] and int64 targets ", "[N], not ", states.sizes(), ", ", weight.sizes(),
                     " and ", targets.sizes());
+  check_same_device({states, weight, targets});
 }
 
 bool is_fused(const torch::Tensor& states, const torch::Tensor& weight) {

@@ -133,8 +133,8 @@ struct HashedDropout : torch::autograd::Function<HashedDropout> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
-    const auto key = static_cast<uint64_t>(context->saved_data["key"].toInt());
-    return {masked(gradients[0], key, context->saved_data["probability"].toDouble()), {}, {}};
+    auto& data = context->saved_data;
+    return {HashedDropout::apply(gradients[0], data["key"].toInt(), data["probability"].toDouble()), {}, {}};
   }
 };
 

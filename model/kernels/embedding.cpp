@@ -48,6 +48,7 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const torch::Tensor ids = context->get_saved_variables()[0];
     const torch::Tensor gradient = gradients[0].contiguous();
     auto& data = context->saved_data;
@@ -113,6 +114,7 @@ struct DeviceEmbed : torch::autograd::Function<DeviceEmbed> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     auto& data = context->saved_data;
     const DropoutDraw draw{static_cast<uint64_t>(data["key"].toInt()), data["probability"].toDouble()};
     torch::Tensor gradient = gradients[0].contiguous();
@@ -145,6 +147,7 @@ torch::Tensor embed(const torch::Tensor& table, const torch::Tensor& ids, const 
   TORCH_CHECK_VALUE(ids.dim() == 2 && ids.scalar_type() == torch::kLong && positions.dim() == 2 &&
                         (positions.size(0) == 1 || positions.size(0) == ids.size(1)),
                     "embed needs int64 ids [B,L] and positions [L,D], not ", ids.sizes(), " and ", positions.sizes());
+  check_same_device({table, ids, positions});
   // Learned positions want a gradient of their own.
   if (cuda::takes_rows(table) && !options.has_gaps && !positions.requires_grad())
     return DeviceEmbed::apply(table, ids, positions, options.scale, options.dropout);

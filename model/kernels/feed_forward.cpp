@@ -58,6 +58,7 @@ struct FusedInner : torch::autograd::Function<FusedInner> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &weight = saved[1], &hidden = saved[2];
     const torch::Tensor incoming = gradients[0].contiguous();
@@ -93,6 +94,7 @@ torch::Tensor linear_relu_dropout_plain(const torch::Tensor& x, const torch::Ten
 
 torch::Tensor linear_relu_dropout(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias,
                                   double probability) {
+  check_same_device({x, weight, bias});
   const bool has_rows = has_kernels(x) || (cuda::takes_rows(x) && weight.size(0) % cuda::kVector == 0);
   if (!has_rows || weight.scalar_type() != x.scalar_type())
     return linear_relu_dropout_plain(x, weight, bias, probability);

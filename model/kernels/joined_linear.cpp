@@ -48,6 +48,7 @@ struct PackedLinear : torch::autograd::Function<PackedLinear> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     const torch::Tensor& x = saved[0];
     const auto weights = defined_ones(saved[1], saved[2], saved[3]);

@@ -5,6 +5,7 @@
 #include <transmute/model/torch_compat.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 // Between tensors and the plain arrays that the kernels of lanes/ take.
@@ -35,6 +36,25 @@ inline MaybeTensor if_defined(const torch::Tensor& x) {
 
 inline torch::Tensor or_undefined(const MaybeTensor& x) {
   return x.has_value() ? *x : torch::Tensor();
+}
+
+/// The kernels read memory without asking whose it is. Undefined tensors are ignored.
+/// @throws c10::ValueError where the tensors are on different devices
+inline void check_same_device(std::initializer_list<torch::Tensor> tensors) {
+  const torch::Tensor* first = nullptr;
+  for (const torch::Tensor& x : tensors) {
+    if (!x.defined()) continue;
+    if (first == nullptr) first = &x;
+    TORCH_CHECK_VALUE(x.device() == first->device(), "all tensors of an operation must be on one device, not on ",
+                      first->device(), " and ", x.device());
+  }
+}
+
+/// For a backward pass that fills its results in place, so that they could not be differentiated again.
+/// @throws c10::Error under create_graph
+inline void check_first_derivative() {
+  TORCH_CHECK(!torch::GradMode::is_enabled(),
+              "the fused operations have no second derivative (create_graph); use a network in float64");
 }
 
 /// One-dimensional parameters are float32 whatever the matrices are.

@@ -111,6 +111,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const auto saved = context->get_saved_variables();
     const torch::Tensor &residual = saved[0], &x = saved[1], &bias = saved[2], &weight = saved[3], &shift = saved[4];
     const torch::Tensor gradient = gradients[0].contiguous();
@@ -187,6 +188,7 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    check_first_derivative();
     const torch::Tensor gradient = gradients[0].contiguous();
     const DropoutDraw draw = kept_draw(context);
     const bool has_bias = context->saved_data["has_bias"].toBool();
@@ -220,11 +222,13 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
 void check(const torch::Tensor& x, const NormParameters& norm) {
   TORCH_CHECK_VALUE(x.dim() > 0 && norm.weight.dim() == 1 && norm.weight.size(0) == x.size(-1), "LayerNorm of ",
                     norm.weight.sizes(), " does not fit ", x.sizes());
+  check_same_device({x, norm.weight, norm.shift});
 }
 
 void check(const torch::Tensor& residual, const Branch& branch) {
   TORCH_CHECK_VALUE(residual.sizes() == branch.product.sizes(), "a residual connection adds tensors of one shape, not ",
                     residual.sizes(), " and ", branch.product.sizes());
+  check_same_device({residual, branch.product, branch.bias});
 }
 
 bool has_sums(const torch::Tensor& x) {

@@ -8,6 +8,7 @@
 #include <transmute/tests/support/tensors.h>
 
 #include <cmath>
+#include <vector>
 
 namespace transmute {
 namespace {
@@ -320,6 +321,23 @@ TEST(MultiHeadAttention, RefusesInputsOfOtherWidths) {
   EXPECT_THROW(attention(torch::zeros({2, 3, 7}), good), c10::ValueError);
   EXPECT_THROW(attention(good, torch::zeros({2, 3, 9})), c10::ValueError);
   EXPECT_THROW(attention(good, torch::zeros({3, 8})), c10::ValueError);
+  EXPECT_THROW(attention(good, torch::zeros({1, 3, 8})), c10::ValueError);
+}
+
+TEST(MultiHeadAttention, TakesEmptyBatchesAndLengths) {
+  for (const torch::Dtype dtype : {torch::kDouble, torch::kFloat}) {
+    MultiHeadAttention attention = random_attention(ScoreFunction::scaled_dot_product, dtype);
+    for (const auto return_weights : {ReturnWeights::no, ReturnWeights::yes}) {
+      const auto shape_of = [&](torch::IntArrayRef query, torch::IntArrayRef memory) {
+        return attention(torch::ones(query, dtype), torch::ones(memory, dtype), torch::Tensor(), return_weights)
+            .output.sizes()
+            .vec();
+      };
+      EXPECT_EQ(shape_of({0, 3, 8}, {0, 4, 8}), (std::vector<int64_t>{0, 3, 8}));
+      EXPECT_EQ(shape_of({2, 0, 8}, {2, 4, 8}), (std::vector<int64_t>{2, 0, 8}));
+      EXPECT_EQ(shape_of({2, 3, 8}, {2, 0, 8}), (std::vector<int64_t>{2, 3, 8}));
+    }
+  }
 }
 
 TEST(MultiHeadAttention, DrawsProjectionsWithinXaviersBoundAndHasNoBiases) {

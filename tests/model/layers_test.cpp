@@ -10,6 +10,7 @@
 #include <transmute/model/sublayer.h>
 #include <transmute/tests/support/tensors.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace transmute {
@@ -214,10 +215,29 @@ TEST(PositionalEncoding, SinusoidsGoOnBeyondTheirTable) {
   const torch::Tensor all = sinusoidal_positions(0, 40, 8);
   EXPECT_TRUE(torch::equal(encoding(0, 10), all.slice(0, 0, 10)));
   EXPECT_TRUE(torch::equal(encoding(3, 4), all.slice(0, 3, 7)));
-  // Vectorized sines may differ in their last bit from those of another offset.
-  expect_near(encoding(7, 9), all.slice(0, 7, 16), 1e-7);
-  expect_near(encoding(39, 1), all.slice(0, 39, 40), 1e-7);
+  EXPECT_TRUE(torch::equal(encoding(7, 9), all.slice(0, 7, 16)));
+  EXPECT_TRUE(torch::equal(encoding(39, 1), all.slice(0, 39, 40)));
   EXPECT_EQ(encoding(7, 9).scalar_type(), torch::kFloat);
+}
+
+// An attention cache computes them one by one, a text all at once.
+TEST(PositionalEncoding, SinusoidsOfAPositionDoNotDependOnTheOthers) {
+  const int64_t d_model = 64, length = 5000;
+  for (const Sinusoids& sinusoids :
+       {Sinusoids{}, Sinusoids{PositionLayout::halves, PositionFrequencies::tensor2tensor, 2}}) {
+    const torch::Tensor all = sinusoidal_positions(0, length, d_model, sinusoids);
+    for (int64_t first = 0; first < length; first += 7)
+      for (const int64_t count : {1, 31, 33, 70}) {
+        const torch::Tensor some = sinusoidal_positions(first, std::min(count, length - first), d_model, sinusoids);
+        EXPECT_TRUE(torch::equal(some, all.slice(0, first, first + count))) << first << ' ' << count;
+      }
+  }
+}
+
+TEST(PositionalEncoding, TakesNoMemoryForEveryPositionThatAConfigNames) {
+  PositionalEncoding encoding(position_options(PositionalEncodingKind::sinusoidal, 64, int64_t{1} << 24));
+  EXPECT_LE(encoding->named_buffers()["sinusoids"].nbytes(), size_t{4096} * 64 * sizeof(float));
+  EXPECT_TRUE(torch::equal(encoding(4000, 1000), sinusoidal_positions(4000, 1000, 64)));
 }
 
 TEST(PositionalEncoding, LearnedTableEndsWhereItEnds) {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
+#include <transmute/model/kernels/dropout.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/recompute.h>
 #include <transmute/training/ema.h>
 #include <transmute/training/host_copy.h>
 #include <transmute/training/optimizer.h>
@@ -141,6 +143,14 @@ TEST_F(Gpu, GradientsInBfloat16AreNearTheCpus) {
 }
 
 // Without waiting: what a step came to arrives while the next are under way.
+TEST_F(Gpu, RecomputedLayersDropTheSameElements) {
+  const torch::Tensor x = torch::ones({64, 64}, torch::kCUDA).requires_grad_();
+  const torch::Tensor y = recomputed(
+      [](const torch::Tensor& input, const torch::Tensor&) { return kernels::dropout(input * 2, 0.5, true); }, x, {});
+  y.sum().backward();
+  EXPECT_TRUE(torch::equal(x.grad().ne(0), y.ne(0)));
+}
+
 TEST_F(Gpu, StartedUpdatesAreTheCpus) {
   WorkerCrew workers(1);
   const torch::Device gpu(torch::kCUDA, 0);

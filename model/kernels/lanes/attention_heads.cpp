@@ -211,20 +211,24 @@ int64_t block_extent(const HeadShape& shape, int64_t begin, int64_t count) {
 }
 
 // Scores -> weights, in place, zeros behind the extent. Returns log(sum(exp(scores))), infinity for a row that may
-// attend to nothing: then exp(score - it) is 0.
+// attend to nothing: then exp(score - it) is 0. A NaN among the allowed scores makes the whole row NaN.
 float softmax_row(const HeadShape& shape, int64_t query, float* scores, int64_t stride) {
   const int64_t extent = shape.extents[query];
   const float kNothing = -INFINITY;
   Floats largest = splat(kNothing);
+  Floats zeros = {};  // or NaN: comparisons and exp_of_negative lose it
   for (int64_t s = 0; s < extent; s += kLanes) {
-    const Floats allowed = allowed_lanes(shape, query, s) != 0 ? load(scores + s) : splat(kNothing);
+    const Words may_attend = allowed_lanes(shape, query, s);
+    const Floats allowed = may_attend != 0 ? load(scores + s) : splat(kNothing);
+    zeros += only(may_attend, allowed) * 0.0F;
     store(scores + s, allowed);
     largest = larger(largest, allowed);
   }
   const float top = largest_of(largest);
+  const float poison = sum_of(zeros);
   if (!(top > kNothing)) {
-    for (int64_t s = 0; s < stride; s += kLanes) store(scores + s, Floats{});
-    return INFINITY;
+    for (int64_t s = 0; s < stride; s += kLanes) store(scores + s, splat(poison));
+    return INFINITY + poison;
   }
   Floats sums = {};
   int64_t s = 0;
@@ -235,14 +239,14 @@ float softmax_row(const HeadShape& shape, int64_t query, float* scores, int64_t 
   }
   for (; s < stride; s += kLanes) store(scores + s, Floats{});
   const float sum = sum_of(sums);
-  const float inverse = 1.0F / sum;
+  const float inverse = 1.0F / sum + poison;
   const bool drops = shape.mask.block_keys != nullptr;
   for (s = 0; s < extent; s += kLanes) {
     Floats weights = load(scores + s) * inverse;
     if (drops) weights *= dropout_factors(shape, query, s);
     store(scores + s, weights);
   }
-  return top + std::log(sum);
+  return top + std::log(sum) + poison;
 }
 
 // Where a head's operands stand in the scratch.

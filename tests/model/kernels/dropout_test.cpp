@@ -90,6 +90,15 @@ TEST(Dropout, PropagatesGradientsThroughTheSameMask) {
   }
 }
 
+TEST(Dropout, HasASecondDerivative) {
+  const torch::Tensor input = random_tensor({77}, 3).requires_grad_();
+  const torch::Tensor output = dropped(input, 0.3, 6);
+  const torch::Tensor gradient = torch::autograd::grad({output.square().sum()}, {input}, {}, true, true).front();
+  const torch::Tensor second = torch::autograd::grad({gradient.sum()}, {input}).front();
+  const torch::Tensor factor = dropped(torch::ones({77}, torch::kDouble), 0.3, 6);
+  EXPECT_TRUE(torch::allclose(second, 2 * factor.square()));
+}
+
 TEST(Dropout, CountsElementsInTheirLogicalOrder) {
   const torch::Tensor input = random_tensor({30, 20}, 3);
   const torch::Tensor transposed = input.t().contiguous().t().detach().requires_grad_();

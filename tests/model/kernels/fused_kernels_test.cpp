@@ -16,9 +16,11 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/tensors.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -292,6 +294,60 @@ TEST(FusedAttention, StaysFiniteWithLargeScores) {
   output.sum().backward();
   EXPECT_TRUE(output.isfinite().all().item<bool>());
   EXPECT_TRUE(packed.grad().isfinite().all().item<bool>());
+}
+
+TEST(FusedAttention, StaysNaNWhereAScoreIs) {
+  const HeadLayout layout{1, 16, 16, 1, 0};
+  torch::Tensor mask = torch::ones({1, 1, 9, 9}, torch::kBool);
+  mask.select(3, 7).fill_(false);
+  for (const torch::Dtype type : kTypes)
+    for (const Simd level : available_simd()) {
+      const SimdLimit limit(level);
+      const auto output_with = [&](int64_t first, int64_t count, int64_t column) {
+        const torch::Tensor packed = random_tensor({1, 9, 48}, 1).to(type);
+        packed.narrow(1, first, count).select(2, column).fill_(NAN);
+        return self_attention(packed, mask, layout).isnan();
+      };
+      EXPECT_TRUE(torch::equal(output_with(2, 1, 3).any(2)[0], torch::arange(9).eq(2))) << "a query";
+      EXPECT_TRUE(output_with(4, 1, 16 + 3).all().item<bool>()) << "a key";
+      EXPECT_TRUE(output_with(0, 9, 16 + 3).all().item<bool>()) << "all keys";
+      EXPECT_FALSE(output_with(7, 1, 16 + 3).any().item<bool>()) << "a masked key";
+    }
+}
+
+TEST(FusedAttention, WantsOneMemoryForEachSentence) {
+  const HeadLayout layout{1, 4, 4, 1, 0};
+  EXPECT_THROW(cross_attention(torch::zeros({2, 3, 4}), torch::zeros({1, 5, 8}), {}, layout), c10::ValueError);
+  EXPECT_THROW(cross_attention(torch::zeros({1, 3, 4}), torch::zeros({2, 5, 8}), {}, layout), c10::ValueError);
+}
+
+TEST(FusedKernels, RefuseSecondDerivatives) {
+  const auto leaf = [](torch::IntArrayRef sizes, uint64_t seed) {
+    return random_tensor(sizes, seed).to(torch::kFloat).requires_grad_();
+  };
+  const torch::Tensor x = leaf({2, 3, 16}, 1), y = leaf({2, 3, 16}, 2), vector = leaf({16}, 3),
+                      matrix = leaf({16, 16}, 4);
+  const torch::Tensor targets = testing::random_ids({6}, 16, 5);
+  const HeadLayout layout{2, 4, 4, 0.5, 0};
+  const std::vector<std::pair<std::string, torch::Tensor>> results = {
+      {"layer_norm", layer_norm(x, {vector, vector, 1e-6})},
+      {"residual_add", residual_add(x, {y, {}})},
+      {"linear_relu_dropout", linear_relu_dropout(x, matrix, vector, 0)},
+      {"embed", embed(matrix, targets.view({2, 3}), torch::zeros({3, 16}), {})},
+      {"cross_attention", cross_attention(x.narrow(2, 0, 8), y, {}, layout)},
+      {"additive_scores", additive_scores(x.unsqueeze(1), y.unsqueeze(1), vector.unsqueeze(0))},
+      {"joined_linear", joined_linear(x, matrix)},
+      {"projected_cross_entropy", projected_cross_entropy(x.view({6, 16}), matrix, targets, {})},
+      {"consistent_cross_entropy",
+       consistent_cross_entropy(torch::cat({x, y}).view({12, 16}), matrix, targets, {}, {}).loss},
+  };
+  for (const auto& [name, result] : results) {
+    SCOPED_TRACE(name);
+    const Inputs leaves = {x, y, vector, matrix};
+    EXPECT_THROW(torch::autograd::grad({result.square().sum()}, leaves, {}, true, /*create_graph=*/true,
+                                       /*allow_unused=*/true),
+                 c10::Error);
+  }
 }
 
 TEST(FusedKernels, TakeInputThatIsNotContiguous) {
