@@ -15,6 +15,8 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
+#include <type_traits>
 #include <vector>
 
 namespace transmute {
@@ -34,6 +36,7 @@ std::string shown(const YAML::Node& node) {
 }
 
 const std::string& scalar_of(const YAML::Node& node, const char* wanted) {
+  if (node.IsNull()) throw BadValue(fmt::format("has no value; it needs {}", wanted));
   if (!node.IsScalar()) throw BadValue(fmt::format("needs {}, not '{}'", wanted, shown(node)));
   return node.Scalar();
 }
@@ -47,8 +50,13 @@ T parse_number(const YAML::Node& node, const char* wanted, Bounds<T> bounds) {
   const std::string& text = scalar_of(node, wanted);
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (is_quoted(node) || error != std::errc() || end != text.data() + text.size())
-    throw BadValue(fmt::format("needs {}, not '{}'", wanted, text));
+  const bool is_number = !text.empty() && end == text.data() + text.size();
+  if (is_number && is_quoted(node)) throw BadValue(fmt::format("needs {} without quotes: {}", wanted, text));
+  if (is_number && error == std::errc::result_out_of_range) {
+    const bool is_too_large = std::is_integral_v<T> && text.front() != '-';
+    throw BadValue(fmt::format("needs {}; {} is {}", wanted, text, is_too_large ? "too large" : "out of range"));
+  }
+  if (!is_number || error != std::errc()) throw BadValue(fmt::format("needs {}, not '{}'", wanted, text));
   // Written so that NaN, which compares false with everything, is refused too.
   if (!(value >= bounds.low && value <= bounds.high)) {
     if (bounds.high == Bounds<T>{}.high) throw BadValue(fmt::format("must be at least {}, not {}", bounds.low, text));
@@ -59,8 +67,9 @@ T parse_number(const YAML::Node& node, const char* wanted, Bounds<T> bounds) {
 
 bool parse_bool(const YAML::Node& node) {
   const std::string& text = scalar_of(node, "true or false");
-  if (text == "true" && !is_quoted(node)) return true;
-  if (text == "false" && !is_quoted(node)) return false;
+  const bool is_word = text == "true" || text == "false";
+  if (is_word && is_quoted(node)) throw BadValue(fmt::format("needs true or false without quotes: {}", text));
+  if (is_word) return text == "true";
   throw BadValue(fmt::format("needs true or false, not '{}'", text));
 }
 
@@ -109,6 +118,34 @@ std::string qualified(const std::string& section, const std::string& key) {
   return section.empty() ? key : section + "." + key;
 }
 
+bool is_digits(const YAML::Node& node) {
+  return node.IsScalar() && !node.Scalar().empty() &&
+         node.Scalar().find_first_not_of("0123456789") == std::string::npos;
+}
+
+// `{dropout: 0,1}` has the keys "dropout" and "1".
+void refuse_commas_in_numbers(const std::string& file, const std::string& section, const YAML::Node& map) {
+  std::string key, whole;  // of the number that stands before a comma
+  for (auto entry = map.begin(); entry != map.end(); ++entry) {
+    if (!is_digits(entry->first) || !entry->second.IsNull()) {
+      key = entry->first.IsScalar() ? entry->first.Scalar() : "";
+      whole = is_digits(entry->second) ? entry->second.Scalar() : "";
+      continue;
+    }
+    const std::string where = fmt::format("{}: a comma separates keys here, and", location(file, entry->first));
+    if (whole.empty())
+      throw std::invalid_argument(fmt::format("{} \"{}\" is none", where, qualified(section, entry->first.Scalar())));
+    bool is_grouped = whole != "0";
+    std::string digits;
+    for (; entry != map.end() && is_digits(entry->first) && entry->second.IsNull(); ++entry) {
+      digits += entry->first.Scalar();
+      is_grouped = is_grouped && entry->first.Scalar().size() == 3;
+    }
+    throw std::invalid_argument(fmt::format("{} \"{}\" has one in its value; write {}: {}{}{}", where,
+                                            qualified(section, key), key, whole, is_grouped ? "" : ".", digits));
+  }
+}
+
 void refuse_repeated_keys(const std::string& file, const std::string& section, const YAML::Node& map) {
   std::set<std::string> seen;
   for (const auto& entry : map) {
@@ -137,7 +174,6 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 constexpr int kMaxBaseDepth = 16;
-constexpr uint64_t kMaxConfigBytes = 1 << 20;
 constexpr const char* kBaseKey = "base";
 
 }  // namespace
@@ -290,6 +326,7 @@ void ConfigSchema::read_section(const std::string& file, const std::string& sect
   if (!node.IsMap())
     throw std::invalid_argument(
         fmt::format("{}: \"{}\" must hold keys and values", location(file, node), section.empty() ? file : section));
+  refuse_commas_in_numbers(file, section, node);
   refuse_repeated_keys(file, section, node);
   for (const auto& entry : node) {
     const std::string& key = entry.first.Scalar();

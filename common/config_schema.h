@@ -17,6 +17,9 @@ class Node;
 namespace transmute {
 inline namespace v0 {
 
+/// Larger than any YAML of a configuration.
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
+
 /// The names that an enum has in YAML, in the order in which messages list them.
 template <class E>
 using EnumNames = std::vector<std::pair<E, std::string>>;

@@ -4,15 +4,20 @@
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <stdio.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -24,7 +29,9 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, const char* what) {
   const int error = errno;
-  const char* remedy = error == ENOSPC ? "; free some space and run again" : "";
+  const char* remedy = error == ENOSPC   ? "; free some space and run again"
+                       : error == EMFILE ? "; raise the limit of open files: ulimit -n"
+                                         : "";
   throw std::runtime_error(fmt::format("{}: {}: {}{}", path, what, std::strerror(error), remedy));
 }
 
@@ -50,15 +57,65 @@ void sync_folder(const std::string& path) {
   fail(path, "cannot be synced to disk");
 }
 
+constexpr const char* kIsFolder = ": is a folder; a file is needed";
+
+[[noreturn]] void refuse_length(const std::string& path, uint64_t most) {
+  throw std::runtime_error(fmt::format("{}: has more than {} bytes; is it the right file?", path, most));
+}
+
 std::string parent_of(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
   return parent.empty() ? "." : parent.string();
 }
 
+constexpr size_t kRandomDigits = 8;
+
+// What the names of temporary files of `path` begin with. Where its own name is too long for that, with as much of it
+// as fits.
+std::string beginning_beside(const std::string& path, const std::string& purpose) {
+  const std::string end = "." + purpose + "-";
+  return shortened_name(fs::path(path).filename().string(), NAME_MAX - end.size() - kRandomDigits) + end;
+}
+
 // A name beside `path` that nobody can guess, and so neither plant nor own.
-std::string beside(const std::string& path, const char* purpose) {
+std::string beside(const std::string& path, const std::string& purpose) {
   static thread_local std::random_device random;
-  return fmt::format("{}.{}-{:08x}", path, purpose, random());
+  return path_in(fs::path(path).parent_path().string(),
+                 fmt::format("{}{:0{}x}", beginning_beside(path, purpose), random(), kRandomDigits));
+}
+
+// The unfinished files and folders of `path`: those that somebody is at work on, and those that a crash left.
+std::vector<std::string> partials_of(const std::string& path) {
+  const std::string begin = beginning_beside(path, "partial");
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(parent_of(path), error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.size() == begin.size() + kRandomDigits && name.compare(0, begin.size(), begin) == 0 &&
+        name.find_first_not_of("0123456789abcdef", begin.size()) == std::string::npos)
+      found.push_back(entry->path().string());
+  }
+  return found;
+}
+
+// Takes the lock that an unfinished file or folder has while somebody is at work on it; the system frees it when the
+// process ends. False where somebody else has it.
+bool take_lock(int fd) {
+  return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+// Removes what dead processes left of `path`. Whatever hinders it is no failure: where the file system has no locks,
+// the rests stay.
+void remove_rests_of_the_dead(const std::string& path) {
+  for (const std::string& partial : partials_of(path)) {
+    struct stat status = {};
+    if (::lstat(partial.c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) continue;
+    const int access = S_ISDIR(status.st_mode) ? O_RDONLY : O_RDWR;  // NFS locks no file that is open for reading only
+    const Descriptor rest{::open(partial.c_str(), access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    std::error_code ignored;
+    if (rest.fd >= 0 && ::flock(rest.fd, LOCK_EX | LOCK_NB) == 0) fs::remove_all(partial, ignored);
+  }
 }
 
 // Where the links of `path` lead, whether or not something is there.
@@ -75,26 +132,31 @@ std::string follow_links(const std::string& path) {
   return target.string();
 }
 
-// A new file that is neither a link nor somebody's. Its mode is what the umask leaves.
+// A new file that is neither a link nor somebody's, locked while it is open. Its mode is what the umask leaves.
 int make_file(std::string& name, const std::string& target) {
-  int fd = -1;
-  do {
+  while (true) {
     name = beside(target, "partial");
-    fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  } while (fd < 0 && errno == EEXIST);
-  return fd;
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST) continue;
+    // Before it was locked, somebody may have taken it for a rest.
+    if (fd < 0 || (take_lock(fd) && ::access(name.c_str(), F_OK) == 0)) return fd;
+    ::close(fd);
+  }
 }
 
-std::string make_folder(const std::string& target) {
+// The same for a folder, which is locked until `lock` is closed.
+std::string make_folder(const std::string& target, Descriptor& lock) {
   if (const std::string parent = parent_of(target); !fs::exists(parent)) ensure_writable_folder(parent);
-  std::string name;
-  int result = -1;
-  do {
-    name = beside(target, "partial");
-    result = ::mkdir(name.c_str(), 0777);
-  } while (result != 0 && errno == EEXIST);
-  if (result != 0) fail(target, "the folder cannot be made");
-  return name;
+  while (true) {
+    std::string name = beside(target, "partial");
+    if (::mkdir(name.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      fail(target, "the folder cannot be made");
+    }
+    lock.fd = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (lock.fd < 0 || (take_lock(lock.fd) && ::access(name.c_str(), F_OK) == 0)) return name;
+    ::close(std::exchange(lock.fd, -1));
+  }
 }
 
 // Gives `fresh` the name `path` in one instant. An older folder of that name becomes `fresh`: rename() alone does not
@@ -124,23 +186,41 @@ std::string path_in(const std::string& folder, const std::string& name) {
   return (fs::path(folder) / name).string();
 }
 
+std::string shortened_name(const std::string& name, size_t most) {
+  if (name.size() <= most) return name;
+  while (most > 0 && (static_cast<unsigned char>(name[most]) & 0xC0) == 0x80) --most;
+  return name.substr(0, most);
+}
+
 std::string read_file(const std::string& path, uint64_t most) {
-  if (fs::is_directory(path)) throw std::runtime_error(path + ": is a folder; a file is needed");
+  std::error_code ignored;  // opening it says what is wrong
+  if (fs::is_directory(path, ignored)) throw std::runtime_error(path + kIsFolder);
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, "cannot be opened");
   // By read(), which tells an error from the end; << into a string does not.
   std::string content;
   std::vector<char> block(1 << 16);
   while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) || stream.gcount() > 0)
-    if (content.append(block.data(), static_cast<size_t>(stream.gcount())).size() > most)
-      throw std::runtime_error(fmt::format("{}: has more than {} bytes; is it the right file?", path, most));
+    if (content.append(block.data(), static_cast<size_t>(stream.gcount())).size() > most) refuse_length(path, most);
   if (stream.bad()) fail(path, "cannot be read");
   return content;
 }
 
-InputFile::InputFile(const std::string& path) : InputFile(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+std::string read_regular_file(const std::string& path, uint64_t most) {
+  const InputFile file(path);
+  if (file.size() > most) refuse_length(path, most);
+  std::string content(file.size(), '\0');
+  content.resize(file.read(0, content.data(), content.size()));
+  return content;
+}
+
+// Opening a pipe would wait for somebody to write to it, and opening a terminal could make it the process's own.
+InputFile::InputFile(const std::string& path)
+    : InputFile(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
   struct stat status = {};
   if (fd_ < 0 || ::fstat(fd_, &status) != 0) fail(path, "cannot be opened");
+  if (S_ISDIR(status.st_mode)) throw std::runtime_error(path + kIsFolder);
+  if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": is a pipe or a device; a file is needed");
   size_ = static_cast<uint64_t>(status.st_size);
 }
 
@@ -172,6 +252,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   }
   target_ = follow_links(path);
   if (exists && ::access(target_.c_str(), W_OK) != 0) fail(path_, "cannot be written");
+  remove_rests_of_the_dead(target_);
   fd_ = make_file(partial_, target_);
   if (fd_ < 0) fail(path_, "cannot be written");
   if (!exists) return;
@@ -222,22 +303,16 @@ void write_file_atomically(const std::string& path, std::string_view content) {
 }
 
 void remove_rests_of(const std::string& path) {
-  const std::string parent = parent_of(path), begin = fs::path(path).filename().string() + ".partial-";
-  if (!fs::is_directory(parent)) return;
-  std::vector<fs::path> rests;
-  for (const auto& entry : fs::directory_iterator(parent)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() != begin.size() + 8 || name.compare(0, begin.size(), begin) != 0) continue;
-    if (name.find_first_not_of("0123456789abcdef", begin.size()) == std::string::npos) rests.push_back(entry.path());
-  }
-  for (const auto& rest : rests) fs::remove_all(rest);
+  for (const std::string& rest : partials_of(path)) fs::remove_all(rest);
 }
 
 void write_folder_atomically(const std::string& name, const std::function<void(const std::string&)>& fill) {
   // "model/" is the folder "model": what stands beside it gets no slash in its name.
   const std::string path = follow_links(fs::path(name).has_filename() ? name : fs::path(name).parent_path().string());
   if (fs::exists(path) && !fs::is_directory(path)) throw std::runtime_error(path + ": exists and is not a folder");
-  const std::string partial = make_folder(path);
+  remove_rests_of_the_dead(path);
+  Descriptor lock{-1};
+  const std::string partial = make_folder(path, lock);
   std::error_code ignored;
   try {
     fill(partial);
@@ -252,6 +327,22 @@ void write_folder_atomically(const std::string& name, const std::function<void(c
     fs::remove_all(partial, ignored);
     throw;
   }
+}
+
+void remove_folder_atomically(const std::string& path) {
+  const std::string partial = beside(path, "partial");
+  // A folder of a container's image, for one, can be removed but not renamed.
+  fs::remove_all(::rename(path.c_str(), partial.c_str()) == 0 ? partial : path);
+}
+
+void allow_many_open_files() {
+  constexpr rlim_t kManyFiles = 1 << 16;
+  struct rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min(limit.rlim_max, kManyFiles);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, the limit stays
 }
 
 void ensure_writable_folder(const std::string& path) {

@@ -13,17 +13,27 @@ inline namespace v0 {
 /// `folder/name`; an absolute name stays as it is.
 std::string path_in(const std::string& folder, const std::string& name);
 
+/// The beginning of a name, of at most `most` bytes, that ends between characters.
+std::string shortened_name(const std::string& name, size_t most);
+
 /// Larger than any file that is read as a whole: a device or a wrong file does not fill the memory.
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
 
-/// The whole content of a file, byte for byte.
+/// Larger than any vocabulary or SentencePiece model, and any settings beside them.
+constexpr uint64_t kMaxVocabularyBytes = 256 << 20;
+
+/// The whole content of a file, byte for byte. It may be a pipe, whose end is waited for.
 /// @throws std::runtime_error naming the file that cannot be read, or has more than `most` bytes.
 std::string read_file(const std::string& path, uint64_t most = kMaxFileBytes);
 
-/// A file of which many threads may read parts at once.
+/// The same for a file that others made, as those of a model: a pipe, on which a program would wait for ever, or a
+/// device is refused.
+std::string read_regular_file(const std::string& path, uint64_t most);
+
+/// A regular file of which many threads may read parts at once.
 class InputFile {
  public:
-  /// @throws std::runtime_error naming the file, as read() does.
+  /// @throws std::runtime_error naming the file, as read() does, also where it is a folder, a pipe or a device.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -49,8 +59,9 @@ class InputFile {
 /// untouched.
 void write_file_atomically(const std::string& path, std::string_view content);
 
-/// A file that appears under its name only when it is complete: `write` what it holds, then `commit`. Without
-/// a commit nothing remains. Errors as for write_file_atomically.
+/// A file that appears under its name only when it is complete: `write` what it holds, then `commit`. Without a commit
+/// nothing remains; what a process that ended at once left goes when the next one writes the file. Errors as for
+/// write_file_atomically.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -74,13 +85,21 @@ class AtomicFile {
 };
 
 /// Makes the folder `path` with what `fill` writes into the folder that it is given; all or nothing, as for
-/// write_file_atomically. An older folder of that name is replaced: callers check that it is theirs.
+/// AtomicFile. An older folder of that name is replaced: callers check that it is theirs.
 /// @throws std::runtime_error naming the folder and the cause.
 void write_folder_atomically(const std::string& path, const std::function<void(const std::string&)>& fill);
+
+/// Removes a folder and what is in it. A crash at any instant leaves the whole folder, or what remove_rests_of removes,
+/// where the file system can rename it.
+void remove_folder_atomically(const std::string& path);
 
 /// Removes what a crash left of an unfinished AtomicFile or write_folder_atomically of `path`. Nobody may be at work on
 /// it.
 void remove_rests_of(const std::string& path);
+
+/// Lets this process have tens of thousands of files open at once, where the system allows it; it often begins with a
+/// limit of 1,024.
+void allow_many_open_files();
 
 /// Makes a folder and its parents where they are missing.
 /// @throws std::runtime_error where it cannot be made or written to.

@@ -73,6 +73,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   }
 
   Json* place(Json value) {
+    if (values_++ == limits_.values) throw JsonLimitError(fmt::format("more than {} values", limits_.values));
     Json* place = &root_;
     if (!open_.empty() && open_.back().container->is_array()) {
       open_.back().container->push_back(std::move(value));
@@ -98,6 +99,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
 
   const JsonLimits& limits_;
   Json root_;
+  size_t values_ = 0;
   std::vector<Level> open_;
 };
 

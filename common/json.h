@@ -21,6 +21,7 @@ struct JsonLimits {
   size_t depth = 1000;                                  ///< of objects and arrays in each other
   size_t members = std::numeric_limits<size_t>::max();  ///< of the outermost object
   bool repeated_names = true;                           ///< in one object; the last value counts
+  size_t values = std::numeric_limits<size_t>::max();   ///< in all; in memory, each takes many times its text
 };
 
 /// JSON beyond the limits.

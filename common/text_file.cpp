@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,8 +17,22 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
+
 constexpr size_t kBufferBytes = 1 << 18;
+
+// What packed the file, by its first bytes; empty where it may be text. Some archives are valid UTF-8 for a while.
+std::string packer_of(std::string_view beginning) {
+  constexpr std::pair<std::string_view, const char*> kMarks[] = {
+      {"\3757zXZ", "xz"}, {"\50\265\57\375", "zstd"}, {"PK\3\4", "zip"}, {"7z\274\257\47\34", "7-Zip"}};
+  for (const auto& [mark, packer] : kMarks)
+    if (beginning.substr(0, mark.size()) == mark) return packer;
+  constexpr size_t kLevel = 3;  // its place in bzip2's mark
+  const bool is_bzip2 =
+      beginning.substr(0, kLevel) == "BZh" && beginning.size() > kLevel && beginning.substr(kLevel + 1, 6) == "1AY&SY";
+  return is_bzip2 ? "bzip2" : "";
 }
+
+}  // namespace
 
 struct LineReader::File {
   gzFile handle = nullptr;
@@ -32,11 +47,28 @@ std::string long_line_message(const std::string& where, size_t most) {
       where, most);
 }
 
+std::string remedy_of_zero_bytes(std::string_view line, bool is_first) {
+  std::array<size_t, 2> zeros{};  // at even places, at odd ones
+  for (size_t i = 0; i < line.size(); ++i) zeros[i % 2] += line[i] == '\0' ? 1 : 0;
+  const auto [few, many] = std::minmax(zeros[0], zeros[1]);
+  // UTF-16 has them in one of its two bytes: in each letter of Latin script, in blanks and digits elsewhere.
+  const bool is_regular = 10 * few <= many && 20 * many >= line.size();
+  if (!is_regular) return "the file is not plain or gzipped text; unpack it";
+  // The first byte of a later line is the second one of the line end before it.
+  const bool is_big_endian = is_first && zeros[0] > zeros[1];
+  return fmt::format("if the text is UTF-16, convert it with 'iconv -f utf-16{} -t utf-8'",
+                     is_big_endian ? "be" : "le");
+}
+
 std::string invalid_utf8_message(const std::string& where, std::string_view line, size_t bad, bool is_first) {
   const bool is_utf_16 = is_first && (line.rfind("\xff\xfe", 0) == 0 || line.rfind("\xfe\xff", 0) == 0);
-  return fmt::format(
-      "{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); convert the text, for example with 'iconv -f {} -t utf-8'",
-      where, bad + 1, static_cast<unsigned char>(line[bad]), is_utf_16 ? "utf-16" : "latin1");
+  const bool has_zeros = line.find('\0') != std::string_view::npos;
+  const std::string remedy =
+      has_zeros && !is_utf_16
+          ? remedy_of_zero_bytes(line, is_first)
+          : fmt::format("convert the text, for example with 'iconv -f {} -t utf-8'", is_utf_16 ? "utf-16" : "latin1");
+  return fmt::format("{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); {}", where, bad + 1,
+                     static_cast<unsigned char>(line[bad]), remedy);
 }
 
 std::string after_line(int64_t line_number) {
@@ -66,6 +98,7 @@ bool LineReader::fill() {
   buffer_.erase(0, position_);
   position_ = 0;
   const size_t kept = buffer_.size();
+  const bool is_beginning = line_number_ == 0 && kept == 0;
   buffer_.resize(kept + kBufferBytes);
   const int read = gzread(file_->handle, buffer_.data() + kept, kBufferBytes);
   buffer_.resize(kept + std::max(read, 0));
@@ -76,6 +109,9 @@ bool LineReader::fill() {
     error_ = code == Z_ERRNO ? std::strerror(errno) : message;
     if (read <= 0) fail();
   }
+  if (const std::string packer = is_beginning ? packer_of(buffer_) : ""; !packer.empty())
+    throw std::runtime_error(
+        fmt::format("{}: is not plain or gzipped text: {} has packed it; unpack the file first", path_, packer));
   return read > 0;
 }
 

@@ -26,6 +26,9 @@ struct LineRules {
   size_t max_bytes = kMaxLineBytes;  ///< a longer line is an error
 };
 
+/// What helps where a line has zero bytes: it is UTF-16, or no text. `is_first`: of the file.
+std::string remedy_of_zero_bytes(std::string_view line, bool is_first);
+
 /// The message for a line that is not UTF-8, from its byte `bad` on. `where`: file and line.
 std::string invalid_utf8_message(const std::string& where, std::string_view line, size_t bad, bool is_first);
 
@@ -38,7 +41,8 @@ std::string after_line(int64_t line_number);
 /// Without the mark that some programs write at the beginning of a UTF-8 text.
 void remove_byte_order_mark(std::string& first_line);
 
-/// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way.
+/// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way. Those of
+/// other packers are errors.
 ///
 /// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line. A byte order
 /// mark at the beginning is passed over. Every line is checked to be UTF-8, or made so.

@@ -47,7 +47,7 @@ struct Alignment {
 
 // Levenshtein distance to one reference, near the diagonal only. Of equally good edits it takes a match or
 // substitution, then a removal, then an insertion. Rows that the last hypothesis had too are kept: shifts change
-// little.
+// little. A row has only the cells near the diagonal, so that memory is linear in the length.
 class EditDistance {
  public:
   explicit EditDistance(const Words& reference) : reference_(reference) {}
@@ -60,19 +60,20 @@ class EditDistance {
         last_.size() == hypothesis.size() ? std::min(same, hypothesis.empty() ? 0 : last_.size() - 1) : 0;
     if (rows_.empty()) {
       rows_.emplace_back();
-      for (int64_t j = 0; j <= reference_size(); ++j) rows_[0].push_back({j, Edit::insert});
+      for (int64_t j = 0; j <= reference_size(); ++j) rows_[0].cells.push_back({j, Edit::insert});
     }
     rows_.resize(kept + 1);
     last_ = hypothesis;
     for (size_t i = kept + 1; i <= hypothesis.size(); ++i) add_row(static_cast<int64_t>(i));
-    return rows_.back().back().cost;
+    return rows_.back().cells.back().cost;
   }
 
   // Of the hypothesis that was measured last.
   Alignment alignment() const {
     std::vector<Edit> edits;
-    for (size_t i = rows_.size() - 1, j = reference_.size(); i > 0 || j > 0;) {
-      edits.push_back(rows_[i][j].edit);
+    size_t i = rows_.size() - 1;
+    for (int64_t j = reference_size(); i > 0 || j > 0;) {
+      edits.push_back(rows_[i].at(j).edit);
       if (edits.back() != Edit::insert) --i;
       if (edits.back() != Edit::remove) --j;
     }
@@ -98,6 +99,16 @@ class EditDistance {
     Edit edit = Edit::undefined;
   };
 
+  struct Row {
+    int64_t begin = 0;
+    std::vector<Cell> cells;  // from `begin` on
+
+    Cell at(int64_t j) const {
+      const bool is_near = begin <= j && j - begin < static_cast<int64_t>(cells.size());
+      return is_near ? cells[static_cast<size_t>(j - begin)] : Cell{};
+    }
+  };
+
   int64_t reference_size() const { return static_cast<int64_t>(reference_.size()); }
 
   void add_row(int64_t i) {
@@ -109,25 +120,28 @@ class EditDistance {
     const auto diagonal = static_cast<int64_t>(std::floor(static_cast<double>(i) * ratio));
     const int64_t begin = std::max<int64_t>(0, diagonal - width);
     const int64_t end = i == words ? reference_size() + 1 : std::min(reference_size() + 1, diagonal + width);
-    rows_.emplace_back(reference_.size() + 1);
-    const std::vector<Cell>& above = rows_[static_cast<size_t>(i) - 1];
-    std::vector<Cell>& row = rows_.back();
-    for (auto j = static_cast<size_t>(begin); j < static_cast<size_t>(std::max(begin, end)); ++j) {
+    rows_.push_back({begin, {}});
+    const Row& above = rows_[static_cast<size_t>(i) - 1];
+    Row& row = rows_.back();
+    row.cells.reserve(static_cast<size_t>(std::max<int64_t>(0, end - begin)));
+    for (int64_t j = begin; j < end; ++j) {
+      Cell cell;
       const auto offer = [&](const Cell& from, int64_t cost, Edit edit) {
-        if (row[j].cost > from.cost + cost) row[j] = {from.cost + cost, edit};
+        if (cell.cost > from.cost + cost) cell = {from.cost + cost, edit};
       };
       if (j > 0) {
-        const bool matches = last_[static_cast<size_t>(i) - 1] == reference_[j - 1];
-        offer(above[j - 1], matches ? 0 : 1, matches ? Edit::match : Edit::substitute);
+        const bool matches = last_[static_cast<size_t>(i) - 1] == reference_[static_cast<size_t>(j) - 1];
+        offer(above.at(j - 1), matches ? 0 : 1, matches ? Edit::match : Edit::substitute);
       }
-      offer(above[j], 1, Edit::remove);
-      if (j > 0) offer(row[j - 1], 1, Edit::insert);
+      offer(above.at(j), 1, Edit::remove);
+      if (j > 0) offer(row.at(j - 1), 1, Edit::insert);
+      row.cells.push_back(cell);
     }
   }
 
   const Words& reference_;
   Words last_;
-  std::vector<std::vector<Cell>> rows_;
+  std::vector<Row> rows_;
 };
 
 // `length` words from `start` on move to before word `target` of those that stay or move.
@@ -156,18 +170,18 @@ struct Match {
   int64_t hypothesis, reference, length;
 };
 
-std::vector<Match> matches_of(const Words& hypothesis, const Words& reference) {
+// Those that begin at one word of the hypothesis.
+std::vector<Match> matches_at(int64_t h, const Words& hypothesis, const Words& reference) {
   const auto hypothesis_size = static_cast<int64_t>(hypothesis.size());
   const auto reference_size = static_cast<int64_t>(reference.size());
   std::vector<Match> matches;
-  for (int64_t h = 0; h < hypothesis_size; ++h)
-    for (int64_t r = std::max<int64_t>(0, h - kMaxShiftDistance);
-         r < std::min(reference_size, h + kMaxShiftDistance + 1); ++r)
-      for (int64_t length = 1;
-           length <= kMaxShiftWords && h + length <= hypothesis_size && r + length <= reference_size &&
-           hypothesis[static_cast<size_t>(h + length - 1)] == reference[static_cast<size_t>(r + length - 1)];
-           ++length)
-        matches.push_back({h, r, length});
+  for (int64_t r = std::max<int64_t>(0, h - kMaxShiftDistance); r < std::min(reference_size, h + kMaxShiftDistance + 1);
+       ++r)
+    for (int64_t length = 1;
+         length <= kMaxShiftWords && h + length <= hypothesis_size && r + length <= reference_size &&
+         hypothesis[static_cast<size_t>(h + length - 1)] == reference[static_cast<size_t>(r + length - 1)];
+         ++length)
+      matches.push_back({h, r, length});
   return matches;
 }
 
@@ -183,12 +197,12 @@ std::optional<Shift> best_shift(const Words& hypothesis, const Words& reference,
   const int64_t before = distance(hypothesis);
   const Alignment aligned = distance.alignment();
   std::optional<Shift> best;
-  for (const Match& match : matches_of(hypothesis, reference)) {
+  const auto try_shifts_of = [&](const Match& match) {
     const int64_t now_at = aligned.hypothesis_of[static_cast<size_t>(match.reference)];
     if (!any_wrong(aligned.hypothesis_is_wrong, match.hypothesis, match.length) ||
         !any_wrong(aligned.reference_is_wrong, match.reference, match.length) ||
         (match.hypothesis <= now_at && now_at < match.hypothesis + match.length))
-      continue;
+      return;
     int64_t last_target = -1;
     for (int64_t offset = -1; offset < match.length; ++offset) {
       const int64_t behind = match.reference + offset;
@@ -200,8 +214,10 @@ std::optional<Shift> best_shift(const Words& hypothesis, const Words& reference,
       ++candidates;
       if (!best || shift.rank > best->rank) best = std::move(shift);
     }
-    if (candidates >= kMaxCandidates) break;
-  }
+  };
+  for (size_t h = 0; h < hypothesis.size() && candidates < kMaxCandidates; ++h)
+    for (const Match& match : matches_at(static_cast<int64_t>(h), hypothesis, reference))
+      if (candidates < kMaxCandidates) try_shifts_of(match);
   return best;
 }
 

@@ -33,7 +33,7 @@ constexpr int kTrainingThreads = 4;
 constexpr int kMaxTrainingLineBytes = 1 << 16;
 
 std::shared_ptr<const SubwordModel> load_model(const std::string& path) {
-  return std::make_shared<SubwordModel>(read_file(path), path);
+  return std::make_shared<SubwordModel>(read_regular_file(path, kMaxVocabularyBytes), path);
 }
 
 // Feeds SentencePiece from LineSources, one after the other.
@@ -112,42 +112,59 @@ std::string digits_after(const std::string& message, const std::string& phrase) 
   return message.substr(begin, message.find_first_not_of("0123456789", begin) - begin);
 }
 
-// The key that says how large the models are to be.
-const char* size_key(const TokenizerOptions& options) {
-  return options.target_vocab_size > 0 ? "tokenizer.target_vocab_size" : "tokenizer.vocab_size";
+// What a model is learned from, and the key that gives its size.
+struct Learned {
+  const char* text;       // as messages name it
+  const char* key;        // that gave the size
+  const char* remedy;     // the key to set, or "it"
+  const char* hint = "";  // behind a size to set
+};
+
+constexpr const char* kTargetSizeKey = "tokenizer.target_vocab_size";
+constexpr Learned kShared{"training text", "tokenizer.vocab_size", "it"};
+
+Learned learned_source(const TokenizerOptions& options) {
+  const char* hint = " (tokenizer.target_vocab_size gives the target another size)";
+  return {"source text", "tokenizer.vocab_size", "it", options.target_vocab_size > 0 ? "" : hint};
 }
 
-VocabularyTooLarge too_large(const TokenizerOptions& options, int64_t most) {
-  return {fmt::format("{} {} is more than the training text supports; set it to at most {}", size_key(options),
-                      options.vocab_size, most),
+Learned learned_target(const TokenizerOptions& options) {
+  if (options.target_vocab_size > 0) return {"target text", kTargetSizeKey, "it"};
+  return {"target text", "tokenizer.vocab_size", kTargetSizeKey};
+}
+
+VocabularyTooLarge too_large(const Learned& learned, int64_t size, int64_t most) {
+  return {fmt::format("{} {} is more than the {} supports; set {} to at most {}{}", learned.key, size, learned.text,
+                      learned.remedy, most, learned.hint),
           most};
 }
 
 // SentencePiece's message without its place in its sources, with the remedy in this project's terms.
-[[noreturn]] void refuse(const std::string& message, const TokenizerOptions& options) {
+[[noreturn]] void refuse(const std::string& message, const Learned& learned, int64_t size) {
   if (const std::string most = digits_after(message, "set it to a value <= "); !most.empty())
-    throw too_large(options, std::stoll(most));
+    throw too_large(learned, size, std::stoll(most));
   const std::string least = digits_after(message, " vs ");
   if (message.find("smaller than required_chars") != std::string::npos && !least.empty())
     throw VocabularyTooSmall(
-        fmt::format("{} {} is less than the {} pieces that the text's single characters and the reserved ids take; "
-                    "raise it, or lower tokenizer.character_coverage",
-                    size_key(options), options.vocab_size, least),
+        fmt::format("{} {} is less than the {} pieces that the {}'s single characters and the reserved ids take; set "
+                    "{} to at least {}{}, or lower tokenizer.character_coverage",
+                    learned.key, size, least, learned.text, learned.remedy, least, learned.hint),
         std::stoll(least));
   throw std::invalid_argument("the tokenizer cannot be trained with these options: " + message);
 }
 
-std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options, std::vector<LineSource> sources) {
+std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options, std::vector<LineSource> sources,
+                                                const Learned& learned) {
   check_symbols(options.user_defined_symbols);
   sentencepiece::SetRandomGeneratorSeed(1);
   LineIterator lines(std::move(sources));
   std::string serialized;
   const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &lines, &serialized);
   if (lines.lines() == 0) throw std::invalid_argument("the tokenizer cannot be trained: the training text is empty");
-  if (!status.ok()) refuse(status.message(), options);
+  if (!status.ok()) refuse(status.message(), learned, options.vocab_size);
   auto model = std::make_shared<SubwordModel>(std::move(serialized), "the trained tokenizer");
   // BPE ends early, without an error, where no pair is left to merge.
-  if (model->size() < options.vocab_size) throw too_large(options, model->size());
+  if (model->size() < options.vocab_size) throw too_large(learned, options.vocab_size, model->size());
   return model;
 }
 
@@ -440,14 +457,13 @@ Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& sou
     if (options.target_vocab_size > 0)
       throw std::invalid_argument(
           "tokenizer.target_vocab_size needs tokenizer.vocabulary: separate; a shared one has one size");
-    const auto both = train_model(options, {source, target});
+    const auto both = train_model(options, {source, target}, kShared);
     return Tokenizer(both, both);
   }
-  TokenizerOptions of_source = options, of_target = options;
-  of_source.target_vocab_size = 0;
+  TokenizerOptions of_target = options;
   if (options.target_vocab_size > 0) of_target.vocab_size = options.target_vocab_size;
-  auto source_model = train_model(of_source, {source});
-  return Tokenizer(std::move(source_model), train_model(of_target, {target}));
+  auto source_model = train_model(options, {source}, learned_source(options));
+  return Tokenizer(std::move(source_model), train_model(of_target, {target}, learned_target(options)));
 }
 
 }  // namespace v0

@@ -196,6 +196,32 @@ TEST_F(ConfigSchemaTest, RefusesValuesOfAnotherType) {
   EXPECT_THAT(settings.files, ElementsAre("a", "b"));
 }
 
+TEST_F(ConfigSchemaTest, SaysWhatIsWrongWithANumber) {
+  const auto of = [&](const char* line) { return refusal_of(std::string("model:\n  ") + line + "\n"); };
+  EXPECT_EQ(of("dropout: \"0.1\""), ":2: \"model.dropout\" needs a number without quotes: 0.1");
+  EXPECT_EQ(of("tied: 'true'"), ":2: \"model.tied\" needs true or false without quotes: true");
+  EXPECT_EQ(of("num_heads: ''"), ":2: \"model.num_heads\" needs a whole number, not ''");
+  EXPECT_EQ(of("num_heads:"), ":2: \"model.num_heads\" has no value; it needs a whole number");
+  EXPECT_EQ(of("num_heads: 99999999999999999999"),
+            ":2: \"model.num_heads\" needs a whole number; 99999999999999999999 is too large");
+  EXPECT_EQ(of("num_heads: -99999999999999999999"),
+            ":2: \"model.num_heads\" needs a whole number; -99999999999999999999 is out of range");
+  EXPECT_EQ(of("dropout: 1e-999"), ":2: \"model.dropout\" needs a number; 1e-999 is out of range");
+}
+
+TEST_F(ConfigSchemaTest, KnowsANumberWithACommaThatSeparatesKeys) {
+  const std::string begin = ":1: a comma separates keys here, and \"";
+  EXPECT_EQ(refusal_of("model: {dropout: 0,1, tied: true}\n"),
+            begin + "model.dropout\" has one in its value; write dropout: 0.1");
+  EXPECT_EQ(refusal_of("training: {warmup_steps: 2,048}\n"),
+            begin + "training.warmup_steps\" has one in its value; write warmup_steps: 2048");
+  EXPECT_EQ(refusal_of("training: {warmup_steps: 1,000,000, rate: 1}\n"),
+            begin + "training.warmup_steps\" has one in its value; write warmup_steps: 1000000");
+  EXPECT_EQ(refusal_of("model: {dropout: 0,125}\n"),
+            begin + "model.dropout\" has one in its value; write dropout: 0.125");
+  EXPECT_EQ(refusal_of("model: {tied: true, 12}\n"), begin + "model.12\" is none");
+}
+
 TEST_F(ConfigSchemaTest, ReadsListsOfNumbers) {
   std::vector<double> weights;
   schema.add("weights", &weights, "how often");

@@ -10,10 +10,15 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <climits>
 #include <csignal>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace transmute {
 namespace {
@@ -81,6 +86,39 @@ TEST(ReadFile, DoesNotTakeAReadErrorForAnEnd) {
   const char* unreadable = "/proc/self/mem";  // opens, but address 0 cannot be read
   if (!fs::exists(unreadable)) GTEST_SKIP() << "needs Linux's /proc";
   EXPECT_THAT(message_of<std::runtime_error>([&] { read_file(unreadable); }), HasSubstr("cannot be read"));
+}
+
+TEST(ReadFile, WaitsForTheEndOfAPipe) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { write_text(path, "through a pipe"); });
+  EXPECT_EQ(read_file(path), "through a pipe");
+  writer.join();
+}
+
+TEST(ReadRegularFile, ReturnsEveryByteOfAFileThatIsNotTooLong) {
+  const TemporaryFolder folder;
+  write_text(folder / "bytes", std::string("a\0b", 3));
+  EXPECT_EQ(read_regular_file(folder / "bytes", 3), std::string("a\0b", 3));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_regular_file(folder / "bytes", 2); }),
+              StartsWith((folder / "bytes") + ": has more than 2 bytes"));
+}
+
+// On a pipe that nobody writes to, it would wait for ever.
+TEST(ReadRegularFile, RefusesAtOnceWhatIsNoFile) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", folder / "zero");
+  fs::create_symlink("circle", folder / "circle");
+  fs::create_directory(folder / "folder");
+  for (const auto& [name, what] : {std::pair{"pipe", "is a pipe or a device"},
+                                   {"zero", "is a pipe or a device"},
+                                   {"circle", "cannot be opened"},
+                                   {"folder", "is a folder"},
+                                   {"absent", "No such file"}})
+    EXPECT_THAT(message_of<std::runtime_error>([&] { read_regular_file(folder / name, 10); }),
+                AllOf(StartsWith((folder / name) + ": "), HasSubstr(what)));
 }
 
 TEST(WriteFileAtomically, ReplacesTheContentAndLeavesNothingElse) {
@@ -264,6 +302,85 @@ TEST(WriteFolderAtomically, NamesAFolderThatCannotBeMade) {
   EXPECT_EQ(read_text(folder / "file"), "kept");
 }
 
+// What a process that ended at once leaves: nobody holds its lock.
+TEST(WrittenAtomically, RemovesWhatACrashLeftOfItAndNothingElse) {
+  const TemporaryFolder folder;
+  write_text(folder / "file.partial-0123abcd", "half");
+  fs::create_directories(folder / "model.partial-0123abcd/part");
+  write_text(folder / "model.partial-0123abcd/part/file", "half");
+  fs::create_symlink("mine", folder / "file.partial-89abcdef");
+  const std::vector<std::string> kept{"file.partial-0123ABCD", "file.partial-0123abcd0", "mine",
+                                      "other.partial-0123abcd"};
+  for (const std::string& name : kept) write_text(folder / name, "");
+  write_file_atomically(folder / "file", "new");
+  write_folder_atomically(folder / "model", [](const std::string& partial) { write_text(partial + "/new", ""); });
+  EXPECT_THAT(names_in(folder.path()),
+              ElementsAre("file", kept[0], kept[1], "file.partial-89abcdef", kept[2], "model", kept[3]));
+}
+
+TEST(WrittenAtomically, LeavesWhatOthersAreAtWorkOn) {
+  const TemporaryFolder folder;
+  AtomicFile slow(folder / "file");
+  slow.write("slow", 4);
+  write_file_atomically(folder / "file", "fast");
+  slow.commit();
+  EXPECT_EQ(read_text(folder / "file"), "slow");
+  write_folder_atomically(folder / "model", [&](const std::string& partial) {
+    write_text(partial + "/slow", "");
+    write_folder_atomically(folder / "model", [](const std::string& fast) { write_text(fast + "/fast", ""); });
+    EXPECT_THAT(names_in(folder / "model"), ElementsAre("fast"));
+  });
+  EXPECT_THAT(names_in(folder / "model"), ElementsAre("slow"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("file", "model"));
+}
+
+TEST(WrittenAtomically, HasAnyNameThatTheFileSystemTakes) {
+  const TemporaryFolder folder;
+  std::string umlauts = "x";
+  while (umlauts.size() < NAME_MAX) umlauts += "\u00FC";
+  for (const std::string& name : {std::string(NAME_MAX - 16, 'n'), std::string(NAME_MAX, 'n'), umlauts}) {
+    write_file_atomically(folder / name, "new");
+    EXPECT_EQ(read_text(folder / name), "new");
+    for (int i = 0; i < 2; ++i)
+      write_folder_atomically(folder / ("folders/" + name), [](const std::string& partial) {
+        EXPECT_EQ(fs::path(partial).filename().string().find("\xC3."), std::string::npos) << "half a character";
+        write_text(partial + "/new", "");
+      });
+  }
+}
+
+// Somebody who looks while it is removed finds all of it, or nothing under its name.
+TEST(RemoveFolderAtomically, LeavesNoHalf) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "model";
+  fs::create_directories(path + "/part");
+  constexpr int kFiles = 500;
+  for (int i = 0; i < kFiles; ++i) write_text(path + "/part/" + std::to_string(i), "");
+  std::atomic<bool> found_half{false}, removed{false};
+  std::thread other([&] {
+    while (!removed)
+      for (int i = 0; i < kFiles; ++i)
+        if (!fs::exists(path + "/part/" + std::to_string(i)) && fs::exists(path)) found_half = true;
+  });
+  remove_folder_atomically(path);
+  removed = true;
+  other.join();
+  EXPECT_FALSE(found_half);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(AllowManyOpenFiles, RaisesTheLimitThatTheProcessBeganWith) {
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit low = {16, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  allow_many_open_files();
+  struct rlimit now = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &now), 0);
+  EXPECT_EQ(now.rlim_cur, std::min(before.rlim_max, rlim_t{1} << 16));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 TEST(EnsureWritableFolder, MakesParentsAndAcceptsWhatExists) {
   const TemporaryFolder folder;
   ensure_writable_folder(folder / "a/b/c");
@@ -293,8 +410,8 @@ TEST(InputFile, ReadsPartsAndSaysWhereItEnds) {
   EXPECT_EQ(file.read(10, part, 1), 0U);
   EXPECT_THAT(message_of<std::runtime_error>([&] { InputFile(folder / "absent"); }),
               AllOf(StartsWith(folder / "absent"), HasSubstr("No such file")));
-  EXPECT_THAT(message_of<std::runtime_error>([&] { InputFile(folder.path()).read(0, part, 1); }),
-              StartsWith(folder.path() + ": cannot be read"));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { InputFile{folder.path()}; }),
+              StartsWith(folder.path() + ": is a folder"));
 }
 
 }  // namespace

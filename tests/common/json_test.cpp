@@ -60,6 +60,11 @@ TEST(ParseJson, HasLimits) {
               }),
               HasSubstr("'b' stands twice"));
   EXPECT_EQ(parse_json(R"({"a":{"b":1},"b":2})", {10, 10, false}).size(), 2u);
+
+  const std::string five = R"({"a":[1,{"b":2}]})";
+  EXPECT_EQ(parse_json(five, {10, 10, true, 5}), Json::parse(five));
+  const JsonLimits too_low{10, 10, true, 4};
+  EXPECT_THAT(message_of<JsonLimitError>([&] { parse_json(five, too_low); }), HasSubstr("more than 4 values"));
 }
 
 // Half an hour where each name is compared with all earlier ones.

@@ -11,6 +11,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -183,6 +184,41 @@ TEST(LineReader, KnowsUtf16ByItsMark) {
   LineReader reader(folder / "utf16.txt");
   std::string line;
   EXPECT_THAT(message_of<std::runtime_error>([&] { reader.next(line); }), HasSubstr("iconv -f utf-16 -t utf-8"));
+}
+
+TEST(LineReader, NamesThePackerOfAFileThatIsNotText) {
+  const TemporaryFolder folder;
+  const std::pair<std::string, std::string> files[] = {
+      {"BZh91AY&SY\xff\xff", "bzip2"},
+      {std::string("\xfd"
+                   "7zXZ\0\0\4",
+                   8),
+       "xz"},
+      {"\x28\xb5\x2f\xfd\x24\n", "zstd"},
+      {std::string("PK\3\4\24\0\0\0\10\0", 10) + "name.txt\nvalid UTF-8\n", "zip"},
+      {"7z\xbc\xaf\x27\x1c\n", "7-Zip"}};
+  for (const auto& [content, packer] : files) {
+    write_text(folder / "packed", content);
+    EXPECT_EQ(
+        message_of<std::runtime_error>([&] { read_lines(folder / "packed"); }),
+        (folder / "packed") + ": is not plain or gzipped text: " + packer + " has packed it; unpack the file first");
+  }
+  EXPECT_THAT(lines_of("BZh9\nPK\n7z\n"), ElementsAre("BZh9", "PK", "7z"));
+}
+
+TEST(LineReader, TellsUtf16WithoutAMarkFromOtherFilesWithZeroBytes) {
+  const TemporaryFolder folder;
+  const auto advice_for = [&](const std::string& content) {
+    write_text(folder / "text", content);
+    return message_of<std::runtime_error>([&] { read_lines(folder / "text"); });
+  };
+  using namespace std::string_literals;
+  EXPECT_THAT(advice_for("g\0r\0\xfc\0n\0\n\0"s), HasSubstr("iconv -f utf-16le -t utf-8"));
+  EXPECT_THAT(advice_for("\0g\0r\0\xfc\0n\0\n"s), HasSubstr("iconv -f utf-16be -t utf-8"));
+  EXPECT_THAT(advice_for("a\0\n\0g\0r\0\xfc\0n\0\n\0"s), HasSubstr("iconv -f utf-16le -t utf-8"));
+  for (const std::string& binary : {"\x7f"s + "ELF\2\1\1\0\0\0\0\0\xff"s, "name.txt\0\0\0\0\0\0\0\0\xff"s})
+    EXPECT_THAT(advice_for(binary),
+                AllOf(HasSubstr("not plain or gzipped text; unpack it"), ::testing::Not(HasSubstr("iconv"))));
 }
 
 TEST(Utf8, AcceptsEveryWellFormedLength) {

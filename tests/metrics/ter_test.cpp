@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <transmute/metrics/ter.h>
 #include <transmute/tests/support/metric_sentences.h>
+#include <transmute/tests/support/sanitizers.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -103,6 +105,22 @@ TEST(Ter, EqualsSacreBleuWhereLengthsDifferByMuchAndWordsRepeat) {
   for (int i = 0; i < 110; ++i) fives += " w" + std::to_string(i % 5);
   EXPECT_EQ(ter_segment_counts({"w1 w2"}, {{longer}}).front().edits, 200);
   EXPECT_EQ(ter_segment_counts({sevens}, {{fives}}).front().edits, 49);
+}
+
+// A table of all words by all words would have 1.6 billion cells.
+TEST(Ter, LongLinesTakeMemoryInProportionToTheirLength) {
+  std::string hypothesis, reference;
+  for (int i = 0; i < 40000; ++i) {
+    hypothesis += " w" + std::to_string(i);
+    reference += i % 4 == 0 ? " other" : " w" + std::to_string(i);
+  }
+  if (testing::kHasSanitizer) GTEST_SKIP() << "limits the address space";
+  struct rlimit unlimited = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &unlimited), 0);
+  const struct rlimit limited = {rlim_t{1} << 31, unlimited.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &limited), 0);
+  EXPECT_NO_THROW(EXPECT_EQ(ter_segment_counts({hypothesis}, {{reference}}).front().edits, 10000));
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &unlimited), 0);
 }
 
 TEST(Ter, EmptyTextsHaveADefinedScore) {

@@ -150,8 +150,7 @@ TEST_P(EachTokenizer, NamesTheSizeToChooseWhereTheVocabularyIsTooLarge) {
   too_large.vocab_size = 5000;
   const std::string message = message_of<std::invalid_argument>([&] { tiny_tokenizer(too_large); });
   std::smatch match;
-  ASSERT_TRUE(
-      std::regex_search(message, match, std::regex("^tokenizer\\.vocab_size 5000 .* set it to at most (\\d+)$")))
+  ASSERT_TRUE(std::regex_search(message, match, std::regex("^tokenizer\\.vocab_size 5000 .* set it to at most (\\d+)")))
       << message;
   // Taking the advice works. Separate vocabularies may each have a say.
   TokenizerOptions advised = too_large;
@@ -319,12 +318,33 @@ TEST(TrainTokenizer, GivesTheTargetASizeOfItsOwn) {
   EXPECT_EQ(tokenizer.source().size(), 60);
   EXPECT_EQ(tokenizer.target().size(), 50);
   options.target_vocab_size = 5000;
-  EXPECT_THAT(
-      message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }),
-      StartsWith("tokenizer.target_vocab_size 5000 is more than the training text supports; set it to at most "));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }),
+              StartsWith("tokenizer.target_vocab_size 5000 is more than the target text supports; set it to at most "));
   options.vocabulary = VocabularySharing::shared;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }),
               StartsWith("tokenizer.target_vocab_size needs tokenizer.vocabulary: separate"));
+}
+
+// One size does not fit both: what is too much for one side is too little for the other.
+TEST(TrainTokenizer, SaysHowSidesOfVeryDifferentTextGetSizesOfTheirOwn) {
+  std::vector<std::string> letters, few(200, "a b");
+  for (int i = 0; i < 200; ++i)
+    letters.push_back("\u4e00" + std::string(1, static_cast<char>('a' + i % 26)) + "\u00e9");
+  TokenizerOptions options;
+  options.vocabulary = VocabularySharing::separate;
+  const auto refusal = [&](int64_t size, const std::vector<std::string>& source,
+                           const std::vector<std::string>& target) {
+    options.vocab_size = size;
+    return message_of<std::invalid_argument>(
+        [&] { train_tokenizer(options, testing::lines_from(source), testing::lines_from(target)); });
+  };
+  EXPECT_THAT(refusal(40, letters, few),
+              HasSubstr("the target text supports; set tokenizer.target_vocab_size to at most"));
+  EXPECT_THAT(refusal(9, few, letters), AllOf(HasSubstr("the target text's single characters"),
+                                              HasSubstr("set tokenizer.target_vocab_size to at least ")));
+  const std::string hint = " (tokenizer.target_vocab_size gives the target another size)";
+  EXPECT_THAT(refusal(40, few, letters), AllOf(HasSubstr("the source text supports"), HasSubstr(hint)));
+  EXPECT_THAT(refusal(12, letters, few), AllOf(HasSubstr("the source text's single characters"), HasSubstr(hint)));
 }
 
 TEST(TrainTokenizer, LetsPiecesGoFromPunctuationToLetters) {
