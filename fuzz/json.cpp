@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (read) fuzz::require(*read == expected && json_text(*read) == json_text(expected));
   fuzz::may_refuse([&] {
     try {
-      parse_json(text, {3, 4, false});
+      parse_json(text, {3, 4, false, 10});
     } catch (const Json::exception&) {
     }
   });

@@ -49,6 +49,9 @@ printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","gloss
 { printf '\1'; cat "$root/tests/data/formats/npz/model.npz"; } | seed foreign_weights npz
 { printf '\2'; printf '</s>: 0\n<unk>: 1\n"\\xC3": 2\n? ":"\n: 3\n'; } | seed foreign_weights vocabulary
 { printf '\3'; printf 'dim-emb: 8\nvocabs:\n  - a.spm\n  - b.spm\nbeam-size: 6\n'; } | seed foreign_weights settings
+for layout in before_1_6 archive; do
+  { printf '\4'; cat "$root/tests/data/formats/torch_save/views.$layout.bin"; } | seed foreign_weights "torch_$layout"
+done
 { printf '\5'; printf '%b' "\\x$(printf %02x ${#header})\0\0\0\0\0\0\0"; printf '%s' "$header"; printf '\0\0\200\77'; } |
   seed foreign_weights safetensors
 # Of other programs, and one of each algorithm with this project's reserved ids: field 1 a piece (its text, score and

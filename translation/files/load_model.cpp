@@ -5,6 +5,7 @@
 #include <transmute/translation/files/formats/ctranslate2.h>
 #include <transmute/translation/files/formats/hugging_face.h>
 #include <transmute/translation/files/formats/marian.h>
+#include <transmute/translation/files/formats/marian_files.h>
 #include <transmute/translation/files/torchscript_file.h>
 
 #include <filesystem>
@@ -23,10 +24,8 @@ bool is_no_zip_archive(const std::string& path) {
   return file.read(begin, sizeof begin) && (begin[0] != 'P' || begin[1] != 'K');
 }
 
-}  // namespace
-
-LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8,
-                       const ParallelFor& parallel_for) {
+LoadedModel load_any_model(const std::string& path, torch::Device device, Int8Weights int8,
+                           const ParallelFor& parallel_for) {
   if (std::filesystem::is_directory(path) && !std::filesystem::exists(path_in(path, kConfigFile))) {
     if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, device, parallel_for);
     if (const std::string folder = formats::find_ctranslate2_folder(path); !folder.empty())
@@ -35,7 +34,8 @@ LoadedModel load_model(const std::string& path, torch::Device device, Int8Weight
       return formats::load_marian_model(npz, device);
   }
   if (std::filesystem::is_regular_file(path)) {
-    if (is_no_zip_archive(path))
+    const bool is_archive = !is_no_zip_archive(path);
+    if (!is_archive && !formats::is_marian_binary(path))
       throw std::runtime_error(path +
                                ": no model: a folder, or a file that export_torchscript or Marian wrote, is one. The "
                                "programs take text with --input");
@@ -44,6 +44,17 @@ LoadedModel load_model(const std::string& path, torch::Device device, Int8Weight
   }
   // What does not exist is a folder that is missing: train makes folders.
   return load_model_folder(path, device, int8, parallel_for);
+}
+
+}  // namespace
+
+LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8,
+                       const ParallelFor& parallel_for) {
+  try {
+    return load_any_model(path, device, int8, parallel_for);
+  } catch (const std::filesystem::filesystem_error& error) {  // as of links in a circle
+    throw std::runtime_error(error.path1().string() + ": cannot be read: " + error.code().message());
+  }
 }
 
 LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture, Int8Weights int8,

@@ -13,6 +13,7 @@ inline namespace v0 {
 
 namespace {
 constexpr size_t kDigits = 8;
+constexpr uint64_t kMaxBytes = 1 << 20;   // a model folder has few files
 constexpr const char* kSeparator = "  ";  // as the programs for checksums write it
 }  // namespace
 
@@ -23,7 +24,7 @@ uint32_t checksum_of(std::string_view content) {
 ModelChecksums::ModelChecksums(const std::string& folder) : folder_(folder) {
   const std::string path = path_in(folder, kChecksumsFile);
   if (!std::filesystem::exists(path)) return;
-  std::istringstream lines(read_file(path));
+  std::istringstream lines(read_regular_file(path, kMaxBytes));
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;

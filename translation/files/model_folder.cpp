@@ -60,7 +60,6 @@ constexpr Bounds<int64_t> kAtLeastOne{1, 1'000'000'000};
 constexpr Bounds<int64_t> kVocabulary{special_ids::kCount + 1, 1 << 24};
 constexpr Bounds<int64_t> kTargetVocabulary{0, 1 << 24};
 constexpr Bounds<int64_t> kAtLeastZero{0, kAtLeastOne.high};
-constexpr Bounds<double> kProbability{0.0, 0.99};
 
 // A run folder looks like a model folder but has its weights one level down.
 std::string find_weights(const std::string& folder) {
@@ -178,12 +177,13 @@ void ModelConfig::declare(ConfigSchema& schema) {
              "which embedding matrices share their weights (section 3.4); target_output: the target embedding and the "
              "output projection");
   schema.add("dropout", &model.dropout,
-             "dropout of sub-layer outputs and of the sum of embedding and position (section 5.4)", kProbability);
+             "dropout of sub-layer outputs and of the sum of embedding and position (section 5.4)",
+             NetworkBounds::kDropout);
   schema.add("attention_dropout", &model.attention_dropout, "dropout of attention weights; the paper has none",
-             kProbability);
+             NetworkBounds::kDropout);
   schema.add("activation_dropout", &model.activation_dropout,
-             "dropout after the activation function; the paper has none", kProbability);
-  schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", Bounds<double>{0.0, 1.0});
+             "dropout after the activation function; the paper has none", NetworkBounds::kDropout);
+  schema.add("norm_epsilon", &model.norm_epsilon, "added to the variance in LayerNorm", NetworkBounds::kNormEpsilon);
 
   schema.section("search",
                  "how `translate` and `serve` search with this model, unless a flag or a request says otherwise");
@@ -313,11 +313,24 @@ void assign_parameters(Transformer& transformer, const NamedTensors& values, con
   stored.check_all_taken();
 }
 
+namespace {
+
+// A config that describes no network is damage of the file, not a mistake in using the program.
+uint64_t parameters_of_config(const TransformerOptions& options, const std::string& config_name) {
+  try {
+    return static_cast<uint64_t>(parameter_count(options));
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("{}: describes no network: {}", config_name, error.what()));
+  }
+}
+
+}  // namespace
+
 LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name, uint64_t weight_bytes) {
   const UndrawnWeights undrawn;
   const ModelConfig read = read_config(config, config_name);
   const TransformerOptions options = with_vocabulary(read.model, tokenizer);
-  const auto parameters = static_cast<uint64_t>(parameter_count(options));
+  const uint64_t parameters = parameters_of_config(options, config_name);
   if (parameters > weight_bytes)
     throw std::runtime_error(
         fmt::format("{}: the model has {} parameters, but the file of its weights only {} bytes; the two do not belong "
@@ -362,14 +375,15 @@ LoadedModel load_model_folder(const std::string& folder, torch::Device device, I
                               const ParallelFor& parallel_for) {
   const std::string weights_path = find_weights(folder);
   const std::string config_path = path_in(folder, kConfigFile);
+  const uint64_t weight_bytes = InputFile(weights_path).size();
   const ModelChecksums checksums(folder);
   // The file is read while the network is made.
   auto weights = std::async(std::launch::async, [&] { return read_weights(folder, parallel_for); });
-  std::string config = read_file(config_path);
+  std::string config = read_regular_file(config_path, kMaxConfigBytes);
   checksums.check(kConfigFile, config);
   Tokenizer tokenizer = Tokenizer::load(folder);
   check_tokenizer(tokenizer, checksums);
-  LoadedModel model = make_model(std::move(tokenizer), std::move(config), config_path, fs::file_size(weights_path));
+  LoadedModel model = make_model(std::move(tokenizer), std::move(config), config_path, weight_bytes);
   model.stored = give_weights(model.transformer, weights.get(), weights_path, device, int8);
   return model;
 }

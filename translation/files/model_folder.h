@@ -19,6 +19,12 @@ constexpr const char* kConfigFile = "config.yaml";                ///< the confi
 constexpr const char* kWeightsFile = "weights.safetensors";       ///< the weights in a model folder
 constexpr const char* kNeutralWeightsFile = "model.safetensors";  ///< the name that other programs use for the weights
 
+/// Bounds of settings of the section `model`, and of the same settings in other programs' files.
+struct NetworkBounds {
+  static constexpr Bounds<double> kDropout{0.0, 0.99};     ///< TransformerOptions::dropout and the other two
+  static constexpr Bounds<double> kNormEpsilon{0.0, 1.0};  ///< TransformerOptions::norm_epsilon, which is not 0
+};
+
 /// Bounds of the section `search`, and of the same settings in other programs' files.
 struct SearchBounds {
   static constexpr Bounds<int64_t> kBeamSize{1, 1000};      ///< SearchOptions::beam_size
@@ -73,7 +79,7 @@ TRANSMUTE_API void save_model_folder(const std::string& folder, const std::strin
 
 /// Makes a model without its weights. `config_name`: name of the YAML in messages. `weight_bytes`: size of the file of
 /// weights; a model with more parameters than it can hold is refused before memory is taken.
-/// @throws std::runtime_error if the YAML does not describe a model.
+/// @throws std::runtime_error naming the YAML if it does not describe a model.
 TRANSMUTE_API LoadedModel make_model(Tokenizer tokenizer, std::string config, const std::string& config_name,
                                      uint64_t weight_bytes);
 

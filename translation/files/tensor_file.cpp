@@ -27,11 +27,13 @@ constexpr DtypeName kDtypes[] = {{torch::kFloat, "F32"}, {torch::kDouble, "F64"}
                                  {torch::kHalf, "F16"},  {torch::kLong, "I64"},   {torch::kInt, "I32"},
                                  {torch::kChar, "I8"},   {torch::kByte, "U8"},    {torch::kBool, "BOOL"}};
 
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 constexpr size_t kLengthBytes = 8;
 // More than the optimizer's state of 1,000 layers has; a header is read into memory many times its size.
 constexpr size_t kMaxTensors = 100'000;
-constexpr size_t kMaxHeaderDepth = 4;
+constexpr uint64_t kMaxHeaderBytes = 32 << 20;  // a third of what the format allows
+constexpr size_t kMaxDimensions = 16;           // of a tensor
+constexpr size_t kMaxHeaderValues = kMaxTensors * (kMaxDimensions + 8);
+constexpr JsonLimits kHeaderLimits{/*depth=*/4, /*members=*/kMaxTensors, /*repeated_names=*/false, kMaxHeaderValues};
 constexpr const char* kMetadata = "__metadata__";
 constexpr const char* kChecksum = "crc32";
 
@@ -70,7 +72,7 @@ torch::Dtype parse_dtype(const std::string& path, const std::string& name) {
 Json parse_header(const std::string& path, const std::string& text) {
   if (text.empty() || text.front() != '{') damaged(path, "its header does not begin with '{'");
   try {
-    return parse_json(text, {kMaxHeaderDepth, kMaxTensors, false});
+    return parse_json(text, kHeaderLimits);
   } catch (const JsonLimitError& error) {
     damaged(path, fmt::format("in its header, {}", error.what()));
   }
@@ -88,6 +90,7 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
     if (!numbers->is_array()) damaged(path, fmt::format("shape and data_offsets of '{}' must be lists", name));
     for (const Json& number : *numbers) require_integer(path, name, number);
   }
+  if (shape.size() > kMaxDimensions) damaged(path, fmt::format("impossible shape of '{}'", name));
   if (offsets.size() != 2) damaged(path, fmt::format("'{}' needs two data_offsets", name));
   Entry entry{name, parse_dtype(path, json.at("dtype").get<std::string>()), shape.get<std::vector<int64_t>>(),
               offsets.at(0).get<uint64_t>(), offsets.at(1).get<uint64_t>()};
@@ -202,7 +205,9 @@ NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parall
   if (file.read(0, length_bytes, kLengthBytes) < kLengthBytes) damaged(path, "shorter than a header");
   uint64_t header_bytes = 0;
   for (size_t i = 0; i < kLengthBytes; ++i) header_bytes |= static_cast<uint64_t>(length_bytes[i]) << (8 * i);
-  if (header_bytes > std::min(file.size() - kLengthBytes, kMaxHeaderBytes)) damaged(path, "impossible header size");
+  if (header_bytes > file.size() - kLengthBytes) damaged(path, "impossible header size");
+  if (header_bytes > kMaxHeaderBytes)
+    damaged(path, fmt::format("a header of {} bytes; {} is the most", header_bytes, kMaxHeaderBytes));
   std::string text(header_bytes, '\0');
   if (file.read(kLengthBytes, text.data(), text.size()) < text.size()) damaged(path, "cut short");
 

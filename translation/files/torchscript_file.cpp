@@ -8,6 +8,7 @@
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tokenizer/tokenizer_files.h>
+#include <transmute/translation/files/pickle.h>
 #include <transmute/translation/files/torchscript_weights.h>
 
 #include <filesystem>
@@ -78,7 +79,7 @@ ZipArchive open(const std::string& path) {
 NamedTensors read_weights(const std::string& path, const ZipArchive& archive) {
   try {
     return read_torchscript_parameters(archive);
-  } catch (const std::runtime_error& error) {
+  } catch (const PickleError& error) {
     unreadable_export(path, error.what());
   }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/translation/files/load_model.h>
 #include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/files/tensor_file.h>
 
@@ -326,6 +328,48 @@ TEST_F(ModelFolder, NamesEachFileThatIsMissing) {
     write_text(file, content);
   }
   EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+}
+
+// A pipe would be waited for, for ever.
+TEST_F(ModelFolder, NamesEachFileThatIsNone) {
+  for (const std::string& file : {config_path, path + "/tokenizer.model", checksums_path, weights_path}) {
+    const std::string content = read_text(file);
+    fs::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_THAT(refusal(), AllOf(StartsWith(file + ": "), HasSubstr("is a pipe or a device")));
+    fs::remove(file);
+    fs::create_directory(file);
+    EXPECT_THAT(refusal(), AllOf(StartsWith(file + ": "), HasSubstr("is a folder")));
+    fs::remove(file);
+    fs::create_symlink(fs::path(file).filename(), file);
+    EXPECT_THAT(message_of<std::runtime_error>([&] { load_model(path, torch::kCPU); }),
+                AllOf(StartsWith(file + ": cannot be "), HasSubstr("Too many levels of symbolic links")));
+    fs::remove(file);
+    write_text(file, content);
+  }
+  EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+}
+
+TEST_F(ModelFolder, WithAConfigOfNoNetworkNamesTheConfig) {
+  std::string config = read_text(config_path);
+  const size_t heads = config.find("num_heads: ");
+  change_config(config.replace(heads, config.find('\n', heads) - heads, "num_heads: 7"));
+  EXPECT_THAT(refusal(), AllOf(StartsWith(config_path + ": "), HasSubstr("is not a multiple of model.num_heads 7")));
+}
+
+// They are computed where they are needed.
+TEST_F(ModelFolder, TakesNoMemoryForPositionsThatItsConfigNames) {
+  TransformerOptions options = tiny_transformer_options();
+  options.max_positions = 1 << 24;
+  change_config(tiny_config(options));
+  const LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  for (const auto& buffer : loaded.transformer->named_buffers())
+    EXPECT_LT(buffer.value().nbytes(), size_t{1} << 24) << buffer.key();
+}
+
+TEST_F(ModelFolder, HasNoChecksumsWithoutEnd) {
+  write_text(checksums_path, std::string(2 << 20, '\n'));
+  EXPECT_THAT(refusal(), StartsWith(checksums_path + ": has more than 1048576 bytes"));
 }
 
 TEST_F(ModelFolder, NamesDamagedWeights) {

@@ -4,16 +4,17 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
-#include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/positional_encoding.h>
 #include <transmute/translation/files/formats/ctranslate2_file.h>
 #include <transmute/translation/files/formats/json_config.h>
+#include <transmute/translation/files/formats/marian_files.h>
 #include <transmute/translation/files/formats/network_builder.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
@@ -36,6 +37,26 @@ double setting(const CTranslate2File& file, const std::string& name, double othe
   if (of_encoder != file.number("decoder/" + name).value_or(otherwise))
     unsupported(file, fmt::format("encoder and decoder differ in {}", name));
   return of_encoder;
+}
+
+int64_t heads_of(const CTranslate2File& file) {
+  constexpr double kMostHeads = 1 << 20;
+  const double heads = setting(file, "num_heads", file.specification() == "TransformerBig" ? 16 : 8);
+  if (!(heads >= 1 && heads <= kMostHeads) || heads != std::floor(heads))
+    unsupported(file, fmt::format("it has {} attention heads", heads));
+  return static_cast<int64_t>(heads);
+}
+
+// config.json says it since version 6 of model.bin.
+double norm_epsilon_of(const std::string& folder) {
+  constexpr double kDefault = 1e-5;
+  const std::string path = path_in(folder, "config.json");
+  if (!fs::exists(path)) return kDefault;
+  const double epsilon = JsonConfig(path).number("layer_norm_epsilon", kDefault);
+  if (!(epsilon > 0 && epsilon <= NetworkBounds::kNormEpsilon.high))
+    throw std::runtime_error(fmt::format("{}: \"layer_norm_epsilon\" is {}; it must be more than 0 and at most {}",
+                                         path, epsilon, NetworkBounds::kNormEpsilon.high));
+  return epsilon;
 }
 
 Activation activation_of(const CTranslate2File& file) {
@@ -171,15 +192,15 @@ std::vector<std::string> read_pieces(const std::string& folder, const std::strin
     const std::string json_path = path_in(folder, name + ".json"), text_path = path_in(folder, name + ".txt");
     std::vector<std::string> pieces;
     if (fs::exists(json_path)) {
-      const auto json = parse_json_if_valid(read_file(json_path));
-      if (!json || !json->is_array())
+      const nlohmann::ordered_json json = read_json(json_path);
+      if (!json.is_array())
         throw std::runtime_error(fmt::format("{}: damaged (no JSON list); restore the file", json_path));
-      if (json->size() > most) refuse_pieces(json_path, most);
-      for (const Json& piece : *json) pieces.push_back(piece.is_string() ? piece.get<std::string>() : "");
+      if (json.size() > most) refuse_pieces(json_path, most);
+      for (const auto& piece : json) pieces.push_back(piece.is_string() ? piece.get<std::string>() : "");
       return pieces;
     }
     if (!fs::exists(text_path)) continue;
-    std::istringstream lines(read_file(text_path));
+    std::istringstream lines(read_model_text(text_path));
     for (std::string line; std::getline(lines, line);) {
       if (pieces.size() == most) refuse_pieces(text_path, most);
       pieces.push_back(line);
@@ -303,7 +324,8 @@ void check_rows(const CTranslate2File& file, const std::string& name, const torc
 
 std::string find_ctranslate2_folder(const std::string& path) {
   for (const std::string& folder : {path, path_in(path, "model")})
-    if (fs::is_regular_file(path_in(folder, "model.bin"))) return folder;
+    if (const std::string file = path_in(folder, "model.bin"); fs::exists(file) && !is_marian_binary(file))
+      return folder;
   return "";
 }
 
@@ -332,17 +354,14 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
   options.d_model = source_table.size(1);
   options.num_encoder_layers = count_layers(file, "encoder");
   options.num_decoder_layers = count_layers(file, "decoder");
-  options.num_heads =
-      static_cast<int64_t>(setting(file, "num_heads", file.specification() == "TransformerBig" ? 16 : 8));
+  options.num_heads = heads_of(file);
   options.d_ff = matrix_of(file, "encoder/layer_0/ffn/linear_0/weight").size(0);
   options.activation = activation_of(file);
   options.attention_bias = true;
   options.source_end = settings.source_end;
   options.norm_position = setting(file, "pre_norm", 1) != 0 ? NormPosition::pre : NormPosition::post;
   options.embedding_norm = file.has("encoder/layernorm_embedding/gamma");
-  options.norm_epsilon = 1e-5;
-  if (fs::exists(path_in(folder, "config.json")))
-    options.norm_epsilon = JsonConfig(path_in(folder, "config.json")).number("layer_norm_epsilon", 1e-5);
+  options.norm_epsilon = norm_epsilon_of(folder);
   if (options.norm_position == NormPosition::pre && !file.has("encoder/layer_norm/gamma"))
     unsupported(file, "it has pre-norm layers without a norm behind the last");
   find_positions(file, options);
@@ -362,9 +381,9 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
 
   const torch::Tensor bias =
       file.has("decoder/projection/bias") ? file.tensor("decoder/projection/bias") : torch::Tensor();
-  if (bias.defined() && bias.numel() != output.size(0))
-    throw std::runtime_error(fmt::format("{}: 'decoder/projection/bias' has {} numbers for {} pieces", file.path(),
-                                         bias.numel(), output.size(0)));
+  if (bias.defined() && (bias.dim() != 1 || bias.size(0) != output.size(0)))
+    throw std::runtime_error(fmt::format("{}: 'decoder/projection/bias' has the shape [{}], but there are {} pieces",
+                                         file.path(), fmt::join(bias.sizes(), ","), output.size(0)));
   model.add_tables({source_table, std::move(source_order)}, {target_table, std::move(target_order)}, output, bias);
   CTranslate2Stacks stacks(file, model);
   stacks.read_stack("encoder", options.num_encoder_layers);

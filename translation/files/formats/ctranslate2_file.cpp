@@ -5,6 +5,8 @@
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
 
+#include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -18,6 +20,7 @@ constexpr uint64_t kOldestVersion = 1, kNewestVersion = 6;
 constexpr uint64_t kFirstVersionWithSpecification = 2, kFirstVersionWithAliases = 3, kFirstVersionWithTypes = 4;
 constexpr uint64_t kRevisionOfOpenNmtNames = 1;
 constexpr uint64_t kMostDimensions = 4;
+constexpr uint64_t kMostVariables = 100'000;  // and aliases; 1,000 layers have fewer
 constexpr const char* kScaleSuffix = "_scale";
 
 // Of 16-bit numbers whose file does not say it.
@@ -31,7 +34,7 @@ constexpr torch::Dtype kTypes[] = {torch::kFloat, torch::kChar, torch::kShort,
   throw std::runtime_error(fmt::format("{}: no model.bin of CTranslate2, or damaged ({}); restore it", path, what));
 }
 
-// Reads one thing after the other.
+// Reads one thing after the other; small ones from a buffer.
 class Cursor {
  public:
   explicit Cursor(const std::string& path) : path_(path), file_(path) {}
@@ -56,7 +59,15 @@ class Cursor {
 
   void read(void* to, uint64_t count, const std::string& what) {
     require(count, what);
-    if (file_.read(at_, to, count) < count) damaged_file(path_, what + " is cut short");
+    const bool is_large = count > kBufferBytes;
+    if (!is_large && (at_ < buffer_begin_ || at_ + count > buffer_begin_ + buffer_.size())) {
+      buffer_begin_ = at_;
+      buffer_.resize(kBufferBytes);
+      buffer_.resize(file_.read(at_, buffer_.data(), kBufferBytes));
+    }
+    const uint64_t found = is_large ? file_.read(at_, to, count) : buffer_.size() - (at_ - buffer_begin_);
+    if (found < count) damaged_file(path_, what + " is cut short");
+    if (!is_large && count > 0) std::memcpy(to, buffer_.data() + (at_ - buffer_begin_), count);
     at_ += count;
   }
 
@@ -66,8 +77,12 @@ class Cursor {
 
  private:
   const std::string& path_;
+  static constexpr uint64_t kBufferBytes = 1 << 16;
+
   InputFile file_;
   uint64_t at_ = 0;
+  std::string buffer_;
+  uint64_t buffer_begin_ = 0;  // its place in the file
 };
 
 torch::Dtype type_of_item(const std::string& path, const std::string& name, uint64_t bytes) {
@@ -146,6 +161,7 @@ CTranslate2File::CTranslate2File(const std::string& path) : path_(path) {
     revision = cursor.number(4);
   }
   const uint64_t count = cursor.number(4);
+  if (count > kMostVariables) damaged_file(path, fmt::format("it has {} variables", count));
   for (uint64_t v = 0; v < count; ++v) {
     std::string name = cursor.text();
     if (revision == kRevisionOfOpenNmtNames) name = present_name(std::move(name));
@@ -154,6 +170,7 @@ CTranslate2File::CTranslate2File(const std::string& path) : path_(path) {
   }
   if (version < kFirstVersionWithAliases) return;
   const uint64_t aliases = cursor.number(4);
+  if (aliases > kMostVariables) damaged_file(path, fmt::format("it has {} second names of variables", aliases));
   for (uint64_t a = 0; a < aliases; ++a) {
     const std::string alias = cursor.text();
     const std::string name = cursor.text();
@@ -170,7 +187,9 @@ std::optional<double> CTranslate2File::number(const std::string& name) const {
   const auto found = variables_.find(name);
   if (found == variables_.end()) return {};
   if (found->second.numel() != 1) damaged_file(path_, fmt::format("'{}' is not a single number", name));
-  return found->second.to(torch::kDouble).item<double>();
+  const auto value = found->second.to(torch::kDouble).item<double>();
+  if (!std::isfinite(value)) damaged_file(path_, fmt::format("'{}' is {}", name, value));
+  return value;
 }
 
 bool CTranslate2File::is_flag(const std::string& name) const {
@@ -187,7 +206,9 @@ torch::Tensor CTranslate2File::tensor(const std::string& name) const {
   if (scale == variables_.end() && found->second.scalar_type() == torch::kShort) return values / kShortScale;
   if (scale == variables_.end()) damaged_file(path_, fmt::format("'{}' has integers, but no '{}_scale'", name, name));
   torch::Tensor scales = scale->second.to(torch::kFloat);
-  if (scales.numel() > 1) {
+  if (scales.numel() == 1) {
+    scales = scales.reshape({});
+  } else {
     if (values.dim() != 2 || scales.numel() != values.size(0))
       damaged_file(path_, fmt::format("'{}_scale' does not fit '{}'", name, name));
     scales = scales.reshape({-1, 1});

@@ -23,7 +23,8 @@ class CTranslate2File {
   const std::string& specification() const { return specification_; }  ///< for example TransformerSpec
 
   bool has(const std::string& name) const { return variables_.count(name) > 0; }
-  /// A number without dimensions, such as a flag; nothing where there is none. @throws where it is an array.
+  /// A number without dimensions, such as a flag; nothing where there is none. @throws where it is an array or not
+  /// finite.
   std::optional<double> number(const std::string& name) const;
   /// Whether it is an 8-bit integer, as CTranslate2 writes flags. Numbers that are no flags are float.
   bool is_flag(const std::string& name) const;

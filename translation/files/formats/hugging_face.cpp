@@ -4,11 +4,13 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/files/formats/ctranslate2.h>
 #include <transmute/translation/files/formats/hugging_face_tokenizer.h>
 #include <transmute/translation/files/formats/hugging_face_weights.h>
 #include <transmute/translation/files/formats/json_config.h>
 #include <transmute/translation/files/formats/network_builder.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
@@ -34,8 +36,8 @@ Family family_of(const JsonConfig& config) {
                   config.path(), type, type == "nllb-moe" ? ". NLLB-MoE has a mixture of experts" : ""));
 }
 
-Activation activation_of(const JsonConfig& config) {
-  const std::string name = config.text("activation_function", "gelu");
+Activation activation_of(const JsonConfig& config, Family family) {
+  const std::string name = config.text("activation_function", family == Family::m2m_100 ? "relu" : "gelu");
   if (name == "relu") return Activation::relu;
   if (name == "swish" || name == "silu") return Activation::swish;
   if (name == "gelu") return Activation::gelu;
@@ -63,11 +65,11 @@ TransformerOptions options_of(const JsonConfig& config, Family family) {
   if (options.max_positions < 1 || options.max_positions > kMostPositions)
     throw std::runtime_error(fmt::format("{}: \"max_position_embeddings\" is {}, which is not possible", config.path(),
                                          options.max_positions));
-  options.activation = activation_of(config);
+  options.activation = activation_of(config, family);
   options.attention_bias = true;
   options.embedding_scale = config.boolean("scale_embedding", family == Family::m2m_100);
   options.dropout = config.number("dropout", 0.1);
-  options.attention_dropout = config.number("attention_dropout", 0);
+  options.attention_dropout = config.number("attention_dropout", family == Family::m2m_100 ? 0.1 : 0);
   options.activation_dropout = config.number("activation_dropout", 0);
   options.norm_epsilon = 1e-5;  // torch.nn.LayerNorm's
   options.norm_position = family == Family::marian ? NormPosition::post : NormPosition::pre;
@@ -147,7 +149,9 @@ SearchOptions read_search(const std::string& folder) {
   if (config.has("num_beams")) {
     search.beam_size = checked("num_beams", config.integer("num_beams"), SearchBounds::kBeamSize);
     search.length_penalty = LengthPenalty::power;
-    search.length_alpha = checked("length_penalty", config.number("length_penalty", 1), SearchBounds::kLengthAlpha);
+    // Negative ones, for shorter translations still, have no counterpart here; without any, log P prefers short ones.
+    search.length_alpha =
+        checked("length_penalty", std::max(config.number("length_penalty", 1), 0.0), SearchBounds::kLengthAlpha);
   }
   search.no_repeat_ngram =
       checked("no_repeat_ngram_size", config.integer("no_repeat_ngram_size", 0), SearchBounds::kNoRepeatNgram);
@@ -189,7 +193,9 @@ uint64_t bytes_of_files(const std::string& folder) {
 
 bool is_hugging_face_folder(const std::string& folder) {
   const std::string path = path_in(folder, "config.json");
-  return std::filesystem::exists(path) && JsonConfig(path).has("model_type");
+  if (!std::filesystem::exists(path) || !JsonConfig(path).has("model_type")) return false;
+  // A conversion by CTranslate2 may have a copy of the original's configuration.
+  return has_hugging_face_weights(folder) || find_ctranslate2_folder(folder).empty();
 }
 
 LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device device, const ParallelFor& parallel_for) {

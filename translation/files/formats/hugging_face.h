@@ -9,7 +9,8 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-/// Whether a folder is a model of Hugging Face's transformers: it has a `config.json` that names a `model_type`.
+/// Whether a folder is a model of Hugging Face's transformers: it has a `config.json` that names a `model_type`, and is
+/// no conversion by CTranslate2 that the file was copied to.
 bool is_hugging_face_folder(const std::string& folder);
 
 /// Reads one: MarianMT (`model_type` marian), M2M-100 and NLLB-200 (m2m_100), mBART-50 (mbart). Weights may be in

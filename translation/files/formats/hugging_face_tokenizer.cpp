@@ -5,7 +5,9 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/tokenizer/piece_table.h>
+#include <transmute/translation/files/formats/downloaded_file.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
@@ -75,6 +77,13 @@ Vocabulary marian_vocabulary(const std::string& path, const JsonConfig& config, 
 struct AddedPieces {
   std::vector<std::pair<std::string, int64_t>> numbered;
   std::vector<std::string> in_order;
+
+  // Only M2M-100 calls languages as this one.
+  bool are_of_m2m100() const {
+    const auto is_english = [](const std::string& piece) { return piece == "__en__"; };
+    return std::any_of(in_order.begin(), in_order.end(), is_english) ||
+           std::any_of(numbered.begin(), numbered.end(), [&](const auto& piece) { return is_english(piece.first); });
+  }
 };
 
 std::string content_of(const Json& piece) {
@@ -122,7 +131,7 @@ AddedPieces read_added_pieces(const std::string& folder) {
 std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, int64_t size, int64_t& used) {
   constexpr size_t kReservedBySentencePiece = 3;  // <unk>, <s>, </s>
   std::vector<std::string> pieces = {"<s>", "<pad>", "</s>", "<unk>"};
-  const std::vector<std::string> own = pieces_of(read_file(sentencepiece), sentencepiece);
+  const std::vector<std::string> own = pieces_of(read_model_text(sentencepiece), sentencepiece);
   for (size_t i = kReservedBySentencePiece; i < own.size(); ++i) pieces.push_back(own[i]);
   used = static_cast<int64_t>(pieces.size());
   if (used > size)
@@ -131,19 +140,41 @@ std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, int64_
   return pieces;
 }
 
-// mBART-25 names the source's language behind the source, and starts the decoder with the target's.
-void refuse_other_order(const std::string& folder, const JsonConfig& config, const Vocabulary& vocabulary) {
-  const auto is_of_it = [](const JsonConfig& file) {
-    const std::string tokenizer = file.text("tokenizer_class", "");
-    return tokenizer == "MBartTokenizer" || tokenizer == "MBartTokenizerFast";
-  };
+constexpr const char* kM2m100Tokenizer = "M2M100Tokenizer";
+
+// Empty where no file names it, or one that is any tokenizer's.
+std::string tokenizer_class(const std::string& folder, const JsonConfig& config) {
   const std::string path = path_in(folder, "tokenizer_config.json");
-  const auto start = static_cast<size_t>(vocabulary.start);
-  const bool starts_with_language =
-      start < vocabulary.pieces.size() && vocabulary.control.count(vocabulary.pieces[start]) > 0;
-  if (is_of_it(config) || (std::filesystem::exists(path) && is_of_it(JsonConfig(path))) || starts_with_language)
+  const std::string name = std::filesystem::exists(path) ? JsonConfig(path).text("tokenizer_class", "") : "";
+  if (name == "PreTrainedTokenizerFast" || name == "TokenizersBackend") return "";
+  return name.empty() ? config.text("tokenizer_class", "") : name;
+}
+
+// Most tokenizers have a twin in Rust.
+bool is_class(const std::string& tokenizer, const std::string& name) {
+  return tokenizer == name || tokenizer == name + "Fast";
+}
+
+[[noreturn]] void refuse_mbart25(const std::string& folder) {
+  throw std::runtime_error(
+      fmt::format("{}: an mBART-25 model, whose order of languages is not supported; mBART-50 is", folder));
+}
+
+// Models whose tokenizers put languages elsewhere: with this order they would translate badly without a word.
+void refuse_other_order(const std::string& folder, const std::string& tokenizer) {
+  // It names the target's language before the source, and has M2M-100's class and configuration.
+  if (std::filesystem::exists(path_in(folder, "tokenization_small100.py")))
     throw std::runtime_error(
-        fmt::format("{}: an mBART-25 model, whose order of languages is not supported; mBART-50 is", folder));
+        fmt::format("{}: a SMaLL-100 model (it has tokenization_small100.py), whose order of languages is not "
+                    "supported; M2M-100 is",
+                    folder));
+  // It names the source's language behind the source, and starts the decoder with the target's.
+  if (is_class(tokenizer, "MBartTokenizer")) refuse_mbart25(folder);
+  if (!tokenizer.empty() && !is_class(tokenizer, kM2m100Tokenizer) && !is_class(tokenizer, "NllbTokenizer") &&
+      !is_class(tokenizer, "MBart50Tokenizer"))
+    throw std::runtime_error(fmt::format(
+        "{}: tokenizer_class \"{}\" is not supported; M2M100Tokenizer, NllbTokenizer and MBart50Tokenizer are", folder,
+        tokenizer));
 }
 
 }  // namespace
@@ -152,22 +183,26 @@ VocabularyPair read_marian_vocabularies(const std::string& folder, const JsonCon
   VocabularyPair pair;
   pair.source_size = config.integer("vocab_size");
   pair.target_size = separate ? config.integer("decoder_vocab_size", pair.source_size) : pair.source_size;
-  const std::string source_path = path_in(folder, "vocab.json");
-  const std::string target_path = separate ? path_in(folder, "target_vocab.json") : source_path;
+  const std::string source_path = downloaded_file(folder, "vocab.json");
+  const std::string target_path = separate ? downloaded_file(folder, "target_vocab.json") : source_path;
   Vocabulary source = marian_vocabulary(source_path, config, pair.source_size);
   Vocabulary target = separate ? marian_vocabulary(target_path, config, pair.target_size) : source;
   pair.source = renumber(source, source_path);
   pair.target = renumber(target, target_path);
-  pair.source_model = make_subword_model(path_in(folder, "source.spm"), pair.source);
-  pair.target_model = make_subword_model(path_in(folder, "target.spm"), pair.target);
+  pair.source_model = make_subword_model(downloaded_file(folder, "source.spm"), pair.source);
+  pair.target_model = make_subword_model(downloaded_file(folder, "target.spm"), pair.target);
   return pair;
 }
 
 VocabularyPair read_multilingual_vocabularies(const std::string& folder, const JsonConfig& config) {
   const int64_t size = config.integer("vocab_size");
   require_size(config, size);
-  const std::string sentencepiece = path_in(folder, "sentencepiece.bpe.model");
-  const std::string table = path_in(folder, "vocab.json");
+  const std::string tokenizer = tokenizer_class(folder, config);
+  refuse_other_order(folder, tokenizer);
+  const std::string sentencepiece = downloaded_file(folder, "sentencepiece.bpe.model");
+  const AddedPieces added = read_added_pieces(folder);
+  const bool needs_table = is_class(tokenizer, kM2m100Tokenizer) || added.are_of_m2m100();
+  const std::string table = needs_table ? downloaded_file(folder, "vocab.json") : path_in(folder, "vocab.json");
   Vocabulary vocabulary;
   int64_t used = 0;
   if (std::filesystem::exists(table)) {
@@ -176,7 +211,6 @@ VocabularyPair read_multilingual_vocabularies(const std::string& folder, const J
   } else {
     vocabulary.pieces = fairseq_pieces(sentencepiece, size, used);
   }
-  const AddedPieces added = read_added_pieces(folder);
   for (const auto& [piece, number] : added.numbered) {
     if (number < used) continue;  // the reserved ones
     place(vocabulary.pieces, folder, piece, number);
@@ -204,7 +238,9 @@ VocabularyPair read_multilingual_vocabularies(const std::string& folder, const J
   vocabulary.end = config.integer("eos_token_id");
   vocabulary.start = config.integer("decoder_start_token_id", vocabulary.end);
   vocabulary.unknown = number_of(vocabulary.pieces, "<unk>", folder);
-  refuse_other_order(folder, config, vocabulary);
+  const auto start = static_cast<size_t>(vocabulary.start);
+  if (start < vocabulary.pieces.size() && vocabulary.control.count(vocabulary.pieces[start]) > 0)
+    refuse_mbart25(folder);
 
   VocabularyPair pair;
   pair.source_size = pair.target_size = size;

@@ -4,9 +4,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/common/zip_archive.h>
+#include <transmute/translation/files/formats/downloaded_file.h>
 #include <transmute/translation/files/formats/json_config.h>
-#include <transmute/translation/files/torchscript_weights.h>
+#include <transmute/translation/files/state_dict.h>
 
 #include <filesystem>
 #include <functional>
@@ -21,13 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-NamedTensors read_pickled(const std::string& path) {
-  try {
-    return read_state_dict(ZipArchive(path));
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(fmt::format(
-        "{}: {}; files of PyTorch before 1.6 must be saved again, best as model.safetensors", path, error.what()));
-  }
+constexpr const char* kSafetensors = "model.safetensors";
+constexpr const char* kPyTorch = "pytorch_model.bin";
+
+std::string index_of(const std::string& path) {
+  return path + ".index.json";
 }
 
 // The names of the files that an index lists, each once.
@@ -48,18 +46,22 @@ std::set<std::string> shards_of(const std::string& index_path) {
 
 }  // namespace
 
+bool has_hugging_face_weights(const std::string& folder) {
+  for (const char* name : {kSafetensors, kPyTorch})
+    if (const std::string path = path_in(folder, name); fs::exists(path) || fs::exists(index_of(path))) return true;
+  return false;
+}
+
 NamedTensors read_hugging_face_weights(const std::string& folder, const ParallelFor& parallel_for) {
   using Read = std::function<NamedTensors(const std::string&)>;
   const Read safe = [&](const std::string& path) { return read_tensor_file(path, parallel_for); };
-  for (const auto& [name, read] :
-       {std::pair<const char*, Read>{"model.safetensors", safe}, {"pytorch_model.bin", read_pickled}}) {
-    const std::string path = path_in(folder, name);
-    if (fs::exists(path)) return read(path);
-    const std::string index = path + ".index.json";
+  for (const auto& [name, read] : {std::pair<const char*, Read>{kSafetensors, safe}, {kPyTorch, read_state_dict}}) {
+    if (fs::exists(path_in(folder, name))) return read(downloaded_file(folder, name));
+    const std::string index = index_of(path_in(folder, name));
     if (!fs::exists(index)) continue;
     NamedTensors all;
     for (const std::string& shard : shards_of(index))
-      for (auto& tensor : read(path_in(folder, shard))) all.push_back(std::move(tensor));
+      for (auto& tensor : read(downloaded_file(folder, shard))) all.push_back(std::move(tensor));
     return all;
   }
   throw std::runtime_error(fmt::format(

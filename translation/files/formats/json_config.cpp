@@ -2,8 +2,8 @@
 #include <transmute/translation/files/formats/json_config.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/files.h>
 #include <transmute/common/json.h>
+#include <transmute/translation/files/formats/vocabulary.h>
 
 #include <stdexcept>
 
@@ -11,11 +11,20 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
-JsonConfig::JsonConfig(const std::string& path) : path_(path) {
-  const std::optional<Json> json = parse_json_if_valid(read_file(path));
-  if (!json || !json->is_object())
-    throw std::runtime_error(fmt::format("{}: damaged (no JSON object); restore the file", path));
-  json_ = *json;
+Json read_json(const std::string& path) {
+  JsonLimits limits;
+  limits.values = size_t{1} << 22;  // a tokenizer.json of NLLB-200 has two million
+  try {
+    return parse_json(read_model_text(path), limits);
+  } catch (const Json::exception&) {
+    return nullptr;
+  } catch (const JsonLimitError& error) {
+    throw std::runtime_error(fmt::format("{}: {}; is it the right file?", path, error.what()));
+  }
+}
+
+JsonConfig::JsonConfig(const std::string& path) : path_(path), json_(read_json(path)) {
+  if (!json_.is_object()) throw std::runtime_error(fmt::format("{}: damaged (no JSON object); restore the file", path));
 }
 
 void JsonConfig::wrong(const std::string& key, const char* kind) const {

@@ -11,6 +11,10 @@ namespace transmute {
 inline namespace v0 {
 namespace formats {
 
+/// A JSON file of another program; null where it is no JSON.
+/// @throws std::runtime_error where the file cannot be read, or has more values than any of them
+nlohmann::ordered_json read_json(const std::string& path);
+
 /// The settings in a JSON file of another program.
 class JsonConfig {
  public:

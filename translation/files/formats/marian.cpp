@@ -223,10 +223,7 @@ std::array<std::string, 2> decoder_files(const std::string& npz) {
 // A file as a decoder.yml names it: by its path from there, or from where Marian was trained.
 std::string named_file(const std::string& folder, const std::string& name) {
   const std::string beside = path_in(folder, fs::path(name).filename().string());
-  const std::string file = fs::exists(path_in(folder, name)) || !fs::exists(beside) ? path_in(folder, name) : beside;
-  if (fs::exists(file) && !fs::is_regular_file(file))  // such as /dev/stdin
-    throw std::runtime_error(fmt::format("{}: is not a file", file));
-  return file;
+  return fs::exists(path_in(folder, name)) || !fs::exists(beside) ? path_in(folder, name) : beside;
 }
 
 // What a decoder.yml lists; nothing where it does not exist.
@@ -234,7 +231,8 @@ std::vector<std::string> listed_files(const std::string& decoder, const std::str
   std::vector<std::string> files;
   if (!fs::exists(decoder)) return files;
   const std::string folder = fs::path(decoder).parent_path().string();
-  for (const std::string& name : read_yaml_list(read_file(decoder), key)) files.push_back(named_file(folder, name));
+  for (const std::string& name : read_yaml_list(read_marian_settings(decoder), key))
+    files.push_back(named_file(folder, name));
   return files;
 }
 
@@ -283,7 +281,7 @@ SearchOptions read_search(const std::string& npz) {
   const auto files = decoder_files(npz);
   const auto path = std::find_if(files.begin(), files.end(), [](const auto& file) { return fs::exists(file); });
   if (path == files.end()) return search;
-  for (const auto& [key, text] : read_flat_yaml(read_file(*path))) {
+  for (const auto& [key, text] : read_flat_yaml(read_marian_settings(*path))) {
     const std::string name = *path + ": " + key;
     if (key == "beam-size") search.beam_size = within(SearchBounds::kBeamSize, number_of(text), name, text);
     if (key != "normalize") continue;
@@ -294,8 +292,10 @@ SearchOptions read_search(const std::string& npz) {
 }
 
 Renumbering read_order(const std::string& path, int64_t rows) {
+  if (rows > kMostPieces)
+    throw std::runtime_error(fmt::format("{}: the model has {} pieces, more than any vocabulary", path, rows));
   Vocabulary vocabulary;
-  vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_file(path), path)
+  vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_model_text(path), path)
                                              : read_marian_vocabulary(path, static_cast<size_t>(rows));
   if (is_sentencepiece(path) && static_cast<int64_t>(vocabulary.pieces.size()) > rows)
     throw std::runtime_error(
@@ -324,10 +324,22 @@ std::shared_ptr<const SubwordModel> marian_tokenizer(const std::string& vocabula
              : std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, vocabulary), vocabulary);
 }
 
+// Which are not read: to say so.
+std::vector<std::string> binaries_in(const std::string& folder) {
+  std::vector<std::string> found = files_that_end_in(folder, ".bin");
+  found.erase(
+      std::remove_if(found.begin(), found.end(),
+                     [](const std::string& path) { return !fs::is_regular_file(path) || !is_marian_binary(path); }),
+      found.end());
+  if (found.size() > 1) found.resize(1);
+  return found;
+}
+
 }  // namespace
 
 bool is_marian_file(const std::string& path) {
-  return fs::path(path).extension() == ".npz" && ZipArchive(path).has("special:model.yml.npy");
+  return is_marian_binary(path) ||
+         (fs::path(path).extension() == ".npz" && ZipArchive(path).has("special:model.yml.npy"));
 }
 
 std::string find_marian_file(const std::string& folder) {
@@ -336,6 +348,7 @@ std::string find_marian_file(const std::string& folder) {
   std::vector<std::string> found = files_that_end_in(folder, ".npz");
   found.erase(std::remove_if(found.begin(), found.end(), [](const std::string& path) { return !is_marian_file(path); }),
               found.end());
+  if (found.empty()) found = binaries_in(folder);
   if (found.size() < 2) return found.empty() ? "" : found.front();
   if (const std::string latest = path_in(folder, "model.npz"); fs::exists(latest)) return latest;
   throw std::runtime_error(fmt::format("{}: has {} models of Marian; give the path of one of them: {}", folder,

@@ -6,10 +6,12 @@
 #include <transmute/common/text_file.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/files/formats/vocabulary.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -21,6 +23,8 @@ namespace {
 
 constexpr const char* kSettings = "special:model.yml";
 constexpr const char* kArraySuffix = ".npy";
+constexpr uint64_t kMaxSettingsBytes = 1 << 20;
+constexpr size_t kMaxDimensions = 16;
 
 std::string without_spaces(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -116,7 +120,8 @@ class NumpyArray {
     for (std::string number; std::getline(numbers, number, ',');) {
       number = without_spaces(number);
       if (number.empty()) continue;
-      if (number.size() > 10 || number.find_first_not_of("0123456789") != std::string::npos)
+      if (sizes.size() == kMaxDimensions || number.size() > 10 ||
+          number.find_first_not_of("0123456789") != std::string::npos)
         damaged("its shape is impossible");
       sizes.push_back(std::stoll(number));
     }
@@ -129,7 +134,26 @@ class NumpyArray {
 
 }  // namespace
 
+// It begins with a version of 64 bits: 1, or 2 where it is encrypted. A model.bin of CTranslate2 that begins so has no
+// variables.
+bool is_marian_binary(const std::string& path) {
+  const InputFile file(path);
+  unsigned char version[8] = {};
+  if (file.read(0, version, sizeof version) < sizeof version) return false;
+  return (version[0] == 1 || version[0] == 2) &&
+         std::all_of(version + 1, std::end(version), [](unsigned char byte) { return byte == 0; });
+}
+
+std::string read_marian_settings(const std::string& path) {
+  return read_regular_file(path, kMaxSettingsBytes);
+}
+
 MarianFile read_marian_file(const std::string& path) {
+  if (is_marian_binary(path))
+    throw std::runtime_error(fmt::format(
+        "{0}: is in Marian's binary format, which is not supported; make an .npz of it: marian-conv --from {0} --to "
+        "model.npz",
+        path));
   const ZipArchive archive(path);
   MarianFile file;
   for (const std::string& record : archive.names()) {
@@ -139,6 +163,9 @@ MarianFile read_marian_file(const std::string& path) {
     const NumpyArray array(archive.read(record), fmt::format("{}: '{}'", path, name));
     if (name == kSettings) {
       std::string text = array.as_text();
+      if (text.size() > kMaxSettingsBytes)
+        throw std::runtime_error(
+            fmt::format("{}: damaged ({} has {} bytes); restore the file", path, kSettings, text.size()));
       if (!text.empty() && text.back() == '\0') text.pop_back();
       file.settings = read_flat_yaml(text);
     } else if (name.rfind("special:", 0) != 0) {
@@ -187,7 +214,7 @@ std::vector<std::string> read_yaml_list(const std::string& text, const std::stri
 
 std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t rows) {
   std::vector<std::string> pieces;
-  std::istringstream lines(read_file(path));
+  std::istringstream lines(read_model_text(path));
   std::string line, long_piece;
   size_t place = 0;
   for (bool has_piece = false; std::getline(lines, line);) {

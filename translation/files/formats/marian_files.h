@@ -17,8 +17,14 @@ struct MarianFile {
   std::map<std::string, std::string> settings;  ///< of `special:model.yml`, as texts without their quotes
 };
 
-/// @throws std::runtime_error naming the file, and the array that is damaged.
+/// Whether a file is in Marian's binary format, which is not read: `marian-conv` makes an `.npz` of it.
+bool is_marian_binary(const std::string& path);
+
+/// @throws std::runtime_error naming the file, and the array that is damaged; also where it is a binary one.
 MarianFile read_marian_file(const std::string& path);
+
+/// The content of a file of settings, a `decoder.yml`. @throws std::runtime_error where it is far larger than one.
+std::string read_marian_settings(const std::string& path);
 
 /// The top level of a YAML file as Marian writes it: `key: value` lines. A list's items become one text, with ", "
 /// between them; maps below are left out.

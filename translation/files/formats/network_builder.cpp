@@ -101,7 +101,29 @@ void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTab
   add("output_bias", ours);
 }
 
+namespace {
+
+// What the other program's files say of the network. The names of our keys would mean nothing to who has those files.
+void check_network(const ForeignModel& model) {
+  const TransformerOptions& o = model.options;
+  const auto require = [&](bool holds, const std::string& fault) {
+    if (!holds) throw std::runtime_error(fmt::format("{}: damaged ({}); restore the file", model.path, fault));
+  };
+  for (const int64_t pieces : {model.source->size(), model.target->size()})
+    require(pieces > special_ids::kCount, fmt::format("a vocabulary of {} pieces is not possible", pieces));
+  for (const int64_t size : {o.num_encoder_layers, o.num_decoder_layers, o.d_ff})
+    require(size >= 1, fmt::format("a size of its layers, or their number, is {}", size));
+  require(o.num_heads >= 1 && o.d_model % o.num_heads == 0,
+          fmt::format("{} attention heads cannot share vectors of {} numbers evenly", o.num_heads, o.d_model));
+  for (const double dropout : {o.dropout, o.attention_dropout, o.activation_dropout})
+    require(dropout >= NetworkBounds::kDropout.low && dropout <= NetworkBounds::kDropout.high,
+            fmt::format("a dropout rate of {} is not possible", dropout));
+}
+
+}  // namespace
+
 LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device) {
+  check_network(model);
   ModelConfig config;
   config.model = model.options;
   config.search = model.search;

@@ -21,6 +21,10 @@ bool is_reserved_text(const std::string& piece) {
 
 }  // namespace
 
+std::string read_model_text(const std::string& path) {
+  return read_regular_file(path, kMaxVocabularyBytes);
+}
+
 bool is_language_tag(const std::string& piece) {
   return piece.size() > 4 && piece.compare(0, 2, ">>") == 0 && piece.compare(piece.size() - 2, 2, "<<") == 0;
 }
@@ -57,8 +61,8 @@ Renumbering renumber(const Vocabulary& vocabulary, const std::string& name) {
 
 std::shared_ptr<const SubwordModel> make_subword_model(const std::string& sentencepiece,
                                                        const Renumbering& renumbering) {
-  return std::make_shared<SubwordModel>(with_piece_table(read_file(sentencepiece), sentencepiece, renumbering.table),
-                                        sentencepiece);
+  return std::make_shared<SubwordModel>(
+      with_piece_table(read_model_text(sentencepiece), sentencepiece, renumbering.table), sentencepiece);
 }
 
 }  // namespace formats

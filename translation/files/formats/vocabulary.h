@@ -38,6 +38,10 @@ struct Renumbering {
   PieceTable table;
 };
 
+/// The content of a file with settings, pieces or a SentencePiece model of another program.
+/// @throws std::runtime_error where it is no regular file or far larger than any of those
+std::string read_model_text(const std::string& path);
+
 /// Whether it is a tag of OPUS-MT's models for a language, such as >>deu<<.
 bool is_language_tag(const std::string& piece);
 

@@ -3,12 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/subprocess.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/zip_files.h>
+#include <transmute/translation/files/formats/ctranslate2_file.h>
 #include <transmute/translation/files/formats/network_builder.h>
 #include <transmute/translation/files/load_model.h>
 
@@ -31,9 +33,12 @@ using ::testing::AllOf;
 using testing::CopiedModel;
 using ::testing::HasSubstr;
 using testing::little_endian;
+using testing::message_of;
+using ::testing::Not;
 using testing::read_text;
 using testing::read_zip;
 using testing::shell_quoted;
+using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_text;
 using testing::write_zip;
@@ -55,6 +60,56 @@ TEST(DamagedHuggingFaceModel, NamesTheKeyOfItsConfiguration) {
     model.change("config.json", from, to);
     EXPECT_THAT(model.refusal(), HasSubstr(what)) << to;
   }
+}
+
+TEST(DamagedHuggingFaceModel, NamesItsFilesAndNoKeysOfOurs) {
+  for (const auto& [from, to, what] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"attention_heads\": 2", "attention_heads\": 3", "3 attention heads cannot share vectors of 8 numbers"},
+           {"attention_heads\": 2", "attention_heads\": 0", "0 attention heads"},
+           {"\"dropout\": ", "\"dropout\": 7", "a dropout rate of 7"}}) {
+    const CopiedModel model("marian");
+    std::string config = read_text(model.path("config.json"));
+    for (size_t at = 0; (at = config.find(from, at)) != std::string::npos; at += to.size())
+      config.replace(at, from.size(), to);
+    write_text(model.path("config.json"), config);
+    EXPECT_THAT(model.refusal(), AllOf(StartsWith(model.folder() + ": "), HasSubstr(what), Not(HasSubstr("model."))))
+        << to;
+  }
+}
+
+// A number in a list takes 16 bytes of memory and 2 of the file.
+TEST(DamagedHuggingFaceModel, HasNoSettingsWithoutEnd) {
+  const CopiedModel model("marian");
+  std::string list;
+  for (int i = 0; i < 4'200'000; ++i) list += "1,";
+  model.change("config.json", "\"d_model\": 8", "\"d_model\": 8, \"more\": [" + list + "1]");
+  EXPECT_THAT(model.refusal(), AllOf(HasSubstr("config.json: more than "), HasSubstr("values")));
+}
+
+TEST(ForeignModels, AreNoPipesAndNoCircles) {
+  for (const auto& [name, file] : {std::pair{"marian", "config.json"},
+                                   {"marian", "vocab.json"},
+                                   {"marian", "model.safetensors"},
+                                   {"marian", "source.spm"},
+                                   {"mbart", "sentencepiece.bpe.model"},
+                                   {"npz", "model.npz"},
+                                   {"npz", "decoder.yml"},
+                                   {"marian_ctranslate2", "model.bin"},
+                                   {"marian_ctranslate2", "shared_vocabulary.json"}}) {
+    const CopiedModel model(name);
+    fs::remove(model.path(file));
+    ASSERT_EQ(::mkfifo(model.path(file).c_str(), 0600), 0);
+    EXPECT_THAT(model.refusal(), AllOf(StartsWith(model.path(file) + ": "), HasSubstr("is a pipe or a device")));
+    fs::remove(model.path(file));
+    fs::create_symlink(file, model.path(file));
+    EXPECT_THAT(model.refusal(),
+                AllOf(StartsWith(model.path(file) + ": "), HasSubstr("Too many levels of symbolic links")));
+  }
+  const CopiedModel stray("npz");
+  ASSERT_EQ(::mkfifo(stray.path("stray.npz").c_str(), 0600), 0);
+  EXPECT_NO_THROW(load_model(stray.folder(), torch::kCPU));  // decoder.yml says which it is
+  fs::remove(stray.path("decoder.yml"));
+  EXPECT_THAT(stray.refusal(), HasSubstr("stray.npz: is a pipe or a device"));
 }
 
 TEST(DamagedHuggingFaceModel, NamesTheTensor) {
@@ -156,10 +211,62 @@ TEST(DamagedMarianModel, NamesTheArrayOrTheOption) {
   EXPECT_THAT(codes.refusal(), AllOf(HasSubstr("opus.vocab.yml"), HasSubstr("subword-nmt")));
   const CopiedModel device("npz");
   device.change("decoder.yml", "opus.vocab.yml", "/dev/null");
-  EXPECT_THAT(device.refusal(), HasSubstr("/dev/null: is not a file"));
+  EXPECT_THAT(device.refusal(), HasSubstr("/dev/null: is a pipe or a device"));
   const CopiedModel numberless("npz");
   numberless.change("opus.vocab.yml", ": 7\n", ": seven\n");
   EXPECT_THAT(numberless.refusal(), HasSubstr("opus.vocab.yml:"));
+}
+
+// Its model.bin, with what is to stand behind the header.
+std::string marian_binary() {
+  return little_endian(1, 8) + little_endian(40, 8) + std::string(1000, 'x');
+}
+
+TEST(MarianBinary, IsRefusedWithTheProgramThatMakesAnNpzOfIt) {
+  const auto says_so = [](const std::string& path) {
+    return AllOf(StartsWith(path + ": "), HasSubstr("Marian's binary format"), HasSubstr("marian-conv --from " + path));
+  };
+  const CopiedModel alone("marian_ctranslate2");
+  write_text(alone.path("model.bin"), marian_binary());
+  EXPECT_THAT(alone.refusal(), says_so(alone.path("model.bin")));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model(alone.path("model.bin"), torch::kCPU); }),
+              says_so(alone.path("model.bin")));
+
+  const CopiedModel listed("npz");
+  write_text(listed.path("model.intgemm.bin"), marian_binary());
+  listed.change("decoder.yml", "model.npz", "model.intgemm.bin");
+  EXPECT_THAT(listed.refusal(), says_so(listed.path("model.intgemm.bin")));
+
+  const CopiedModel beside("npz");
+  write_text(beside.path("model.bin"), marian_binary());
+  EXPECT_NO_THROW(load_model(beside.folder(), torch::kCPU));
+}
+
+// Each of its numbers becomes a piece, which takes hundreds of bytes.
+TEST(DamagedMarianModel, HasNoMorePiecesThanAnyVocabulary) {
+  const CopiedModel model("npz");
+  ZipRecords records = read_zip(model.path("model.npz"));
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3000000, 1), }";
+  header += std::string(118 - header.size(), ' ');
+  for (auto& [name, record] : records)
+    if (name == "Wemb.npy")
+      record = "\x93NUMPY" + little_endian(1, 2) + little_endian(header.size(), 2) + header +
+               std::string(size_t{3'000'000} * 4, '\0');
+  write_zip(model.path("model.npz"), records);
+  EXPECT_THAT(model.refusal(), HasSubstr("the model has 3000000 pieces"));
+}
+
+TEST(DamagedMarianModel, HasNoShapeWithoutEnd) {
+  const CopiedModel model("npz");
+  ZipRecords records = read_zip(model.path("model.npz"));
+  for (auto& [name, record] : records) {
+    if (name != "Wemb.npy") continue;
+    const size_t open = record.find('('), close = record.find(')');
+    record.replace(open, close - open, "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1");
+    record.replace(8, 2, little_endian(record.find('\n') + 1 - 10, 2));
+  }
+  write_zip(model.path("model.npz"), records);
+  EXPECT_THAT(model.refusal(), HasSubstr("'Wemb': damaged (its shape is impossible)"));
 }
 
 TEST(DamagedCTranslate2Model, NamesTheVariable) {
@@ -186,6 +293,94 @@ TEST(DamagedCTranslate2Model, NamesTheVariable) {
   const CopiedModel version("marian_ctranslate2");
   version.change("model.bin", read_text(version.path("model.bin")).substr(0, 4), little_endian(7, 4));
   EXPECT_THAT(version.refusal(), AllOf(HasSubstr("model.bin"), HasSubstr("binary version 7")));
+}
+
+// A variable as model.bin has it since its fourth version, in float32.
+std::string variable(const std::string& name, const std::vector<uint64_t>& sizes, const std::string& numbers,
+                     char type = 0) {
+  std::string bytes = little_endian(name.size() + 1, 2) + name + '\0' + static_cast<char>(sizes.size());
+  for (const uint64_t size : sizes) bytes += little_endian(size, 4);
+  return bytes + type + little_endian(numbers.size(), 4) + numbers;
+}
+
+std::string model_bin(uint64_t count, const std::string& variables) {
+  return little_endian(6, 4) + little_endian(16, 2) + "TransformerSpec" + '\0' + little_endian(7, 4) +
+         little_endian(count, 4) + variables + little_endian(0, 4);
+}
+
+TEST(DamagedCTranslate2Model, HasNoVariablesWithoutEnd) {
+  const TemporaryFolder folder;
+  std::string variables;
+  for (int i = 0; i <= 100'000; ++i) variables += variable(std::to_string(i), {0}, "");
+  write_text(folder / "model.bin", model_bin(100'001, variables));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { formats::CTranslate2File(folder / "model.bin"); }),
+              AllOf(StartsWith((folder / "model.bin") + ": "), HasSubstr("100001 variables")));
+}
+
+// Small ones come from a buffer, large ones do not.
+TEST(CTranslate2File, ReadsVariablesOfEverySize) {
+  const TemporaryFolder folder;
+  std::string variables;
+  const std::vector<uint64_t> counts{1, 3, 16'383, 16'384, 16'385, 40'000, 0, 7};
+  for (size_t v = 0; v < counts.size(); ++v) {
+    std::vector<float> numbers(counts[v]);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(v * 100'000 + i);
+    variables += variable(std::to_string(v), {counts[v]},
+                          {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+  }
+  write_text(folder / "model.bin", model_bin(counts.size(), variables));
+  const formats::CTranslate2File file(folder / "model.bin");
+  for (size_t v = 0; v < counts.size(); ++v) {
+    const auto first = static_cast<int64_t>(v * 100'000);
+    EXPECT_TRUE(torch::equal(file.tensor(std::to_string(v)),
+                             torch::arange(first, first + static_cast<int64_t>(counts[v]), torch::kFloat)))
+        << v;
+  }
+}
+
+TEST(DamagedCTranslate2Model, HasAScaleForItsIntegers) {
+  const TemporaryFolder folder;
+  write_text(folder / "model.bin", model_bin(2, variable("a", {2}, "\1\2", 1) + variable("a_scale", {0}, "")));
+  const formats::CTranslate2File file(folder / "model.bin");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { file.tensor("a"); }),
+              AllOf(StartsWith((folder / "model.bin") + ": "), HasSubstr("'a_scale' does not fit 'a'")));
+}
+
+TEST(DamagedCTranslate2Model, NamesItsFilesAndNoKeysOfOurs) {
+  // Behind the name and its zero: no dimensions, the type, the bytes, and the number.
+  const auto with_heads = [](float heads) {
+    const CopiedModel model("marian_ctranslate2");
+    std::string content = read_text(model.path("model.bin"));
+    std::string number = little_endian(0, 2) + little_endian(sizeof heads, 4);
+    number.append(reinterpret_cast<const char*>(&heads), sizeof heads);
+    for (const std::string stack : {"encoder", "decoder"}) {
+      const std::string name = stack + "/num_heads" + '\0';
+      const size_t at = content.find(name) + name.size();
+      const auto bytes = static_cast<size_t>(content.at(at + 2));  // of the number that is there
+      content.replace(at, 6 + bytes, number);
+    }
+    write_text(model.path("model.bin"), content);
+    const std::string refusal = model.refusal();
+    EXPECT_THAT(refusal, AllOf(StartsWith(model.path("model.bin") + ": "), Not(HasSubstr("model.num_heads"))));
+    return refusal;
+  };
+  EXPECT_THAT(with_heads(3), HasSubstr("3 attention heads cannot share vectors of 8 numbers"));
+  EXPECT_THAT(with_heads(0), HasSubstr("0 attention heads"));
+  EXPECT_THAT(with_heads(NAN), HasSubstr("'encoder/num_heads' is nan"));
+  EXPECT_THAT(with_heads(2.5), HasSubstr("2.5 attention heads"));
+
+  const CopiedModel epsilon("marian_ctranslate2");
+  epsilon.change("config.json", "\"layer_norm_epsilon\": null", "\"layer_norm_epsilon\": 0");
+  EXPECT_THAT(epsilon.refusal(), HasSubstr("\"layer_norm_epsilon\" is 0"));
+
+  const CopiedModel bias("marian_ctranslate2");
+  std::string content = read_text(bias.path("model.bin"));
+  const std::string name = std::string("decoder/projection/bias") + '\0';
+  const size_t at = content.find(name) + name.size();
+  ASSERT_EQ(content.at(at), 1);
+  content.replace(at, 1, "\2" + little_endian(1, 4));  // [1,V] instead of [V]
+  write_text(bias.path("model.bin"), content);
+  EXPECT_THAT(bias.refusal(), AllOf(StartsWith(bias.path("model.bin") + ": "), HasSubstr("has the shape [1,")));
 }
 
 TEST(DamagedCTranslate2Model, HasNoMorePiecesThanRows) {
@@ -220,7 +415,7 @@ TEST(ForeignModel, TakesNoMoreMemoryThanItsFileCanMean) {
   model.bound_by(1000);
   const torch::Tensor megabyte = torch::zeros({1 << 18});
   for (int i = 0; i < 64; ++i) model.add("weight", megabyte);
-  EXPECT_THAT(testing::message_of<std::runtime_error>([&] { model.add("weight", megabyte); }),
+  EXPECT_THAT(message_of<std::runtime_error>([&] { model.add("weight", megabyte); }),
               AllOf(HasSubstr("model.bin"), HasSubstr("far more than its file has")));
 }
 

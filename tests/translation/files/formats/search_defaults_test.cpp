@@ -61,6 +61,16 @@ TEST(SearchDefaults, AreHuggingFacesGenerationConfig) {
   EXPECT_EQ(search_of(older.folder()).length_alpha, 0.5);
 }
 
+// Transformers takes negative ones. There is none here: 0 prefers short translations, too.
+TEST(SearchDefaults, HaveNoNegativeLengthPenalty) {
+  const CopiedModel model("marian");
+  write_text(model.path("generation_config.json"), R"({"num_beams": 5, "length_penalty": -1.5})");
+  const SearchOptions search = search_of(model.folder());
+  EXPECT_EQ(search.beam_size, 5);
+  EXPECT_EQ(search.length_penalty, LengthPenalty::power);
+  EXPECT_EQ(search.length_alpha, 0);
+}
+
 TEST(SearchDefaults, StayWithAModelThatIsConverted) {
   const CopiedModel model("npz");
   model.change("decoder.yml", "beam-size: 6", "beam-size: 8\nnormalize: 0.7");
@@ -85,7 +95,7 @@ TEST(SearchDefaults, AreRefusedWhereTheyAreNoNumbersOrAbsurd) {
     EXPECT_THAT(model.refusal(), AllOf(HasSubstr("decoder.yml: "), HasSubstr(what)));
   }
   for (const char* text : {R"({"num_beams": 100000})", R"({"num_beams": "4"})",
-                           R"({"num_beams": 2, "length_penalty": -1})", R"({"no_repeat_ngram_size": -1})"}) {
+                           R"({"num_beams": 2, "length_penalty": 11})", R"({"no_repeat_ngram_size": -1})"}) {
     const CopiedModel model("marian");
     write_text(model.path("generation_config.json"), text);
     EXPECT_THAT(model.refusal(), HasSubstr("generation_config.json: ")) << text;

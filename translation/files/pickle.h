@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+constexpr uint64_t kMaxPickleBytes = 4 << 20;  ///< a model's has some 100 bytes for each tensor
+
+/// What a pickle has that it may not have, or what it lacks. It does not name the file.
+class PickleError : public std::runtime_error {
+ public:
+  explicit PickleError(const std::string& what) : std::runtime_error("its pickle: " + what) {}
+};
+
+enum class PickleKind { none, number, text, sequence, map, global, module, storage, tensor };
+
+/// Values refer to others by their place in a list of all: a pickle may refer to itself.
+struct PickleValue {
+  PickleKind kind = PickleKind::none;
+  int64_t number = 0;
+  std::string text;            ///< of a global: "module name"
+  std::vector<size_t> values;  ///< of a map: key, value, key, value …
+};
+
+/// A pickle as data: the part of pickle's machine (Python's Lib/pickletools.py describes it) that LibTorch writes
+/// modules and Python dictionaries of tensors with. Names of functions and classes are text here; nothing is looked up
+/// or called.
+class Pickle {
+ public:
+  /// Reads the pickle that `bytes` begin with; there may be more behind it.
+  /// @throws PickleError
+  explicit Pickle(std::string_view bytes);
+
+  const PickleValue& root() const { return values_[root_]; }
+  const PickleValue& operator[](size_t value) const { return values_[value]; }
+  const std::vector<PickleValue>& values() const { return values_; }
+  /// How many of the bytes it takes.
+  size_t size() const { return at_; }
+
+  /// What a storage or a tensor has in a place.
+  /// @throws PickleError where it has nothing there, or a value of another kind
+  const PickleValue& part(const PickleValue& whole, size_t place, PickleKind kind) const;
+
+ private:
+  std::string_view take(size_t count);
+  int64_t little_endian(size_t count, bool is_signed = false);
+  std::string_view line();
+  bool push(PickleValue value);
+  bool push_number(int64_t number) { return push({PickleKind::number, number, {}, {}}); }
+  bool push_sequence(std::vector<size_t> values) { return push({PickleKind::sequence, 0, {}, std::move(values)}); }
+  bool push_last(size_t count);
+  bool push_global();
+  bool push_module();
+  bool push_storage();
+  size_t pop();
+  PickleValue& top(PickleKind kind);
+  std::vector<size_t> pop_to_mark();
+  std::vector<size_t> copy_of(size_t value);
+  bool append(PickleKind kind, const std::vector<size_t>& values);
+  bool remember(size_t name);
+  bool recall(size_t name);
+  bool build();
+  bool reduce();
+  bool step(unsigned char operation);
+
+  std::string_view bytes_;
+  size_t at_ = 0;
+  std::vector<PickleValue> values_;
+  size_t root_ = 0;
+  std::vector<size_t> stack_;
+  std::vector<size_t> marks_;  // sizes of the stack
+  std::map<size_t, size_t> memo_;
+  size_t copied_ = 0;  // values
+};
+
+}  // namespace v0
+}  // namespace transmute
