@@ -87,7 +87,7 @@ Failure failure_of(Call& call, const std::exception_ptr& error) {
   } catch (const ApiError& refused) {
     return {refused.status(), refused.what()};
   } catch (const Cancelled&) {
-    return {503, "the translation took too long"};
+    return {503, call.is_abandoned() ? "the client has left" : "the translation took too long"};
   } catch (const std::invalid_argument& refused) {
     return {400, std::string("Invalid request: ") + refused.what()};
   } catch (const std::bad_alloc&) {  // others may end and leave room
@@ -367,6 +367,9 @@ void Api::metrics(const CallPointer& call) {
     add("transmute_connections", "gauge", "Open connections.", http.connections);
     add("transmute_connections_total", "counter", "Connections accepted.", http.accepted);
     add("transmute_connections_refused_total", "counter", "Connections closed for lack of room.", http.refused);
+    add("transmute_connections_given_up_total", "counter", "Connections closed because an answer was not taken.",
+        http.given_up);
+    add("transmute_answer_bytes", "gauge", "Bytes of answers that clients have not taken yet.", http.answer_bytes);
     page.begin("transmute_bad_requests_total", "counter", "Requests that never became complete, by status.");
     for (const auto& [status, count] : http.answered_by_server)
       page.add("transmute_bad_requests_total", metric_label("status", std::to_string(status)),

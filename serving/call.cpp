@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
@@ -54,7 +55,10 @@ Call::Call(std::shared_ptr<HttpExchange> exchange, std::string route, CallReport
       notes_(std::make_unique<Json>(Json::object())) {}
 
 Call::~Call() {
-  finish(kClientGone);
+  try {
+    finish(kClientGone);
+  } catch (const std::bad_alloc&) {  // the request is counted, but not logged
+  }
 }
 
 double Call::age() const {

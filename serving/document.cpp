@@ -20,28 +20,22 @@ inline namespace v0 {
 
 namespace {
 
-// Where the reference that begins at `at`, a '&', has its semicolon; npos where it is none.
-size_t reference_end(const std::string& text, size_t at) {
-  const size_t end = std::string_view(text).substr(at, kLongestReference + 1).find(';');
-  return end == std::string_view::npos ? std::string::npos : at + end;
-}
-
+// What segments have for text that would be a reference has a semicolon; without one, it is the model's own.
 bool begins_reference(const std::string& text, size_t at) {
-  const size_t end = text[at] == '&' ? reference_end(text, at) : std::string::npos;
-  return end != std::string::npos && referenced_character(text.substr(at + 1, end - at - 1)) != 0;
+  const size_t length = text[at] == '&' ? reference_at(text, at).length : 0;
+  return length > 0 && text[at + length - 1] == ';';
 }
 
 // Text without markup, with its references decoded. What would begin markup or a reference then is written as one.
 std::string decoded(const std::string& text) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
-    const size_t end = text[at] == '&' ? reference_end(text, at) : std::string::npos;
-    const uint32_t code = end == std::string::npos ? 0 : referenced_character(text.substr(at + 1, end - at - 1));
-    if (code == 0) {
+    const CharacterReference reference = text[at] == '&' ? reference_at(text, at) : CharacterReference{};
+    if (reference.length == 0) {
       result += text[at++];
     } else {
-      append_utf8(result, code);
-      at = end + 1;
+      append_utf8(result, reference.character);
+      at += reference.length;
     }
   }
   std::string safe;

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <unordered_map>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -25,9 +27,48 @@ constexpr std::array<const char*, 8> kUntouchedElements{"script", "style",    "p
                                                         "head",   "textarea", "svg", "math"};
 // What they hold is text to a browser: it has no tags.
 constexpr std::array<const char*, 4> kTextElements{"script", "style", "textarea", "title"};
+// An element whose end tag may be left out: it then ends before a start tag of ended_by, and before the end tag of an
+// element around it. What an element of `shields` holds ends neither.
+struct OptionalEnd {
+  const char *names, *ended_by, *around, *shields;
+};
+constexpr const char* kTableParts = "caption col colgroup tbody td tfoot th thead tr";
+constexpr const char* kBlocks =
+    "address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption "
+    "figure footer form h1 h2 h3 h4 h5 h6 header hgroup html li main menu nav object ol search section select summary "
+    "table tbody td template tfoot th thead tr ul";
+constexpr const char* kScopes = "applet button marquee object select table template";
+// From the HTML standard's sections 13.1.2.4 (optional tags) and 13.2.6.4 (how they are read).
+constexpr std::array<OptionalEnd, 11> kOptionalEnds{
+    {{"p",
+      "address article aside blockquote caption center col colgroup dd details dialog dir div dl dt fieldset "
+      "figcaption "
+      "figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search "
+      "section "
+      "summary table tbody td tfoot th thead tr ul xmp",
+      kBlocks, kScopes},
+     {"li", "li", kBlocks, "applet button dir marquee menu object ol select table template ul"},
+     {"dd dt", "dd dt", kBlocks, "applet button dl marquee object select table template"},
+     {"td th", kTableParts, "table tbody tfoot thead tr", "table template"},
+     {"tr", "caption col colgroup tbody tfoot thead tr", "table tbody tfoot thead", "table template"},
+     {"tbody tfoot thead", "caption col colgroup tbody tfoot thead", "table", "table template"},
+     {"caption colgroup", kTableParts, "table", "table template"},
+     {"option", "hr optgroup option", "datalist optgroup select", "select template"},
+     {"optgroup", "hr optgroup", "select", "select template"},
+     {"rb rp rt", "rb rp rt rtc", "rtc ruby", "ruby"},
+     {"rtc", "rb rtc", "ruby", "ruby"}}};
 // A page's head ends before any other tag, and those that have content are passed over with it.
 constexpr std::array<const char*, 8> kElementsOfHead{"base",   "link",  "meta",     "title",
                                                      "script", "style", "noscript", "template"};
+
+// Whether a name is one of these words.
+bool lists(std::string_view words, const std::string& name) {
+  for (size_t at = words.find(name); at != kNone; at = words.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
+}
 
 template <size_t N>
 bool contains(const std::array<const char*, N>& names, const std::string& name) {
@@ -66,14 +107,27 @@ size_t single_markup_end(const std::string& html, size_t at) {
   return length == kNone ? kNone : at + length;
 }
 
+bool is_foreign(const std::string& name) {
+  return name == "svg" || name == "math";
+}
+
 // Of SVG's and MathML's elements, "/>" closes one that has no content. Of HTML's own it does not.
 bool closes_itself(std::string_view tag, const std::string& name) {
-  return (name == "svg" || name == "math") && tag.size() > 2 && tag[tag.size() - 2] == '/';
+  return is_foreign(name) && tag.size() > 2 && tag[tag.size() - 2] == '/';
+}
+
+size_t element_end(const std::string& html, size_t from, const std::string& name);
+
+// Behind a start tag, which ends at `end`, and what it holds where that has no tags of HTML; npos where that has no
+// end.
+size_t next_html(const std::string& html, std::string_view tag, const std::string& name, size_t end) {
+  const bool is_skipped = contains(kTextElements, name) || (is_foreign(name) && !closes_itself(tag, name));
+  return is_skipped ? element_end(html, end, name) : end;
 }
 
 // Behind the element's end tag; npos where it has none. Elements of the same name within it have their own.
 size_t element_end(const std::string& html, size_t from, const std::string& name) {
-  const bool has_tags = !contains(kTextElements, name);
+  const bool has_tags = !contains(kTextElements, name), has_html = has_tags && !is_foreign(name);
   size_t depth = 1;
   for (size_t at = html.find('<', from); at != kNone; at = html.find('<', at)) {
     if (!begins_markup(html, at) || (!has_tags && html[at + 1] != '/')) {
@@ -90,9 +144,65 @@ size_t element_end(const std::string& html, size_t from, const std::string& name
     const std::string_view tag = std::string_view(html).substr(at, end - at);
     if (is_named && html[at + 1] != '/' && !closes_itself(tag, name)) ++depth;
     if (is_named && html[at + 1] == '/' && --depth == 0) return end;
-    at = end;
+    at = has_html && html[at + 1] != '/' ? next_html(html, tag, element_name(tag), end) : end;
   }
   return kNone;
+}
+
+// The elements that are open within another.
+class OpenElements {
+ public:
+  explicit OpenElements(const char* shields) : shields_(shields) {}
+  void open(const std::string& name) {
+    names_.push_back(name);
+    ++counts_[name];
+    if (lists(shields_, name)) ++open_shields_;
+  }
+  // Those within it end with it. False where there is none of this name.
+  bool close(const std::string& name) {
+    const auto found = counts_.find(name);
+    if (found == counts_.end() || found->second == 0) return false;
+    for (std::string last; last != name; names_.pop_back()) {
+      last = names_.back();
+      --counts_[last];
+      if (lists(shields_, last)) --open_shields_;
+    }
+    return true;
+  }
+  bool has_shield() const { return open_shields_ > 0; }
+
+ private:
+  const char* shields_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, size_t> counts_;
+  size_t open_shields_ = 0;
+};
+
+// Where an element ends whose end tag may be left out; npos where something in it is never closed.
+size_t optional_end(const std::string& html, size_t from, const std::string& name, const OptionalEnd& rules) {
+  OpenElements within(rules.shields);
+  for (size_t at = html.find('<', from); at != kNone; at = html.find('<', at)) {
+    if (!begins_markup(html, at)) {
+      ++at;
+      continue;
+    }
+    const size_t end = single_markup_end(html, at);
+    if (end == kNone) return kNone;
+    const std::string_view tag = std::string_view(html).substr(at, end - at);
+    const std::string tag_name = element_name(tag);
+    if (tag[1] == '/') {
+      if (!within.close(tag_name) && !within.has_shield()) {
+        if (tag_name == name) return end;
+        if (lists(rules.around, tag_name)) return at;
+      }
+      at = end;
+      continue;
+    }
+    if (!within.has_shield() && lists(rules.ended_by, tag_name)) return at;
+    at = next_html(html, tag, tag_name, end);
+    if (at == end && !tag_name.empty() && !is_void_element(tag_name) && !is_foreign(tag_name)) within.open(tag_name);
+  }
+  return html.size();
 }
 
 // Behind </head>, which may be left out: else behind the last markup that a head may have. npos where that is never
@@ -115,6 +225,14 @@ size_t head_end(const std::string& html, size_t from) {
     if (last == kNone) return kNone;
   }
   return last;
+}
+
+// Behind an element that is kept with all that it holds; npos where it is never closed.
+size_t kept_end(const std::string& html, size_t from, const std::string& name) {
+  if (name == "head") return head_end(html, from);
+  const auto rules = std::find_if(kOptionalEnds.begin(), kOptionalEnds.end(),
+                                  [&](const OptionalEnd& element) { return lists(element.names, name); });
+  return rules == kOptionalEnds.end() ? element_end(html, from, name) : optional_end(html, from, name, *rules);
 }
 
 struct Attribute {
@@ -191,7 +309,7 @@ Markup markup_at(const std::string& html, size_t at) {
   const std::string name = element_name(tag);
   const bool is_kept = tag[1] != '/' && (contains(kUntouchedElements, name) ||
                                          (!is_void_element(name) && is_letter(tag[1]) && refuses_translation(tag)));
-  if (is_kept && !closes_itself(tag, name)) end = name == "head" ? head_end(html, end) : element_end(html, end, name);
+  if (is_kept && !closes_itself(tag, name)) end = kept_end(html, end, name);
   if (end == kNone) return {MarkupKind::border, html.size()};
   if (!contains(kInlineElements, name)) return {MarkupKind::border, end};
   return {is_kept ? MarkupKind::kept : MarkupKind::inline_tag, end};

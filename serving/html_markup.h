@@ -28,7 +28,7 @@ bool begins_markup(std::string_view text, size_t at);
 
 /// The markup that begins at `at`, where begins_markup holds. What is never closed goes to the end of the
 /// text. An element that is not to be translated (script, style, code, …, translate="no", class="notranslate") goes to
-/// its end tag.
+/// its end tag or, where that may be left out (li, p, td, …), to where a browser ends it.
 Markup markup_at(const std::string& html, size_t at);
 
 /// "div" of "<DIV class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.

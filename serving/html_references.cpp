@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/html_references.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <sstream>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -13,6 +15,8 @@ inline namespace v0 {
 namespace {
 
 using Names = std::unordered_map<std::string, uint32_t>;
+
+constexpr size_t kLongestName = 31;  // of HTML's; those of HTML 4 are shorter
 
 // Names of characters that follow each other, from `code` on.
 void add_row(Names& names, uint32_t code, const char* row) {
@@ -42,7 +46,8 @@ Names make_names() {
               {"nsub", 0x2284},   {"sube", 0x2286},   {"supe", 0x2287},    {"oplus", 0x2295},   {"otimes", 0x2297},
               {"perp", 0x22A5},   {"sdot", 0x22C5},   {"lceil", 0x2308},   {"rceil", 0x2309},   {"lfloor", 0x230A},
               {"rfloor", 0x230B}, {"lang", 0x27E8},   {"rang", 0x27E9},    {"loz", 0x25CA},     {"spades", 0x2660},
-              {"clubs", 0x2663},  {"hearts", 0x2665}, {"diams", 0x2666}};
+              {"clubs", 0x2663},  {"hearts", 0x2665}, {"diams", 0x2666},   {"AMP", '&'},        {"LT", '<'},
+              {"GT", '>'},        {"QUOT", '"'},      {"COPY", 0xA9},      {"REG", 0xAE}};
   add_row(
       names, 0xA0,
       "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute "
@@ -65,28 +70,65 @@ constexpr std::array<uint32_t, 32> kWindows1252{0x20AC, 0x81,   0x201A, 0x192,  
                                                 0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
                                                 0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178};
 
-// Of the digits behind "#".
-uint32_t numbered_character(const std::string& name) {
-  const bool is_hex = name[1] == 'x' || name[1] == 'X';
+constexpr const char* kDigits = "0123456789";
+constexpr const char* kHexDigits = "0123456789abcdefABCDEF";
+constexpr const char* kNameCharacters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+// How many characters a text begins with that are among these.
+size_t leading(std::string_view text, const char* characters) {
+  return std::min(text.find_first_not_of(characters), text.size());
+}
+
+// Of a number, the part behind "#".
+uint32_t numbered_character(std::string_view digits, uint32_t base) {
+  constexpr uint32_t kLast = 0x10FFFF;
   uint32_t code = 0;
-  for (size_t i = is_hex ? 2 : 1; i < name.size(); ++i) {
-    const auto c = static_cast<unsigned char>(name[i]);
-    if (is_hex ? std::isxdigit(c) == 0 : std::isdigit(c) == 0) return 0;
-    const int digit = std::isdigit(c) != 0 ? c - '0' : std::tolower(c) - 'a' + 10;
-    code = code * (is_hex ? 16 : 10) + static_cast<uint32_t>(digit);
-    if (code > 0x10FFFF) return 0;
+  for (const char c : digits) {
+    const int digit = std::isdigit(static_cast<unsigned char>(c)) != 0 ? c - '0' : (c | 0x20) - 'a' + 10;
+    code = code * base + static_cast<uint32_t>(digit);
+    if (code > kLast) return 0;
   }
   if (code >= 0x80 && code < 0xA0) return kWindows1252[code - 0x80];
   return code >= 0xD800 && code < 0xE000 ? 0 : code;
 }
 
+const Names& names() {
+  static const Names kNames = make_names();
+  return kNames;
+}
+
+// Names of Latin-1 do without a semicolon, whatever comes behind them: the longest that fits. What has one behind other
+// letters may be a longer name of HTML 5 ("&notni;"), which this table does not have.
+CharacterReference reference_without_semicolon(const std::string& name) {
+  constexpr size_t kShortest = 2, kLongest = 6;
+  for (size_t length = std::min(name.size(), kLongest); length >= kShortest; --length) {
+    const auto found = names().find(name.substr(0, length));
+    if (found != names().end() && found->second <= 0xFF && found->first != "apos") return {found->second, length};
+  }
+  return {};
+}
+
 }  // namespace
 
-uint32_t referenced_character(const std::string& name) {
-  static const Names kNames = make_names();
-  if (name.size() > 1 && name[0] == '#') return numbered_character(name);
-  const auto found = kNames.find(name);
-  return found == kNames.end() ? 0 : found->second;
+CharacterReference reference_at(std::string_view text, size_t at) {
+  const std::string_view rest = text.substr(at + 1);
+  const auto ends_with_semicolon = [&](size_t length) { return length < rest.size() && rest[length] == ';'; };
+  if (!rest.empty() && rest.front() == '#') {
+    const bool is_hex = rest.size() > 1 && (rest[1] == 'x' || rest[1] == 'X');
+    const size_t begin = is_hex ? 2 : 1;
+    const size_t digits = leading(rest.substr(begin), is_hex ? kHexDigits : kDigits);
+    const uint32_t code = numbered_character(rest.substr(begin, digits), is_hex ? 16 : 10);
+    if (digits == 0 || code == 0) return {};
+    return {code, 1 + begin + digits + (ends_with_semicolon(begin + digits) ? 1 : 0)};
+  }
+  const size_t length = leading(rest.substr(0, kLongestName + 1), kNameCharacters);
+  const std::string name(rest.substr(0, length));
+  if (!ends_with_semicolon(length)) {
+    const CharacterReference found = reference_without_semicolon(name);
+    return {found.character, found.character == 0 ? 0 : 1 + found.length};
+  }
+  const auto found = names().find(name);
+  return found == names().end() ? CharacterReference{} : CharacterReference{found->second, 1 + length + 1};
 }
 
 }  // namespace v0

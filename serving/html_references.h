@@ -3,17 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 namespace transmute {
 inline namespace v0 {
 
-/// The longest name of a reference, without "&" and ";".
-constexpr size_t kLongestReference = 10;
+/// A character reference of HTML, such as "&auml;".
+struct CharacterReference {
+  uint32_t character = 0;  ///< 0: there is none
+  size_t length = 0;       ///< in the text, in bytes
+};
 
-/// The character that HTML's reference of this name stands for, such as "#228", "#xe4" or "auml": those of HTML 4, and
-/// apos. 0 where it is none of them.
-uint32_t referenced_character(const std::string& name);
+/// The reference that begins with the '&' at `at`, as a browser reads it in text: a number, or a name of HTML 4,
+/// "apos" or one in capitals such as "AMP". The semicolon may be missing where browsers do without it, as in "&copy
+/// 2020".
+CharacterReference reference_at(std::string_view text, size_t at);
 
 }  // namespace v0
 }  // namespace transmute

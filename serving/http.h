@@ -55,7 +55,7 @@ class HttpExchange {
   /// Chunks still wait for the client to take them.
   virtual bool is_writing() const = 0;
   virtual void end() = 0;
-  /// The client has closed the connection: nobody waits for the answer.
+  /// The client has left: nobody waits for the answer.
   virtual bool is_abandoned() const = 0;
 };
 
@@ -64,15 +64,16 @@ using HttpHandler = std::function<void(std::shared_ptr<HttpExchange> exchange)>;
 
 /// What one client, or all of them, may take of the server.
 struct HttpLimits {
-  size_t header_bytes = 16 * 1024;              ///< of a request's line and headers
-  size_t body_bytes = 1024 * 1024;              ///< of a request's body
-  size_t total_body_bytes = 256 * 1024 * 1024;  ///< of all bodies that are being received or worked on
-  size_t stream_bytes = 1024 * 1024;            ///< of a stream that its client has not taken yet
-  size_t connections = 10000;                   ///< open at once; more are closed at once
-  double idle_seconds = 75;                     ///< without a request
-  double header_seconds = 10;                   ///< from a request's first byte to the end of its headers
-  double body_seconds = 30;                     ///< from there to the end of its body
-  double write_seconds = 30;                    ///< for an answer, or a chunk of a stream, to be taken
+  size_t header_bytes = 16 * 1024;                ///< of a request's line and headers
+  size_t body_bytes = 1024 * 1024;                ///< of a request's body
+  size_t total_body_bytes = 256 * 1024 * 1024;    ///< of all bodies that are being received or worked on
+  size_t stream_bytes = 1024 * 1024;              ///< of a stream that its client has not taken yet
+  size_t total_answer_bytes = 256 * 1024 * 1024;  ///< of all answers not taken yet; beyond, the oldest is given up
+  size_t connections = 10000;                     ///< open at once; more are closed at once
+  double idle_seconds = 75;                       ///< without a request
+  double header_seconds = 10;                     ///< from a request's first byte to the end of its headers
+  double body_seconds = 30;                       ///< from there to the end of its body
+  double write_seconds = 30;                      ///< for an answer, or a chunk of a stream, to be taken
 };
 
 /// Requests that never reached the handler, by reason, and connections.
@@ -80,6 +81,8 @@ struct HttpStatistics {
   size_t connections = 0;                      ///< open now
   size_t accepted = 0;                         ///< since the start
   size_t refused = 0;                          ///< for lack of room
+  size_t given_up = 0;                         ///< for a client that did not take its answer
+  size_t answer_bytes = 0;                     ///< that clients have not taken yet
   std::map<int, size_t> answered_by_server{};  ///< by status: 400, 408, 413, 431, 501, 503
 };
 

@@ -22,6 +22,7 @@ namespace {
 constexpr size_t kReadBytes = 4096;
 constexpr double kLingerSeconds = 2;
 constexpr double kSecondsToCancel = 0.1;
+constexpr const char* kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::chrono::steady_clock::duration duration_of(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
@@ -37,8 +38,9 @@ HttpRequest request_of(beast::http::request<beast::http::string_body>&& message,
   request.headers = std::move(headers);
   request.method = text_of(message.method_string());
   std::string target = text_of(message.target());
-  if (const std::string scheme = "http://"; target.compare(0, scheme.size(), scheme) == 0)  // as proxies ask
-    target = target.substr(std::min(target.find_first_of("/?", scheme.size()), target.size()));
+  const std::string mark = "://";
+  if (const size_t scheme = target.find(mark); scheme < target.find('/'))  // as proxies ask
+    target = target.substr(std::min(target.find_first_of("/?", scheme + mark.size()), target.size()));
   if (target.empty() || target.front() == '?') target.insert(0, "/");
   const size_t question = target.find('?');
   request.path = target.substr(0, question);
@@ -46,6 +48,47 @@ HttpRequest request_of(beast::http::request<beast::http::string_body>&& message,
   request.body = std::move(message.body());
   return request;
 }
+
+// Allocates one object, in memory that the handler keeps alive.
+template <class T>
+class ReservedAllocator {
+ public:
+  using value_type = T;
+  explicit ReservedAllocator(HandlerMemory& memory) : memory_(&memory) {}
+  template <class Other>
+  ReservedAllocator(const ReservedAllocator<Other>& other) : memory_(other.memory_) {}
+  T* allocate(size_t /*one*/) {
+    static_assert(sizeof(T) <= sizeof(HandlerMemory::bytes) && alignof(T) <= alignof(HandlerMemory));
+    return reinterpret_cast<T*>(memory_->bytes.data());
+  }
+  void deallocate(T* /*object*/, size_t /*one*/) noexcept {}
+  template <class Other>
+  bool operator==(const ReservedAllocator<Other>& other) const {
+    return memory_ == other.memory_;
+  }
+  template <class Other>
+  bool operator!=(const ReservedAllocator<Other>& other) const {
+    return memory_ != other.memory_;
+  }
+
+ private:
+  template <class Other>
+  friend class ReservedAllocator;
+  HandlerMemory* memory_;
+};
+
+// Lets go of a request and its connection on the server's thread.
+struct Release {
+  using allocator_type = ReservedAllocator<Release>;
+  allocator_type get_allocator() const noexcept { return allocator_type(state->for_release); }
+  void operator()() const {
+    connection->attempt([this] { connection->forsake(ticket); });
+  }
+
+  std::shared_ptr<Connection> connection;
+  uint64_t ticket;
+  std::shared_ptr<RequestState> state;
+};
 
 }  // namespace
 
@@ -59,11 +102,7 @@ class Exchange : public HttpExchange {
         ticket_(++shared.tickets),
         request_(std::move(request)),
         state_(std::move(state)) {}
-  ~Exchange() override {
-    boost::asio::post(loop_, [connection = std::move(connection_), ticket = ticket_] {
-      connection->attempt([&] { connection->forsake(ticket); });
-    });
-  }
+  ~Exchange() override { boost::asio::post(loop_, Release{std::move(connection_), ticket_, std::move(state_)}); }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
@@ -128,6 +167,8 @@ void Connection::close() {
   if (state_) state_->abandoned = true;
   ticket_ = 0;
   lift_time_limit();
+  std::string().swap(waiting_);
+  count_answer();
   Error ignored;
   socket_.shutdown(tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);
@@ -141,7 +182,7 @@ void Connection::limit_time(double seconds) {
     if (error || !self || self->phase_ == Phase::closed) return;
     if (self->time_limit_ != limit) return;  // set anew or lifted, when this was on its way already
     const bool can_say_so = self->phase_ == Phase::header || self->phase_ == Phase::body;
-    if (!can_say_so) return self->close();
+    if (!can_say_so) return self->writing_ ? self->give_up() : self->close();
     self->timed_out_ = true;
     Error ignored;
     self->socket_.cancel(ignored);
@@ -160,7 +201,6 @@ void Connection::await_request() {
   ticket_ = 0;
   state_.reset();
   parser_.reset();
-  release_body();
   limit_time(shared_.limits.idle_seconds);
   if (reading_) {
     Error ignored;
@@ -181,18 +221,34 @@ void Connection::read() {
 // While a request is handled, to notice the client leaving. What comes behind the request waits in the buffer; once
 // that is full, the client is not read from.
 void Connection::watch() {
-  if (buffer_.size() + kReadBytes <= buffer_.max_size()) read();
+  if (!has_ended_ && buffer_.size() + kReadBytes <= buffer_.max_size()) read();
 }
 
 void Connection::on_read(Error error, size_t bytes) {
   reading_ = false;
   if (phase_ == Phase::closed) return;
-  if (error == boost::asio::error::operation_aborted && phase_ == Phase::idle) return read_header();
+  const bool is_end = error == boost::asio::error::eof;
+  if (phase_ == Phase::idle && buffer_.size() > 0 && (is_end || error == boost::asio::error::operation_aborted))
+    return read_header();
+  if (phase_ == Phase::handling && is_end) return on_last_byte();
   if (error) return close();
   if (phase_ == Phase::lingering) return read();  // the buffer's space is used again
   buffer_.commit(bytes);
   if (phase_ == Phase::idle) return read_header();
   watch();
+}
+
+// The client sends no more, but may wait for what it asked. One that is gone resets the connection at the next bytes
+// that come to it: where no answer has begun, those of an interim one, which clients pass over (RFC 9110, section
+// 15.2). HTTP/1.0 has none, and proxies that speak it leave this way: their requests count as given up.
+void Connection::on_last_byte() {
+  const bool has_answer = complete_ || chunked_;
+  if (is_http_1_0_ && !has_answer) return close();
+  has_ended_ = true;
+  socket_.async_wait(tcp::socket::wait_error, [self = shared_from_this()](Error cancelled) {
+    if (!cancelled) self->close();
+  });
+  if (!has_answer) send(kContinue);
 }
 
 void Connection::read_header() {
@@ -222,6 +278,7 @@ void Connection::on_header(Error error) {
     return refuse(400, "a request of HTTP/1.1 needs one Host header");
   // Beast passes over codings that it does not know: whoever stands before this server may read another length.
   const auto coding = head.find(beast::http::field::transfer_encoding);
+  if (coding != head.end() && head.version() < 11) return refuse(400, "HTTP/1.0 has no Transfer-Encoding");
   if (coding != head.end() &&
       (head.count(beast::http::field::transfer_encoding) != 1 || !beast::iequals(coding->value(), "chunked")))
     return refuse(501, "chunked is the only Transfer-Encoding that is read");
@@ -230,7 +287,7 @@ void Connection::on_header(Error error) {
   // HTTP/1.0 knows no such answer (RFC 9110, section 10.1.1).
   const bool expects_answer = head.version() >= 11 && beast::iequals(head[beast::http::field::expect], "100-continue");
   if (!expects_answer || parser_->is_done()) return read_body();
-  sending_ = "HTTP/1.1 100 Continue\r\n\r\n";
+  sending_ = kContinue;
   boost::asio::async_write(socket_, boost::asio::buffer(sending_), [self = shared_from_this()](Error failed, size_t) {
     if (self->phase_ == Phase::closed) return;
     if (failed) return self->close();
@@ -282,7 +339,7 @@ bool Connection::is_answering(uint64_t ticket) const {
 
 void Connection::respond(uint64_t ticket, HttpResponse response) {
   if (!is_answering(ticket) || chunked_) return;
-  complete_ = true;
+  complete();
   std::string bytes = head_of(response, false);
   if (!is_head_) bytes += response.body;  // which may be large: it is copied once
   send(std::move(bytes));
@@ -298,7 +355,7 @@ void Connection::begin_stream(uint64_t ticket, const HttpResponse& head) {
 void Connection::write(uint64_t ticket, const std::string& chunk) {
   if (!is_answering(ticket) || !chunked_ || chunk.empty()) return;
   // A piece of any length may wait: what a client does not take shows in the others.
-  if (waiting_.size() > shared_.limits.stream_bytes + longest_waiting_) return close();
+  if (waiting_.size() > shared_.limits.stream_bytes + longest_waiting_) return give_up();
   longest_waiting_ = std::max(longest_waiting_, chunk.size());
   const std::string line_end = "\r\n";
   std::string bytes = is_http_1_0_ ? "" : fmt::format("{:x}\r\n", chunk.size());
@@ -310,7 +367,7 @@ void Connection::write(uint64_t ticket, const std::string& chunk) {
 
 void Connection::end(uint64_t ticket) {
   if (!is_answering(ticket) || !chunked_) return;
-  complete_ = true;
+  complete();
   send(is_http_1_0_ ? "" : "0\r\n\r\n");
 }
 
@@ -341,6 +398,12 @@ std::string Connection::head_of(const HttpResponse& response, bool chunked) cons
   return head + "\r\n";
 }
 
+// From now on the answer counts, and the request no more.
+void Connection::complete() {
+  complete_ = true;
+  release_body();
+}
+
 // One write is under way at a time; what comes meanwhile waits.
 void Connection::send(std::string bytes) {
   if (waiting_.empty()) {
@@ -348,12 +411,15 @@ void Connection::send(std::string bytes) {
   } else {
     waiting_ += bytes;
   }
+  count_answer();
+  make_room();
   if (writing_) return;
   if (waiting_.empty()) return finish_answer();
   writing_ = true;
   sending_.swap(waiting_);
   waiting_.clear();
   longest_waiting_ = 0;
+  sending_since_ = std::chrono::steady_clock::now();
   limit_time(shared_.limits.write_seconds);
   boost::asio::async_write(socket_, boost::asio::buffer(sending_), [self = shared_from_this()](Error error, size_t) {
     self->attempt([&] { self->on_sent(error); });
@@ -365,10 +431,37 @@ void Connection::on_sent(Error error) {
   if (phase_ == Phase::closed) return;
   if (error) return close();
   lift_time_limit();
+  sending_.clear();
   if (sending_.capacity() > kReadBytes) std::string().swap(sending_);
+  count_answer();
   if (!waiting_.empty()) return send("");
   if (state_) state_->writing = false;
   if (complete_) finish_answer();
+}
+
+void Connection::count_answer() {
+  const size_t size = phase_ == Phase::closed ? 0 : sending_.size() + waiting_.size();
+  shared_.answer_bytes += size - held_answer_bytes_;
+  held_answer_bytes_ = size;
+}
+
+// For this connection's answer, which nobody had time to take yet.
+void Connection::make_room() {
+  while (shared_.answer_bytes > shared_.limits.total_answer_bytes) {
+    Connection* slowest = nullptr;
+    for (Connection* other : shared_.connections) {
+      if (other == this || other->phase_ == Phase::closed || !other->writing_) continue;
+      if (slowest == nullptr || other->sending_since_ < slowest->sending_since_) slowest = other;
+    }
+    if (slowest == nullptr) return;
+    slowest->give_up();
+  }
+}
+
+// Closes the connection of a client that does not take its answer.
+void Connection::give_up() {
+  ++shared_.statistics.given_up;
+  close();
 }
 
 void Connection::finish_answer() {
@@ -380,7 +473,6 @@ void Connection::finish_answer() {
 void Connection::linger() {
   phase_ = Phase::lingering;
   ticket_ = 0;
-  release_body();
   Error ignored;
   socket_.shutdown(tcp::socket::shutdown_send, ignored);
   limit_time(kLingerSeconds);
@@ -405,11 +497,10 @@ void Connection::refuse(int status, const std::string& message) {
   phase_ = Phase::handling;
   ticket_ = 0;
   keep_alive_ = is_head_ = chunked_ = is_http_1_0_ = false;
-  complete_ = true;
   ++shared_.statistics.answered_by_server[status];
   // Its read has ended. A client that lingers must not keep the room of a body that counts no more.
   parser_.reset();
-  release_body();
+  complete();
   HttpResponse response{status, "application/json", "{\"error\":\"" + message + "\"}"};
   response.headers = {{"Access-Control-Allow-Origin", "*"}, {"X-Content-Type-Options", "nosniff"}};
   if (status == 503) response.headers.emplace_back("Retry-After", "1");

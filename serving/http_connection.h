@@ -10,7 +10,10 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -24,10 +27,16 @@ namespace http {
 
 class Connection;
 
+/// Room for one handler that waits in the loop, taken before it is needed: a destructor cannot fail for lack of memory.
+struct HandlerMemory {
+  alignas(std::max_align_t) std::array<std::byte, 256> bytes;
+};
+
 /// What the threads that work on a request may know of its connection.
 struct RequestState {
   std::atomic<bool> abandoned{false};  // the client has gone
   std::atomic<bool> writing{false};    // chunks of the answer wait
+  HandlerMemory for_release;           // of the exchange, by whichever thread it is
 };
 
 /// What the connections of a server share. Used on the server's thread only.
@@ -36,7 +45,8 @@ struct Shared {
   const HttpHandler handler;
   std::unordered_set<Connection*> connections{};
   HttpStatistics statistics{};
-  size_t body_bytes = 0;  // of all requests being received or worked on
+  size_t body_bytes = 0;    // of all requests being received or worked on
+  size_t answer_bytes = 0;  // that no client has taken yet
   bool draining = false;
   uint64_t tickets = 0;  // one for each request
   std::function<void()> on_closed{};
@@ -82,6 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read();
   void watch();
   void on_read(Error error, size_t bytes);
+  void on_last_byte();
   void read_header();
   void on_header(Error error);
   void read_body();
@@ -91,7 +102,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void refuse_for(Error error);
   void send(std::string bytes);
   void on_sent(Error error);
+  void complete();
   void finish_answer();
+  void count_answer();
+  void make_room();
+  void give_up();
   void linger();
   void limit_time(double seconds);
   void lift_time_limit();
@@ -108,6 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Parser> parser_;
   Phase phase_ = Phase::idle;
   bool reading_ = false, writing_ = false, timed_out_ = false;
+  bool has_ended_ = false;  // the client sends no more
   // Of the request that is handled:
   uint64_t ticket_ = 0;  // 0: none
   std::shared_ptr<RequestState> state_{};
@@ -116,6 +132,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t held_body_bytes_ = 0;
   std::string sending_, waiting_;  // of the answer
   size_t longest_waiting_ = 0;     // of the pieces of a stream in waiting_, in bytes
+  size_t held_answer_bytes_ = 0;
+  std::chrono::steady_clock::time_point sending_since_{};
 };
 
 }  // namespace http

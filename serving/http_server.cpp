@@ -191,6 +191,7 @@ void HttpServer::drain(double seconds) {
 HttpStatistics HttpServer::statistics() const {
   HttpStatistics statistics = state_->shared.statistics;
   statistics.connections = state_->shared.connections.size();
+  statistics.answer_bytes = state_->shared.answer_bytes;
   return statistics;
 }
 

@@ -2,6 +2,7 @@
 #include <transmute/serving/task.h>
 
 #include <atomic>
+#include <new>
 #include <utility>
 
 namespace transmute {
@@ -108,7 +109,10 @@ class Task : public std::enable_shared_from_this<Task> {
 
   void fail(const std::exception_ptr& error) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!failed_.exchange(true)) request_.on_failed(error);
+    try {
+      if (!failed_.exchange(true)) request_.on_failed(error);
+    } catch (const std::bad_alloc&) {  // what is let go of without an answer gets one from the server
+    }
   }
 
   const TaskRequest request_;

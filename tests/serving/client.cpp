@@ -67,6 +67,10 @@ bool Client::send(const std::string& bytes) {
   return true;
 }
 
+void Client::end_sending() {
+  ::shutdown(socket_, SHUT_WR);
+}
+
 bool Client::fill() {
   if (!is_readable(socket_, kPatienceMilliseconds)) return false;
   char buffer[16384];
@@ -114,6 +118,7 @@ Answer Client::receive() {
   if (answer.headers["transfer-encoding"] == "chunked") body = receive_chunks();
   if (!body) return answer;
   answer.status = std::stoi(head->substr(9, 3));
+  if (answer.status < 200) return receive();
   answer.body = *body;
   return answer;
 }

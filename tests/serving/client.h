@@ -26,6 +26,9 @@ class Client {
 
   /// False where the server has closed the connection.
   bool send(const std::string& bytes);
+  /// Closes its sending half.
+  void end_sending();
+  /// The next answer, without interim ones such as 100 Continue.
   Answer receive();
   /// Up to and including `mark`; nothing where the connection ends before.
   std::optional<std::string> receive_until(const std::string& mark);

@@ -173,6 +173,41 @@ TEST(Document, LeavesBlocksAloneThatAreNotToBeTranslated) {
   EXPECT_EQ(document.with(document.segments()), html);
 }
 
+// Whose end tags may be left out.
+TEST(Document, EndsUntranslatedElementsWithoutEndTagsWhereABrowserDoes) {
+  const std::vector<std::pair<std::string, std::string>> pages{
+      {"<ul><li translate=no>Ulm<li>Monday</ul>", "Monday"},
+      {"<ul><li translate=no>Ulm</ul><p>Monday</p>", "Monday"},
+      {"<ul><li translate=no>Ulm<ul><li>Bonn<li>Trier</ul>Mainz<li>Monday</ul>", "Monday"},
+      {"<ul><li translate=no><p>Ulm<p>Bonn</p>Mainz</li><li>Monday</ul>", "Monday"},
+      {"<ul><li translate=no><script>'<li>'</script>Ulm<li>Monday</ul>", "Monday"},
+      {"<p class=notranslate>Ulm<p>Monday", "Monday"},
+      {"<p class=notranslate>Ulm <b>Bonn</b> </i> Trier</p>Monday", "Monday"},
+      {"<p class=notranslate>Ulm<div>Monday</div>", "Monday"},
+      {"<div><p class=notranslate>Ulm</div>Monday", "Monday"},
+      {"<p class=notranslate>Ulm <button><p>Bonn<p>Mainz</button> Trier<h2>Monday</h2>", "Monday"},
+      {"<dl><dt translate=no>Ulm<dd>Monday<dd translate=no>Bonn</dl>", "Monday"},
+      {"<table><tr><td translate=no>Ulm<td>Monday</table>", "Monday"},
+      {"<table><tr><td translate=no>Ulm<table><tr><td>Bonn<td>Trier</table>Mainz<tr><td>Monday</table>", "Monday"},
+      {"<table><tr translate=no><td>Ulm<td>Bonn<tr><td>Monday</table>", "Monday"},
+      {"<table><tbody translate=no><tr><td>Ulm<tr><td>Bonn<tfoot><tr><td>Monday</table>", "Monday"},
+      {"<table><caption translate=no>Ulm<tr><td>Monday</table>", "Monday"},
+      {"<select><option translate=no>Ulm<option>Monday</select>", "Monday"},
+      {"<select><option translate=no>Ulm</select>Monday", "Monday"},
+      {"<select><optgroup translate=no><option>Ulm<option>Bonn<optgroup><option>Monday</select>", "Monday"},
+      {"<ruby><rt translate=no>Ulm<rt>Monday</ruby>", "Monday"}};
+  for (const auto& [html, segment] : pages) {
+    const Document document(html, TextFormat::html, true);
+    EXPECT_THAT(document.segments(), ElementsAre(segment)) << html;
+    EXPECT_EQ(document.with(document.segments()), html);
+  }
+}
+
+TEST(Document, TakesNoTextOfAScriptForAnEndTag) {
+  const std::string html = "<div translate=no><script>'</div>'</script>Ulm</div>Monday";
+  EXPECT_THAT(Document(html, TextFormat::html, true).segments(), ElementsAre("Monday"));
+}
+
 TEST(Document, DecodesCharacterReferencesForTheModelAndWritesThemAgain) {
   const Document document("<p>Tom &amp; J&eacute;r&#244;me: 1 &lt; 2 &nosuch; &lt;b&gt;</p>", TextFormat::html, true);
   EXPECT_THAT(document.segments(), ElementsAre("Tom & Jérôme: 1 < 2 &nosuch; &lt;b>"));
@@ -212,6 +247,17 @@ TEST(Document, MakesNoMarkupOfReferences) {
 TEST(Document, KnowsTheReferencesOfHtml4) {
   const Document document("caf&egrave; &ntilde; &Omega; &frac12; &sigmaf; &apos;", TextFormat::html, false);
   EXPECT_THAT(document.segments(), ElementsAre("cafè ñ Ω ½ ς '"));
+}
+
+TEST(Document, ReadsReferencesWithoutSemicolonsAsABrowserDoes) {
+  const Document document("&copy 2020 caf&eacute, 5&times5, &sup2 &#169 &#xe9, A&AMP;T &amp", TextFormat::html, false);
+  EXPECT_THAT(document.segments(), ElementsAre("© 2020 café, 5×5, ² © é, A&T &"));
+  for (const char* text : {"caf&eacut &euro 5 &Omega &bull", "&notni; &parallel; &divideontimes;", "&#; &#x; &# 1 &"})
+    EXPECT_THAT(Document(text, TextFormat::html, false).segments(), ElementsAre(text));
+  EXPECT_EQ(document.with({"Tom &copy 5 &lt 6 &amp"}), "Tom &amp;copy 5 &amp;lt 6 &amp;amp") << "a model's own";
+  const std::string about_html = "<p>Use &amp;copy or &amp;lt here.</p>";
+  const Document twice(about_html, TextFormat::html, true);
+  EXPECT_EQ(twice.with(twice.segments()), about_html);
 }
 
 TEST(Document, ReadsTheNumbersOfOldPagesAsWindows1252) {
@@ -276,9 +322,31 @@ std::string bare(std::string html) {
 
 TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
   std::mt19937 random(1);
-  const std::vector<std::string> pieces{"<",     ">",        "</", "<b>",  "</b>", "<p", "&",
-                                        "&amp;", ";",        "\"", "'",    " ",    "\n", "<!--",
-                                        "-->",   "<script>", "a",  "word", "=",    "/",  std::string(1, '\0')};
+  const std::vector<std::string> pieces{"<",
+                                        ">",
+                                        "</",
+                                        "<b>",
+                                        "</b>",
+                                        "<p",
+                                        "&",
+                                        "&amp;",
+                                        ";",
+                                        "\"",
+                                        "'",
+                                        " ",
+                                        "\n",
+                                        "<!--",
+                                        "-->",
+                                        "<script>",
+                                        "a",
+                                        "word",
+                                        "=",
+                                        "/",
+                                        std::string(1, '\0'),
+                                        "</ul>",
+                                        "<ul>",
+                                        "<li translate=no>",
+                                        "<td translate=no>"};
   for (int round = 0; round < 2000; ++round) {
     std::string html;
     for (int i = 0; i < 30; ++i) html += pieces[random() % pieces.size()];
@@ -286,7 +354,9 @@ TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
     EXPECT_EQ(bare(document.with(document.segments())), bare(html)) << html;
     EXPECT_EQ(Document(html, TextFormat::text, false).with(Document(html, TextFormat::text, false).segments()), html);
   }
-  for (const char* piece : {"<", "<p", "<!--", "&", "</script", "<script>", "<b \"", "<p>"}) {
+  for (const char* piece :
+       {"<", "<p", "<!--", "&", "</script", "<script>", "<b \"", "<p>", "<p translate=no><b><i></u>", "&amp",
+        "<li translate=no><ul><a></b>", "<td translate=no><table>"}) {
     std::string html;
     while (html.size() < 1'000'000) html += piece;
     const auto begin = std::chrono::steady_clock::now();

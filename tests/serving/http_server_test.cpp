@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <transmute/serving/http_server.h>
 #include <transmute/tests/serving/client.h>
+#include <transmute/tests/serving/no_memory.h>
 
 #include <condition_variable>
 #include <future>
@@ -33,6 +34,12 @@ HttpLimits small_limits() {
   limits.header_seconds = limits.body_seconds = 0.5;
   limits.write_seconds = 1;
   return limits;
+}
+
+// Whether it comes to that within seconds.
+bool is_abandoned_soon(const HttpExchange& exchange) {
+  for (int i = 0; i < 500 && !exchange.is_abandoned(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return exchange.is_abandoned();
 }
 
 // Answers /echo with the body, and /pieces with a stream that is there at once; finds no memory for /starve; keeps the
@@ -152,6 +159,14 @@ TEST_F(AServer, SaysNothingOfContinuingToHttp10) {
   EXPECT_EQ(answer.body, "POST  body");
 }
 
+TEST_F(AServer, ReadsTargetsWithTheirScheme) {
+  start();
+  Client client(port());
+  EXPECT_EQ(client.get("http://example.org/echo?a").body, "GET a ");
+  EXPECT_EQ(client.get("HTTPS://example.org/echo?a=b://c").body, "GET a=b://c ");
+  EXPECT_EQ(client.get("/echo?a=http://b/c").body, "GET a=http://b/c ");
+}
+
 TEST_F(AServer, ClosesTheConnectionWhereTheClientAsksForIt) {
   start();
   Client client(port());
@@ -239,6 +254,7 @@ INSTANTIATE_TEST_SUITE_P(
             "TwoCodings",
             "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             501},
+        Hostile{"ChunksOfHttp10", "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
         Hostile{"HeadersNeverEnd", "GET /echo HTTP/1.1\r\nHost: x\r\n", 408},
         Hostile{"BodyNeverEnds", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabc", 408}),
     [](const auto& test) { return test.param.name; });
@@ -334,8 +350,7 @@ TEST_F(AServer, TellsTheHandlerThatItsClientHasLeft) {
   const auto exchange = next_kept();
   EXPECT_FALSE(exchange->is_abandoned());
   client.close();
-  for (int i = 0; i < 500 && !exchange->is_abandoned(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(exchange->is_abandoned());
+  EXPECT_TRUE(is_abandoned_soon(*exchange));
   exchange->respond({});  // has no effect
 }
 
@@ -347,10 +362,41 @@ TEST_F(AServer, NoticesAClientThatLeavesBehindFurtherBytes) {
     const auto exchange = next_kept();
     EXPECT_FALSE(exchange->is_abandoned());
     client.close();
-    for (int i = 0; i < 500 && !exchange->is_abandoned(); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_TRUE(exchange->is_abandoned()) << behind;
+    EXPECT_TRUE(is_abandoned_soon(*exchange)) << behind;
   }
+}
+
+TEST_F(AServer, AnswersAllRequestsOfAClientThatSendsNoMore) {
+  start();
+  Client client(port());
+  client.send(request_bytes("GET", "/keep") + request_bytes("GET", "/keep") + request_bytes("GET", "/echo"));
+  client.end_sending();
+  for (const char* answer : {"one", "two"}) {
+    const auto exchange = next_kept();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_FALSE(exchange->is_abandoned());
+    exchange->respond({200, "text/plain", answer});
+    EXPECT_EQ(client.receive().body, answer);
+  }
+  EXPECT_EQ(client.receive().body, "GET  ");
+  EXPECT_TRUE(client.is_closed_within(5));
+}
+
+TEST_F(AServer, StreamsToAClientThatSendsNoMore) {
+  start();
+  Client client(port());
+  client.send(request_bytes("GET", "/pieces"));
+  client.end_sending();
+  EXPECT_EQ(client.receive().body, "a" + std::string(500'000, 'x') + "bc");
+}
+
+// HTTP/1.0 has no interim answers that would show whether it is still there.
+TEST_F(AServer, TakesAClientOfHttp10ThatSendsNoMoreForGone) {
+  start();
+  Client client(port());
+  client.send("GET /keep HTTP/1.0\r\n\r\n");
+  client.end_sending();
+  EXPECT_TRUE(is_abandoned_soon(*next_kept()));
 }
 
 TEST_F(AServer, AnswersWhatCameWhileARequestWasHandled) {
@@ -388,6 +434,19 @@ TEST_F(AServer, AnswersForAHandlerThatForgetsARequest) {
   EXPECT_EQ(client.get("/echo").status, 200);
 }
 
+TEST_F(AServer, LetsGoOfARequestWithoutMemory) {
+  start();
+  Client client(port());
+  client.send(request_bytes("GET", "/keep"));
+  auto exchange = next_kept();
+  while (exchange.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the server's thread
+  {
+    const NoMemory none;
+    exchange.reset();
+  }
+  EXPECT_EQ(client.receive().status, 500);
+}
+
 TEST_F(AServer, StreamsInChunksFromAnotherThread) {
   start();
   Client client(port());
@@ -412,8 +471,49 @@ TEST_F(AServer, DropsAStreamThatItsClientDoesNotTake) {
     exchange->write(std::string(50'000, 'x'));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  for (int i = 0; i < 300 && !exchange->is_abandoned(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(exchange->is_abandoned());
+  EXPECT_TRUE(is_abandoned_soon(*exchange));
+}
+
+const std::string kMoreThanSocketsHold(30'000'000, 'x');
+
+TEST_F(AServer, DropsAnAnswerThatItsClientDoesNotTake) {
+  start();
+  Client client(port());
+  client.send(request_bytes("GET", "/keep"));
+  const auto exchange = next_kept();
+  exchange->respond({200, "text/plain", kMoreThanSocketsHold});
+  EXPECT_TRUE(is_abandoned_soon(*exchange));
+}
+
+TEST_F(AServer, DropsTheAnswerThatWaitsLongestWhereAllTakeTooMuch) {
+  HttpLimits limits = small_limits();
+  limits.total_answer_bytes = 2 * kMoreThanSocketsHold.size() + 10'000;
+  limits.write_seconds = 60;
+  start(limits);
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<std::shared_ptr<HttpExchange>> exchanges;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<Client>(port()));
+    clients.back()->send(request_bytes("GET", "/keep"));
+    exchanges.push_back(next_kept());
+    exchanges.back()->respond({200, "text/plain", kMoreThanSocketsHold});
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(is_abandoned_soon(*exchanges.front()));
+  for (int i = 1; i < 3; ++i) EXPECT_EQ(clients[i]->receive().body.size(), kMoreThanSocketsHold.size());
+}
+
+TEST_F(AServer, FreesABodyWhileItsAnswerWaits) {
+  HttpLimits limits = small_limits();
+  limits.write_seconds = 60;
+  start(limits);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 4; ++i) {  // 36,000 bytes of bodies, of which 20,000 may be held
+    clients.push_back(std::make_unique<Client>(port()));
+    clients.back()->send(request_bytes("POST", "/keep", std::string(9000, 'x')));
+    next_kept()->respond({200, "text/plain", kMoreThanSocketsHold});
+  }
+  for (const auto& client : clients) EXPECT_EQ(client->receive().status, 200);
 }
 
 TEST_F(AServer, WritesNoLineBreaksIntoHeaders) {

@@ -412,6 +412,7 @@ TEST_F(Serve, StopsWorkingWhereTheClientLeaves) {
     ASSERT_TRUE(shows(server, "transmute_running_segments 1"));
   }
   ASSERT_TRUE(server.logs("\"status\":499"));
+  EXPECT_THAT(server.log(), HasSubstr("the client has left"));
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(Client(server.port()).post("/v1/translate", v1_request({{"max_extra_length", 1}}).dump()).status, 200);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "the only worker was still busy";
