@@ -2,7 +2,6 @@
 #include <transmute/parsing/tree_constraint.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/tokenizer/piece_marks.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -60,7 +59,6 @@ struct TreeConstraint::Grammar {
   using Tags = std::set<std::string>;
 
   std::vector<Symbol> symbols;
-  std::set<int64_t> word_starts;     // tokens of the source that begin a word
   std::map<std::string, Tags> tags;  // that words can have; without any, each can have all
   Tags open_tags;                    // of other words
 
@@ -197,22 +195,24 @@ TreeConstraint::TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& lab
     add(Kind::close, label, ")" + label);
   }
   for (const std::string& label : labels.parts_of_speech) add(Kind::word, label, label);
-  for (int64_t id = special_ids::kCount; id < tokenizer.source().size(); ++id)
-    if (begins_word(tokenizer.source().piece(id))) grammar_->word_starts.insert(id);
   if (!labels.lexicon.empty()) make_lexicon(labels);
 }
 
-// Words are compared as the tokenizer decodes them, since a search knows nothing but their tokens.
+// What the tokenizer does not tell apart is one word to the model.
+std::string TreeConstraint::comparable(const std::string& word) const {
+  return tokenizer_.source().decode(tokenizer_.source().encode(word));
+}
+
 void TreeConstraint::make_lexicon(const TreeLabels& labels) {
   constexpr size_t kWordsOfAnOpenClass = 50;
   constexpr int64_t kOftenEnough = 5;
   std::map<std::string, size_t> words_with;
   std::map<std::string, int64_t> counts;
   for (const auto& [word, tags] : labels.lexicon) {
-    const std::string decoded = tokenizer_.source().decode(tokenizer_.source().encode(word));
+    const std::string known = comparable(word);
     for (const auto& [tag, count] : tags) {
-      grammar_->tags[decoded].insert(tag);
-      counts[decoded] += count;
+      grammar_->tags[known].insert(tag);
+      counts[known] += count;
       ++words_with[tag];
     }
   }
@@ -223,19 +223,12 @@ void TreeConstraint::make_lexicon(const TreeLabels& labels) {
     if (counts[word] < kOftenEnough) tags.insert(grammar_->open_tags.begin(), grammar_->open_tags.end());
 }
 
-std::vector<std::string> TreeConstraint::words_of(const Ids& source) const {
-  std::vector<Ids> words;
-  for (const int64_t id : source) {
-    if (grammar_->word_starts.count(id) > 0) words.emplace_back();
-    if (!words.empty()) words.back().push_back(id);
-  }
-  std::vector<std::string> texts;
-  for (const Ids& word : words) texts.push_back(tokenizer_.source().decode(word));
-  return texts;
-}
-
-std::shared_ptr<const NextTokenConstraint::State> TreeConstraint::begin(const Ids& source) const {
-  return std::make_shared<Progress>(grammar_, words_of(source));
+std::shared_ptr<const NextTokenConstraint::State> TreeConstraint::begin(const Ids& /*source*/,
+                                                                        const std::string& text) const {
+  std::vector<std::string> words;
+  std::istringstream rest(text);
+  for (std::string word; rest >> word;) words.push_back(comparable(word));
+  return std::make_shared<Progress>(grammar_, std::move(words));
 }
 
 }  // namespace v0

@@ -30,20 +30,21 @@ struct TreeLabels {
 /// Lets a search find nothing but lines of tree_text that are trees over exactly the source's words: one phrase, of
 /// which all others are parts, closed in the right order, none of them empty.
 ///
-/// Words are what white space separates in the source. With a lexicon, a word has a part of speech that it had there; a
-/// word that stands there less than five times may also have one of the open classes, which 50 different words have.
+/// Words are what white space separates in the source's text, whatever the tokenizer makes of them. With a lexicon, a
+/// word has a part of speech that it had there; a word that stands there less than five times may also have one of the
+/// open classes, which 50 different words have.
 class TreeConstraint : public NextTokenConstraint {
  public:
   /// @throws std::invalid_argument where there are no labels, or one that the vocabulary cannot spell.
   TreeConstraint(const Tokenizer& tokenizer, const TreeLabels& labels);
 
-  std::shared_ptr<const State> begin(const Ids& source) const override;
+  std::shared_ptr<const State> begin(const Ids& source, const std::string& text) const override;
 
  private:
   struct Grammar;
   class Progress;
 
-  std::vector<std::string> words_of(const Ids& source) const;
+  std::string comparable(const std::string& word) const;
   void make_lexicon(const TreeLabels& labels);
 
   Tokenizer tokenizer_;

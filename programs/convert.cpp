@@ -3,6 +3,7 @@
 
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/plain_errors.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
@@ -42,7 +43,8 @@ int main(int argc, char** argv) {
           "--precision int8 is for --to folder: other programs would not know that each row has a scale");
     transmute::check_output_is_no_input(output, {{"--model", model}});
     transmute::check_may_replace_model(output);
-    const transmute::LoadedModel loaded = transmute::load_model(model, torch::kCPU);
+    const transmute::LoadedModel loaded =
+        transmute::with_plain_errors([&] { return transmute::load_model(model, torch::kCPU); });
     transmute::write_folder_atomically(output, [&](const std::string& folder) {
       transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_files.at(form),
                                    stored);

@@ -10,6 +10,7 @@
 #include <transmute/programs/model_flags.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/stream_flags.h>
+#include <transmute/programs/translator_flags.h>
 #include <transmute/translation/text_encoder.h>
 
 #include <functional>
@@ -72,10 +73,11 @@ int embed(const Arguments& arguments) {
   if (npy && arguments.per == "token")
     throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format json");
   if (npy && transmute::is_standard_stream(arguments.streams.output))
-    throw std::invalid_argument("--format npy needs --output");
+    throw std::invalid_argument("--format npy needs --output FILE: its header, which counts the lines, comes first");
   transmute::check_output_is_no_input(arguments.streams.output, {{"--model", arguments.model.path()}});
   transmute::OpenModel model = arguments.model.open();
   const transmute::TextEncoder encoder(std::move(model.model), model.device, model.threads->parallel_for());
+  encoder.encode({}, arguments.encoder);  // whether it can be done at all, before the first line arrives
   const transmute::BlockSource next_block = arguments.streams.open();
   transmute::Output output(arguments.streams.output);
 
@@ -131,7 +133,7 @@ int main(int argc, char** argv) {
       ->check(transmute::one_of({"sentence", "token"}))
       ->capture_default_str();
   app.add_option("--format", arguments.format,
-                 "json: one object per line; npy: a NumPy array of float32, one row per line")
+                 "json: one object per line; npy: a NumPy array of float32, one row per line; needs --output")
       ->check(transmute::one_of({"json", "npy"}))
       ->capture_default_str();
   app.add_flag("--normalize", arguments.normalize, "scale each vector to length 1, so that dot products are cosines");
@@ -146,5 +148,6 @@ int main(int argc, char** argv) {
                  "longer lines are encoded in parts, cut at sentence, clause or word boundaries")
       ->check(transmute::at_least(1))
       ->capture_default_str();
+  transmute::add_language_flags(app, arguments.encoder.source_language, arguments.encoder.target_language);
   return transmute::run_program(app, argc, argv, [&] { return embed(arguments); });
 }

@@ -11,7 +11,9 @@
 #include <transmute/parsing/tree.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
+#include <transmute/programs/output.h>
 #include <transmute/programs/program.h>
+#include <unistd.h>
 
 #include <functional>
 #include <iostream>
@@ -127,6 +129,8 @@ void check_streams(const EvaluateOptions& options) {
 }
 
 Lines read_hypotheses(const std::string& path) {
+  if (transmute::is_standard_stream(path) && isatty(STDIN_FILENO) == 1)
+    transmute::note("reading the translations from the terminal; --hypothesis names a file");
   Lines lines = transmute::read_input_lines(path);
   if (lines.empty()) throw std::runtime_error(transmute::input_name(path) + ": is empty; there is nothing to evaluate");
   return lines;
@@ -301,6 +305,9 @@ int evaluate_trees(const EvaluateOptions& options) {
 }
 
 int evaluate(const EvaluateOptions& options) {
+  if (options.smoothing_value && options.smoothing != "floor" && options.smoothing != "add-k")
+    throw std::invalid_argument(
+        fmt::format("--smooth-value needs --smooth floor or add-k; {} takes no value", options.smoothing));
   check_streams(options);
   if (options.trees) return evaluate_trees(options);
   std::vector<System> systems = {{options.hypothesis_path, read_hypotheses(options.hypothesis_path)}};
@@ -328,7 +335,7 @@ int main(int argc, char** argv) {
                "evaluate");
   app.footer(
       "{} -i translated.de -r test.de --metric bleu,chrf,ter --confidence\n"
-      "translate -m runs/demo/model < test.en | {} -r test.de");
+      "{translate} -m runs/demo/model < test.en | {} -r test.de");
   EvaluateOptions options;
   declare_options(app, options);
   return transmute::run_program(app, argc, argv, [&] { return evaluate(options); });

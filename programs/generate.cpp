@@ -5,6 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
+#include <transmute/programs/bad_text.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/search_flags.h>
@@ -60,6 +61,11 @@ transmute::BlockSource prompts_of(const Arguments& arguments) {
   return [left = arguments.prompts](size_t) mutable { return std::exchange(left, {}); };
 }
 
+[[noreturn]] void refuse_prompt(const Arguments& arguments, int64_t number, const std::string& reason) {
+  if (!arguments.prompts.empty()) throw std::invalid_argument(fmt::format("--prompt, text {}: {}", number, reason));
+  throw transmute::BadLine(fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), number, reason));
+}
+
 std::string format(const transmute::Translation& texts, int64_t line, const Arguments& arguments) {
   if (arguments.format == "json") return transmute::format_json(texts, line);
   if (arguments.num_best > 0) return transmute::format_n_best(texts, line);
@@ -71,20 +77,27 @@ int generate(const Arguments& arguments) {
   const transmute::GenerationOptions options = options_from(arguments);
   const transmute::BlockSource next_block = prompts_of(arguments);
   const transmute::LanguageModel model = arguments.model.open_language_model();
+  model.generate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(model.slow_reason());
   transmute::Output output(arguments.streams.output);
   int64_t lines = 0, looping_lines = 0;
   transmute::keep_output_before_bad_line(output, [&] {
     while (true) {
-      const std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
+      std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
       if (block.empty()) break;
+      std::vector<transmute::Translation> results;
+      const std::string refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
+        block.resize(count);
+        results = model.generate_batch(block, options);
+      });
       std::string text;
-      for (const auto& texts : model.generate_batch(block, options)) {
+      for (const auto& texts : results) {
         text += format(texts, lines++, arguments);
         if (transmute::has_loop(texts.hypotheses.front().tokens) && !transmute::has_loop(texts.source_tokens))
           ++looping_lines;
       }
       output.write(text);
+      if (!refusal.empty()) refuse_prompt(arguments, lines + 1, refusal);
     }
   });
   output.finish();

@@ -122,12 +122,19 @@ std::string flag_lines(const FlagHelp& flag, size_t width) {
   return head + wrapped(text, kTextColumn, kTextColumn, width) + '\n';
 }
 
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
+// The footer's lines: {} in them is this program as it was called, {translate} is `translate` called the same way.
 std::vector<std::string> examples_of(const CLI::App& app, const std::string& name) {
+  const std::string translate = name.substr(0, name.find_last_of(" -") + 1) + "translate";
   std::vector<std::string> examples;
   std::istringstream lines(app.get_footer());
   for (std::string line; std::getline(lines, line);) {
-    for (size_t at = line.find("{}"); at != std::string::npos; at = line.find("{}", at + name.size()))
-      line.replace(at, 2, name);
+    replace_all(line, "{}", name);
+    replace_all(line, "{translate}", translate);
     examples.push_back(line);
   }
   return examples;

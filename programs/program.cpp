@@ -49,9 +49,34 @@ std::string called_as;  // the program, by its user
 // Thrown where the command line asks for the records that documentation is made from.
 struct RecordsWanted {};
 
+// Without the control characters that a terminal would obey: a message may quote files of strangers.
+std::string without_control(const std::string& text) {
+  constexpr unsigned char kFirstOfC1 = 0xC2;  // U+0080 to U+009F are two bytes in UTF-8
+  std::string safe;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (byte == kFirstOfC1 && next >= 0x80 && next < 0xA0) {
+      safe += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else if (byte == '\n') {
+      safe += "\\n";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      safe += fmt::format("\\x{:02x}", byte);
+    } else {
+      safe += text[i];
+    }
+  }
+  return safe;
+}
+
+void note_error(const std::string& message) {
+  note("error: " + without_control(message));
+}
+
 int report(const std::exception& error, int code) {
   std::cout.flush();
-  note(std::string("error: ") + error.what());
+  note_error(error.what());
   return code;
 }
 
@@ -91,7 +116,8 @@ bool is_repeated(const CLI::App& app, const std::string& flag) {
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::string message = error.what();
   const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;  // a misspelled flag, perhaps
+  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
+                          dynamic_cast<const CLI::RequiresError*>(&error) != nullptr;  // a misspelled flag, perhaps
   if (is_unexpected || is_missing) return unexpected_word(app, message);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string flag = message.substr(0, message.find(':'));
@@ -146,7 +172,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   } catch (const CLI::Success& answer) {
     return answered(app.exit(answer));
   } catch (const CLI::ParseError& error) {
-    note("error: " + usage_message(app, error));
+    note_error(usage_message(app, error));
     std::cerr << "Run '" << called_as << " --help' for the options.\n";
     return kExitUsage;
   }

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
 #include <transmute/model/threading.h>
+#include <transmute/programs/bad_text.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/stream_flags.h>
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <exception>
 #include <stdexcept>
+#include <utility>
 
 namespace {
 
@@ -76,6 +78,7 @@ class CountedLines {
     lines_ += static_cast<int64_t>(lines.size());
     return lines;
   }
+  const std::string& name() const { return name_; }
   bool has_failed() const { return failure_ != nullptr; }
   /// For when the lines so far are scored: @throws BadLine where a bad one ended them.
   void check() const {
@@ -96,7 +99,9 @@ class CountedLines {
 
 void score_translations(const Arguments& arguments, transmute::Output& output, Totals& totals) {
   const transmute::Translator translator = arguments.translator.open();
+  translator.score_batch({}, {}, arguments.translation);  // whether it can be done at all, before a line is read
   CountedLines source(arguments.source, arguments), target(arguments.target, arguments);
+  std::vector<transmute::Hypothesis> scored;
   while (true) {
     std::vector<std::string> sources = source.next_block(), targets = target.next_block();
     const size_t both = std::min(sources.size(), targets.size());
@@ -104,9 +109,15 @@ void score_translations(const Arguments& arguments, transmute::Output& output, T
     if (source_stops != target_stops && !(source_stops ? source : target).has_failed())
       throw std::runtime_error(fmt::format("{} but {}; line n of the one must translate line n of the other",
                                            source.described(), target.described()));
-    sources.resize(both);
-    targets.resize(both);
-    if (both > 0) output.write(totals.add(translator.score_batch(sources, targets, arguments.translation), arguments));
+    const std::string refusal = transmute::do_before_bad_text(both, [&](size_t count) {
+      sources.resize(count);
+      targets.resize(count);
+      scored = translator.score_batch(sources, targets, arguments.translation);
+    });
+    output.write(totals.add(std::exchange(scored, {}), arguments));
+    if (!refusal.empty())
+      throw transmute::BadLine(
+          fmt::format("line {} of {} and {}: {}", totals.lines + 1, source.name(), target.name(), refusal));
     if (source_stops) source.check();
     if (target_stops) target.check();
     if (both == 0) return;
@@ -119,10 +130,16 @@ void score_text(const Arguments& arguments, transmute::Output& output, Totals& t
   options.batch_size = arguments.translation.batch_size;
   options.batch_tokens = arguments.translation.batch_tokens;
   CountedLines lines(arguments.text, arguments);
+  std::vector<transmute::Hypothesis> scored;
   while (true) {
-    const std::vector<std::string> texts = lines.next_block();
+    std::vector<std::string> texts = lines.next_block();
     if (texts.empty()) return lines.check();
-    output.write(totals.add(model.score_batch(texts, options), arguments));
+    const std::string refusal = transmute::do_before_bad_text(texts.size(), [&](size_t count) {
+      texts.resize(count);
+      scored = model.score_batch(texts, options);
+    });
+    output.write(totals.add(std::exchange(scored, {}), arguments));
+    if (!refusal.empty()) throw transmute::BadLine(fmt::format("{}:{}: {}", lines.name(), totals.lines + 1, refusal));
   }
 }
 
@@ -174,7 +191,7 @@ int main(int argc, char** argv) {
   transmute::add_output_flag(app, arguments.output);
   arguments.lines.add_to(app);
   app.add_flag("--per-token", arguments.per_token, "also print each token with its log-probability, separated by tabs");
-  transmute::TranslatorFlags::add_languages_to(app, arguments.translation);
+  transmute::add_language_flags(app, arguments.translation.source_language, arguments.translation.target_language);
   app.add_option("--batch-size", arguments.translation.batch_size, "maximum number of sentences in a batch")
       ->check(transmute::at_least(1))
       ->capture_default_str();

@@ -21,10 +21,13 @@
 #include <transmute/training/step_timing.h>
 #include <transmute/training/text_checks.h>
 #include <transmute/training/trainer.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 
 namespace {
 
@@ -61,6 +64,21 @@ void start_logging(const std::string& run_folder) {
   logger->set_pattern(fmt::format("{}%^%v%$", kTime));
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(logger);
+}
+
+// While there is nothing to save yet, a signal ends the process at once; what it leaves unfinished goes at the next
+// start. Does only what a handler of signals may do.
+void end_at_once(int signal) {
+  constexpr std::string_view kMessage =
+      "\ntrain: stopped before the first step; the same command prepares the training again\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void end_at_once_on_signals() {
+  std::signal(SIGINT, end_at_once);
+  std::signal(SIGTERM, end_at_once);
 }
 
 // The command line without --local-ranks, for the ranks that it asks for. Each gets its share of the cores, unless
@@ -149,6 +167,12 @@ void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
   if (arguments.minutes > 0) experiment.config.training.max_minutes = arguments.minutes;
 }
 
+// A config that goes on with a run which was begun without one.
+void name_own_text(const std::string& run_folder, transmute::TrainingConfig& config) {
+  const transmute::RunFolder folder(run_folder);
+  if (folder.has_begun()) folder.name_own_text(config);
+}
+
 // Shape and schedule by the size of the text, the micro-batches by the device.
 transmute::TrainingConfig chosen_config(const Arguments& arguments, const transmute::TextSize& size,
                                         int64_t smaller = 0) {
@@ -196,7 +220,7 @@ void choose_config(const Arguments& arguments, Experiment& experiment) {
   transmute::AutomaticText text{{absolute(arguments.text.train.source), absolute(arguments.text.train.target)},
                                 {absolute(arguments.text.valid.source), absolute(arguments.text.valid.target)}};
   const bool is_to_divide = text.valid.source.empty();
-  const std::string folder = absolute(transmute::path_in(run_folder, "text"));
+  const std::string folder = transmute::RunFolder(run_folder).held_out();
   transmute::Fingerprints kept = transmute::Fingerprints::read(run_folder);
   if (is_to_divide) {
     transmute::check_free_to_hold_out(text.train, folder, kept.divided);
@@ -228,6 +252,7 @@ void read_config(const Arguments& arguments, Experiment& experiment) {
   } else {
     choose_config(arguments, experiment);
   }
+  name_own_text(run_folder_of(arguments), experiment.config);
   experiment.set(arguments.assignments);
   transmute::take_network_of_initial_model(experiment.config, run_folder_of(arguments));
   experiment.config.check();
@@ -239,26 +264,40 @@ std::string shape_of(const transmute::TrainingConfig& config) {
                      model.num_decoder_layers, model.d_model, transmute::format_count(config.training.batch_tokens));
 }
 
-// Seconds per step of the shape that the text deserves, or of the largest smaller one that gets enough steps.
+// Seconds per step of the largest shape that gets enough steps, up to the one that the text deserves. Begins with the
+// smallest: one that gets enough of them is timed quickly, and only one that does not is timed in vain.
 double choose_shape_for_minutes(const Arguments& arguments, Experiment& experiment) {
-  constexpr double kEnoughSteps = 1500;
-  const auto measure = [&] {
-    spdlog::info("measuring how long a step takes on this machine");
-    const double seconds = transmute::with_plain_errors(
-        [&] { return transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer); });
-    spdlog::info(fmt::format("a step takes about {:.3g} s here: {}", seconds, shape_of(experiment.config)));
-    return seconds;
-  };
-  double seconds = measure();
-  const int64_t choices = arguments.initial_model.empty() ? transmute::smaller_shapes(experiment.size) : 0;
-  for (int64_t smaller = 1; smaller <= choices; ++smaller) {
-    const double wanted = std::min(kEnoughSteps, static_cast<double>(experiment.config.training.max_steps));
-    if (transmute::steps_within(arguments.minutes, seconds) >= wanted) break;
+  constexpr double kEnoughSteps = 1500, kShareOfTime = 0.05, kMostSeconds = 20;
+  const auto use_shape = [&](int64_t smaller) {
     const transmute::DataOptions data = experiment.config.data;
     experiment.config = chosen_config(arguments, experiment.size, smaller);
     experiment.config.data = data;
     experiment.set(arguments.assignments);
-    seconds = measure();
+  };
+  const auto measure = [&] {
+    const double most_seconds = std::min(kMostSeconds, kShareOfTime * arguments.minutes * 60);
+    spdlog::info(fmt::format("measuring how long a step takes here: {}", shape_of(experiment.config)));
+    const double seconds = transmute::with_plain_errors([&] {
+      return transmute::measure_seconds_per_step(experiment.config, experiment.size, arguments.trainer, most_seconds);
+    });
+    spdlog::info(fmt::format("a step takes about {:.3g} s", seconds));
+    return seconds;
+  };
+  const auto gets_enough_steps = [&](double seconds) {
+    const double wanted = std::min(kEnoughSteps, static_cast<double>(experiment.config.training.max_steps));
+    return transmute::steps_within(arguments.minutes, seconds) >= wanted;
+  };
+  int64_t smaller = arguments.initial_model.empty() ? transmute::smaller_shapes(experiment.size) : 0;
+  if (smaller > 0) use_shape(smaller);
+  double seconds = measure();
+  while (smaller > 0 && gets_enough_steps(seconds)) {
+    use_shape(--smaller);
+    const double of_larger = measure();
+    if (!gets_enough_steps(of_larger)) {
+      use_shape(smaller + 1);
+      break;
+    }
+    seconds = of_larger;
   }
   return seconds;
 }
@@ -329,6 +368,7 @@ int run_training(const Arguments& arguments, Experiment& experiment, const trans
       log_choices(experiment, options.run_folder);
     }
     transmute::Trainer trainer = make_trainer(arguments, experiment, options);
+    transmute::catch_stop_signals();
     const int signal = trainer.run(transmute::stop_signal);
     constexpr int kSignalExit = 128;
     return signal == 0 ? 0 : kSignalExit + signal;
@@ -354,9 +394,10 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
         "--source and --target set up a training of one process; for several, run it once, then take the config.yaml "
         "of its run folder with --config");
   log_to_terminal("", options.ranks.rank == 0 ? spdlog::level::info : spdlog::level::warn);
+  if (options.ranks.rank == 0) end_at_once_on_signals();
   read_config(arguments, experiment);
-  transmute::catch_stop_signals();
   if (arguments.local_ranks > 1) {
+    transmute::catch_stop_signals();
     log_to_terminal("", spdlog::level::warn);
     return transmute::run_local_ranks(arguments.local_ranks, rank_command, arguments.rank_timeout,
                                       transmute::stop_signal);
@@ -367,6 +408,7 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
     start_logging(options.run_folder);
     spdlog::info(fmt::format("training {} in {}", has_text ? arguments.text.train.source : arguments.config,
                              options.run_folder));
+    for (const std::string& message : transmute::unused_values(experiment.config)) spdlog::warn(message);
   } else {
     log_to_terminal(fmt::format("rank {}: ", options.ranks.rank), spdlog::level::warn);
   }

@@ -6,6 +6,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
 #include <transmute/parsing/tree_constraint.h>
+#include <transmute/programs/bad_text.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/search_flags.h>
@@ -176,30 +177,31 @@ std::string format(const transmute::Translation& translation, int64_t line, Form
   return best.text + (alignment ? " ||| " + transmute::format_alignment(best) : "") + "\n";
 }
 
-std::string remedy_of_long_lines(const Arguments& arguments) {
-  if (arguments.trees.empty()) return "--long-lines split translates it in parts; --max-source-tokens is the limit";
-  return "a tree cannot be put together from parts, so raise --max-source-tokens";
-}
-
-// The translations of a block, or of what stands before its first over-long line, and what to say of that line.
+// The translations of a block, or of what stands before its first bad line, and what to say of that line.
 struct BlockResult {
   std::vector<transmute::Translation> translations;
   std::string refusal;
 };
 
+std::string remedy_of_long_lines(const Arguments& arguments) {
+  if (arguments.trees.empty()) return "--long-lines split translates it in parts; --max-source-tokens is the limit";
+  return "a tree cannot be put together from parts, so raise --max-source-tokens";
+}
+
 BlockResult translate_block(const transmute::Translator& translator, std::vector<std::string> block,
-                            transmute::TranslationOptions options, const transmute::TranslationHooks& hooks) {
+                            transmute::TranslationOptions options, const transmute::TranslationHooks& hooks,
+                            const Arguments& arguments) {
   BlockResult result;
-  while (true) {
+  result.refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
+    block.resize(count);
+    if (!options.target_prefixes.empty()) options.target_prefixes.resize(count);
     try {
-      if (!block.empty()) result.translations = translator.translate_batch(block, options, hooks);
-      return result;
+      result.translations = translator.translate_batch(block, options, hooks);
     } catch (const transmute::TextTooLong& error) {
-      result.refusal = error.what();
-      block.resize(error.text());
-      if (!options.target_prefixes.empty()) options.target_prefixes.resize(error.text());
+      throw transmute::TextTooLong(error.text(), error.reason() + "; " + remedy_of_long_lines(arguments));
     }
-  }
+  });
+  return result;
 }
 
 std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Arguments& arguments,
@@ -256,7 +258,7 @@ int translate(const Arguments& arguments) {
       const std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
       if (block.empty()) break;
       options.target_prefixes = prefixes.next(block.size());
-      const BlockResult result = translate_block(translator, block, options, hooks);
+      const BlockResult result = translate_block(translator, block, options, hooks, arguments);
       std::string text;
       for (const auto& translation : result.translations) {
         text += format(translation, totals.lines, as, options.search.alignments);
@@ -265,8 +267,8 @@ int translate(const Arguments& arguments) {
       progress.clear();
       output.write(text);
       if (!result.refusal.empty())
-        throw transmute::BadLine(fmt::format("{}:{}: {}; {}", transmute::input_name(arguments.streams.input),
-                                             totals.lines + 1, result.refusal, remedy_of_long_lines(arguments)));
+        throw transmute::BadLine(
+            fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), totals.lines + 1, result.refusal));
     }
   });
   prefixes.finish(totals.lines);
@@ -412,7 +414,7 @@ int main(int argc, char** argv) {
   arguments.streams.add_to(app);
   add_result_flags(app, arguments);
   add_search_flags(app, arguments);
-  transmute::TranslatorFlags::add_languages_to(app, arguments.translation);
+  transmute::add_language_flags(app, arguments.translation.source_language, arguments.translation.target_language);
   add_line_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] { return translate(arguments); });
 }

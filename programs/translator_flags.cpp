@@ -64,18 +64,18 @@ CLI::Option* TranslatorFlags::add_rerank_to(CLI::App& app, RerankOptions& rerank
       ->capture_default_str()
       ->needs(model)
       ->group("Search");
+  app.add_option("--rerank-source-language", rerank.source_language,
+                 "for a multilingual model of --rerank: its name for the language of the translations; default: "
+                 "--target-language")
+      ->type_name("LANGUAGE")
+      ->needs(model)
+      ->group("Search");
+  app.add_option("--rerank-target-language", rerank.target_language,
+                 "its name for the language of the input; default: --source-language")
+      ->type_name("LANGUAGE")
+      ->needs(model)
+      ->group("Search");
   return model;
-}
-
-void TranslatorFlags::add_languages_to(CLI::App& app, TranslationOptions& options) {
-  app.add_option("--source-language", options.source_language,
-                 "for multilingual models: the source language by the model's own name (eng_Latn, en)")
-      ->type_name("LANGUAGE")
-      ->group("Languages");
-  app.add_option("--target-language", options.target_language,
-                 "for multilingual models: the target language (deu_Latn, de, deu)")
-      ->type_name("LANGUAGE")
-      ->group("Languages");
 }
 
 TranslatorOptions TranslatorFlags::options() const {
@@ -124,6 +124,16 @@ void add_threads_flag(CLI::App& app, int& threads) {
   app.add_option("--threads", threads, "CPU worker threads; 0: one per core")
       ->check(at_least(0))
       ->capture_default_str();
+}
+
+void add_language_flags(CLI::App& app, std::string& source, std::string& target) {
+  app.add_option("--source-language", source,
+                 "for multilingual models: the source language by the model's own name (eng_Latn, en)")
+      ->type_name("LANGUAGE")
+      ->group("Languages");
+  app.add_option("--target-language", target, "for multilingual models: the target language (deu_Latn, de, deu)")
+      ->type_name("LANGUAGE")
+      ->group("Languages");
 }
 
 void warn_if_slow(const std::string& reason) {

@@ -23,8 +23,6 @@ class TranslatorFlags {
   CLI::Option* add_rerank_to(CLI::App& app, RerankOptions& rerank);
   /// What these flags name, for check_output_is_no_input().
   std::vector<NamedInput> inputs() const;
-  /// --source-language and --target-language.
-  static void add_languages_to(CLI::App& app, TranslationOptions& options);
   /// @throws as Translator's constructor.
   Translator open() const;
   /// @throws as LanguageModel's constructor.
@@ -44,6 +42,8 @@ void add_precision_flag(CLI::App& app, std::string& precision);
 /// Nothing for the flag's default, the type in which a model is stored.
 std::optional<Precision> precision_of_flag(const std::string& precision);
 void add_threads_flag(CLI::App& app, int& threads);
+/// --source-language and --target-language.
+void add_language_flags(CLI::App& app, std::string& source, std::string& target);
 
 /// Says on standard error why a model is slow, if there is a reason (Translator::slow_reason).
 void warn_if_slow(const std::string& reason);

@@ -9,6 +9,7 @@
 #include <transmute/programs/model_flags.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/stream_flags.h>
+#include <transmute/programs/translator_flags.h>
 #include <transmute/translation/explorer/page.h>
 
 #include <stdexcept>
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
   app.add_option("--map-tokens", explorer.map_tokens, "number of tokens on the map of embeddings")
       ->check(transmute::at_least(0))
       ->capture_default_str();
+  transmute::add_language_flags(app, explorer.source_language, explorer.target_language);
   return transmute::run_program(app, argc, argv, [&] {
     const std::vector<transmute::NamedInput> inputs{{"--input", arguments.input.empty() ? "-" : arguments.input},
                                                     {"--target", arguments.target}};

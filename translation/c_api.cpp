@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/language_model.h>
+#include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
@@ -134,7 +135,10 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   if (given.target_language != nullptr) ours.target_language = given.target_language;
   ours.mbr.candidates = given.mbr_candidates;
   if (given.mbr_utility != nullptr) ours.mbr.utility = mbr_utility_of(given.mbr_utility);
-  ours.rerank = {given.rerank_candidates, given.rerank_weight};
+  ours.rerank.candidates = given.rerank_candidates;
+  ours.rerank.weight = given.rerank_weight;
+  if (given.rerank_source_language != nullptr) ours.rerank.source_language = given.rerank_source_language;
+  if (given.rerank_target_language != nullptr) ours.rerank.target_language = given.rerank_target_language;
   if (given.glossary_size > SIZE_MAX / 2)
     throw std::invalid_argument("the glossary's size is " + std::to_string(given.glossary_size) + "; is it negative?");
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
@@ -184,7 +188,7 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
 // As the alignment of a scored translation has them.
 std::vector<std::string> source_tokens(const std::string& text, const transmute::SubwordModel& tokenizer) {
   std::vector<std::string> tokens;
-  for (const int64_t id : tokenizer.encode(text)) tokens.push_back(tokenizer.piece(id));
+  for (const int64_t id : transmute::whole_source(tokenizer, text, 0).ids) tokens.push_back(tokenizer.piece(id));
   return tokens;
 }
 

@@ -68,22 +68,45 @@ SearchOptions search_of(const TranslationOptions& options) {
   return search;
 }
 
-void check_whole(size_t tokens, const char* purpose) {
-  if (static_cast<int64_t>(tokens) > kMaxWholeTokens)
-    throw std::invalid_argument(fmt::format("a text has {} tokens; {} takes at most {}: split the text into lines",
-                                            tokens, purpose, kMaxWholeTokens));
+LanguageNames languages_of(const TranslationOptions& options) {
+  return {options.source_language, options.target_language};
 }
 
-// For the reverse model, whose source is the target. It is told of the languages that it has names for.
+// What the reverse model, whose source is the target, calls the languages: where nothing else is said, what the model
+// itself calls them.
+LanguageNames reversed_languages(const TranslationOptions& options, const Tokenizer& tokenizer) {
+  const LanguagePieces pieces = tokenizer.source().languages();
+  LanguageNames names{options.rerank.source_language, options.rerank.target_language};
+  if (names.source.empty() && pieces == LanguagePieces::both_sides) names.source = options.target_language;
+  if (names.target.empty() && pieces != LanguagePieces::none) names.target = options.source_language;
+  const bool lacks_source = names.source.empty() && pieces == LanguagePieces::both_sides;
+  const bool lacks_target = names.target.empty() && pieces != LanguagePieces::none;
+  if (lacks_source || lacks_target)
+    throw std::invalid_argument(
+        fmt::format("the reverse model must be told {}{}{}",
+                    lacks_source ? "its source language, the translation's (--rerank-source-language)" : "",
+                    lacks_source && lacks_target ? ", and " : "",
+                    lacks_target ? "its target language, the text's (--rerank-target-language)" : ""));
+  try {
+    language_tokens(names, tokenizer);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(
+        fmt::format("the reverse model: {}. --rerank-source-language and --rerank-target-language name its languages",
+                    error.what()));
+  }
+  return names;
+}
+
+// For the reverse model.
 TranslationOptions reversed(const TranslationOptions& options, const Tokenizer& tokenizer) {
-  const LanguagePieces languages = tokenizer.source().languages();
   TranslationOptions reverse;
   reverse.search.length_alpha = options.search.length_alpha;
   reverse.search.length_penalty = options.search.length_penalty;
   reverse.batch_size = options.batch_size;
   reverse.batch_tokens = options.batch_tokens;
-  if (languages == LanguagePieces::both_sides) reverse.source_language = options.target_language;
-  if (languages != LanguagePieces::none) reverse.target_language = options.source_language;
+  LanguageNames languages = reversed_languages(options, tokenizer);
+  reverse.source_language = std::move(languages.source);
+  reverse.target_language = std::move(languages.target);
   return reverse;
 }
 
@@ -142,8 +165,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   TranslationOptions options = given;
   options.search.alignments |= options.word_alignments;
   if (options.inline_tags) return translate_tagged(texts, options, hooks);
-  const LanguageTokens languages = language_tokens(options, tokenizer_);
-  const int64_t room = most_tokens_ - static_cast<int64_t>(languages.source.size());
+  const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
+  const int64_t room = most_tokens_ - most_language_tokens(tokenizer_.source());
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
     throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
@@ -153,10 +176,13 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     for (size_t part = 0, of_text = 0; part < sources.parts.size(); ++part) {
       const bool begins = part == 0 || sources.parts[part - 1].text != sources.parts[part].text;
       of_text = (begins ? 0 : of_text) + sources.parts[part].ids.size();
-      check_whole(of_text, "an alignment");
+      if (of_text > static_cast<size_t>(kMaxWholeTokens))
+        throw BadText(sources.parts[part].text,
+                      fmt::format("it has {} tokens or more; an alignment takes at most {}: split the text into lines",
+                                  of_text, kMaxWholeTokens));
     }
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target());
-  add_languages(sources, languages, tokenizer_);
+  add_languages(sources, languages);
   demand_terms(sources, options.glossary, tokenizer_);
   std::vector<Translation> of_parts = translate_parts(sources, options, hooks);
 
@@ -216,6 +242,7 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
     demands.prefixes.push_back(parts[part].prefix);
     demands.given_tokens.push_back(static_cast<int64_t>(parts[part].given.target));
     if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
+    if (options.search.constraint) demands.source_texts.push_back(parts[part].plain);
     if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
   }
   auto found = beam_search(*model_, sources, search_of(options), hooks, demands);
@@ -236,7 +263,7 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
 void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                                const TranslationOptions& options, std::vector<Translation>& translations) const {
   const TranslationOptions reverse = reversed(options, reverse_->tokenizer());
-  const LanguageTokens languages = language_tokens(reverse, reverse_->tokenizer());
+  const LanguageTokens languages = language_tokens(languages_of(reverse), reverse_->tokenizer());
   std::vector<std::string> candidates, sources;
   std::vector<Hypothesis*> scored;
   for (const size_t part : batch) {
@@ -252,10 +279,11 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
       scored.push_back(&hypothesis);
     }
     if (scored.size() == before)
-      throw std::invalid_argument(
-          fmt::format("text {} cannot be reranked: it or each of its translations has more than the {} tokens that the "
-                      "reverse model has learned positions for; lower max_source_tokens, or split the text into lines",
-                      parts[part].text + 1, reverse_->most_tokens_));
+      throw BadText(parts[part].text,
+                    fmt::format("it cannot be reranked: it or each of its translations has more than the {} tokens "
+                                "that the reverse model has learned positions for; lower max_source_tokens, or split "
+                                "the text into lines",
+                                reverse_->most_tokens_));
   }
   const std::vector<Hypothesis> found = reverse_->score(candidates, sources, reverse);
   for (size_t i = 0; i < found.size(); ++i) {
@@ -296,7 +324,7 @@ std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<s
   std::vector<Translation> translations = translate(plain, with_alignments, hooks);
   for (size_t i = 0; i < texts.size(); ++i) {
     std::vector<ByteSpan> source;
-    if (tagged[i].has_tags()) source = tokenizer_.source().spans_in_text(plain[i]);
+    if (tagged[i].has_tags()) source = source_spans(tokenizer_.source(), plain[i]);
     for (Hypothesis& hypothesis : translations[i].hypotheses) {
       if (tagged[i].has_tags())
         hypothesis.text = tagged[i].restore(hypothesis.text, source,
@@ -319,20 +347,23 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
   for (size_t i = 0; i < sources.size(); ++i) {
     check_utf8(sources[i], "source", i + 1);
     check_utf8(targets[i], "target", i + 1);
-    pairs.parts.push_back(
-        {i, sources[i], tokenizer_.source().encode(sources[i]), tokenizer_.target().encode(targets[i])});
+    pairs.parts.push_back(whole_source(tokenizer_.source(), sources[i], i));
+    pairs.parts.back().prefix = tokenizer_.target().encode(targets[i]);
     pairs.counts.push_back(1);
   }
-  const LanguageTokens languages = language_tokens(options, tokenizer_);
-  add_languages(pairs, languages, tokenizer_);
+  const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
+  add_languages(pairs, languages);
   std::vector<Ids> source_ids, target_ids;
   for (SourcePart& pair : pairs.parts) {
     const size_t tokens = std::max(pair.ids.size(), pair.prefix.size());
-    check_whole(tokens, "scoring");
+    const char* const longer = pair.ids.size() == tokens ? "source" : "target";
+    if (static_cast<int64_t>(tokens) > kMaxWholeTokens)
+      throw BadText(pair.text, fmt::format("the {} has {} tokens; scoring takes at most {}: split it into lines",
+                                           longer, tokens, kMaxWholeTokens));
     if (static_cast<int64_t>(tokens) > most_tokens_)
-      throw std::invalid_argument(
-          fmt::format("{} {} has {} tokens, but the model has learned positions for {}; split it into lines",
-                      pair.ids.size() == tokens ? "source" : "target", pair.text + 1, tokens, most_tokens_));
+      throw BadText(pair.text,
+                    fmt::format("the {} has {} tokens, but the model has learned positions for {}; split it into lines",
+                                longer, tokens, most_tokens_));
     source_ids.push_back(std::move(pair.ids));
     target_ids.push_back(std::move(pair.prefix));
   }

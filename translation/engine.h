@@ -49,7 +49,7 @@ class TranslationEngine {
                                      const TranslationHooks& hooks = {}) const;
 
   /// The probability of each target given the source of the same number: a hypothesis with the target's text.
-  /// @throws std::invalid_argument where one of them is longer than the learned positions, or than kMaxWholeTokens.
+  /// @throws BadText where one of them is longer than the learned positions, or than kMaxWholeTokens.
   std::vector<Hypothesis> score(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                 const TranslationOptions& options) const;
 

@@ -59,17 +59,25 @@ struct LanguageModel::State {
     return_freed_memory();
   }
 
-  void check_length(const Ids& ids, int64_t added) const {
-    const auto length = static_cast<int64_t>(ids.size());
-    const std::string more = added > 0 ? fmt::format(" and {} more", added) : "";
-    if (length > kMaxWholeTokens || added > kMaxWholeTokens - length)
-      throw std::invalid_argument(
-          fmt::format("a text has {} tokens{}; a language model takes at most {}", length, more, kMaxWholeTokens));
-    if (length > model.most_tokens || added > model.most_tokens - length)
-      throw std::invalid_argument(
-          fmt::format("a text of {} tokens{} is longer than the {} that the model has learned positions for "
-                      "(model.max_positions, one of them for the end)",
-                      length, more, model.most_tokens));
+  // How many tokens a text can have, and why.
+  int64_t most_tokens() const { return std::min(kMaxWholeTokens, model.most_tokens); }
+  std::string limit() const {
+    if (model.most_tokens >= kMaxWholeTokens) return fmt::format("a language model takes at most {}", kMaxWholeTokens);
+    return fmt::format("the model has learned positions for {} (model.max_positions, one of them for the end)",
+                       model.most_tokens);
+  }
+
+  // Of any text.
+  void check_added(int64_t added) const {
+    if (added > most_tokens())
+      throw std::invalid_argument(fmt::format("a text cannot get {} more tokens: {}; ask for fewer", added, limit()));
+  }
+
+  void check_lengths(const std::vector<Ids>& texts, int64_t added) const {
+    const std::string more = added > 0 ? fmt::format(" and is to get {} more", added) : "";
+    for (size_t i = 0; i < texts.size(); ++i)
+      if (const auto length = static_cast<int64_t>(texts[i].size()); length > most_tokens() - added)
+        throw BadText(i, fmt::format("it has {} tokens{}; {}", length, more, limit()));
   }
 
   std::unique_ptr<ThreadPool> threads;
@@ -109,9 +117,10 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
                                                        const TranslationHooks& hooks) const {
   const SubwordModel& tokenizer = state_->tokenizer.target();
   const std::vector<Ids> encoded = encode_all(tokenizer, prompts);
-  for (const Ids& ids : encoded) state_->check_length(ids, options.search.max_extra_length);
   check_limits(options);
   check_search_options(options.search);
+  state_->check_added(options.search.max_extra_length);
+  state_->check_lengths(encoded, options.search.max_extra_length);
   std::vector<size_t> lengths;
   for (const Ids& ids : encoded) lengths.push_back(ids.size());
   const auto batches =
@@ -133,6 +142,8 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     TargetDemands demands;
     demands.prefixes = sources;
     demands.excluded = tokenizer.line_breaks();
+    if (options.search.constraint)
+      for (const size_t text : batch) demands.source_texts.push_back(prompts[text]);
     const auto text_of_sentence = [&](size_t sentence) { return batch[sentence]; };
     auto found = beam_search(*state_->model.model, sources, options.search,
                              call_hooks.search_hooks(text_of_sentence, so_far), demands);
@@ -155,8 +166,8 @@ std::vector<Hypothesis> LanguageModel::score_batch(const std::vector<std::string
                                                    const GenerationOptions& options) const {
   const SubwordModel& tokenizer = state_->tokenizer.target();
   const std::vector<Ids> encoded = encode_all(tokenizer, texts);
-  for (const Ids& ids : encoded) state_->check_length(ids, 0);
   check_limits(options);
+  state_->check_lengths(encoded, 0);
   auto found = with_plain_errors([&] {
     return score_targets(*state_->model.model, encoded, encoded, options.search, options.batch_size,
                          options.batch_tokens, state_->threads->parallel_for());

@@ -46,15 +46,16 @@ class TRANSMUTE_API LanguageModel {
   /// trailing whitespace. Translation::source_tokens are the prompt's tokens, with which the tokens of each hypothesis
   /// begin. Log-probabilities are those of the whole text. TranslationHooks::on_text streams a text if a single one is
   /// sampled.
-  /// @throws std::invalid_argument if an option is out of range, a prompt is not UTF-8, or prompt and continuation
-  /// could exceed kMaxWholeTokens or the model's learned positions; Cancelled if a hook stopped the call.
+  /// @throws std::invalid_argument if an option is out of range or a prompt is not UTF-8; BadText if prompt and
+  /// continuation could exceed kMaxWholeTokens or the model's learned positions; Cancelled if a hook stopped the call.
   std::vector<Translation> generate_batch(const std::vector<std::string>& prompts,
                                           const GenerationOptions& options = {},
                                           const TranslationHooks& hooks = {}) const;
 
   /// Scores each text, including its end: tokens and their natural log-probabilities. A text without content has no
   /// tokens and probability 1.
-  /// @throws std::invalid_argument if a text is not UTF-8, or exceeds kMaxWholeTokens or the model's learned positions.
+  /// @throws std::invalid_argument if a text is not UTF-8; BadText if one exceeds kMaxWholeTokens or the model's
+  /// learned positions.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& texts,
                                       const GenerationOptions& options = {}) const;
 

@@ -6,6 +6,7 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/search/batches.h>
 #include <transmute/translation/search/transformer_step_model.h>
+#include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/text/split_ids.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace {
 // A text, or a part of one.
 struct TextPart {
   size_t text;
-  Ids ids;
+  Ids ids;          // first the language's
+  size_t given{0};  // of those
 };
 
 void check(const TextEncoderOptions& options) {
@@ -40,19 +42,24 @@ TextEncoder::TextEncoder(LoadedModel model, torch::Device device, ParallelFor pa
 std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& texts,
                                              const TextEncoderOptions& options) const {
   check(options);
-  const int64_t most =
-      std::max<int64_t>(1, std::min(options.max_source_tokens, most_tokens(model_.transformer->options)));
   const SubwordModel& tokenizer = model_.tokenizer.source();
+  const Ids language = encoder_language({options.source_language, options.target_language}, model_.tokenizer);
+  const int64_t room = most_tokens(model_.transformer->options) - most_language_tokens(tokenizer);
+  const int64_t most = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   std::vector<TextVectors> results(texts.size());
   std::vector<TextPart> parts;
   for (size_t text = 0; text < texts.size(); ++text) {
     check_utf8(texts[text], "text", text + 1);
-    const Ids ids = tokenizer.encode(texts[text]);
-    if (ids.empty()) continue;
-    results[text].tokens = tokenizer.encode_as_pieces(texts[text]);
-    std::vector<Ids> split = split_ids(ids, results[text].tokens, most);
+    const SourcePart whole = whole_source(tokenizer, texts[text], text);
+    if (whole.ids.empty()) continue;
+    results[text].tokens = source_pieces(tokenizer, texts[text]);
+    std::vector<Ids> split = split_ids(whole.ids, results[text].tokens, most);
     results[text].parts = static_cast<int>(split.size());
-    for (auto& part : split) parts.push_back({text, std::move(part)});
+    const Ids& before = whole.tag.empty() ? language : whole.tag;
+    for (auto& part : split) {
+      part.insert(part.begin(), before.begin(), before.end());
+      parts.push_back({text, std::move(part), before.size()});
+    }
   }
 
   std::vector<size_t> lengths;
@@ -68,8 +75,8 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
         transformer->encode(padded_sources(sources).to(device_)).memory.to(torch::kCPU, torch::kFloat);  // [B,S,D]
     for (size_t row = 0; row < batches[b].size(); ++row) {
       const size_t part = batches[b][row];
-      const auto length = static_cast<int64_t>(parts[part].ids.size());
-      vectors[part] = memory[static_cast<int64_t>(row)].slice(0, 0, length).clone();  // [L,D], not all of the batch
+      const auto given = static_cast<int64_t>(parts[part].given), end = static_cast<int64_t>(parts[part].ids.size());
+      vectors[part] = memory[static_cast<int64_t>(row)].slice(0, given, end).clone();  // [L,D], not all of the batch
     }
   });
 

@@ -13,7 +13,7 @@ inline namespace v0 {
 
 /// The encoder's output for a text.
 struct TextVectors {
-  std::vector<std::string> tokens;  ///< L pieces, without the end token
+  std::vector<std::string> tokens;  ///< L pieces, without the end token and the language's
   torch::Tensor vectors;            ///< the encoder's output for each token, float32 [L,D] on the CPU
   torch::Tensor mean;               ///< mean of the vectors, [D], which represents the text; zeros if it has no token
   int parts = 1;                    ///< number of separately encoded parts of an over-long text
@@ -25,6 +25,10 @@ struct TextEncoderOptions {
   int64_t batch_tokens = 4096;  ///< maximum number of tokens in a batch, padding included
   /// Longer texts are split at sentence, clause or word boundaries, as are those beyond the model's learned positions.
   int64_t max_source_tokens = 256;
+  /// For multilingual models, see TranslationOptions. Those that name languages on both sides need the source language;
+  /// those with tags for the target (">>deu<<" of OPUS-MT) put the target language before the source.
+  std::string source_language{};
+  std::string target_language{};  ///< see source_language
 };
 
 /// Encodes text as vectors with the encoder alone (section 3.1, Encoder): the memory to which the decoder would attend.
@@ -34,7 +38,8 @@ class TRANSMUTE_API TextEncoder {
   TextEncoder(LoadedModel model, torch::Device device, ParallelFor parallel_for);
 
   /// One result per text, in order.
-  /// @throws std::invalid_argument if an option is out of range or a text is not UTF-8.
+  /// @throws std::invalid_argument if an option is out of range, a language is missing or unknown, or a text is not
+  /// UTF-8.
   std::vector<TextVectors> encode(const std::vector<std::string>& texts, const TextEncoderOptions& options = {}) const;
 
   /// Width of the vectors.

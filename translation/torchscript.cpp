@@ -43,8 +43,8 @@ void export_torchscript(const std::string& model_path, const std::string& output
         fmt::format("{}: its decoder must be told the target language, which --forward translate and --triton cannot "
                     "do; use serve, or export without them and call decode_step",
                     model_path));
-  const torch::jit::Module module = torchscript::script_transformer(
-      model.transformer, dtype_of(options.precision), model.tokenizer.target().line_breaks(), options.forward_search);
+  const torch::jit::Module module = torchscript::script_transformer(model.transformer, dtype_of(options.precision),
+                                                                    &model.tokenizer.target(), options.forward_search);
   save_torchscript_model(output, module, model, precision_name(options.precision));
 }
 

@@ -35,9 +35,10 @@ inline namespace v0 {
 /// Defaults are those of SearchOptions and TranslationOptions. torchscript/types.py, transformer.py, search.py and
 /// forward.py, or language_model.py and generation.py, document each method. `greedy` gives the same ids as the native
 /// search; `generate` samples from the same distribution, but not the same texts. Sources and prompts are ids without
-/// begin and end. Parameters have the same names as in a model folder. Extra files: `config.yaml`, `tokenizer.model`
-/// (or `tokenizer.source.model` and `tokenizer.target.model`), and `transmute.json` with format_version, special_ids,
-/// precision and a checksum.
+/// begin and end. `translate` and `greedy` refuse a model whose decoder must be told the target language, which they
+/// cannot do; encode and decode_step are the way there. Parameters have the same names as in a model folder. Extra
+/// files: `config.yaml`, `tokenizer.model` (or `tokenizer.source.model` and `tokenizer.target.model`), and
+/// `transmute.json` with format_version, special_ids, precision and a checksum.
 ///
 /// `model`: any model that load_model opens.
 /// @throws std::runtime_error if the model cannot be read or the file cannot be written; std::invalid_argument for

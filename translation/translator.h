@@ -37,15 +37,15 @@ class TRANSMUTE_API Translator {
   std::string translate(const std::string& text, const TranslationOptions& options = {}) const;
 
   /// One result per text, in order.
-  /// @throws std::invalid_argument if an option is out of range or a text is not UTF-8; Cancelled if a hook stopped the
-  /// call.
+  /// @throws std::invalid_argument if an option is out of range or a text is not UTF-8, as BadText if a text exceeds a
+  /// limit; Cancelled if a hook stopped the call.
   std::vector<Translation> translate_batch(const std::vector<std::string>& texts,
                                            const TranslationOptions& options = {},
                                            const TranslationHooks& hooks = {}) const;
 
   /// Scores targets[i] as a translation of sources[i]. Returns one hypothesis per target, with its text, tokens, token
   /// scores and alignment. Long texts are not split.
-  /// @throws std::invalid_argument if the numbers of sources and targets differ, a text is not UTF-8, or one
+  /// @throws std::invalid_argument if the numbers of sources and targets differ or a text is not UTF-8; BadText if one
   /// exceeds kMaxWholeTokens or the model's learned positions.
   std::vector<Hypothesis> score_batch(const std::vector<std::string>& sources, const std::vector<std::string>& targets,
                                       const TranslationOptions& options = {}) const;

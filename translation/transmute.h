@@ -101,8 +101,10 @@ typedef struct transmute_translation_options {
   const char* mbr_utility; /* similarity measure, "chrf" or "bleu"; NULL: chrf */
 
   /* Reranking with reverse_model: of this many translations or samples, choose the one with the best combined score. */
-  int64_t rerank_candidates; /* 0: off */
-  double rerank_weight;      /* weight of the reverse model's score */
+  int64_t rerank_candidates;          /* 0: off */
+  double rerank_weight;               /* weight of the reverse model's score */
+  const char* rerank_source_language; /* what reverse_model calls the translations' language; NULL: target_language */
+  const char* rerank_target_language; /* what it calls the texts' language; NULL: source_language */
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */

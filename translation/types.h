@@ -47,16 +47,26 @@ enum class LongTexts {
   refused,  ///< throw TextTooLong
 };
 
-/// Thrown for a text of more than TranslationOptions::max_source_tokens with LongTexts::refused.
-class TextTooLong : public std::invalid_argument {
+/// Thrown for a text that cannot be processed, such as one that is longer than a limit.
+class BadText : public std::invalid_argument {
  public:
-  /// `text`: index of the text in the call.
-  TextTooLong(size_t text, const std::string& message) : std::invalid_argument(message), text_(text) {}
-  /// Index of the text in the call. Further texts may be too long as well.
+  /// `text`: index of the text in the call. `reason`: a sentence about it.
+  BadText(size_t text, const std::string& reason)
+      : std::invalid_argument("text " + std::to_string(text + 1) + ": " + reason), text_(text), reason_(reason) {}
+  /// Index of the text in the call. Further texts may be bad as well.
   size_t text() const { return text_; }
+  /// The message without the number of the text, for applications that number texts in their own way.
+  const std::string& reason() const { return reason_; }
 
  private:
   size_t text_;
+  std::string reason_;
+};
+
+/// Thrown for a text of more than TranslationOptions::max_source_tokens with LongTexts::refused.
+class TextTooLong : public BadText {
+ public:
+  using BadText::BadText;
 };
 
 /// Maximum number of tokens of a text that must be computed as a whole, in time and memory quadratic in its length: a
@@ -94,6 +104,12 @@ struct RerankOptions {
   /// The score of a translation becomes log P(target | source) / penalty + weight * log P(source | target) / penalty,
   /// each with the length penalty of the search for its own length.
   double weight = 0.3;
+  /// What the reverse model calls the language of the translations, its source. Empty: as
+  /// TranslationOptions::target_language, if it names languages.
+  std::string source_language{};
+  /// What the reverse model calls the language of the texts, its target. Empty: as TranslationOptions::source_language,
+  /// if it names languages.
+  std::string target_language{};
 };
 
 /// Options of a translation call.
@@ -148,8 +164,10 @@ struct Hypothesis {
 
 /// The translations of one text. A text without content has one, which is empty and has probability 1.
 struct Translation {
-  std::vector<Hypothesis> hypotheses;      ///< best first, at least one
-  std::vector<std::string> source_tokens;  ///< pieces of the source, without the end token and the language's
+  std::vector<Hypothesis> hypotheses;  ///< best first, at least one
+  /// Pieces of the source, without the end token and the language's, even if the text itself names its language
+  /// (">>deu<<").
+  std::vector<std::string> source_tokens;
   int parts = 1;  ///< number of parts into which the source was split; if more than 1, there is one hypothesis
 };
 

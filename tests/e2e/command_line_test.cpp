@@ -26,6 +26,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 std::vector<std::string> all_programs() {
@@ -219,6 +220,8 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("translate", {"--model", "m", "--beem-size", "3"}),
               HasSubstr("unknown flag --beem-size; did you mean --beam-size?"));
   EXPECT_THAT(refusal("translate", {"--modle", "m"}), HasSubstr("unknown flag --modle; did you mean --model?"));
+  EXPECT_THAT(refusal("train", {"--sorce", "a", "--target", "b", "--run-folder", "r"}),
+              HasSubstr("unknown flag --sorce; did you mean --source?"));
   EXPECT_THAT(refusal("translate", {}), HasSubstr("--model is required"));
   EXPECT_THAT(refusal("translate", {"stray", "--model", "m"}), HasSubstr("unexpected argument 'stray'"));
   EXPECT_THAT(refusal("translate", {"--model"}), HasSubstr("--model needs a value"));
@@ -242,6 +245,7 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("average_checkpoints", {"-o", "x"}), HasSubstr("name the model folders or checkpoints"));
   EXPECT_THAT(refusal("translate", {"-m", ""}, 1), HasSubstr("the path of the model is empty"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--metric", "BLEU"}), HasSubstr("not 'BLEU'; did you mean bleu?"));
+  EXPECT_THAT(refusal("evaluate", {"-r", "x", "--smooth-value", "1"}), HasSubstr("needs --smooth floor or add-k"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--tokenize", "ja-mecab"}), HasSubstr("MeCab's dictionary"));
 }
 
@@ -279,6 +283,54 @@ TEST_F(CommandLine, WhatTheVocabularyCannotWriteIsNamedWithItsLine) {
   write_text(*folder_ / "prefixes", "das\n電車\n");
   EXPECT_THAT(refusal("translate", {"-m", model(), "--target-prefix", *folder_ / "prefixes"}, 1, "the\nthe\n"),
               HasSubstr("prefixes:2: \"電車\""));
+}
+
+// By its number in the whole input, not in the block that was read.
+TEST_F(CommandLine, ALineThatCannotBeDoneIsNamedAndThoseBeforeItAreWritten) {
+  std::string term;
+  for (int i = 0; i < 100; ++i) term += (i > 0 ? " " : "") + std::string("das alte Haus");
+  write_text(*folder_ / "long_term", "house\t" + term + "\n");
+  const Outcome translated =
+      translate("the\nthe\nthe\nthe house\nthe\n", {"--glossary", *folder_ / "long_term", "--buffer-lines", "2"});
+  EXPECT_EQ(translated.exit_code, 1);
+  EXPECT_THAT(output_lines(translated.output), SizeIs(3));
+  EXPECT_THAT(translated.errors, AllOf(HasSubstr("standard input:4: the glossary demands terms of"),
+                                       HasSubstr("the lines before it are written")));
+
+  constexpr int kBefore = 4098;  // more than score reads at once
+  std::string sources, targets;
+  for (int i = 0; i < kBefore; ++i) {
+    sources += "the\n";
+    targets += "das\n";
+  }
+  for (int i = 0; i < 8200; ++i) targets += "Haus ";
+  write_text(*folder_ / "sources", sources + "the\n");
+  write_text(*folder_ / "targets", targets + "\n");
+  const Outcome scored =
+      run("score", {"-m", model(), "--source", *folder_ / "sources", "--target", *folder_ / "targets"});
+  EXPECT_EQ(scored.exit_code, 1);
+  EXPECT_THAT(output_lines(scored.output), SizeIs(kBefore));
+  EXPECT_THAT(scored.errors, AllOf(HasSubstr("line 4099 of "), HasSubstr("targets: the target has "),
+                                   HasSubstr("the lines before it are written")));
+}
+
+TEST_F(CommandLine, ModelsOfManyLanguagesAreToldTheLanguages) {
+  const std::string many = TRANSMUTE_TEST_DATA "/formats/nllb", text = "the old house\n";
+  EXPECT_THAT(refusal("embed", {"-m", many}, 2, text), HasSubstr("name the source language (--source-language)"));
+  EXPECT_EQ(run("embed", {"-m", many, "--source-language", "eng_Latn"}, text).exit_code, 0);
+  EXPECT_THAT(refusal("visualize", {"-m", many, "-o", "-"}, 2, text), HasSubstr("--target-language"));
+  EXPECT_THAT(
+      run("visualize", {"-m", many, "-o", "-", "--source-language", "eng_Latn", "--target-language", "deu_Latn"}, text)
+          .output,
+      HasSubstr("deu_Latn"));
+  EXPECT_EQ(
+      run("translate",
+          {"-m", many, "--source-language", "eng_Latn", "--target-language", "deu_Latn", "--rerank",
+           TRANSMUTE_TEST_DATA "/formats/m2m", "--rerank-source-language", "de", "--rerank-target-language", "en"},
+          text)
+          .exit_code,
+      0);
+  EXPECT_THAT(refusal("translate", {"-m", many, "--rerank-target-language", "en"}), HasSubstr("requires --rerank"));
 }
 
 TEST_F(CommandLine, ASignalRemovesTheIncompleteOutput) {

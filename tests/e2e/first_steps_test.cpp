@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <transmute/tests/e2e/programs.h>
+#include <transmute/tests/support/running_training.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -137,6 +138,7 @@ TEST_F(FirstSteps, FilesAreCheckedBeforeAnythingIsLearned) {
               HasSubstr("pairs.tsv:2: a line must be source<tab>target; this one has no tab"));
   std::filesystem::create_directory(folder_ / "data/folder");
   EXPECT_THAT(refusal({"data.valid_source=folder"}), HasSubstr("is a folder; a text file is needed"));
+  EXPECT_THAT(refusal({"data.train_source=/dev/null"}), HasSubstr("/dev/null: is a pipe or a device; training reads"));
   write_text(folder_ / "tab.yaml", "data:\n\tfolder: x\n");
   const Outcome tab = run_program_with({program("train"), "--config", folder_ / "tab.yaml"});
   EXPECT_EQ(tab.exit_code, 2);
@@ -208,6 +210,32 @@ TEST_F(FirstSteps, PairsOfUnequalLengthAreLeftOutAndCounted) {
 
 TEST_F(FirstSteps, SourceAndTargetInOneFileIsReported) {
   EXPECT_THAT(train("run", {"data.train_target=train.en"}).errors, HasSubstr("train.en is both source and target"));
+}
+
+TEST_F(FirstSteps, ValidationTextThatIsTrainingTextIsReported) {
+  const char* const message = " is both training and validation text";
+  const std::vector<std::string> same = {"data.valid_source=train.en", "data.valid_target=train.de",
+                                         "training.max_steps=1"};
+  EXPECT_THAT(train("same", same).errors, HasSubstr("train.en" + std::string(message)));
+  std::filesystem::copy_file(folder_ / "data/train.en", folder_ / "data/copy.en");
+  std::filesystem::copy_file(folder_ / "data/train.de", folder_ / "data/copy.de");
+  EXPECT_THAT(train("copy", {"data.valid_source=copy.en", "data.valid_target=copy.de", "training.max_steps=1"}).errors,
+              HasSubstr("copy.en" + std::string(message)));
+  EXPECT_THAT(train("other", {"training.max_steps=1"}).errors, Not(HasSubstr(message)));
+}
+
+TEST_F(FirstSteps, ATrainingWithoutValidationTextSaysSo) {
+  const char* const message = "no validation text (data.valid_source and data.valid_target): nothing will be validated";
+  EXPECT_THAT(train("none", {"data.valid_source=[]", "data.valid_target=[]", "training.max_steps=1"}).errors,
+              HasSubstr(message));
+  EXPECT_THAT(train("some", {"training.max_steps=1"}).errors, Not(HasSubstr(message)));
+}
+
+TEST_F(FirstSteps, AValueWithoutEffectIsReported) {
+  const Outcome outcome = train("run", {"training.learning_rate=0.01", "training.max_steps=1"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("training.learning_rate has no effect with training.schedule: noam"));
+  EXPECT_THAT(train("silent", {"training.max_steps=1"}).errors, Not(HasSubstr("has no effect")));
 }
 
 TEST_F(FirstSteps, AnotherTextUnderTheSameRunIsRefusedWithTheRemedy) {
@@ -296,6 +324,72 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
   EXPECT_THAT(refused.errors, AllOf(HasSubstr("was begun with another text than"), HasSubstr("--valid-source"),
                                     HasSubstr("--run-folder")));
   EXPECT_EQ(in_run("run", "text/train.en"), divided);
+}
+
+TEST_F(FirstSteps, ARunOfTwoFilesCanBeMoved) {
+  std::vector<std::string> command{program("train"),          "--source",     folder_ / "data/train.en", "--target",
+                                   folder_ / "data/train.de", "--run-folder", folder_ / "run",           "--set",
+                                   "training.max_steps=2"};
+  ASSERT_EQ(run_program_with(command).exit_code, 0);
+  const auto goes_on = [](const std::vector<std::string>& words) {
+    const Outcome outcome = run_program_with(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    EXPECT_THAT(outcome.errors, HasSubstr("resuming after step 2"));
+  };
+  std::filesystem::rename(folder_ / "run", folder_ / "moved");
+  command[6] = folder_ / "moved";
+  goes_on(command);
+  EXPECT_THAT(in_run("moved", "config.yaml"), HasSubstr("train_source: [\"" + (folder_ / "moved/text/train.en")));
+  std::filesystem::rename(folder_ / "moved", folder_ / "again");
+  goes_on({program("train"), "--config", folder_ / "again/config.yaml"});
+}
+
+TEST_F(FirstSteps, AShapeThatIsTooSlowForTheTimeIsNotTimed) {
+  make_corpus(folder_ / "more", 2500);
+  const Outcome outcome =
+      run_program_with({program("train"), "--source", folder_ / "more/train.en", "--target", folder_ / "more/train.de",
+                        "--run-folder", folder_ / "run", "--minutes", "0.02", "--threads", "1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("measuring how long a step takes here: 2+2 layers of width 128 with 1,024 tokens a step"),
+                    Not(HasSubstr("here: 3+3 layers")), ContainsRegex("chosen for .* 2\\+2 layers of width 128")));
+}
+
+TEST_F(FirstSteps, ASignalBeforeTheFirstStepEndsTheTrainingAtOnce) {
+  for (const char* name : {"data/train.en", "data/train.de"}) {
+    const std::string text = read_text(folder_ / name);
+    std::string longer;  // a second of preparation, or more
+    for (int i = 0; i < 300; ++i) longer += text;
+    write_text(folder_ / name, longer);
+  }
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.max_steps=1"});
+    std::filesystem::remove_all(folder_ / "run");
+    const pid_t child = fork();
+    if (child == 0) {
+      const int errors = open((folder_ / "errors").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+      for (const int fd : {1, 2}) dup2(errors, fd);
+      std::vector<char*> arguments;
+      for (auto& word : words) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      execv(arguments[0], arguments.data());
+      _exit(127);
+    }
+    const std::string log = folder_ / "run/train.log";
+    EXPECT_TRUE(wait_until([&] {
+      return std::filesystem::exists(log) && read_text(log).find("learning a vocabulary") != std::string::npos;
+    }));
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_THAT(read_text(folder_ / "errors"), HasSubstr("train: stopped before the first step"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "run/metrics.jsonl"));
+  }
+  const Outcome again = train("run", {"training.max_steps=1"});
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_THAT(again.errors, AllOf(HasSubstr("read 180,000 lines"), HasSubstr("learned the vocabulary in ")));
+  for (const std::string& name : names_in(folder_ / "run")) EXPECT_THAT(name, Not(HasSubstr(".partial-")));
 }
 
 TEST_F(FirstSteps, ValidationTextInTheRunFolderIsReplacedOnlyWhereAnEarlierStartWroteIt) {

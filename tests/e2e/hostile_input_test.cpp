@@ -86,6 +86,21 @@ TEST_F(HostileInput, AConfigWithoutEndIsRefused) {
   EXPECT_THAT(outcome.errors, HasSubstr("/dev/zero: has more than"));
 }
 
+// What a model's files or a command line have could move the cursor or look like another message.
+TEST_F(HostileInput, ErrorsCarryNoControlCharacters) {
+  const TemporaryFolder folder;
+  fs::copy(model(), folder / "model", fs::copy_options::recursive);
+  write_text(folder / "model/config.yaml", "\"\\e[31m\\nred\\x9b\": 1\n");
+  fs::remove(folder / "model/checksums.txt");
+  const Outcome outcome = run_program_with({program("translate"), "--model", folder / "model"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr(R"(\x1b[31m\nred\u009b)"));
+  EXPECT_EQ(outcome.errors.find_first_of("\x1b\x9b"), std::string::npos);
+  const Outcome usage = run_program_with({program("translate"), "\x1b[2J", "--model", model()});
+  EXPECT_EQ(usage.exit_code, 2);
+  EXPECT_EQ(usage.errors.find('\x1b'), std::string::npos);
+}
+
 TEST_F(HostileInput, ALineWithoutEndIsRefused) {
   for (const char* input : {" </dev/zero", " --input /dev/zero"}) {
     const Outcome outcome =

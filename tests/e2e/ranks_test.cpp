@@ -286,7 +286,9 @@ TEST_F(Ranks, ASignalToAnyOfThemSavesACheckpointAndIsTheExitCode) {
   for (const bool to_launcher : {false, true}) {
     const std::string run = to_launcher ? "first" : "second";
     const pid_t launcher = start(command(2, run, {"training.max_steps=1000000", "training.checkpoint_every=1000000"}));
-    ASSERT_TRUE(wait_until([&] { return exists(folder_ / (run + "/metrics.jsonl")); })) << errors();
+    // With a line of metrics, all ranks have made steps; before them, a signal ends each at once.
+    const std::string metrics = folder_ / (run + "/metrics.jsonl");
+    ASSERT_TRUE(wait_until([&] { return exists(metrics) && std::filesystem::file_size(metrics) > 0; })) << errors();
     kill(to_launcher ? launcher : ranks_of(launcher).at(1), SIGTERM);
     EXPECT_EQ(exit_code_of(launcher), 128 + SIGTERM) << errors();
     EXPECT_THAT(read_text(folder_ / (run + "/train.log")), HasSubstr("stopped after step"));

@@ -110,7 +110,7 @@ expect "two rows" "$said" "c_d_model_64: training"
 said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.gz --target small/val.de.gz \
   --programs "$programs" --set data.folder=small "$root/configs/table3_small/c_layers_1.yaml" 2>&1) &&
   fail "rows of different settings were put into one table"
-expect "other settings" "$said" "was begun with other settings"
+expect "other settings" "$said" "was begun with another config, text, beam or --set"
 mkdir small/a small/b
 touch small/{a,b}/one.yaml
 said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.gz --target small/val.de.gz \
@@ -146,6 +146,12 @@ expect "a slip" "$said" 'did you mean "max_steps"?'
 said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --target four.de --programs stubs \
   "$root/configs/demo.yaml") || fail "compare_configs.sh with stubs: $said"
 expect "a row" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 75.0 | 1:02 |"
+mkdir unvalidated
+cp stubs/* unvalidated
+echo ': >"$2/metrics.jsonl"' >>unvalidated/train
+said=$("$root/scripts/compare_configs.sh" --output unmeasured --source four.en --target four.de --programs unvalidated \
+  "$root/configs/demo.yaml") || fail "compare_configs.sh without a validation: $said"
+expect "a row without a validation" "$said" "| demo | 1,234,567 | 1,700 | - | 12.34 | 75.0 | 1:02 |"
 
 # -- reproduce.sh: what is compared, with the same programs
 mkdir -p reproduced/data/demo photos
@@ -178,7 +184,7 @@ expect "a deviation" "$said" "DEVIATES by -0.66"
 said=$(reproduce --only configs/multi30k_en_de.yaml) || fail "reproduce.sh --only: $said"
 echo "# another build" >>stubs/train
 said=$(reproduce) && fail "a model of another build was taken"
-expect "another build" "$said" "was begun by another build"
+expect "another build" "$said" "was begun with another build"
 
 # -- reproduce.sh: a build that failed at once can be mended
 mkdir broken rebuilt
@@ -203,7 +209,7 @@ done
 
 # -- reproduce.sh: a config is also what it is based on
 mkdir -p based/scripts based/configs
-cp "$root/scripts/"{reproduce,config_with_bases,yaml}.sh based/scripts
+cp "$root/scripts/"{reproduce,config_with_bases,settle,yaml}.sh based/scripts
 echo "base: parent.yaml" >based/configs/child.yaml
 echo "# a stub does not read it" >based/configs/parent.yaml
 printf '%s\n' '<!-- reproduced figures -->' '| `configs/child.yaml` | test | BLEU | 12.3 | 0.1 |' \
@@ -214,7 +220,7 @@ reproduce_child() {
 said=$(reproduce_child) || fail "reproduce.sh with a base: $said"
 echo "# another" >>based/configs/parent.yaml
 said=$(reproduce_child) && fail "a model of another base was taken"
-expect "another base" "$said" "was begun by another build or config"
+expect "another base" "$said" "was begun with another build or config"
 
 # -- compare_configs.sh --jobs: each row waits until the other one has begun; the table is in the configs' order
 mkdir meeting

@@ -5,6 +5,7 @@
 #include <transmute/parsing/tree_text.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/tokenizer/piece_marks.h>
 
 #include <algorithm>
 #include <random>
@@ -47,7 +48,7 @@ struct Parser {
   }
   // Whether the search could write this line for these words.
   bool allows(const std::string& line, const std::string& words) const {
-    auto state = constraint->begin(tokenizer->source().encode(words));
+    auto state = constraint->begin(tokenizer->source().encode(words), words);
     for (const int64_t token : tokenizer->target().encode(line)) {
       const Ids allowed = state->allowed();
       if (std::find(allowed.begin(), allowed.end(), token) == allowed.end()) return false;
@@ -90,7 +91,7 @@ TEST_P(EachVocabulary, EveryPathIsATree) {
     for (unsigned i = 1 + random() % 6; i > 0; --i) words.emplace_back(i % 2 == 0 ? "house" : "red☃");
     std::string text;
     for (const auto& word : words) text += word + " ";
-    auto state = parser.constraint->begin(parser.tokenizer->source().encode(text));
+    auto state = parser.constraint->begin(parser.tokenizer->source().encode(text), text);
     Ids ids;
     while (true) {
       const Ids allowed = state->allowed();
@@ -123,6 +124,26 @@ TEST_P(EachVocabulary, ALexiconSaysWhatAWordCanBe) {
   EXPECT_TRUE(parser.allows("(S NN DT )S", "house the")) << "by position";
   EXPECT_TRUE(parser.allows("(S VBZ NN )S", "red house")) << "too rare to say";
   EXPECT_TRUE(parser.allows("(S VBZ NN )S", "river house"));
+}
+
+// NFKC makes a space and an accent of ´, and a space of a no-break space; a zero-width space alone has no token.
+TEST_P(EachVocabulary, WordsAreThoseOfTheTextWhateverTheTokenizerMakesOfThem) {
+  TreeLabels lexicon;
+  for (int i = 0; i < 5; ++i) lexicon.add("(S DT NNS NN )S", "the don´t house");
+  for (const char* odd : {"don´t", "red\u00a0river", "\u200b"}) {
+    const std::string words = std::string("the ") + odd + " house";
+    const Parser parser(GetParam());
+    size_t begun = 0;
+    for (const std::string& piece : parser.tokenizer->source().encode_as_pieces(words))
+      begun += begins_word(piece) ? 1 : 0;
+    EXPECT_NE(begun, 3U) << "or nothing is shown";
+    EXPECT_TRUE(parser.allows("(S DT NN NN )S", words)) << words;
+    EXPECT_FALSE(parser.allows("(S DT NN NN NN )S", words)) << words;
+    EXPECT_FALSE(parser.allows("(S DT NN )S", words)) << words;
+  }
+  const Parser parser(GetParam(), lexicon);
+  EXPECT_TRUE(parser.allows("(S DT NNS NN )S", "the don´t house"));
+  EXPECT_FALSE(parser.allows("(S DT NN NNS )S", "the don´t house")) << "tags and words are in step";
 }
 
 TEST(TreeLabels, HaveAPartOfSpeechForEachWord) {

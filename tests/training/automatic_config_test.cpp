@@ -8,6 +8,7 @@
 #include <transmute/training/automatic_config.h>
 #include <transmute/training/step_timing.h>
 
+#include <chrono>
 #include <filesystem>
 #include <set>
 
@@ -110,13 +111,27 @@ TEST(AutomaticConfig, IsTimedWithAPairAtLeast) {
   config.training.precision = Precision::float32;
   TrainerOptions options;
   options.threads = 1;
-  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options), 0);
+  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options, 20), 0);
   config.data.max_source_tokens = 1;
-  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options), 0);
+  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options, 20), 0);
   config = config_for(size_of(100));
   config.model.model.positional_encoding = PositionalEncodingKind::learned;
   config.model.model.max_positions = 4;
-  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options), 0);
+  EXPECT_GT(measure_seconds_per_step(config, size_of(100), options, 20), 0);
+}
+
+TEST(AutomaticConfig, IsTimedByOneStepWhereTimeIsShort) {
+  TrainingConfig config = config_for(size_of(100));
+  config.training.precision = Precision::float32;
+  TrainerOptions options;
+  options.threads = 1;
+  const auto seconds_to_measure = [&](double most_seconds) {
+    const auto begin = std::chrono::steady_clock::now();
+    measure_seconds_per_step(config, size_of(100), options, most_seconds);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const double six_steps = seconds_to_measure(60), one_step = seconds_to_measure(0);
+  EXPECT_LT(one_step, six_steps);
 }
 
 std::vector<std::string> lines_in(const std::string& path) {
@@ -175,6 +190,33 @@ TEST(HoldOut, ReplacesNothingThatIsNotTheRuns) {
   EXPECT_THAT(refusal("a", false), HasSubstr("already exists"));
   check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "text", true);
   check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "nowhere", false);
+}
+
+TEST(HoldOut, IsFoundAgainInAFolderThatWasMoved) {
+  const TemporaryFolder folder;
+  const std::string old_text = folder / "old/text", new_text = folder / "new/text";
+  std::filesystem::create_directories(new_text);
+  for (const char* name : {"train.en", "train.de", "valid.en", "valid.de"}) write_text(new_text + "/" + name, "a\n");
+  DataOptions data;
+  data.train_source = {old_text + "/train.en"};
+  data.train_target = {old_text + "/train.de"};
+  data.valid_source = {old_text + "/valid.en"};
+  data.valid_target = {old_text + "/valid.de"};
+  DataOptions moved = data;
+  name_held_out_in(new_text, moved);
+  EXPECT_EQ(moved.train_source, std::vector<std::string>{new_text + "/train.en"});
+  EXPECT_EQ(moved.valid_target, std::vector<std::string>{new_text + "/valid.de"});
+  // Files of the user's stay.
+  DataOptions own = data;
+  own.valid_source = {"/elsewhere/text/valid.en"};
+  const DataOptions before = own;
+  name_held_out_in(new_text, own);
+  EXPECT_EQ(own.train_source, before.train_source);
+  EXPECT_EQ(own.valid_source, before.valid_source);
+  std::filesystem::remove(new_text + "/valid.de");
+  own = data;
+  name_held_out_in(new_text, own);
+  EXPECT_EQ(own.train_source, data.train_source) << "there is no whole text";
 }
 
 TEST(MeasureText, CountsWordsOfScriptsWithoutBlanks) {

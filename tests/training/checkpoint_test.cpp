@@ -300,6 +300,7 @@ TEST_F(Checkpoints, IgnoreWhatACrashLeftBehind) {
   }
   EXPECT_THAT(store.list(), ElementsAre(path + "/step-000000001"));
   EXPECT_EQ(store.restore(training.parts()).step, 1);
+  EXPECT_THAT(names_in(path), ElementsAre("other", "step-000000001", "step-2"));
   save(training, 2, 1);
   EXPECT_THAT(names_in(path), ElementsAre("other", "step-000000002", "step-2"));
 }

@@ -64,6 +64,29 @@ TEST_F(KeptConfig, NamesEveryValueThatCannotChangeAndStaysAsItIs) {
   EXPECT_THAT(read_text(folder_ / "run/config.yaml"), HasSubstr("d_model: 64"));
 }
 
+TEST_F(KeptConfig, MayNameTheOwnTextInTheFolderThatTheRunWasMovedFrom) {
+  const auto text_in = [](const std::string& folder) {
+    return std::vector<std::string>{
+        "data.train_source=[" + folder + "/text/train.en]", "data.train_target=[" + folder + "/text/train.de]",
+        "data.valid_source=[" + folder + "/text/valid.en]", "data.valid_target=[" + folder + "/text/valid.de]"};
+  };
+  EXPECT_EQ(keep(text_in("/before")), "");
+  const std::filesystem::path checkpoint = run_.checkpoints() + "/step-000000001";
+  std::filesystem::create_directories(checkpoint);
+  std::filesystem::copy_file(folder_ / "run/config.yaml", checkpoint / "config.yaml");
+  std::filesystem::create_directory(folder_ / "run/text");
+  for (const char* name : {"train.en", "train.de", "valid.en", "valid.de"})
+    write_text(folder_ / ("run/text/" + std::string(name)), "a\n");
+  EXPECT_THAT(keep(text_in(folder_ / "run")), HasSubstr("data.train_source (it was")) << "who knows whose text that is";
+  Fingerprints kept;
+  kept.divided = true;
+  kept.write(run_.path());
+  EXPECT_EQ(keep(text_in(folder_ / "run")), "");
+  EXPECT_EQ(keep(text_in("/before")), "");
+  EXPECT_THAT(keep({"data.train_source=[/other/train.en]", "data.train_target=[/other/train.de]"}),
+              HasSubstr("data.train_source (it was"));
+}
+
 TEST(RunFolder, IsRidOfUnfinishedModelsAndOfNothingElse) {
   const TemporaryFolder folder;
   const std::vector<std::string> kept{"best", "best.partial", "best.partial-0123ABCD", "best.partial-0123abcd0",

@@ -3,21 +3,25 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <regex>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/config.h>
+#include <transmute/training/text_checks.h>
 
 namespace transmute {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::message_of;
@@ -175,6 +179,68 @@ TEST(TrainingConfig, TakesConsistencyWithDropoutAndWithoutGuidance) {
   config.training.guided_alignment = 1;
   config.data.train_alignments = {"a", "b"};
   EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("training.consistency"));
+}
+
+TEST(TrainingConfig, NeedsAFloorBelowThePeakWhereTheScheduleHasOne) {
+  TrainingConfig config = sound_config();
+  config.training.min_learning_rate = 0.001;
+  EXPECT_NO_THROW(config.check());
+  for (const Schedule schedule : {Schedule::cosine, Schedule::linear}) {
+    config.training.schedule = schedule;
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+                HasSubstr("training.min_learning_rate (0.001) is more than training.learning_rate (0.0005)"));
+  }
+}
+
+// What is said of a config with these values.
+std::vector<std::string> unused_with(const std::vector<std::string>& assignments) {
+  TrainingConfig config = sound_config();
+  ConfigSchema schema;
+  config.declare(schema);
+  for (const auto& assignment : assignments) schema.set(assignment);
+  return unused_values(config);
+}
+
+TEST(TrainingConfig, NamesValuesWithoutEffect) {
+  EXPECT_THAT(unused_with({"training.learning_rate=0.001"}),
+              ElementsAre("training.learning_rate has no effect with training.schedule: noam; set training.schedule to "
+                          "another one, or use training.learning_rate_scale"));
+  EXPECT_THAT(unused_with({"training.min_learning_rate=0.001"}),
+              ElementsAre("training.min_learning_rate has no effect without training.schedule: cosine or linear"));
+  EXPECT_THAT(unused_with({"training.schedule=cosine", "training.learning_rate_scale=2"}),
+              ElementsAre(HasSubstr("training.learning_rate_scale has no effect without training.schedule: noam")));
+  EXPECT_THAT(unused_with({"training.consistency_weight=2", "training.cut_probability=0.1"}),
+              ElementsAre(HasSubstr("consistency_weight has no effect without training.consistency"),
+                          HasSubstr("cut_probability has no effect without training.consistency: simcut")));
+  EXPECT_THAT(unused_with({"training.guided_layer=2", "training.guided_head=2", "data.train_alignments=[a, b]"}),
+              ElementsAre(HasSubstr("training.guided_layer"), HasSubstr("training.guided_head"),
+                          HasSubstr("data.train_alignments has no effect without training.guided_alignment")));
+}
+
+TEST(TrainingConfig, SaysNothingOfValuesThatCount) {
+  EXPECT_THAT(unused_with({}), IsEmpty());
+  EXPECT_THAT(unused_with({"training.learning_rate_scale=2"}), IsEmpty());
+  EXPECT_THAT(unused_with({"training.schedule=linear", "training.learning_rate=1", "training.min_learning_rate=0.1"}),
+              IsEmpty());
+  EXPECT_THAT(
+      unused_with({"training.consistency=simcut", "training.consistency_weight=2", "training.cut_probability=0.1"}),
+      IsEmpty());
+  EXPECT_THAT(unused_with({"training.guided_alignment=1", "training.guided_layer=2", "data.train_alignments=[a, b]"}),
+              IsEmpty());
+}
+
+TEST(TrainingConfig, OfConfigsHasNoValuesWithoutEffect) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TRANSMUTE_CONFIGS)) {
+    if (entry.path().extension() != ".yaml") continue;
+    TrainingConfig config;
+    ConfigSchema schema;
+    config.declare(schema);
+    schema.read_file(entry.path().string());
+    EXPECT_THAT(unused_values(config), IsEmpty()) << entry.path();
+    ++files;
+  }
+  EXPECT_GT(files, 20);
 }
 
 TEST(TrainingConfig, AveragesNoMoreCheckpointsThanItKeeps) {

@@ -38,6 +38,27 @@ TEST(ValidationScores, OneThatIsNotFiniteIsNeverTheBest) {
   EXPECT_EQ(state.validations_since_best, 2);
 }
 
+TEST(TranslatedText, IsSurelyBetterOnlyWhereChanceDoesNotExplainIt) {
+  TranslatedText right;
+  right.references.emplace_back();
+  for (int line = 0; line < 84; ++line) {
+    const std::string words = "the train number " + std::to_string(line * 7919) + " is late";
+    right.references.front().push_back(words);
+    right.hypotheses.push_back(words);
+  }
+  TranslatedText one_wrong = right, many_wrong = right;
+  one_wrong.hypotheses[7] = "another bus comes";
+  for (size_t line = 0; line < 40; ++line) many_wrong.hypotheses[2 * line] = "another bus comes";
+  for (const ValidationMetric metric :
+       {ValidationMetric::bleu, ValidationMetric::chrf, ValidationMetric::chrf_plus_plus}) {
+    EXPECT_TRUE(is_surely_better(right, many_wrong, metric)) << name_of(metric);
+    EXPECT_FALSE(is_surely_better(many_wrong, right, metric)) << name_of(metric);
+    EXPECT_FALSE(is_surely_better(right, one_wrong, metric)) << name_of(metric);
+    EXPECT_FALSE(is_surely_better(right, right, metric)) << name_of(metric);
+  }
+  EXPECT_FALSE(is_surely_better({}, {}, ValidationMetric::chrf));
+}
+
 TEST(TranslatedText, ShowsFiveSentencesFromAllOverTheText) {
   TranslatedText text;
   text.references.emplace_back();

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -282,18 +283,46 @@ TEST_F(Engine, SaysWhichTextIsTooLongForLearnedPositions) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
                 engine.translate({"", "the red house is near."}, options);
               }),
-              AllOf(HasSubstr("text 2 cannot be reranked"), HasSubstr("3 tokens that the reverse model")));
+              AllOf(HasSubstr("text 2: it cannot be reranked"), HasSubstr("3 tokens that the reverse model")));
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
                 short_one()->score({"the", "the red house is near."}, {"", ""}, few_tokens());
               }),
-              AllOf(HasSubstr("source 2 has"), HasSubstr("learned positions for 3")));
+              AllOf(HasSubstr("text 2: the source has"), HasSubstr("learned positions for 3")));
 }
 
 // One that is refused before it is asked.
 class AnyConstraint : public NextTokenConstraint {
  public:
-  std::shared_ptr<const State> begin(const Ids&) const override { throw std::logic_error("was not refused"); }
+  std::shared_ptr<const State> begin(const Ids&, const std::string&) const override {
+    throw std::logic_error("was not refused");
+  }
 };
+
+// Allows nothing but the end, and keeps what it was told of.
+class EndsAtOnce : public NextTokenConstraint {
+ public:
+  class Over : public State {
+   public:
+    Ids allowed() const override { return {special_ids::kEnd}; }
+    std::shared_ptr<const State> after(int64_t) const override { throw std::logic_error("goes on"); }
+  };
+
+  std::shared_ptr<const State> begin(const Ids& source, const std::string& text) const override {
+    sources[text] = source;
+    return std::make_shared<Over>();
+  }
+  mutable std::map<std::string, Ids> sources;
+};
+
+TEST_F(Engine, TellsAConstraintWhichTextsTheTokensAreOf) {
+  TranslationOptions options = few_tokens();
+  const auto constraint = std::make_shared<EndsAtOnce>();
+  options.search.constraint = constraint;
+  const std::vector<std::string> texts{"the  house don´t", "the river is near."};
+  translate(texts, options);
+  EXPECT_THAT(constraint->sources, SizeIs(2));
+  for (const std::string& text : texts) EXPECT_EQ(constraint->sources.at(text), tokenizer.source().encode(text));
+}
 
 TEST_F(Engine, RefusesAConstraintWithWhatWouldCutItsOutputOrVocabulary) {
   TranslationOptions options = few_tokens();
@@ -675,7 +704,7 @@ TEST_F(Engine, RefusesToAlignOrScoreWhatTakesTheSquareOfItsLength) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
                 translate({"the house", text}, options);
               }),
-              HasSubstr("an alignment takes at most 8192"));
+              AllOf(HasSubstr("text 2: "), HasSubstr("an alignment takes at most 8192")));
   ThreadPool pool(1, run_operations_on_this_thread_only);
   const TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, pool.parallel_for());
   EXPECT_THAT(message_of<std::invalid_argument>([&] { engine.score({"the"}, {text}, options); }),
@@ -713,7 +742,7 @@ TEST_F(Engine, RefusesAPrefixOfAnyLength) {
   for (int i = 0; i < 5000; ++i) prefix += "das Haus ";
   options.target_prefixes = {prefix};
   EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the house"}, options); }),
-              AllOf(HasSubstr("target prefix 1 has"), HasSubstr("more than 8192")));
+              AllOf(HasSubstr("text 1: its target prefix has"), HasSubstr("more than 8192")));
 }
 
 }  // namespace

@@ -351,11 +351,18 @@ TEST_F(TinyLanguageModel, NamesWhatItCannotDo) {
   learned.positional_encoding = PositionalEncodingKind::learned;
   learned.max_positions = 12;
   const LanguageModel limited(saved(learned, "limited"), {"cpu", 1});
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { limited.generate("the red"); }),
-              AllOf(HasSubstr("and 50 more"), HasSubstr("longer than the 11"), HasSubstr("model.max_positions")));
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { limited.score_batch({"the red house is near. the red house"}); }),
-              HasSubstr("longer than the 11"));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { limited.generate_batch({}); }),
+              AllOf(HasSubstr("cannot get 50 more tokens"), HasSubstr("positions for 11")));
+  EXPECT_THAT(message_of<BadText>([&] {
+                limited.score_batch({"the", "the red house is near. the red house"});
+              }),
+              AllOf(HasSubstr("text 2: it has"), HasSubstr("positions for 11"), HasSubstr("model.max_positions")));
   GenerationOptions fitting;
+  fitting.search.max_extra_length = 11;
+  EXPECT_THAT(message_of<BadText>([&] {
+                limited.generate_batch({"", "the"}, fitting);
+              }),
+              AllOf(HasSubstr("text 2: it has"), HasSubstr("is to get 11 more")));
   fitting.search.max_extra_length = 11 - static_cast<int64_t>(tokenizer.target().encode("the").size());
   fitting.search.min_length = 11;
   EXPECT_NO_THROW(limited.generate("the", fitting));

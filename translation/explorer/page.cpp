@@ -12,6 +12,7 @@
 #include <transmute/translation/explorer/embedding_map.h>
 #include <transmute/translation/explorer/web_sources.h>
 #include <transmute/translation/search/transformer_step_model.h>
+#include <transmute/translation/text/source_parts.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,13 +25,29 @@ inline namespace v0 {
 
 namespace {
 
-/// A sentence and its translation, as the model sees them and as people do.
+/// A sentence and its translation, as the model sees them and as people do. First come the languages' pieces.
 struct Encoded {
   Ids source, target;
   std::vector<std::string> source_pieces, target_pieces;
   std::string source_text, target_text;
   bool forced = false;
 };
+
+LanguageTokens languages_of(const LoadedModel& model, const ExplorerOptions& options) {
+  return language_tokens({options.source_language, options.target_language}, model.tokenizer);
+}
+
+// How many tokens of its own a text may have.
+int64_t most_own_tokens(const LoadedModel& model, const ExplorerOptions& options) {
+  return std::min(options.max_tokens,
+                  most_tokens(model.transformer->options) - most_language_tokens(model.tokenizer.source()));
+}
+
+void put_before(const Ids& language, const SubwordModel& tokenizer, Ids& ids, std::vector<std::string>& pieces) {
+  for (size_t i = 0; i < language.size(); ++i)
+    pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i), tokenizer.piece(language[i]));
+  ids.insert(ids.begin(), language.begin(), language.end());
+}
 
 std::string base64(const std::vector<uint8_t>& bytes) {
   static const char* const kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -78,18 +95,21 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
   if (sentences.empty()) throw std::invalid_argument("no sentence was given: a page needs at least one");
   if (static_cast<int64_t>(sentences.size()) > options.max_sentences)
     throw std::invalid_argument(
-        fmt::format("more than the {} sentences of max_sentences were given; choose fewer, or raise the limit",
-                    options.max_sentences));
-  const int64_t most = std::min(options.max_tokens, most_tokens(model.transformer->options));
+        fmt::format("max_sentences must be raised for more than {} sentences; or give fewer", options.max_sentences));
+  const int64_t most = most_own_tokens(model, options);
+  const LanguageTokens languages = languages_of(model, options);
   std::vector<Encoded> all;
   for (const auto& sentence : sentences) {
     const size_t number = all.size() + 1;
     check_utf8(sentence.source, "sentence", number);
     Encoded encoded;
     encoded.source_text = sentence.source;
-    encoded.source = model.tokenizer.source().encode(sentence.source);
-    encoded.source_pieces = model.tokenizer.source().encode_as_pieces(sentence.source);
+    SourcePart whole = whole_source(model.tokenizer.source(), sentence.source, all.size());
+    encoded.source = std::move(whole.ids);
+    encoded.source_pieces = source_pieces(model.tokenizer.source(), sentence.source);
     check_length(encoded.source, number, "sentence", most);
+    put_before(whole.tag.empty() ? languages.source : whole.tag, model.tokenizer.source(), encoded.source,
+               encoded.source_pieces);
     if (sentence.target) {
       check_utf8(*sentence.target, "target", number);
       encoded.forced = true;
@@ -97,6 +117,7 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
       encoded.target = model.tokenizer.target().encode(*sentence.target);
       encoded.target_pieces = model.tokenizer.target().encode_as_pieces(*sentence.target);
       check_length(encoded.target, number, "target", most);
+      put_before(languages.target, model.tokenizer.target(), encoded.target, encoded.target_pieces);
     }
     all.push_back(std::move(encoded));
   }
@@ -106,9 +127,10 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
 void translate(Encoded& sentence, const LoadedModel& model, const ExplorerOptions& options) {
   const TransformerStepModel step_model(model.transformer, model.transformer->parameters().front().device());
   SearchOptions search = options.search;
-  const int64_t most = std::min(options.max_tokens, most_tokens(model.transformer->options));
-  search.max_extra_length = std::min(search.max_extra_length, most - static_cast<int64_t>(sentence.source.size()));
   TargetDemands demands;
+  demands.prefixes = {languages_of(model, options).target};
+  demands.given_tokens = {static_cast<int64_t>(demands.prefixes.front().size())};
+  demands.most_tokens = most_own_tokens(model, options) + demands.given_tokens.front();
   demands.excluded = model.tokenizer.target().line_breaks();
   const auto found = beam_search(step_model, {sentence.source}, search, {}, demands);
   sentence.target = found.front().front().ids;

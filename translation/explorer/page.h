@@ -25,13 +25,17 @@ struct ExplorerOptions {
   int64_t max_tokens = 128;
   int64_t map_tokens = 400;   ///< on the map of the embeddings: the sentences' own, then the vocabulary's frequent ones
   int64_t num_neighbors = 8;  ///< listed for each of them
+  /// For multilingual models, see TranslationOptions. The page shows the languages' pieces: the model attends to them.
+  std::string source_language{};
+  std::string target_language{};  ///< see source_language
 };
 
 /// One HTML page, without anything outside it, that shows what a model attends to: every layer and head of encoder
 /// self-attention, masked decoder self-attention and encoder-decoder attention for each sentence, with statistics of
 /// the heads; the positional encodings; and the embeddings with their neighbors. Weights are stored as multiples of
 /// 1/65535. See web/.
-/// @throws std::invalid_argument for a text that is empty, too long or not UTF-8, naming its number; for too many.
+/// @throws std::invalid_argument for a text that is empty, too long or not UTF-8, naming its number; for too many; and
+/// where a language is missing or unknown.
 std::string explorer_page(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
                           const ExplorerOptions& options = {});
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace transmute {
 inline namespace v0 {
@@ -27,8 +28,10 @@ class TRANSMUTE_API NextTokenConstraint {
   };
 
   virtual ~NextTokenConstraint();
-  /// The state before the first token of a translation of `source`, whose ids do not include the end token.
-  virtual std::shared_ptr<const State> begin(const Ids& source) const = 0;
+  /// The state before the first token of a translation. `source`: the ids of the source, without the end token. `text`:
+  /// what the source was before it was tokenized, without a tag that names its language; for a language model, the
+  /// prompt.
+  virtual std::shared_ptr<const State> begin(const Ids& source, const std::string& text) const = 0;
 };
 
 }  // namespace v0

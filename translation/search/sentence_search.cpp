@@ -36,7 +36,9 @@ SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOpti
     options_.beam_size += hypotheses_for_terms(demands.terms[index]);
     max_length_ = std::max(max_length_, prefix_length() + static_cast<int64_t>(term_tokens_));
   }
-  if (options.constraint) live_.front().constraint = options.constraint->begin(source);
+  if (options.constraint)
+    live_.front().constraint =
+        options.constraint->begin(source, demands.source_texts.empty() ? "" : demands.source_texts[index]);
   if (options.sampling) {
     key_ = options.sampling->seed;
     for (const int64_t id : source) key_ = combine_keys(key_, static_cast<uint64_t>(id));

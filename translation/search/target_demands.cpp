@@ -30,6 +30,7 @@ void check(const TargetDemands& demands, size_t sentences, bool is_search) {
           fmt::format("{} {} were given for {} sentence{}", count, what, sentences, sentences == 1 ? "" : "s"));
   };
   matches(demands.prefixes.size(), "prefixes");
+  matches(demands.source_texts.size(), "source texts");
   matches(demands.terms.size(), "terms");
   matches(demands.shortlists.size(), "shortlists");
   matches(demands.given_tokens.size(), "numbers of given tokens");

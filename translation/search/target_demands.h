@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace transmute {
@@ -16,6 +17,8 @@ inline namespace v0 {
 /// Requirements on translations. Each list has one entry per sentence, or is empty.
 struct TargetDemands {
   std::vector<Ids> prefixes{};  ///< the beginning of the translation
+  /// The sources before they were tokenized, for SearchOptions::constraint; it gets empty texts if there are none.
+  std::vector<std::string> source_texts{};
   /// Number of tokens of each prefix that are part of the request, such as the language. Their probabilities count
   /// as 1.
   std::vector<int64_t> given_tokens{};

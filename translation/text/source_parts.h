@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -21,6 +22,7 @@ struct SourcePart {
   size_t text;               ///< number of the text
   std::string plain;         ///< its own text: as it was given, or as the ids of a part of an over-long one spell it
   Ids ids;                   ///< of `plain`, after the pieces that add_languages puts there
+  Ids tag{};                 ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
   Ids prefix{};              ///< that its translation begins with
   GivenTokens given{};       ///< of `ids` and `prefix`
   std::vector<Ids> terms{};  ///< that its translation contains; at most kMaxTermTokens tokens
@@ -35,6 +37,15 @@ struct SourceParts {
   size_t first_of(size_t text) const;
 };
 
+/// A text as one part, however long it is.
+SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, size_t number);
+
+/// The pieces of a text, without a tag that names its language.
+std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std::string& text);
+
+/// The bytes that each of these pieces covers.
+std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text);
+
 /// Tokenizes texts, and splits them as the options say.
 /// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
@@ -44,19 +55,33 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
 /// @throws std::invalid_argument where a prefix is not UTF-8, or has characters that the tokenizer does not know.
 void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer);
 
+/// The languages of a text and its translation, by the model's own names; see TranslationOptions.
+struct LanguageNames {
+  std::string source;
+  std::string target;
+};
+
 /// The pieces that tell a model of many languages which ones a text and its translation are in.
 struct LanguageTokens {
   Ids source;  ///< before the source
   Ids target;  ///< before the target
 };
 
-/// Of the languages that `options` names.
+/// The most tokens that a source has before its own text: its language's.
+inline int64_t most_language_tokens(const SubwordModel& source) {
+  return source.languages() == LanguagePieces::none ? 0 : 1;
+}
+
 /// @throws std::invalid_argument for a language that the model does not have, naming those that it has; for one that is
 /// named to a model that has none; and where a model of many languages is told of none.
-LanguageTokens language_tokens(const TranslationOptions& options, const Tokenizer& tokenizer);
+LanguageTokens language_tokens(const LanguageNames& names, const Tokenizer& tokenizer);
 
-/// Puts them in front of each part and its prefix; of the source's, a text that begins with a tag keeps its own.
-void add_languages(SourceParts& sources, const LanguageTokens& languages, const Tokenizer& tokenizer);
+/// What stands before a source that is only encoded: a target language matters only where it stands there too.
+/// @throws as language_tokens; std::invalid_argument where a target language is named that the encoder is not told.
+Ids encoder_language(const LanguageNames& names, const Tokenizer& tokenizer);
+
+/// Puts them in front of each part and its prefix; of the source's, a text with a tag keeps its own.
+void add_languages(SourceParts& sources, const LanguageTokens& languages);
 
 /// Demands the glossary's target terms where the parts have the source terms.
 /// @throws as demand_prefixes, and Glossary's constructor.

@@ -3,6 +3,7 @@
 
 #include <transmute/translation/text/format.h>
 #include <transmute/translation/text/sentences.h>
+#include <transmute/translation/text/source_parts.h>
 
 #include <set>
 
@@ -45,7 +46,7 @@ std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::strin
   for (const std::string& sentence : by_sentence ? split_sentences(text) : std::vector<std::string>{text}) {
     const size_t offset = text.find(sentence, searched);
     searched = offset + sentence.size();
-    for (auto [first, last] : tokenizer.spans_in_text(sentence))
+    for (auto [first, last] : source_spans(tokenizer, sentence))
       words.push_back(word_of({offset + first, offset + last}, text, by_byte));
   }
   return words;

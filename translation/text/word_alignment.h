@@ -12,7 +12,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// For each token of the text the word that it belongs to, from 0. Words are what stands between blanks.
+/// For each token of the text the word that it belongs to, from 0. Words are what stands between blanks; a tag that
+/// names the language is a word, but no token.
 /// @param by_sentence whether the sentences of the text are tokenized by themselves
 std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text, bool by_sentence);
 

@@ -88,9 +88,12 @@ void set(Module& module, const char* name, int64_t value) {
 // Walks the tree of modules; `path` is where in the C++ module the parameters are.
 class Converter {
  public:
-  Converter(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks)
+  Converter(const Transformer& transformer, torch::Dtype dtype, const SubwordModel* target)
       : options_(transformer->options), excluded_({options_.padding_id, special_ids::kUnknown, special_ids::kBegin}) {
-    for (const int64_t id : line_breaks) excluded_.push_back(id);
+    if (target != nullptr) {
+      for (const int64_t id : target->line_breaks()) excluded_.push_back(id);
+      needs_language_ = target->languages() == LanguagePieces::both_sides;
+    }
     for (const auto& item : transformer->named_parameters())
       tensors_[item.key()] = item.value().detach().to(torch::kCPU, dtype);
     for (const auto& item : transformer->named_buffers())
@@ -135,6 +138,7 @@ class Converter {
                             set(module, "embedding_scale", embedding_scale(options_));
                             set(module, "source_vocab_size", options_.source_vocab_size);
                             set(module, "reads_source_end", options_.source_end ? int64_t{1} : int64_t{0});
+                            set(module, "needs_language", needs_language_ ? int64_t{1} : int64_t{0});
                             if (forward_search) {
                               set(module, "forward_beam_size", forward_search->beam_size);
                               set(module, "forward_length_alpha", forward_search->length_alpha);
@@ -290,15 +294,16 @@ class Converter {
 
   const TransformerOptions options_;
   c10::List<int64_t> excluded_;  // tokens that are never chosen
+  bool needs_language_ = false;  // the decoder, before its first token
   std::unordered_map<std::string, torch::Tensor> tensors_;
   Compiler compiler_;
 };
 
 }  // namespace
 
-Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const Ids& line_breaks,
+Module script_transformer(const Transformer& transformer, torch::Dtype dtype, const SubwordModel* target,
                           const std::optional<TorchScriptSearch>& forward_search) {
-  Converter converter(transformer, dtype, line_breaks);
+  Converter converter(transformer, dtype, target);
   return transformer->options.architecture == Architecture::decoder_only ? converter.language_model()
                                                                          : converter.transformer(forward_search);
 }

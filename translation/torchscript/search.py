@@ -57,6 +57,11 @@ class Search:
         batch_size: int,
         batch_tokens: int,
     ) -> None:
+        if self.needs_language == 1:
+            raise ValueError(
+                "this model's decoder must be told the target language, which translate and greedy cannot do; call "
+                "start_decoding and decode_step with the ids of begin_id and the language first"
+            )
         if beam_size < 1:
             raise ValueError("beam_size must be at least 1, not {}".format(beam_size))
         if num_hypotheses < 1 or num_hypotheses > beam_size:

@@ -9,6 +9,7 @@
 #include <transmute/training/data/corpus_cache.h>
 #include <transmute/training/data/training_text.h>
 
+#include <climits>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -157,6 +158,15 @@ TEST_F(CorpusFiles, AreNotTakenFromWhatACrashLeftBehind) {
   fs::remove(corpus + ".partial/index.json");
   expect_whole(*open(tokenizer));
   EXPECT_THAT(corpora(), ::testing::ElementsAre(corpus));
+}
+
+TEST_F(CorpusFiles, MayHaveNamesOfAnyLength) {
+  const std::string name(NAME_MAX, 'n');
+  fs::rename(folder / "en", folder / name);
+  WorkerCrew crew(1);
+  CorpusCache cache(cache_folder);
+  const auto made = cache.open({folder / name, folder / "de", {}}, tokenizer, {}, crew);
+  EXPECT_EQ(made->size(), tiny_english().size());
 }
 
 TEST_F(CorpusFiles, AreMadeByOneOfSeveralAtOnce) {

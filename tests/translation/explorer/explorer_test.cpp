@@ -265,7 +265,8 @@ TEST(Explorer, WhatCannotBeShownIsNamed) {
   EXPECT_THAT(fault({{"the house", "\xc3"}}), HasSubstr("target 1 is not valid UTF-8 (byte 1)"));
   ExplorerOptions few;
   few.max_sentences = 1;
-  EXPECT_THAT(fault({{"the house"}, {"the river"}}, few), HasSubstr("more than the 1 sentences of max_sentences"));
+  EXPECT_THAT(fault({{"the house"}, {"the river"}}, few),
+              HasSubstr("max_sentences must be raised for more than 1 sentences"));
   ExplorerOptions short_ones;
   short_ones.max_tokens = 3;
   EXPECT_THAT(fault({{"the red house is near."}}, short_ones), HasSubstr("tokens, 3 may be shown"));

@@ -71,7 +71,7 @@ TEST_F(VisualizeProgram, MistakesAreNamed) {
          1, "nowhere: no such model folder");
   expect(visualize({}, "the house\nab\xff\n"), 1, "standard input:2: not valid UTF-8");
   expect(visualize({}, ""), 2, "no sentence was given");
-  expect(visualize({"--max-sentences", "2"}, "a\nb\nc\n"), 2, "more than the 2 sentences");
+  expect(visualize({"--max-sentences", "2"}, "a\nb\nc\n"), 2, "more than 2 sentences");
   write_text(*folder_ / "short.txt", "ein\n");
   expect(visualize({"--target", *folder_ / "short.txt"}, "a\nb\n"), 1, "different numbers of lines");
   EXPECT_FALSE(std::filesystem::exists(*folder_ / "page.html"));

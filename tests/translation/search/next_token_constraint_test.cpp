@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,7 @@ class NoStutter : public NextTokenConstraint {
     size_t missing_;
   };
 
-  std::shared_ptr<const State> begin(const Ids& source) const override {
+  std::shared_ptr<const State> begin(const Ids& source, const std::string&) const override {
     return std::make_shared<Said>(special_ids::kBegin, source.size());
   }
   static bool allows(const Ids& ids, const Ids& source) {
@@ -133,7 +134,9 @@ TEST(NextTokenConstraint, AllowsAPrefixWhateverElseIsInTheBatch) {
 class Spells : public NextTokenConstraint {
  public:
   explicit Spells(Ids words) : words_(std::move(words)) {}
-  std::shared_ptr<const State> begin(const Ids&) const override { return std::make_shared<Rest>(words_); }
+  std::shared_ptr<const State> begin(const Ids&, const std::string&) const override {
+    return std::make_shared<Rest>(words_);
+  }
 
  private:
   struct Rest : State {
@@ -169,7 +172,9 @@ class DeadEnd : public NextTokenConstraint {
     Ids allowed() const override { return {}; }
     std::shared_ptr<const State> after(int64_t) const override { throw std::logic_error("nothing was allowed"); }
   };
-  std::shared_ptr<const State> begin(const Ids&) const override { return std::make_shared<Nothing>(); }
+  std::shared_ptr<const State> begin(const Ids&, const std::string&) const override {
+    return std::make_shared<Nothing>();
+  }
 };
 
 TEST(NextTokenConstraint, EndsWhereNothingIsAllowed) {
@@ -203,7 +208,9 @@ TEST(NextTokenConstraint, DoesNotGoWithTermsShortlistsOrAlternatives) {
 class AllowsOne : public NextTokenConstraint {
  public:
   explicit AllowsOne(int64_t token) : token_(token) {}
-  std::shared_ptr<const State> begin(const Ids&) const override { return std::make_shared<Always>(token_); }
+  std::shared_ptr<const State> begin(const Ids&, const std::string&) const override {
+    return std::make_shared<Always>(token_);
+  }
 
  private:
   struct Always : State {

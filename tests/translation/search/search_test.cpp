@@ -420,8 +420,13 @@ TEST(BeamSearch, RefusesOptionsOutOfRange) {
         [&] { beam_search(TableModel(written({})), {{kA}}, options, {}, demands); });
   };
   EXPECT_THAT(refused_demands({{{kA}, {kA}}}), HasSubstr("2 prefixes were given for 1 sentence"));
-  EXPECT_THAT(refused_demands({{}, {}, {{{}}}}), HasSubstr("no tokens"));
-  EXPECT_THAT(refused_demands({{}, {}, {{{kA}}}}, sampling_of({})), HasSubstr("sampling"));
+  const auto demand = [](const Ids& term) {
+    TargetDemands demands;
+    demands.terms = {{term}};
+    return demands;
+  };
+  EXPECT_THAT(refused_demands(demand({})), HasSubstr("no tokens"));
+  EXPECT_THAT(refused_demands(demand({kA}), sampling_of({})), HasSubstr("sampling"));
 }
 
 TEST(SearchOptions, AreThePapersByDefault) {
