@@ -14,6 +14,8 @@ usage="usage: scripts/compare_configs.sh --output FOLDER --source FILE --target 
 --source and --target are the text that is translated for BLEU and its reference. --jobs: configs that are trained side
 by side; as many as cores, with --threads 1, waste least of them, and take as many times the memory."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/settle.sh
+source "$root/scripts/settle.sh"
 programs=$root/build/release/bin
 threads=0
 jobs=1
@@ -38,9 +40,12 @@ while [[ $# -gt 0 ]]; do
 done
 [[ -n $output && -n $source && -n $target && ${#configs[@]} -gt 0 && $jobs =~ ^[1-9][0-9]*$ ]] ||
   { echo "$usage" >&2; exit 2; }
-for file in "$source" "$target" "${configs[@]}"; do
-  [[ -f $file ]] || { echo "compare_configs: error: $file: no such file" >&2; exit 1; }
-done
+fail() { echo "compare_configs: error: $1" >&2; exit 1; }
+fail_with_log() { # fail_with_log <what> <log>
+  tail -n 5 "$2" >&2
+  fail "$1 failed (all of it: $2)"
+}
+for file in "$source" "$target" "${configs[@]}"; do [[ -f $file ]] || fail "$file: no such file"; done
 twice=$(for config in "${configs[@]}"; do basename "$config" .yaml; done | sort | uniq -d)
 [[ -z $twice ]] ||
   { echo "compare_configs: error: two configs are named ${twice//$'\n'/, }; each row needs its own name" >&2; exit 2; }
@@ -59,7 +64,7 @@ last() { # last <sed expression with one group> <file>
 }
 
 run_row() { # run_row <config>
-  local name run stamp made log translation bleu exact
+  local name run stamp log translation bleu exact perplexity
   name=$(basename "$1" .yaml)
   run=$output/$name
   stamp=$(settings_of "$1")
@@ -68,37 +73,23 @@ run_row() { # run_row <config>
     return
   fi
   translation=$run/translation.txt
-  # A slip that was noticed before anything came of it needs no other folder.
-  if [[ -f $run/settings ]] && [[ $(<"$run/settings") != "$stamp" ]]; then
-    for made in "$run"/checkpoints/step-* "$translation"; do
-      [[ -e $made ]] || continue
-      echo "compare_configs: error: $run was begun with other settings; delete it or name another --output" >&2
-      exit 1
-    done
-  fi
-  mkdir -p "$run"
-  echo "$stamp" >"$run/settings"
+  settle "$run/settings" "$stamp" "config, text, beam or --set" "$run"/checkpoints/step-* "$translation"
   echo "$name: training"
   log=$run/train.log
-  "$programs/train" --config "$1" --run-folder "$run" --threads "$threads" "${settings[@]}" >"$run/output.log" 2>&1 || {
-    tail -n 5 "$run/output.log" >&2
-    echo "compare_configs: error: training of $name failed (all of it: $run/output.log)" >&2
-    exit 1
-  }
+  "$programs/train" --config "$1" --run-folder "$run" --threads "$threads" "${settings[@]}" >"$run/output.log" 2>&1 ||
+    fail_with_log "training of $name" "$run/output.log"
   "$programs/translate" --model "$run/model" --input "$source" --output "$translation" --beam-size "$beam" \
-    --threads "$threads" 2>"$run/translate.log" || {
-    tail -n 5 "$run/translate.log" >&2
-    echo "compare_configs: error: translating with $name failed (all of it: $run/translate.log)" >&2
-    exit 1
-  }
+    --threads "$threads" 2>"$run/translate.log" || fail_with_log "translating with $name" "$run/translate.log"
   bleu=$("$programs/evaluate" --hypothesis "$translation" --reference "$target" --score-only)
   exact=$(paste -d $'\001' "$translation" <(gzip -dcf "$target") |
     awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f", 100 * right / NR }')
+  perplexity=$(last 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$run/metrics.jsonl")
+  [[ -z $perplexity ]] || perplexity=$(printf '%.3f' "$perplexity")
   {
     echo "$stamp"
-    printf '| %s | %s | %s | %.3f | %s | %s | %s |\n' "$name" "$(last 's/.* ([0-9,]+) parameters.*/\1/p' "$log")" \
+    printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$(last 's/.* ([0-9,]+) parameters.*/\1/p' "$log")" \
       "$(last 's/.*finished after step ([0-9,]+) .*/\1/p' "$log")" \
-      "$(last 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$run/metrics.jsonl")" "$bleu" "$exact" \
+      "${perplexity:--}" "$bleu" "$exact" \
       "$(last 's/.*target tokens, ([0-9:]+) of training.*/\1/p' "$log")"
   } >"$run/row.txt.part"
   mv "$run/row.txt.part" "$run/row.txt"

@@ -18,6 +18,8 @@ pair of files. --set: further settings of all trainings. --tune: settings of the
 and goes on with the text alone; without any there is none. The student is in FOLDER/student/model, what became of it in
 FOLDER/tuned/model."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/settle.sh
+source "$root/scripts/settle.sh"
 # shellcheck source=scripts/yaml.sh
 source "$root/scripts/yaml.sh"
 programs=$root/build/release/bin
@@ -57,24 +59,14 @@ target=$(realpath "$target")
 mkdir -p "$output"
 output=$(realpath "$output")
 
-# All settings of a run are those of this call: others need another folder, unless nothing has come of the old ones yet,
-# as after a slip that a program refused.
-settle() { # settle <name> <what> <settings> <what came of them>…
-  local file=$output/$1 what=$2 stamp=$3 made
-  shift 3
-  if [[ -f $file ]]; then
-    [[ $(<"$file") != "$stamp" ]] || return 0
-    for made; do [[ ! -e $made ]] || fail "$output was begun with another $what; use another --output"; done
-  fi
-  printf '%s\n' "$stamp" >"$file"
-}
 distilled=$output/distilled.target
 back=$output/back_translated.source
 stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1
   printf '%s\n' "$source" "$target" "$teachers" "${settings[@]}"; sha256sum <"$source"; sha256sum <"$target")
-settle settings "config, text, number of teachers or --set" "$stamp" "$output"/*/checkpoints/step-* "$distilled" "$back"
-settle settings.student --reverse-model "$reverse" "$output"/student/checkpoints/step-* "$back"
-settle settings.tuned --tune "$(printf '%s\n' "${tune[@]}")" "$output"/tuned/checkpoints/step-*
+settle "$output/settings" "$stamp" "config, text, number of teachers or --set" "$output"/*/checkpoints/step-* \
+  "$distilled" "$back"
+settle "$output/settings.student" "$reverse" --reverse-model "$output"/student/checkpoints/step-* "$back"
+settle "$output/settings.tuned" "$(printf '%s\n' "${tune[@]}")" --tune "$output"/tuned/checkpoints/step-*
 
 train() { # train <name> <setting>…
   local name=$1 run=$output/$1

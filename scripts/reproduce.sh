@@ -14,6 +14,8 @@ usage="usage: scripts/reproduce.sh [--multi30k data/multi30k] [--output runs/rep
 left out and named. --only: the configs to reproduce, such as 'configs/demo.yaml'; default: all of the table.
 Exit status: 0 where every measured value lies within its tolerance, 1 where one does not, 2 for bad usage."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/settle.sh
+source "$root/scripts/settle.sh"
 # shellcheck source=scripts/yaml.sh
 source "$root/scripts/yaml.sh"
 programs=$root/build/release/bin
@@ -76,19 +78,12 @@ run_of() { # run_of <config>
 
 # A model is of the program and the config that made it, with those that the config is based on.
 train() { # train <config>
-  local run stamp made
+  local run stamp
   run=$(run_of "$1")
   stamp=$({ cat "$programs/train" && "$root/scripts/config_with_bases.sh" "$root/$1" || exit 1; } | sha256sum)
-  if [[ -f $run/stamp ]] && [[ $(<"$run/stamp") != "$stamp" ]]; then
-    # One that failed before anything came of it can begin again.
-    for made in "$run"/checkpoints/step-* "$run/finished"; do
-      [[ ! -e $made ]] || fail "$run was begun by another build or config; delete it, or name another --output"
-    done
-  fi
+  settle "$run/stamp" "$stamp" "build or config" "$run"/checkpoints/step-* "$run/finished"
   [[ -f $run/finished ]] && return
   echo "$1: training in $run"
-  mkdir -p "$run"
-  echo "$stamp" >"$run/stamp"
   "$programs/train" --config "$root/$1" --run-folder "$run" --threads "$threads" \
     --set "data.folder=$(yaml "$(data_of "$1")")" \
     >"$run/output.log" 2>&1 || { tail -n 5 "$run/output.log" >&2; fail "training of $1 failed: $run/output.log"; }

@@ -10,11 +10,13 @@
 #include <transmute/training/text_checks.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -196,6 +198,22 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
   }
   for (AtomicFile* file : {&train_source, &train_target, &valid_source, &valid_target}) file->commit();
   return text;
+}
+
+void name_held_out_in(const std::string& folder, DataOptions& data) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> own;
+  const std::array<std::vector<std::string>*, 4> lists{&data.train_source, &data.train_target, &data.valid_source,
+                                                       &data.valid_target};
+  for (const std::vector<std::string>* files : lists) {
+    if (files->size() != 1) return;
+    const fs::path path(files->front());
+    own.push_back(path_in(folder, path.filename().string()));
+    const bool was_held_out = path.is_absolute() && path.parent_path().filename() == fs::path(folder).filename() &&
+                              path.parent_path() == fs::path(data.train_source.front()).parent_path();
+    if (!was_held_out || !fs::exists(own.back())) return;
+  }
+  for (size_t i = 0; i < lists.size(); ++i) *lists[i] = {own[i]};
 }
 
 int64_t smaller_shapes(const TextSize& size) {

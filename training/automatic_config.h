@@ -45,6 +45,10 @@ void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder,
 /// @throws std::runtime_error naming the file that cannot be read or written, or a text of under 20 pairs.
 AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std::string& folder);
 
+/// Makes a config name the files that hold_out wrote in `folder`. It may name them in another one with the same name:
+/// the run folder has been moved since.
+void name_held_out_in(const std::string& folder, DataOptions& data);
+
 /// Shape, vocabulary, dropout, batch and schedule for a text of this size, by the rules that docs/training.md gives
 /// with their reasons. Says nothing of the files. Lasts as long as the text is worth: see limit_time.
 /// @param smaller by how many rows of the table of shapes to go back, at most smaller_shapes(size): a smaller network

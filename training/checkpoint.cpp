@@ -115,7 +115,7 @@ void CheckpointStore::save(const TrainState& state, const std::string& config, c
   prune(policy);
 }
 
-// Unfinished checkpoints have names that nothing else in this folder has.
+// Checkpoints that are unfinished, or removed in part, have names that nothing else in this folder has.
 void CheckpointStore::remove_rests_of_crashes() const {
   static const std::regex kRest("step-\\d{9}\\.partial(-[0-9a-f]{8})?");
   std::vector<fs::path> rests;
@@ -146,12 +146,13 @@ void CheckpointStore::prune(const KeepPolicy& policy) const {
   std::sort(scored.begin(), scored.end());
   for (size_t i = 0; i < scored.size() && static_cast<int64_t>(i) < policy.best; ++i) kept.insert(scored[i].second);
   for (const auto& path : paths)
-    if (kept.count(path) == 0) fs::remove_all(path);
+    if (kept.count(path) == 0) remove_folder_atomically(path);
 }
 
 TrainState CheckpointStore::restore(const TrainedParts& parts) const {
   const std::vector<std::string> paths = list();
   if (paths.empty()) return {};
+  remove_rests_of_crashes();
   const std::string& newest = paths.back();
   try {
     const std::string state_file = path_in(newest, kStateFile);

@@ -178,11 +178,13 @@ bool is_fixed_for_a_run(const std::string& key) {
 
 }  // namespace
 
-std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now) {
+std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now,
+                                        const std::function<void(TrainingConfig&)>& adjust) {
   TrainingConfig kept_config;
   ConfigSchema kept;
   kept_config.declare(kept);
   kept.read_file(kept_path);
+  if (adjust) adjust(kept_config);
   const auto old_values = kept.values();
   const auto new_values = now.values();
   std::vector<ConfigChange> changes;
@@ -340,7 +342,8 @@ void TrainingConfig::check() const {
   check_network(model);
   is_language_model() ? check_plain_text(*this) : check_parallel_text(*this);
   check_consistency(*this);
-  if (training.min_learning_rate > training.learning_rate)
+  const bool has_floor = training.schedule == Schedule::cosine || training.schedule == Schedule::linear;
+  if (has_floor && training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",
                                             training.min_learning_rate, training.learning_rate));
   const char* valid_keys = is_language_model() ? "data.valid_text" : "data.valid_source and data.valid_target";

@@ -11,6 +11,7 @@
 #include <transmute/translation/precision.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -157,8 +158,10 @@ struct ConfigChange {
 };
 
 /// The differences between the configuration in a run folder and a new one.
+/// @param adjust changes the former before they are compared
 /// @throws std::runtime_error, std::invalid_argument if the run folder's file cannot be read.
-TRANSMUTE_API std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now);
+TRANSMUTE_API std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now,
+                                                      const std::function<void(TrainingConfig&)>& adjust = {});
 
 }  // namespace v0
 }  // namespace transmute

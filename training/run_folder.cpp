@@ -5,12 +5,14 @@
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
 #include <transmute/tokenizer/tokenizer_files.h>
+#include <transmute/training/automatic_config.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/distributed/process_group.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/initial_model.h>
 #include <transmute/training/run_folder.h>
 #include <transmute/training/run_text.h>
+#include <transmute/training/stopwatch.h>
 #include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/files/model_output.h>
 
@@ -28,9 +30,10 @@ namespace {
 constexpr const char* kLockFile = "lock";
 
 // Logs every change since the checkpoint before it refuses some of them.
-void compare_with_checkpoint(const std::string& run, const std::string& checkpoint, const ConfigSchema& now) {
+void compare_with_checkpoint(const RunFolder& run, const std::string& checkpoint, const ConfigSchema& now) {
   std::vector<std::string> refused;
-  for (const ConfigChange& change : changes_since(path_in(checkpoint, kConfigFile), now)) {
+  const auto name_own_text = [&](TrainingConfig& config) { run.name_own_text(config); };
+  for (const ConfigChange& change : changes_since(path_in(checkpoint, kConfigFile), now, name_own_text)) {
     if (change.refused) {
       refused.push_back(fmt::format("{} (it was {}; the config now says {})", change.key, change.before, change.now));
     } else {
@@ -39,8 +42,30 @@ void compare_with_checkpoint(const std::string& run, const std::string& checkpoi
   }
   if (!refused.empty())
     throw std::invalid_argument(fmt::format(
-        "{}: {} cannot change after training has started. Use another --run-folder, or restore the old value{}", run,
-        fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
+        "{}: {} cannot change after training has started. Use another --run-folder, or restore the old value{}",
+        run.path(), fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
+}
+
+// Learns in silence once all lines are read, so their number is logged then.
+Tokenizer learn_vocabulary(const TokenizerOptions& options, const TextFiles& files) {
+  int64_t lines = 0;
+  const bool is_shared = options.vocabulary == VocabularySharing::shared;
+  int sides = is_shared && !files.source.empty() ? 2 : 1;  // that are still to be read
+  const auto log_lines = [&] {
+    const int64_t most = options.max_training_sentences;
+    const std::string sampled = fmt::format("; learning from {} of them, drawn at random", format_count(most));
+    spdlog::info(fmt::format("read {}{}", counted(lines, "line"), lines > most ? sampled : ""));
+    lines = 0;  // of a second vocabulary
+  };
+  const auto counting = [&](const std::vector<TextFile>& side) -> LineSource {
+    return [&, has_lines = !side.empty(), source = lines_of(side)](std::string& line) {
+      const bool found = source(line);
+      if (found) ++lines;
+      if (!found && has_lines && --sides <= 0) log_lines();
+      return found;
+    };
+  };
+  return train_tokenizer(options, counting(files.source), counting(files.target));
 }
 
 bool is_same(const Tokenizer& a, const Tokenizer& b) {
@@ -52,6 +77,10 @@ bool is_same(const Tokenizer& a, const Tokenizer& b) {
 
 std::string RunFolder::file(const char* name) const {
   return path_in(path_, name);
+}
+
+std::string RunFolder::held_out() const {
+  return fs::absolute(file("text")).lexically_normal().string();
 }
 
 std::string RunFolder::name() const {
@@ -82,6 +111,10 @@ bool RunFolder::has_begun() const {
   return !CheckpointStore(checkpoints()).list().empty();
 }
 
+void RunFolder::name_own_text(TrainingConfig& config) const {
+  if (Fingerprints::read(path_).divided) name_held_out_in(held_out(), config.data);
+}
+
 void RunFolder::keep_config(const TrainingConfig& config, const std::string& yaml) const {
   // The run's own config.yaml may have been edited; a checkpoint has the config that it was trained with.
   const std::vector<std::string> trained = CheckpointStore(checkpoints()).list();
@@ -89,7 +122,8 @@ void RunFolder::keep_config(const TrainingConfig& config, const std::string& yam
     TrainingConfig declared = config;
     ConfigSchema schema;
     declared.declare(schema);
-    compare_with_checkpoint(path_, trained.back(), schema);
+    name_own_text(declared);
+    compare_with_checkpoint(*this, trained.back(), schema);
   }
   write_file_atomically(file(kConfigFile), yaml);
 }
@@ -122,7 +156,9 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
   if (exists) spdlog::info("the text or the tokenizer's options have changed since an earlier start");
   spdlog::info(fmt::format("learning a vocabulary of {} from the training text",
                            counted(config.model.tokenizer.vocab_size, "piece")));
-  Tokenizer tokenizer = train_tokenizer(config.model.tokenizer, lines_of(files.source), lines_of(files.target));
+  const Stopwatch clock;
+  Tokenizer tokenizer = learn_vocabulary(config.model.tokenizer, files);
+  spdlog::info(fmt::format("learned the vocabulary in {}", format_duration(clock.seconds())));
   replace_by(tokenizer, fingerprint);
   return_freed_memory();  // learning takes far more than what follows
   return tokenizer;

@@ -24,6 +24,8 @@ class RunFolder {
   std::string metrics() const { return file("metrics.jsonl"); }
   std::string tensorboard() const { return file("tensorboard"); }
   std::string report() const { return file("report.html"); }
+  /// The text that was divided here, see hold_out; an absolute path.
+  std::string held_out() const;
   /// The folder's own name, without what leads to it.
   std::string name() const;
 
@@ -35,6 +37,9 @@ class RunFolder {
 
   /// Whether a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
   bool has_begun() const;
+
+  /// Makes a config name this folder's part of a text that was divided here: the folder may have been moved since.
+  void name_own_text(TrainingConfig& config) const;
 
   /// Keeps the resolved config of a run that starts, or that goes on with some values changed, which are logged.
   /// @param yaml the text of `config`

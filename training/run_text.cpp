@@ -79,7 +79,10 @@ TextFiles valid_files(const TrainingConfig& config) {
 void check_files(const TrainingConfig& config) {
   const DataOptions& data = config.data;
   check_text_files(train_files(config), data.folder);
-  if (config.has_validation_text()) check_text_files(valid_files(config), data.folder);
+  if (config.has_validation_text()) {
+    check_text_files(valid_files(config), data.folder);
+    warn_of_seen_validation_text(train_files(config), valid_files(config));
+  }
   if (config.training.guided_alignment == 0) return;
   for (const std::string& path : data.train_alignments)
     if (!path.empty()) check_file(path_in(data.folder, path), data.folder);
@@ -91,6 +94,7 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
   const TextFiles files = train_files(config);
   const LengthLimits limits = length_limits(config);
   const bool guided = config.training.guided_alignment > 0;
+  allow_many_open_files();  // every file's tokens stay open
   std::vector<WeightedCorpus> corpora;
   for (size_t i = 0; i < files.target.size(); ++i) {
     AlignedFiles aligned{files.source.empty() ? TextFile() : files.source[i], files.target[i], {}};

@@ -46,10 +46,11 @@ ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
 
 }  // namespace
 
-double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options) {
+double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options,
+                                double most_seconds) {
   using Clock = std::chrono::steady_clock;
   constexpr int kWarmUp = 2, kTimed = 4;
-  constexpr std::chrono::seconds kLongest(20);  // a large network on a slow machine is timed by fewer steps
+  const std::chrono::duration<double> longest(most_seconds);
   const Machine machine = machine_of(options, config.training);
   WorkerCrew workers(machine.workers, run_operations_on_this_thread_only);
   TransformerOptions model = config.model.model;
@@ -85,7 +86,7 @@ double measure_seconds_per_step(const TrainingConfig& config, const TextSize& si
     optimizer.update(replicas.gradients(), 1e-6, workers);
     replicas.clear_gradients();
     const Clock::time_point end = Clock::now();
-    const bool takes_long = end - begin > kLongest;
+    const bool takes_long = end - begin > longest;
     if (step < kWarmUp && !takes_long) continue;
     seconds += std::chrono::duration<double>(end - start).count();
     ++timed;

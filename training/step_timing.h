@@ -8,8 +8,10 @@ namespace transmute {
 inline namespace v0 {
 
 /// How long a step of this config takes on the device, from a few steps with made-up text whose sentences are as long
-/// as those of a text of this size. Takes some seconds.
-double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options);
+/// as those of a text of this size.
+/// @param most_seconds after which no step begins: a large network on a slow machine is timed by fewer
+double measure_seconds_per_step(const TrainingConfig& config, const TextSize& size, const TrainerOptions& options,
+                                double most_seconds);
 
 }  // namespace v0
 }  // namespace transmute

@@ -3,7 +3,9 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
+#include <transmute/common/hash.h>
 #include <transmute/common/progress.h>
+#include <transmute/common/text_file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,9 +35,8 @@ std::optional<int64_t> read_through(const TextFile& file) {
   for (std::string line; reader.next(line);) {
     if (!has_zeros && line.find('\0') != std::string::npos) {
       has_zeros = true;
-      spdlog::warn(
-          fmt::format("{}:{}: has zero bytes, as UTF-16 has; if that is what it is: iconv -f utf-16le -t utf-8",
-                      file.path, reader.line_number()));
+      spdlog::warn(fmt::format("{}:{}: has zero bytes; {}", file.path, reader.line_number(),
+                               remedy_of_zero_bytes(line, reader.line_number() == 1)));
     }
     if (!is_cheap && reader.line_number() == kBeginning) return std::nullopt;
   }
@@ -46,6 +47,15 @@ void check_pair(const TextFile& source, const TextFile& target) {
   const std::optional<int64_t> of_source = read_through(source), of_target = read_through(target);
   if (of_source && of_target && *of_source != *of_target)
     refuse_unequal_lines(source.path, *of_source, target.path, *of_target);
+}
+
+bool is_same_text(const TextFile& a, const TextFile& b) {
+  std::error_code error;
+  if (a.column != b.column) return false;
+  if (fs::equivalent(a.path, b.path, error)) return true;
+  const uintmax_t bytes = fs::file_size(a.path, error);
+  return bytes > 0 && bytes <= kCheapBytes && bytes == fs::file_size(b.path, error) &&
+         hash_file(a.path) == hash_file(b.path);
 }
 
 // Steps that the config allows; empty where time alone ends the training.
@@ -87,9 +97,58 @@ void warn_of_one_file(const TextFile& source, const TextFile& target) {
     spdlog::warn(fmt::format("{} is both source and target: the model will learn to copy", source.path));
 }
 
+void warn_of_seen_validation_text(const TextFiles& training, const TextFiles& validation) {
+  const auto side_of = [](const TextFiles& text) { return text.source.empty() ? text.target : text.source; };
+  const std::vector<TextFile> trained = side_of(training);
+  for (const TextFile& file : side_of(validation))
+    if (std::any_of(trained.begin(), trained.end(), [&](const TextFile& other) { return is_same_text(file, other); }))
+      spdlog::warn(fmt::format(
+          "{} is both training and validation text: validation will measure how well the model has learned it by "
+          "heart; use other text, such as lines that are held out",
+          file.path));
+}
+
+std::vector<std::string> unused_values(const TrainingConfig& config) {
+  const TrainingOptions& training = config.training;
+  const TrainingOptions usual;
+  const bool is_noam = training.schedule == Schedule::noam, is_guided = training.guided_alignment > 0;
+  const bool has_floor = training.schedule == Schedule::cosine || training.schedule == Schedule::linear;
+  struct Value {
+    const char* key;
+    bool differs;
+    bool is_used;
+    const char* cause;
+  };
+  const Value values[] = {
+      {"training.learning_rate", training.learning_rate != usual.learning_rate, !is_noam,
+       "with training.schedule: noam; set training.schedule to another one, or use training.learning_rate_scale"},
+      {"training.learning_rate_scale", training.learning_rate_scale != usual.learning_rate_scale, is_noam,
+       "without training.schedule: noam; use training.learning_rate"},
+      {"training.min_learning_rate", training.min_learning_rate != usual.min_learning_rate, has_floor,
+       "without training.schedule: cosine or linear"},
+      {"training.consistency_weight", training.consistency_weight != usual.consistency_weight,
+       training.consistency != Consistency::none, "without training.consistency: r_drop or simcut"},
+      {"training.cut_probability", training.cut_probability != usual.cut_probability,
+       training.consistency == Consistency::simcut, "without training.consistency: simcut"},
+      {"training.guided_layer", training.guided_layer != usual.guided_layer, is_guided,
+       "without training.guided_alignment"},
+      {"training.guided_head", training.guided_head != usual.guided_head, is_guided,
+       "without training.guided_alignment"},
+      {"data.train_alignments", !config.data.train_alignments.empty(), is_guided, "without training.guided_alignment"},
+  };
+  std::vector<std::string> unused;
+  for (const Value& value : values)
+    if (value.differs && !value.is_used) unused.push_back(fmt::format("{} has no effect {}", value.key, value.cause));
+  return unused;
+}
+
 void check_file(const std::string& path, const std::string& data_folder) {
   if (fs::is_directory(path)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
-  if (::access(path.c_str(), R_OK) == 0) return;
+  if (::access(path.c_str(), R_OK) == 0) {
+    if (fs::is_regular_file(path)) return;
+    throw std::runtime_error(
+        fmt::format("{}: is a pipe or a device; training reads its text several times, so write it to a file", path));
+  }
   const std::string error = std::strerror(errno);
   std::string where;
   if (fs::path(path).is_relative())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
@@ -28,6 +29,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 
@@ -133,7 +135,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   if (group_.size() > 1) replicas_.sum_over(group_);
   if (config_.training.ema_decay > 0 && group_.is_first())
     optimizer_.keep_average(average_.emplace(parameters_of(replicas_.transformer()), config_.training.ema_decay));
-  if (config_.has_validation_text() && group_.is_first()) prepare_validation();
+  if (group_.is_first()) prepare_validation();
   restore();
   optimizer_.keep_rounded(replicas_.rounded_parameters(), workers_);
   saved_step_ = state_.step;
@@ -178,6 +180,10 @@ Transformer Trainer::Session::make_transformer() {
 }
 
 void Trainer::Session::prepare_validation() {
+  if (!config_.has_validation_text())
+    return spdlog::info(
+        fmt::format("no validation text ({}): nothing will be validated, and there will be no best/",
+                    config_.is_language_model() ? "data.valid_text" : "data.valid_source and data.valid_target"));
   LoadedText loaded = load_validation_text(config_, tokenizer_, workers_);
   const ParallelText& text = loaded.text;
   log_text("validation", config_, text.size(),
@@ -380,14 +386,30 @@ std::string Trainer::Session::ended_by() const {
   return fmt::format(" of {}, by {}", format_count(training.max_steps), reason);
 }
 
+namespace {
+
+// Whether a model of a higher score is better than the present weights: the highest of many is so partly by chance.
+// Puts that model's weights into the network.
+bool is_more_than_luck(const std::string& model, const ValidationScore& present, const Validator& validator,
+                       Transformer& transformer) {
+  if (present.metric == ValidationMetric::loss) return true;  // has no scores of sentences to resample
+  if (!std::filesystem::exists(path_in(model, kWeightsFile))) return false;
+  average_parameters({model}, transformer);
+  return is_surely_better(validator.translate(), present.translated, present.metric);
+}
+
+}  // namespace
+
 // The last weights need not be the best ones.
 void Trainer::Session::name_the_better_model(const ValidationScore& last) {
   const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
   if (!comparable || *state_.best_score <= last.score) return say_how_to_use(folder_.model());
-  log_.info(fmt::format("{} is better on the validation text: {} against {} of {}", folder_.best(),
+  const bool is_better = is_more_than_luck(folder_.best(), last, *validator_, replicas_.transformer());
+  log_.info(fmt::format("{} is {} on the validation text: {} against {} of {}", folder_.best(),
+                        is_better ? "better" : "not better by more than chance explains",
                         score_text(last.metric, *state_.best_score), score_text(last.metric, last.score),
                         folder_.model()));
-  say_how_to_use(folder_.best());
+  say_how_to_use(is_better ? folder_.best() : folder_.model());
 }
 
 void Trainer::Session::say_how_to_use(const std::string& model) {

@@ -2,6 +2,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
 #include <transmute/metrics/bleu.h>
+#include <transmute/metrics/bootstrap.h>
 #include <transmute/metrics/chrf.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/training/run_text.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 namespace transmute {
 inline namespace v0 {
@@ -29,6 +31,28 @@ const char* title_of(ValidationMetric metric) {
     default:
       return "loss";
   }
+}
+
+ChrfOptions chrf_options(int64_t word_order) {
+  ChrfOptions options;
+  options.word_order = word_order;
+  return options;
+}
+
+ScoreOfSegments score_of_segments(const TranslatedText& text, ValidationMetric metric) {
+  if (metric == ValidationMetric::bleu)
+    return [counts = bleu_segment_counts(text.hypotheses, text.references)](const std::vector<size_t>& segments) {
+      BleuCounts sum;
+      for (const size_t segment : segments) sum += counts[segment];
+      return bleu_from_counts(sum).score;
+    };
+  const ChrfOptions options = chrf_options(metric == ValidationMetric::chrf_plus_plus ? 2 : 0);
+  return [options, counts = chrf_segment_counts(text.hypotheses, text.references, options)](
+             const std::vector<size_t>& segments) {
+    std::vector<ChrfCounts> sum(counts.front().size());
+    for (const size_t segment : segments) add_counts(sum, counts[segment]);
+    return chrf_from_counts(sum, options);
+  };
 }
 
 std::vector<std::string> first_lines(const std::vector<TextFile>& files, int64_t count) {
@@ -50,9 +74,7 @@ double TranslatedText::bleu() const {
 }
 
 double TranslatedText::chrf(int64_t word_order) const {
-  ChrfOptions options;
-  options.word_order = word_order;
-  return corpus_chrf(hypotheses, references, options);
+  return corpus_chrf(hypotheses, references, chrf_options(word_order));
 }
 
 Json TranslatedText::samples() const {
@@ -65,6 +87,15 @@ Json TranslatedText::samples() const {
         {{"source", sources[line]}, {"reference", references.front()[line]}, {"translation", hypotheses[line]}});
   }
   return found;
+}
+
+bool is_surely_better(const TranslatedText& a, const TranslatedText& b, ValidationMetric metric) {
+  constexpr double kByChance = 0.05;
+  if (a.hypotheses.empty() || a.hypotheses.size() != b.hypotheses.size()) return false;
+  const ScoreOfSegments score_a = score_of_segments(a, metric), score_b = score_of_segments(b, metric);
+  std::vector<size_t> all(a.hypotheses.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return score_a(all) > score_b(all) && paired_bootstrap_p(all.size(), score_b, score_a) < kByChance;
 }
 
 double Validator::loss() const {
@@ -126,6 +157,7 @@ ValidationScore Validator::measure(int64_t step) const {
   } else {
     measured.summary = score_text(measured.metric, measured.score);
   }
+  measured.translated = translated;
   return measured;
 }
 

@@ -25,6 +25,10 @@ struct TranslatedText {
   Json samples() const;
 };
 
+/// Whether `a` scores higher than `b`, translations of the same sentences, by more than chance explains: paired
+/// bootstrap, p < 0.05. The metric is one of translations.
+bool is_surely_better(const TranslatedText& a, const TranslatedText& b, ValidationMetric metric);
+
 /// The outcome of a validation.
 struct ValidationScore {
   ValidationMetric metric = ValidationMetric::loss;  ///< that chooses the best weights
@@ -32,6 +36,7 @@ struct ValidationScore {
   Json record;                                       ///< for the metrics
   std::string text;                                  ///< for the log
   std::string summary;                               ///< the metric's value; for the loss, perplexity and BLEU
+  TranslatedText translated;                         ///< empty where nothing is translated
 };
 
 /// A metric's value with its name, as the log and the report write it: "BLEU 37.40", "loss 1.9023".

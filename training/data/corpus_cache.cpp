@@ -122,8 +122,9 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
   const uint64_t source = files.source.empty() ? 0 : content(files.source);
   uint64_t key = key_of(source, content(files.target), tokenizer, limits);
   if (!files.alignment.empty()) key = combine_keys(key, content_of(files.alignment));
-  const std::string corpus =
-      path_in(folder_, fmt::format("{}-{:016x}", fs::path(first_file_of(files)).filename().string(), key));
+  constexpr size_t kMostNameBytes = 200;  // of the file, so that there is room for the key
+  const std::string name = shortened_name(fs::path(first_file_of(files)).filename().string(), kMostNameBytes);
+  const std::string corpus = path_in(folder_, fmt::format("{}-{:016x}", name, key));
   opened_.insert(corpus);
   if (fs::exists(corpus)) {
     try {

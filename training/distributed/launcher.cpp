@@ -141,6 +141,8 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
       if (rank.signal != 0) {
         what = fmt::format("rank {} (process {}) was ended by signal {} ({})", rank.rank, rank.process, rank.signal,
                            ::strsignal(rank.signal));
+        // Before there is anything to save, a signal that was passed on ends each of them.
+        if (passed_on && rank.signal == stop_signal()) continue;
         spdlog::error(what);  // others have said themselves what was wrong
       }
       if (left > 0 && rank.rank != 0) report_lost_rank(options, what);  // without rank 0 nobody listens
