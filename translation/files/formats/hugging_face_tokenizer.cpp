@@ -142,11 +142,10 @@ std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, int64_
 
 constexpr const char* kM2m100Tokenizer = "M2M100Tokenizer";
 
-// Empty where no file names it, or one that is any tokenizer's.
+// Empty where no file names it.
 std::string tokenizer_class(const std::string& folder, const JsonConfig& config) {
   const std::string path = path_in(folder, "tokenizer_config.json");
   const std::string name = std::filesystem::exists(path) ? JsonConfig(path).text("tokenizer_class", "") : "";
-  if (name == "PreTrainedTokenizerFast" || name == "TokenizersBackend") return "";
   return name.empty() ? config.text("tokenizer_class", "") : name;
 }
 
