@@ -459,8 +459,9 @@ int main(int argc, char** argv) {
       ->take_all()
       ->allow_extra_args(false);
   CLI::Option* const run_folder =
-      app.add_option("--run-folder", arguments.trainer.run_folder,
-                     "folder for checkpoints, metrics and the model; default with --config: runs/ and the config's name")
+      app.add_option(
+             "--run-folder", arguments.trainer.run_folder,
+             "folder for checkpoints, metrics and the model; default with --config: runs/ and the config's name")
           ->type_name("FOLDER");
   transmute::add_device_flag(app, arguments.trainer.device);
   transmute::add_threads_flag(app, arguments.trainer.threads);
