@@ -3,10 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
-#include <transmute/metrics/bleu.h>
-#include <transmute/metrics/bootstrap.h>
-#include <transmute/metrics/chrf.h>
-#include <transmute/metrics/ter.h>
+#include <transmute/metrics/segment_scores.h>
 #include <transmute/parsing/bracketing.h>
 #include <transmute/parsing/tree.h>
 #include <transmute/programs/flag_values.h>
@@ -165,12 +162,8 @@ Metric bleu_metric(const EvaluateOptions& options, const std::vector<Lines>& ref
   bleu.smoothing_value = options.smoothing_value;
   bleu.effective_order = options.effective_order;
   const std::string signature = transmute::bleu_signature(bleu, references.size());
-  const auto count = [bleu, &references](const Lines& hypotheses) -> ScoreOfSegments {
-    return [bleu, counts = transmute::bleu_segment_counts(hypotheses, references, bleu)](const auto& segments) {
-      transmute::BleuCounts sum;
-      for (const std::size_t segment : segments) sum += counts[segment];
-      return transmute::bleu_from_counts(sum, bleu).score;
-    };
+  const auto count = [bleu, &references](const Lines& hypotheses) {
+    return transmute::bleu_of_segments(hypotheses, references, bleu);
   };
   const auto describe = [bleu, signature, &references](const Lines& hypotheses) {
     return transmute::format_bleu(transmute::corpus_bleu(hypotheses, references, bleu), signature);
@@ -184,12 +177,8 @@ Metric chrf_metric(const EvaluateOptions& options, const std::vector<Lines>& ref
   chrf.lowercase = options.lowercase;
   const std::string name = transmute::chrf_name(chrf);
   const std::string signature = transmute::chrf_signature(chrf, references.size());
-  const auto count = [chrf, &references](const Lines& hypotheses) -> ScoreOfSegments {
-    return [chrf, counts = transmute::chrf_segment_counts(hypotheses, references, chrf)](const auto& segments) {
-      std::vector<transmute::ChrfCounts> sum(counts.front().size());
-      for (const std::size_t segment : segments) transmute::add_counts(sum, counts[segment]);
-      return transmute::chrf_from_counts(sum, chrf);
-    };
+  const auto count = [chrf, &references](const Lines& hypotheses) {
+    return transmute::chrf_of_segments(hypotheses, references, chrf);
   };
   const auto describe = [=, &references](const Lines& hypotheses) {
     return fmt::format("{}|{} = {:.2f}", name, signature, transmute::corpus_chrf(hypotheses, references, chrf));
@@ -201,12 +190,8 @@ Metric ter_metric(const EvaluateOptions& options, const std::vector<Lines>& refe
   transmute::TerOptions ter = options.ter;
   ter.case_sensitive = options.case_sensitive;
   const std::string signature = transmute::ter_signature(ter, references.size());
-  const auto count = [ter, &references](const Lines& hypotheses) -> ScoreOfSegments {
-    return [counts = transmute::ter_segment_counts(hypotheses, references, ter)](const auto& segments) {
-      transmute::TerCounts sum;
-      for (const std::size_t segment : segments) sum += counts[segment];
-      return transmute::ter_from_counts(sum);
-    };
+  const auto count = [ter, &references](const Lines& hypotheses) {
+    return transmute::ter_of_segments(hypotheses, references, ter);
   };
   const auto describe = [=, &references](const Lines& hypotheses) {
     return fmt::format("TER|{} = {:.2f}", signature, transmute::corpus_ter(hypotheses, references, ter));

@@ -42,10 +42,8 @@ constexpr const char* kScopes = "applet button marquee object select table templ
 constexpr std::array<OptionalEnd, 11> kOptionalEnds{
     {{"p",
       "address article aside blockquote caption center col colgroup dd details dialog dir div dl dt fieldset "
-      "figcaption "
-      "figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search "
-      "section "
-      "summary table tbody td tfoot th thead tr ul xmp",
+      "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre "
+      "search section summary table tbody td tfoot th thead tr ul xmp",
       kBlocks, kScopes},
      {"li", "li", kBlocks, "applet button dir marquee menu object ol select table template ul"},
      {"dd dt", "dd dt", kBlocks, "applet button dl marquee object select table template"},

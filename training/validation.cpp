@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
-#include <transmute/metrics/bleu.h>
-#include <transmute/metrics/bootstrap.h>
-#include <transmute/metrics/chrf.h>
+#include <transmute/metrics/segment_scores.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/training/run_text.h>
 #include <transmute/training/validation.h>
@@ -40,19 +38,9 @@ ChrfOptions chrf_options(int64_t word_order) {
 }
 
 ScoreOfSegments score_of_segments(const TranslatedText& text, ValidationMetric metric) {
-  if (metric == ValidationMetric::bleu)
-    return [counts = bleu_segment_counts(text.hypotheses, text.references)](const std::vector<size_t>& segments) {
-      BleuCounts sum;
-      for (const size_t segment : segments) sum += counts[segment];
-      return bleu_from_counts(sum).score;
-    };
-  const ChrfOptions options = chrf_options(metric == ValidationMetric::chrf_plus_plus ? 2 : 0);
-  return [options, counts = chrf_segment_counts(text.hypotheses, text.references, options)](
-             const std::vector<size_t>& segments) {
-    std::vector<ChrfCounts> sum(counts.front().size());
-    for (const size_t segment : segments) add_counts(sum, counts[segment]);
-    return chrf_from_counts(sum, options);
-  };
+  if (metric == ValidationMetric::bleu) return bleu_of_segments(text.hypotheses, text.references);
+  const int64_t word_order = metric == ValidationMetric::chrf_plus_plus ? 2 : 0;
+  return chrf_of_segments(text.hypotheses, text.references, chrf_options(word_order));
 }
 
 std::vector<std::string> first_lines(const std::vector<TextFile>& files, int64_t count) {
