@@ -1,32 +1,34 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Trains teachers that differ in their seeds, translates the training text with their ensemble, and trains a student on
-# the text and that translation (sequence-level knowledge distillation, Kim and Rush, 2016). With a model of the opposite
-# direction, the student also learns from the targets and their translations (data diversification, Nguyen et al., 2020).
-# With --tune, a last training on the text alone follows.
+# Trains teachers that differ in their seeds, or takes finished models, translates the training text with their ensemble,
+# and trains a student on the text and that translation (sequence-level knowledge distillation, Kim and Rush, 2016). With
+# a model of the opposite direction, the student also learns from the targets and their translations (data
+# diversification, Nguyen et al., 2020). With --tune, a last training on the text alone follows.
 #
 # It can be interrupted at any time; run again, it goes on where it was. What is finished is not done again.
 set -euo pipefail
 export LC_ALL=C
 
-usage="usage: scripts/distill.sh --config FILE --source FILE --target FILE --output FOLDER [--teachers 3]
-  [--reverse-model MODEL] [--tune KEY=VALUE]… [--programs FOLDER] [--threads N] [--set KEY=VALUE]…
+usage="usage: scripts/distill.sh --config FILE --source FILE --target FILE --output FOLDER
+  [--teachers 3 | --teacher MODEL…] [--reverse-model MODEL] [--rerank] [--tune KEY=VALUE]… [--programs FOLDER]
+  [--threads N] [--set KEY=VALUE]…
 
 --source and --target: the text of the config's data.train_source and data.train_target, one file each, plain or
 gzipped; where the config names several, give its data.train_weights and data.train_alignments anew with --set, for one
-pair of files. --set: further settings of all trainings. --tune: settings of the last one, which begins with the student
-and goes on with the text alone; without any there is none. The student is in FOLDER/student/model, what became of it in
-FOLDER/tuned/model."
+pair of files. --teacher: a finished model of this language pair to take instead of training teachers; may be repeated,
+for models with one tokenizer. --rerank: each direction's translations are reranked by a model of the other one, those of
+--reverse-model by the first teacher. --set: further settings of all trainings. --tune: settings of the last one, which
+begins with the student and goes on with the text alone; without any there is none. The student is in
+FOLDER/student/model, what became of it in FOLDER/tuned/model."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 # shellcheck source=scripts/settle.sh
 source "$root/scripts/settle.sh"
 # shellcheck source=scripts/yaml.sh
 source "$root/scripts/yaml.sh"
 programs=$root/build/release/bin
-teachers=3
 threads=0
-config= source= target= output= reverse=
-settings=() tune=()
+config= source= target= output= reverse= rerank= teachers=
+models=() settings=() tune=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
     --config) config=${2:?$usage}; shift 2 ;;
@@ -34,7 +36,9 @@ while [[ $# -gt 0 ]]; do
     --target) target=${2:?$usage}; shift 2 ;;
     --output) output=${2:?$usage}; shift 2 ;;
     --teachers) teachers=${2:?$usage}; shift 2 ;;
+    --teacher) models+=("${2:?$usage}"); shift 2 ;;
     --reverse-model) reverse=${2:?$usage}; shift 2 ;;
+    --rerank) rerank=1; shift ;;
     --tune) tune+=(--set "${2:?$usage}"); shift 2 ;;
     --programs) programs=${2:?$usage}; shift 2 ;;
     --threads) threads=${2:?$usage}; shift 2 ;;
@@ -43,6 +47,10 @@ while [[ $# -gt 0 ]]; do
     *) echo "distill: error: unknown argument $1"$'\n'"$usage" >&2; exit 2 ;;
   esac
 done
+given_models=${#models[@]}
+[[ -z $teachers ]] || ((given_models == 0)) ||
+  { echo "distill: error: --teachers and --teacher exclude each other" >&2; exit 2; }
+teachers=${teachers:-3}
 [[ -n $config && -n $source && -n $target && -n $output && $teachers =~ ^[1-9][0-9]*$ ]] ||
   { echo "$usage" >&2; exit 2; }
 
@@ -52,7 +60,10 @@ fail_with_log() { # fail_with_log <what> <log>
   fail "$1 failed: $2"
 }
 for file in "$config" "$source" "$target"; do [[ -f $file ]] || fail "$file: no such file"; done
-[[ -z $reverse || -e $reverse ]] || fail "$reverse: no such model"
+for model in "${models[@]}" ${reverse:+"$reverse"}; do [[ -e $model ]] || fail "$model: no such model"; done
+for ((i = 0; i < given_models; ++i)); do models[i]=$(realpath "${models[i]}"); done
+[[ -z $reverse ]] || reverse=$(realpath "$reverse")
+[[ -z $rerank || -n $reverse ]] || fail "--rerank needs a --reverse-model"
 [[ -x $programs/train ]] || fail "$programs/train: no such program; build first, or name --programs"
 source=$(realpath "$source")
 target=$(realpath "$target")
@@ -62,9 +73,15 @@ output=$(realpath "$output")
 distilled=$output/distilled.target
 back=$output/back_translated.source
 stamp=$("$root/scripts/config_with_bases.sh" "$config" || exit 1
-  printf '%s\n' "$source" "$target" "$teachers" "${settings[@]}"; sha256sum <"$source"; sha256sum <"$target")
-settle "$output/settings" "$stamp" "config, text, number of teachers or --set" "$output"/*/checkpoints/step-* \
-  "$distilled" "$back"
+  printf '%s\n' "$source" "$target" "${models[*]:-$teachers}" "${settings[@]}"
+  sha256sum <"$source"; sha256sum <"$target")
+set_lists=$(grep -v '^ *#' <<<"$stamp" | sed -E 's/train_(weights|alignments) *[:=] *\[ *\]//' |
+  grep -E 'train_(weights|alignments) *[:=]' || true)
+if ((given_models > 0)) && [[ -n $set_lists ]]; then
+  fail "--teacher cannot be combined with data.train_weights or data.train_alignments"
+fi
+settle "$output/settings" "$stamp" "config, text, teachers or --set" "$output"/*/checkpoints/step-* "$distilled" "$back"
+settle "$output/settings.rerank" "${rerank:+$reverse}" --rerank "$distilled" "$back"
 settle "$output/settings.student" "$reverse" --reverse-model "$output"/student/checkpoints/step-* "$back"
 settle "$output/settings.tuned" "$(printf '%s\n' "${tune[@]}")" --tune "$output"/tuned/checkpoints/step-*
 
@@ -78,12 +95,13 @@ train() { # train <name> <setting>…
   touch "$run/finished"
 }
 
-models=()
-for ((seed = 1; seed <= teachers; ++seed)); do
-  train "teacher_$seed" --set "training.seed=$seed" --set "data.train_source=$(yaml "$source")" \
-    --set "data.train_target=$(yaml "$target")"
-  models+=("$output/teacher_$seed/model")
-done
+if ((given_models == 0)); then
+  for ((seed = 1; seed <= teachers; ++seed)); do
+    train "teacher_$seed" --set "training.seed=$seed" --set "data.train_source=$(yaml "$source")" \
+      --set "data.train_target=$(yaml "$target")"
+    models+=("$output/teacher_$seed/model")
+  done
+fi
 
 translated() { # translated <text> <to> <model>…
   local text=$1 to=$2
@@ -97,14 +115,15 @@ translated() { # translated <text> <to> <model>…
 # Where the config has a list with an entry for each text, the translations get theirs behind that of --source.
 with_translations() { # with_translations <key> <entry of a translation; \1: that of --source>
   local entry='"([^"\\]|\\.)*"|[^],]+' more=", $2"
+  ((given_models == 0)) || return 0 # there are no such lists
   [[ -z $reverse ]] || more+=", $2"
   sed -nE "s/^  $1: \\[($entry)/data.$1=[\\1$more/p" "$output/teacher_1/config.yaml"
 }
 
-translated "$source" "$distilled" "${models[@]}"
+translated "$source" "$distilled" "${models[@]}" ${rerank:+--rerank "$reverse"}
 sources="$(yaml "$source"), $(yaml "$source")" targets="$(yaml "$target"), $(yaml "$distilled")"
 if [[ -n $reverse ]]; then
-  translated "$target" "$back" "$reverse"
+  translated "$target" "$back" "$reverse" ${rerank:+--rerank "${models[0]}"}
   sources+=", $(yaml "$back")" targets+=", $(yaml "$target")"
 fi
 lists=()

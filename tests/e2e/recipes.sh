@@ -321,6 +321,32 @@ said=$(distill) || fail "distill.sh again: $said"
 [[ $said != *training* ]] || fail "distill.sh trained again: $said"
 said=$(distill --tune training.warmup_steps=9) && fail "another --tune went into the same folder"
 expect "another --tune" "$said" "was begun with another --tune"
+said=$(distill --rerank) && fail "--rerank took translations that were not reranked"
+expect "--rerank" "$said" "was begun with another --rerank"
+
+# -- distill.sh: finished teachers, and each direction's translations reranked by a model of the other one
+from_models() {
+  "$root/scripts/distill.sh" --config distilled.yaml --source few.en --target few.de --output from_models \
+    --teacher distilled/teacher_1/model --teacher distilled/teacher_2/model --programs "$programs" --threads 1 "$@" 2>&1
+}
+said=$(from_models --set 'data.train_weights=[1]') && fail "distill.sh left weights of texts out"
+expect "--teacher and weights" "$said" "cannot be combined with data.train_weights"
+said=$(from_models --teachers 2) && fail "distill.sh took both --teachers and --teacher"
+expect "--teacher and --teachers" "$said" "exclude each other"
+said=$(from_models --rerank) && fail "distill.sh reranked without a reverse model"
+expect "--rerank alone" "$said" "--rerank needs a --reverse-model"
+said=$(from_models --reverse-model run/model --rerank --config distilled/teacher_1/config.yaml) ||
+  fail "distill.sh from models, with a config that train wrote: $said"
+[[ $said != *"training teacher"* ]] || fail "distill.sh trained teachers beside those given: $said"
+expect "from models" "$said" "the model is in $PWD/from_models/student/model"
+by_hand() { "$programs/translate" --threads 1 "$@" --output by_hand 2>/dev/null; } # by_hand <argument>…
+teachers=(--model distilled/teacher_1/model --model distilled/teacher_2/model)
+by_hand "${teachers[@]}" --input few.en
+! cmp -s by_hand from_models/distilled.target || fail "reranking changed nothing, so nothing was tested"
+by_hand "${teachers[@]}" --input few.en --rerank run/model
+cmp -s by_hand from_models/distilled.target || fail "the translations were not reranked by the reverse model"
+by_hand --model run/model --input few.de --rerank distilled/teacher_1/model
+cmp -s by_hand from_models/back_translated.source || fail "back translations were not reranked by the first teacher"
 
 # -- distill.sh: lists with an entry for each text, paths that YAML would read otherwise, and slips that cost nothing
 cp few.en 'few, #1.en'
@@ -345,7 +371,7 @@ lists() { grep -E '^  train_(weights|alignments): ' "$weighed/$1/config.yaml"; }
 [[ $(lists tuned) == $'  train_weights: [0.5, 2]\n  train_alignments: ["few.align", ""]' ]] ||
   fail "the lists of --tune: $(lists tuned)"
 said=$(weigh --set training.max_steps=6) && fail "another --set went into the same folder"
-expect "another --set" "$said" "was begun with another config, text, number of teachers or --set"
+expect "another --set" "$said" "was begun with another config, text, teachers or --set"
 
 # -- parsing.sh: trees of a little grammar to a parser; under the constraint it writes nothing but trees
 mkdir bank
