@@ -70,28 +70,34 @@ std::string bytes_of(const torch::Tensor& row) {
 
 int embed(const Arguments& arguments) {
   const bool npy = arguments.format == "npy";
-  if (npy && arguments.per == "token")
+  transmute::TextEncoderOptions options = arguments.encoder;
+  options.token_vectors = arguments.per == "token";
+  if (npy && options.token_vectors)
     throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format json");
   if (npy && transmute::is_standard_stream(arguments.streams.output))
     throw std::invalid_argument("--format npy needs --output FILE: its header, which counts the lines, comes first");
   transmute::check_output_is_no_input(arguments.streams.output, {{"--model", arguments.model.path()}});
   transmute::OpenModel model = arguments.model.open();
   const transmute::TextEncoder encoder(std::move(model.model), model.device, model.threads->parallel_for());
-  encoder.encode({}, arguments.encoder);  // whether it can be done at all, before the first line arrives
+  encoder.encode({}, options);  // whether it can be done at all, before the first line arrives
   const transmute::BlockSource next_block = arguments.streams.open();
   transmute::Output output(arguments.streams.output);
 
   int64_t lines = 0;
   int64_t cut_lines = 0;
-  std::vector<torch::Tensor> rows;  // of npy, whose header comes first and counts them
+  bool positions_are_fewer = false;  // than --max-source-tokens
+  std::vector<torch::Tensor> rows;   // of npy, whose header comes first and counts them
   const auto encode_all = [&] {
     while (true) {
       const std::vector<std::string> block = next_block(kBlockLines);
       if (block.empty()) break;
       std::string text;
-      for (const auto& vectors : encoder.encode(block, arguments.encoder)) {
+      for (const auto& vectors : encoder.encode(block, options)) {
         ++lines;
-        if (vectors.parts > 1) ++cut_lines;
+        if (vectors.parts > 1) {
+          ++cut_lines;
+          positions_are_fewer |= static_cast<int64_t>(vectors.tokens.size()) <= options.max_source_tokens;
+        }
         if (npy) {
           rows.push_back(arguments.normalize ? normalized(vectors.mean) : vectors.mean);
         } else {
@@ -110,16 +116,16 @@ int embed(const Arguments& arguments) {
   }
   output.finish();
   if (cut_lines > 0)
-    transmute::note(fmt::format("{} of {} had over {}; encoded in parts", transmute::format_count(cut_lines),
-                                transmute::counted(lines, "line"),
-                                transmute::counted(arguments.encoder.max_source_tokens, "token")));
+    transmute::note(fmt::format(
+        "{} of {} {}; encoded in parts", transmute::format_count(cut_lines), transmute::counted(lines, "line"),
+        positions_are_fewer ? "had more tokens than the model has learned positions for"
+                            : "had over " + transmute::counted(options.max_source_tokens, "token")));
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers();
   CLI::App app(
       "Writes sentence embeddings from a model's encoder, one JSON object per line: the mean over a line's tokens, or "
       "one vector per token.",
@@ -149,5 +155,8 @@ int main(int argc, char** argv) {
       ->check(transmute::at_least(1))
       ->capture_default_str();
   transmute::add_language_flags(app, arguments.encoder.source_language, arguments.encoder.target_language);
-  return transmute::run_program(app, argc, argv, [&] { return embed(arguments); });
+  return transmute::run_program(app, argc, argv, [&] {
+    transmute::configure_process_for_workers();
+    return embed(arguments);
+  });
 }

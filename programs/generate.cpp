@@ -158,7 +158,6 @@ void add_text_flags(CLI::App& app, Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers();
   CLI::App app(
       "Continues text with a language model: for each input line, prints the line and its continuation. An empty line "
       "yields a text from scratch. Tokens are sampled from the model's distribution; --beam-size searches for the most "
@@ -166,7 +165,7 @@ int main(int argc, char** argv) {
       "generate");
   app.footer("{} -m runs/language_model/model --prompt 'Two men' --n-best 3");
   Arguments arguments;
-  arguments.model.add_to(app);
+  arguments.model.add_language_model_to(app);
   const auto prompt =
       app.add_option("--prompt", arguments.prompts, "a text to continue, instead of input lines; may be repeated")
           ->type_name("TEXT")
@@ -176,5 +175,8 @@ int main(int argc, char** argv) {
   arguments.streams.add_to(app)->excludes(prompt);
   add_text_flags(app, arguments);
   add_search_flags(app, arguments);
-  return transmute::run_program(app, argc, argv, [&] { return generate(arguments); });
+  return transmute::run_program(app, argc, argv, [&] {
+    transmute::configure_process_for_workers();
+    return generate(arguments);
+  });
 }

@@ -169,7 +169,6 @@ int score(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers();
   CLI::App app(
       "Prints the natural log-probability of each line: of a translation given its source, or of plain text under a "
       "language model. The end of the sentence is included. The perplexity of the whole text goes to standard error.",
@@ -199,5 +198,8 @@ int main(int argc, char** argv) {
                  "maximum number of tokens in a batch, padding included (source tokens for translations)")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  return transmute::run_program(app, argc, argv, [&] { return score(arguments); });
+  return transmute::run_program(app, argc, argv, [&] {
+    transmute::configure_process_for_workers();
+    return score(arguments);
+  });
 }

@@ -82,7 +82,8 @@ class Progress {
   std::chrono::steady_clock::time_point drawn_{};
 };
 
-// Line n of the file with prefixes belongs to line n of the input.
+// Line n of the file with prefixes belongs to line n of the input. Faults are told once the lines before are
+// translated.
 class Prefixes {
  public:
   Prefixes(const std::string& path, size_t max_line_bytes, const transmute::SubwordModel& target)
@@ -90,27 +91,47 @@ class Prefixes {
     const transmute::LineRules rules{transmute::InvalidUtf8::fail, max_line_bytes};
     if (!path.empty()) reader_ = std::make_unique<transmute::LineReader>(path, rules);
   }
-  std::vector<std::string> next(size_t lines) {
-    std::vector<std::string> prefixes(reader_ ? lines : 0);
-    for (std::string& prefix : prefixes) {
-      if (!reader_->next(prefix))
-        throw std::runtime_error(fmt::format("{} has {}, the input more; line n is the beginning of translation n",
-                                             path_, transmute::counted(reader_->line_number(), "line")));
-      if (!transmute::can_write(target_, prefix))
-        throw std::runtime_error(
-            fmt::format("{}:{}: \"{}\" has characters that the model's vocabulary lacks; no translation can begin with "
-                        "it",
-                        path_, reader_->line_number(), prefix));
+  // Those of the lines of a block, which ends before a line whose prefix is at fault.
+  std::vector<std::string> next(std::vector<std::string>& block) {
+    std::vector<std::string> prefixes;
+    if (!reader_) return prefixes;
+    try {
+      for (std::string prefix; prefixes.size() < block.size(); prefixes.push_back(prefix)) read(prefix);
+    } catch (const std::runtime_error& error) {
+      fault_ = error.what();
+      block.resize(prefixes.size());
     }
     return prefixes;
   }
-  void finish(int64_t lines) {
-    if (std::string more; reader_ && reader_->next(more))
-      throw std::runtime_error(
-          fmt::format("{} has more lines than the input, which has {}", path_, transmute::format_count(lines)));
+  // Of the line after the last block; empty where it has none.
+  const std::string& fault() const { return fault_; }
+  void finish() {
+    if (!reader_) return;
+    const int64_t lines = reader_->line_number();
+    bool has_more = true;
+    try {
+      std::string more;
+      has_more = reader_->next(more);
+    } catch (const std::runtime_error&) {  // a line that cannot be read is one too many, too
+    }
+    if (has_more)
+      throw transmute::BadLine(fmt::format("{}:{}: the input has only {}; line n is the beginning of translation n",
+                                           path_, lines + 1, transmute::counted(lines, "line")));
   }
 
  private:
+  void read(std::string& prefix) {
+    if (!reader_->next(prefix))
+      throw std::runtime_error(
+          fmt::format("{}:{}: the file ends here, but the input goes on; line n is the beginning of translation n",
+                      path_, reader_->line_number() + 1));
+    if (!transmute::can_write(target_, prefix))
+      throw std::runtime_error(fmt::format(
+          "{}:{}: \"{}\" has characters that the model's vocabulary lacks; no translation can begin with it", path_,
+          reader_->line_number(), prefix));
+  }
+
+  std::string fault_;
   std::string path_;
   const transmute::SubwordModel& target_;
   std::unique_ptr<transmute::LineReader> reader_;
@@ -119,10 +140,14 @@ class Prefixes {
 // What is said at the end.
 struct Totals {
   int64_t lines = 0, split_lines = 0, looping_lines = 0;
+  bool positions_are_fewer = false;  // than --max-source-tokens
 
-  void add(const transmute::Translation& translation) {
+  void add(const transmute::Translation& translation, const transmute::TranslationOptions& options) {
     ++lines;
-    if (translation.parts > 1) ++split_lines;
+    if (translation.parts > 1) {
+      ++split_lines;
+      positions_are_fewer |= static_cast<int64_t>(translation.source_tokens.size()) <= options.max_source_tokens;
+    }
     if (transmute::has_loop(translation.hypotheses.front().tokens) && !transmute::has_loop(translation.source_tokens))
       ++looping_lines;
   }
@@ -130,8 +155,9 @@ struct Totals {
     const std::string all = transmute::counted(lines, "line");
     if (split_lines > 0)
       transmute::note(fmt::format("{} of {} {}; translated in parts", transmute::format_count(split_lines), all,
-                                  options.split_sentences
-                                      ? "had several sentences"
+                                  options.split_sentences ? "had several sentences"
+                                  : positions_are_fewer
+                                      ? "had more tokens than the model has learned positions for"
                                       : "had over " + transmute::counted(options.max_source_tokens, "token")));
     if (looping_lines > 0)
       transmute::note(fmt::format(
@@ -139,6 +165,21 @@ struct Totals {
           transmute::format_count(looping_lines), all));
   }
 };
+
+// The tokenizer may have another way of writing a term, which is what translations then contain.
+void note_normalized_terms(const std::vector<transmute::GlossaryEntry>& glossary, const std::string& path,
+                           const transmute::SubwordModel& target) {
+  int64_t terms = 0;
+  std::string example;
+  for (const transmute::GlossaryEntry& entry : glossary) {
+    const std::string written = target.decode(target.encode(entry.target));
+    if (written == entry.target) continue;
+    if (++terms == 1) example = fmt::format("\"{}\" as \"{}\"", entry.target, written);
+  }
+  if (terms > 0)
+    transmute::note(fmt::format("{}: the model's tokenizer writes {} in another way, for example {}", path,
+                                transmute::counted(terms, "target term"), example));
+}
 
 transmute::TranslationOptions options_from(const Arguments& arguments, const transmute::Translator& translator) {
   transmute::TranslationOptions options = arguments.translation;
@@ -153,15 +194,18 @@ transmute::TranslationOptions options_from(const Arguments& arguments, const tra
     options.search.alternatives = true;
     options.search.num_hypotheses = arguments.alternatives;
   }
-  options.search.alignments = arguments.alignment != "none";
-  options.word_alignments = options.search.alignments && arguments.alignment != "tokens";  // of the flag alone too
+  const bool tokens = arguments.alignment == "tokens";
+  options.word_alignments = arguments.alignment != "none" && !tokens;  // of the flag alone too
+  options.search.alignments = tokens || (options.word_alignments && arguments.format == "json");
   options.search.alignment_layer = arguments.alignment_layer;
   options.search.alignment_head = arguments.alignment_head;
   if (arguments.mbr_utility == "bleu") options.mbr.utility = transmute::MbrUtility::bleu;
   if (arguments.long_lines == "fail") options.long_texts = transmute::LongTexts::refused;
   if (arguments.sample) options.search.sampling = arguments.sampling;
-  if (!arguments.glossary.empty())
+  if (!arguments.glossary.empty()) {
     options.glossary = transmute::read_glossary(arguments.glossary, &translator.tokenizer().target());
+    note_normalized_terms(options.glossary, arguments.glossary, translator.tokenizer().target());
+  }
   return options;
 }
 
@@ -170,10 +214,12 @@ Format format_of(const Arguments& arguments) {
   return arguments.num_best > 0 || arguments.alternatives > 0 ? Format::n_best : Format::text;
 }
 
-std::string format(const transmute::Translation& translation, int64_t line, Format format, bool alignment) {
-  if (format == Format::json) return transmute::format_json(translation, line);
-  if (format == Format::n_best) return transmute::format_n_best(translation, line);
+std::string format(const transmute::Translation& translation, int64_t line, Format format,
+                   const transmute::TranslationOptions& options) {
+  if (format == Format::json) return transmute::format_json(translation, line, options.search);
+  if (format == Format::n_best) return transmute::format_n_best(translation, line, options.search);
   const auto& best = translation.hypotheses.front();
+  const bool alignment = options.search.alignments || options.word_alignments;
   return best.text + (alignment ? " ||| " + transmute::format_alignment(best) : "") + "\n";
 }
 
@@ -184,8 +230,11 @@ struct BlockResult {
 };
 
 std::string remedy_of_long_lines(const Arguments& arguments) {
-  if (arguments.trees.empty()) return "--long-lines split translates it in parts; --max-source-tokens is the limit";
-  return "a tree cannot be put together from parts, so raise --max-source-tokens";
+  if (arguments.trees.empty())
+    return "--long-lines split translates it in parts; the limit is --max-source-tokens or the model's learned "
+           "positions";
+  return "a tree cannot be put together from parts, so raise --max-source-tokens or, if the model has no learned "
+         "positions for more, shorten it";
 }
 
 BlockResult translate_block(const transmute::Translator& translator, std::vector<std::string> block,
@@ -255,23 +304,24 @@ int translate(const Arguments& arguments) {
   hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines + static_cast<int64_t>(done)); };
   transmute::keep_output_before_bad_line(output, [&] {
     while (true) {
-      const std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
+      std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
       if (block.empty()) break;
-      options.target_prefixes = prefixes.next(block.size());
+      options.target_prefixes = prefixes.next(block);
       const BlockResult result = translate_block(translator, block, options, hooks, arguments);
       std::string text;
       for (const auto& translation : result.translations) {
-        text += format(translation, totals.lines, as, options.search.alignments);
-        totals.add(translation);
+        text += format(translation, totals.lines, as, options);
+        totals.add(translation, options);
       }
       progress.clear();
       output.write(text);
       if (!result.refusal.empty())
         throw transmute::BadLine(
             fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), totals.lines + 1, result.refusal));
+      if (!prefixes.fault().empty()) throw transmute::BadLine(prefixes.fault());
     }
+    prefixes.finish();
   });
-  prefixes.finish(totals.lines);
   output.finish();
   totals.report(options);
   return 0;
@@ -284,11 +334,14 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
       ->check(transmute::one_of({"text", "json"}))
       ->capture_default_str();
   const auto n_best =
-      app.add_option("--n-best", arguments.num_best, "print the N best translations (in Moses' format, unless json)")
+      app.add_option("--n-best", arguments.num_best,
+                     "print the N best translations (in Moses' format, unless json); for a line translated in "
+                     "parts, one")
           ->check(transmute::whole_between(1, transmute::kMaxHypotheses));
   const auto alternatives = app.add_option("--alternatives", arguments.alternatives,
                                            "instead of searching, take the N most probable next tokens after "
-                                           "--target-prefix and complete each greedily")
+                                           "--target-prefix and complete each greedily; a line translated in parts "
+                                           "has one result")
                                 ->check(transmute::whole_between(1, transmute::kMaxHypotheses))
                                 ->excludes(n_best);
   const auto mbr = app.add_option("--mbr", arguments.translation.mbr.candidates,
@@ -322,6 +375,7 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
 
 void add_search_flags(CLI::App& app, Arguments& arguments) {
   arguments.search.add_to(app);
+  app.get_option("--alternatives")->excludes(app.get_option("--beam-size"));
   app.add_option("--target-prefix", arguments.prefixes,
                  "a file whose line n is the beginning of the translation of line n")
       ->type_name("FILE")
@@ -347,8 +401,8 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
           ->group("Search");
   app.add_option(
          "--tree-words", arguments.tree_words,
-         "the words of the trees of --trees, line by line: a word then has only parts of speech that it had there; "
-         "rare and unknown words have those of open classes, too")
+         "the words of the trees of --trees, line by line; each word then gets only parts of speech that it had there, "
+         "rare and unknown words also those of open classes")
       ->type_name("FILE")
       ->check(transmute::not_empty())
       ->needs(trees)
@@ -404,7 +458,6 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers();
   CLI::App app("Translates text line by line. An empty line stays empty.", "translate");
   app.footer(
       "echo 'Monday, March 3, 2025' | {} -m runs/demo/model\n"
@@ -416,5 +469,8 @@ int main(int argc, char** argv) {
   add_search_flags(app, arguments);
   transmute::add_language_flags(app, arguments.translation.source_language, arguments.translation.target_language);
   add_line_flags(app, arguments);
-  return transmute::run_program(app, argc, argv, [&] { return translate(arguments); });
+  return transmute::run_program(app, argc, argv, [&] {
+    transmute::configure_process_for_workers();
+    return translate(arguments);
+  });
 }

@@ -12,10 +12,18 @@ constexpr const char* kAsStored = "stored";
 }  // namespace
 
 void TranslatorFlags::add_to(CLI::App& app) {
+  add_to(app,
+         "a model folder written by train, a file written by export_torchscript, or a translation model of Hugging "
+         "Face, CTranslate2 or Marian");
+}
+
+void TranslatorFlags::add_language_model_to(CLI::App& app) {
+  add_to(app, "a language model: a folder written by train, or a file written by export_torchscript");
+}
+
+void TranslatorFlags::add_to(CLI::App& app, const std::string& kinds) {
   app.add_option("-m,--model", models_,
-                 "a model folder written by train, a file written by export_torchscript, or a translation model of "
-                 "Hugging Face, CTranslate2 or Marian; several models with the same tokenizer form an ensemble, whose "
-                 "probabilities are averaged")
+                 kinds + "; several models with the same tokenizer form an ensemble, whose probabilities are averaged")
       ->type_name("MODEL")
       ->required();
   add_device_flag(app, options_.device);

@@ -17,6 +17,8 @@ namespace transmute {
 class TranslatorFlags {
  public:
   void add_to(CLI::App& app);
+  /// The same for a program of language models.
+  void add_language_model_to(CLI::App& app);
   /// --shortlist and what belongs to it.
   void add_shortlist_to(CLI::App& app);
   /// --rerank, which is returned, and what belongs to it. `rerank` counts only where --rerank is given.
@@ -29,6 +31,7 @@ class TranslatorFlags {
   LanguageModel open_language_model() const;
 
  private:
+  void add_to(CLI::App& app, const std::string& kinds);
   TranslatorOptions options() const;
 
   std::vector<std::string> models_;

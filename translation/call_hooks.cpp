@@ -52,11 +52,14 @@ SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_
   return search;
 }
 
-void CallHooks::part_done(size_t text, const std::function<std::string()>& whole) {
-  if (!hooks_.on_text && !hooks_.on_progress) return;
+bool CallHooks::part_done(size_t text) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (--parts_left_[text] > 0) return;
-  if (hooks_.on_text) hooks_.on_text(text, whole());
+  return --parts_left_[text] == 0;
+}
+
+void CallHooks::text_done(size_t text, const std::string& whole) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (hooks_.on_text) hooks_.on_text(text, whole);
   if (hooks_.on_progress) hooks_.on_progress(++done_, parts_left_.size());
 }
 

@@ -25,8 +25,10 @@ class CallHooks {
   SearchHooks search_hooks(std::function<size_t(size_t sentence)> text_of,
                            std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far);
 
-  /// A part of the text is done. `whole` gives the text's translation, and is called when it is complete.
-  void part_done(size_t text, const std::function<std::string()>& whole);
+  /// A part of the text is done. Returns whether it was the last one: then this thread sees all of them.
+  bool part_done(size_t text);
+  /// The text is done, and `whole` is its translation.
+  void text_done(size_t text, const std::string& whole);
 
  private:
   const TranslationHooks& hooks_;

@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -46,7 +45,8 @@ void check(const TranslationOptions& options) {
   check_candidates(options.mbr.candidates, options.search, "mbr");
   check_candidates(options.rerank.candidates, options.search, "rerank");
   if (!(options.rerank.weight >= 0 && std::isfinite(options.rerank.weight)))
-    throw std::invalid_argument(fmt::format("rerank.weight must be at least 0, not {}", options.rerank.weight));
+    throw std::invalid_argument(
+        fmt::format("rerank.weight must be finite and at least 0, not {}", options.rerank.weight));
   if (options.mbr.candidates > 0 && options.rerank.candidates > 0)
     throw std::invalid_argument("mbr cannot be combined with rerank: each decides which translation is chosen");
   if (!options.glossary.empty() && !search::is_search(options.search))
@@ -110,6 +110,31 @@ TranslationOptions reversed(const TranslationOptions& options, const Tokenizer& 
   return reverse;
 }
 
+// An alignment has a number for each pair of tokens.
+void check_can_be_aligned(const SourceParts& sources, const std::function<bool(size_t text)>& is_aligned) {
+  for (size_t part = 0, of_text = 0; part < sources.parts.size(); ++part) {
+    const size_t text = sources.parts[part].text;
+    const bool begins = part == 0 || sources.parts[part - 1].text != text;
+    of_text = (begins ? 0 : of_text) + sources.parts[part].ids.size();
+    if (is_aligned(text) && of_text > static_cast<size_t>(kMaxWholeTokens))
+      throw BadText(text,
+                    fmt::format("it has {} tokens or more; an alignment takes at most {}: split the text into lines",
+                                of_text, kMaxWholeTokens));
+  }
+}
+
+// A prefix and terms may exceed every other limit of a translation's length, but not the learned positions.
+void check_demands_fit(const SourceParts& sources, int64_t most_tokens) {
+  for (const SourcePart& part : sources.parts) {
+    size_t demanded = part.prefix.size();
+    for (const Ids& term : part.terms) demanded += term.size();
+    if (static_cast<int64_t>(demanded) > most_tokens)
+      throw BadText(part.text, fmt::format("its translation must have {} tokens for its prefix and terms, but the "
+                                           "model has learned positions for {}; shorten them",
+                                           demanded, most_tokens));
+  }
+}
+
 }  // namespace
 
 TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device,
@@ -133,16 +158,26 @@ TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformer
 void TranslationEngine::check_for_model(const TranslationOptions& options) const {
   SearchOptions search = search_of(options);
   search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
+  search.alignments |= options.word_alignments || options.inline_tags;
   beam_search(*model_, {{special_ids::kUnknown}}, search, {}, {});
   if (options.rerank.candidates > 0) reverse_->score({}, {}, reversed(options, reverse_->tokenizer()));
 }
 
-void TranslationEngine::align_words(const std::vector<std::string>& texts, const TranslationOptions& options,
-                                    std::vector<Translation>& translations) const {
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const std::vector<size_t> source = source_words(tokenizer_.source(), texts[i], options.split_sentences);
-    for (Hypothesis& hypothesis : translations[i].hypotheses)
-      hypothesis.word_alignment = word_links(hypothesis, source, target_words(tokenizer_.target(), hypothesis));
+void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
+                                    const TranslationOptions& options, Translation& translation) const {
+  std::vector<size_t> words;
+  std::vector<ByteSpan> spans;
+  if (options.word_alignments) words = source_words(tokenizer_.source(), text, options.split_sentences);
+  const bool has_tags = tagged != nullptr && tagged->has_tags();
+  if (has_tags) spans = source_spans(tokenizer_.source(), text);
+  for (Hypothesis& hypothesis : translation.hypotheses) {
+    if (options.word_alignments)
+      hypothesis.word_alignment = word_links(hypothesis, words, target_words(tokenizer_.target(), hypothesis));
+    if (has_tags)
+      hypothesis.text = tagged->restore(hypothesis.text, spans,
+                                        tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text),
+                                        balanced_alignment(hypothesis.alignment));
+    if (!options.search.alignments) hypothesis.alignment.clear();
   }
 }
 
@@ -162,9 +197,27 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   if (given.rerank.candidates > 0 && !reverse_)
     throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
   if (texts.empty()) check_for_model(given);
+  if (!given.inline_tags) return translate_plain(texts, given, hooks, {});
+  if (given.split_sentences || hooks.on_text)
+    throw std::invalid_argument("inline_tags cannot be combined with split_sentences or on_text");
+  std::vector<TaggedText> tagged;
+  std::vector<std::string> plain;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    check_utf8(texts[i], "text", i + 1);
+    plain.push_back(tagged.emplace_back(texts[i]).plain());
+  }
+  return translate_plain(plain, given, hooks, tagged);
+}
+
+std::vector<Translation> TranslationEngine::translate_plain(const std::vector<std::string>& texts,
+                                                            const TranslationOptions& given,
+                                                            const TranslationHooks& hooks,
+                                                            const std::vector<TaggedText>& tagged) const {
+  const auto is_aligned = [&](size_t text) {
+    return given.search.alignments || given.word_alignments || (!tagged.empty() && tagged[text].has_tags());
+  };
   TranslationOptions options = given;
-  options.search.alignments |= options.word_alignments;
-  if (options.inline_tags) return translate_tagged(texts, options, hooks);
+  for (size_t text = 0; text < texts.size(); ++text) options.search.alignments |= is_aligned(text);
   const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
   const int64_t room = most_tokens_ - most_language_tokens(tokenizer_.source());
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
@@ -172,32 +225,19 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
                                             options.target_prefixes.size(), texts.size()));
   SourceParts sources = encode_texts(tokenizer_.source(), texts, options, parallel_for_);
-  if (options.search.alignments)
-    for (size_t part = 0, of_text = 0; part < sources.parts.size(); ++part) {
-      const bool begins = part == 0 || sources.parts[part - 1].text != sources.parts[part].text;
-      of_text = (begins ? 0 : of_text) + sources.parts[part].ids.size();
-      if (of_text > static_cast<size_t>(kMaxWholeTokens))
-        throw BadText(sources.parts[part].text,
-                      fmt::format("it has {} tokens or more; an alignment takes at most {}: split the text into lines",
-                                  of_text, kMaxWholeTokens));
-    }
+  check_can_be_aligned(sources, is_aligned);
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target());
   add_languages(sources, languages);
   demand_terms(sources, options.glossary, tokenizer_);
-  std::vector<Translation> of_parts = translate_parts(sources, options, hooks);
-
-  std::vector<Translation> translations(texts.size());
-  for (size_t part = 0; part < of_parts.size(); ++part)
-    append_translation(translations[sources.parts[part].text], std::move(of_parts[part]));
-  for (auto& translation : translations)
-    if (translation.hypotheses.empty()) translation.hypotheses.emplace_back();
-  if (options.word_alignments) align_words(texts, options, translations);
-  return translations;
+  check_demands_fit(sources, most_tokens_);
+  return translate_parts(sources, options, hooks, [&](size_t text, Translation& translation) {
+    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, translation);
+  });
 }
 
-std::vector<Translation> TranslationEngine::translate_parts(const SourceParts& sources,
-                                                            const TranslationOptions& options,
-                                                            const TranslationHooks& hooks) const {
+std::vector<Translation> TranslationEngine::translate_parts(
+    const SourceParts& sources, const TranslationOptions& options, const TranslationHooks& hooks,
+    const std::function<void(size_t text, Translation& translation)>& complete) const {
   const std::vector<SourcePart>& parts = sources.parts;
   std::vector<size_t> lengths;
   std::vector<int64_t> for_terms;
@@ -212,19 +252,25 @@ std::vector<Translation> TranslationEngine::translate_parts(const SourceParts& s
     if (sources.counts[text] > 1) return {};  // its parts may be decoded in any order
     return tokenizer_.target().decode(certain);
   };
-  std::vector<Translation> translations(parts.size());
+  std::vector<Translation> of_parts(parts.size()), translations(sources.counts.size());
+  const auto join = [&](size_t text) {
+    Translation& whole = translations[text];
+    for (size_t part = sources.first_of(text); part < parts.size() && parts[part].text == text; ++part)
+      append_translation(whole, std::exchange(of_parts[part], {}));
+    if (whole.hypotheses.empty()) whole.hypotheses.emplace_back();
+    complete(text, whole);
+  };
+  for (size_t text = 0; text < translations.size(); ++text)
+    if (sources.counts[text] == 0) join(text);
   parallel_for_(batches.size(), [&](size_t b) {
     const std::vector<size_t>& batch = batches[b];
     const auto text_of = [&](size_t sentence) { return parts[batch[sentence]].text; };
-    search_batch(parts, batch, options, call_hooks.search_hooks(text_of, so_far), translations);
+    search_batch(parts, batch, options, call_hooks.search_hooks(text_of, so_far), of_parts);
     for (const size_t part : batch) {
       const size_t text = parts[part].text;
-      call_hooks.part_done(text, [&] {
-        std::string whole;
-        for (size_t i = sources.first_of(text); i < parts.size() && parts[i].text == text; ++i)
-          append_text(whole, translations[i].hypotheses.front().text);
-        return whole;
-      });
+      if (!call_hooks.part_done(text)) continue;
+      join(text);
+      call_hooks.text_done(text, translations[text].hypotheses.front().text);
     }
   });
   return translations;
@@ -269,7 +315,7 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
   for (const size_t part : batch) {
     const size_t before = scored.size();
     for (Hypothesis& hypothesis : translations[part].hypotheses) {
-      if (!reverse_->has_positions_for(hypothesis.text, parts[part].plain, languages)) {
+      if (!reverse_->can_score(hypothesis.text, parts[part].plain, languages)) {
         hypothesis.reverse_log_probability = search::kNever;
         if (options.rerank.weight > 0) hypothesis.score = search::kNever;
         continue;
@@ -281,9 +327,8 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
     if (scored.size() == before)
       throw BadText(parts[part].text,
                     fmt::format("it cannot be reranked: it or each of its translations has more than the {} tokens "
-                                "that the reverse model has learned positions for; lower max_source_tokens, or split "
-                                "the text into lines",
-                                reverse_->most_tokens_));
+                                "that the reverse model takes; lower max_source_tokens, or split the text into lines",
+                                reverse_->most_scored_tokens()));
   }
   const std::vector<Hypothesis> found = reverse_->score(candidates, sources, reverse);
   for (size_t i = 0; i < found.size(); ++i) {
@@ -299,41 +344,11 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
   }
 }
 
-bool TranslationEngine::has_positions_for(const std::string& source, const std::string& target,
-                                          const LanguageTokens& languages) const {
-  if (most_tokens_ == std::numeric_limits<int64_t>::max()) return true;
+bool TranslationEngine::can_score(const std::string& source, const std::string& target,
+                                  const LanguageTokens& languages) const {
   const size_t of_source = tokenizer_.source().encode(source).size() + languages.source.size();
   const size_t of_target = tokenizer_.target().encode(target).size() + languages.target.size();
-  return static_cast<int64_t>(std::max(of_source, of_target)) <= most_tokens_;
-}
-
-std::vector<Translation> TranslationEngine::translate_tagged(const std::vector<std::string>& texts,
-                                                             const TranslationOptions& options,
-                                                             const TranslationHooks& hooks) const {
-  if (options.split_sentences || hooks.on_text)
-    throw std::invalid_argument("inline_tags cannot be combined with split_sentences or on_text");
-  std::vector<TaggedText> tagged;
-  std::vector<std::string> plain;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    check_utf8(texts[i], "text", i + 1);
-    plain.push_back(tagged.emplace_back(texts[i]).plain());
-  }
-  TranslationOptions with_alignments = options;
-  with_alignments.inline_tags = false;
-  with_alignments.search.alignments = true;
-  std::vector<Translation> translations = translate(plain, with_alignments, hooks);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    std::vector<ByteSpan> source;
-    if (tagged[i].has_tags()) source = source_spans(tokenizer_.source(), plain[i]);
-    for (Hypothesis& hypothesis : translations[i].hypotheses) {
-      if (tagged[i].has_tags())
-        hypothesis.text = tagged[i].restore(hypothesis.text, source,
-                                            tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text),
-                                            balanced_alignment(hypothesis.alignment));
-      if (!options.search.alignments) hypothesis.alignment.clear();
-    }
-  }
-  return translations;
+  return static_cast<int64_t>(std::max(of_source, of_target)) <= most_scored_tokens();
 }
 
 std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>& sources,

@@ -10,12 +10,16 @@
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/types.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
+
+class TaggedText;
 
 /// Text to text with a model in memory: tokenizes, splits over-long input, batches by length, searches, puts the
 /// results back into input order. Translator is this behind a header without LibTorch; validation uses it on the
@@ -57,21 +61,26 @@ class TranslationEngine {
   const std::string& slow_reason() const { return slow_reason_; }
 
  private:
-  std::vector<Translation> translate_tagged(const std::vector<std::string>& texts, const TranslationOptions& options,
-                                            const TranslationHooks& hooks) const;
-  // One translation for each part.
-  std::vector<Translation> translate_parts(const SourceParts& sources, const TranslationOptions& options,
-                                           const TranslationHooks& hooks) const;
+  // `tagged`: the texts with their tags; empty where tags are not taken out.
+  std::vector<Translation> translate_plain(const std::vector<std::string>& texts, const TranslationOptions& options,
+                                           const TranslationHooks& hooks, const std::vector<TaggedText>& tagged) const;
+  // One translation for each text. `complete` is called for each as soon as its parts are joined.
+  std::vector<Translation> translate_parts(
+      const SourceParts& sources, const TranslationOptions& options, const TranslationHooks& hooks,
+      const std::function<void(size_t text, Translation& translation)>& complete) const;
   // As if there were a text to translate.
   void check_for_model(const TranslationOptions& options) const;
-  void align_words(const std::vector<std::string>& texts, const TranslationOptions& options,
-                   std::vector<Translation>& translations) const;
+  // Aligns words and puts tags back as the options say, and drops alignments of tokens that they do not ask for, which
+  // grow with the square of the text's length. `tagged`: null where there are no tags to put back.
+  void finish_text(const std::string& text, const TaggedText* tagged, const TranslationOptions& options,
+                   Translation& translation) const;
   // Puts the translations of a batch of parts into their places.
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,
                     std::vector<Translation>& translations) const;
-  // Whether there are positions for all of their tokens, where positions are learned.
-  bool has_positions_for(const std::string& source, const std::string& target, const LanguageTokens& languages) const;
+  // The most tokens that score() takes of a source or a target.
+  int64_t most_scored_tokens() const { return std::min(most_tokens_, kMaxWholeTokens); }
+  bool can_score(const std::string& source, const std::string& target, const LanguageTokens& languages) const;
   // Puts the candidates of a batch of parts into the order that the reverse model gives them. Those that are too long
   // for it come last.
   void rerank(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch, const TranslationOptions& options,

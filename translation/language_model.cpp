@@ -155,7 +155,7 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
         results[text].hypotheses.push_back(to_hypothesis(std::move(hypothesis), tokenizer));
         results[text].hypotheses.back().text = std::move(whole);
       }
-      call_hooks.part_done(text, [&] { return results[text].hypotheses.front().text; });
+      call_hooks.text_done(text, results[text].hypotheses.front().text);
     }
   };
   with_plain_errors([&] { state_->threads->for_each(batches.size(), continue_batch); });

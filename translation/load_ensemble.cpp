@@ -2,6 +2,7 @@
 #include <transmute/translation/load_ensemble.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/inference/step_models.h>
@@ -21,8 +22,9 @@ bool same(const SubwordModel& a, const SubwordModel& b) {
 
 // As it is stored, where that is what the device is made for.
 Precision own_precision(const LoadedModel& model, torch::Device device) {
-  const bool is_slow =
-      model.stored == Precision::bfloat16 && device.is_cpu() && !kernels::multiplies_bfloat16(kernels::best_simd());
+  const bool has_bfloat16 =
+      device.is_cpu() ? kernels::multiplies_bfloat16(kernels::best_simd()) : kernels::cuda::run_on(device);
+  const bool is_slow = model.stored == Precision::bfloat16 && !has_bfloat16;
   const bool fits = !is_slow && precision_error(model.stored, device, model.transformer->options).empty();
   return fits ? model.stored : Precision::float32;
 }

@@ -65,7 +65,7 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   std::vector<size_t> lengths;
   for (const TextPart& part : parts) lengths.push_back(part.ids.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
-  std::vector<torch::Tensor> vectors(parts.size());
+  std::vector<torch::Tensor> vectors(parts.size()), sums(parts.size());
   parallel_for_(batches.size(), [&](size_t b) {
     const torch::NoGradGuard no_grad;
     Transformer transformer = model_.transformer;
@@ -76,16 +76,25 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
     for (size_t row = 0; row < batches[b].size(); ++row) {
       const size_t part = batches[b][row];
       const auto given = static_cast<int64_t>(parts[part].given), end = static_cast<int64_t>(parts[part].ids.size());
-      vectors[part] = memory[static_cast<int64_t>(row)].slice(0, given, end).clone();  // [L,D], not all of the batch
+      const torch::Tensor own = memory[static_cast<int64_t>(row)].slice(0, given, end).clone();  // [L,D]
+      sums[part] = own.sum(0);
+      if (options.token_vectors) vectors[part] = own;
     }
   });
 
   std::vector<std::vector<torch::Tensor>> of_text(texts.size());
-  for (size_t part = 0; part < parts.size(); ++part) of_text[parts[part].text].push_back(vectors[part]);
+  for (size_t part = 0; part < parts.size(); ++part) {
+    TextVectors& result = results[parts[part].text];
+    result.mean = result.mean.defined() ? result.mean + sums[part] : sums[part];
+    if (options.token_vectors) of_text[parts[part].text].push_back(std::move(vectors[part]));
+  }
   for (size_t text = 0; text < texts.size(); ++text) {
     TextVectors& result = results[text];
+    result.mean =
+        result.tokens.empty() ? torch::zeros({d_model_}) : result.mean / static_cast<int64_t>(result.tokens.size());
+    if (!options.token_vectors) continue;
     result.vectors = of_text[text].empty() ? torch::zeros({0, d_model_}) : torch::cat(of_text[text]);
-    result.mean = of_text[text].empty() ? torch::zeros({d_model_}) : result.vectors.mean(0);
+    of_text[text].clear();
   }
   return results;
 }

@@ -14,9 +14,11 @@ inline namespace v0 {
 /// The encoder's output for a text.
 struct TextVectors {
   std::vector<std::string> tokens;  ///< L pieces, without the end token and the language's
-  torch::Tensor vectors;            ///< the encoder's output for each token, float32 [L,D] on the CPU
-  torch::Tensor mean;               ///< mean of the vectors, [D], which represents the text; zeros if it has no token
-  int parts = 1;                    ///< number of separately encoded parts of an over-long text
+  /// The encoder's output for each token, float32 [L,D] on the CPU. Undefined without
+  /// TextEncoderOptions::token_vectors.
+  torch::Tensor vectors;
+  torch::Tensor mean;  ///< mean of the vectors, [D], which represents the text; zeros if it has no token
+  int parts = 1;       ///< number of separately encoded parts of an over-long text
 };
 
 /// Options of encoding.
@@ -25,6 +27,7 @@ struct TextEncoderOptions {
   int64_t batch_tokens = 4096;  ///< maximum number of tokens in a batch, padding included
   /// Longer texts are split at sentence, clause or word boundaries, as are those beyond the model's learned positions.
   int64_t max_source_tokens = 256;
+  bool token_vectors = true;  ///< false: only the means, which takes far less memory
   /// For multilingual models, see TranslationOptions. Those that name languages on both sides need the source language;
   /// those with tags for the target (">>deu<<" of OPUS-MT) put the target language before the source.
   std::string source_language{};

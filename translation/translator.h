@@ -19,7 +19,9 @@ class Tokenizer;
 ///
 /// Safe to use from many threads at once. Calls share the translator's own threads, which take batches from the waiting
 /// calls in turn. The settings of the application's threads, including those of OpenMP and LibTorch, do not change.
-/// Apart from the texts themselves, memory is bounded by one batch per thread.
+/// Apart from the texts and their results, memory is bounded by one batch per thread. An alignment takes a number for
+/// each pair of tokens. SearchOptions::alignments keeps those of whole texts; where only word alignments or inline tags
+/// need them, those of the parts of a text last until its translation is complete.
 class TRANSMUTE_API Translator {
  public:
   /// Opens a model folder, a file written by export_torchscript, or a model of Hugging Face, CTranslate2 or Marian.

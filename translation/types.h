@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search_options.h>
 
@@ -48,7 +49,7 @@ enum class LongTexts {
 };
 
 /// Thrown for a text that cannot be processed, such as one that is longer than a limit.
-class BadText : public std::invalid_argument {
+class TRANSMUTE_API BadText : public std::invalid_argument {
  public:
   /// `text`: index of the text in the call. `reason`: a sentence about it.
   BadText(size_t text, const std::string& reason)
@@ -64,7 +65,7 @@ class BadText : public std::invalid_argument {
 };
 
 /// Thrown for a text of more than TranslationOptions::max_source_tokens with LongTexts::refused.
-class TextTooLong : public BadText {
+class TRANSMUTE_API TextTooLong : public BadText {
  public:
   using BadText::BadText;
 };
@@ -76,7 +77,7 @@ constexpr int64_t kMaxWholeTokens = 8192;
 /// A required translation of a source term.
 struct GlossaryEntry {
   std::string source;  ///< one or more words of the source language
-  std::string target;  ///< text that the translation must contain
+  std::string target;  ///< text that the translation must contain, normalized as the model's tokenizer normalizes text
 };
 
 /// Similarity of two translations, by segment, with one of them as the reference.
@@ -120,8 +121,9 @@ struct TranslationOptions {
   MbrOptions mbr{};
   /// Orders the results by both models, and gives them both models' scores. Needs TranslatorOptions::reverse_model.
   /// Cannot be combined with mbr, SearchOptions::alternatives or TranslationHooks::on_text. No hook is called while the
-  /// reverse model scores a batch. A candidate that is longer than the reverse model's learned positions comes
-  /// last, with reverse_log_probability minus infinity; a text without any other candidate is refused.
+  /// reverse model scores a batch. A candidate that is longer than the reverse model's learned positions, or than
+  /// kMaxWholeTokens, comes last, with reverse_log_probability minus infinity; a text without any other candidate is
+  /// refused.
   RerankOptions rerank{};
   int64_t batch_size = 64;                  ///< maximum number of sentences in a thread's batch
   int64_t batch_tokens = 4096;              ///< maximum number of source tokens in a batch, padding included
@@ -129,18 +131,21 @@ struct TranslationOptions {
   LongTexts long_texts = LongTexts::split;  ///< treatment of over-long texts
   bool split_sentences = false;  ///< translate the sentences of a text (by Unicode's rules) separately and join them
   /// The beginning of each translation: one prefix per text of the call (an empty one leaves it free), or no prefixes.
+  /// Translations begin with them as the model's tokenizer normalizes them. With the glossary's terms, they may not be
+  /// longer than the model's learned positions.
   std::vector<std::string> target_prefixes{};
   /// Source and target language for multilingual models, by the names in their vocabularies: eng_Latn (NLLB-200), en
   /// (M2M-100), deu (">>deu<<" of OPUS-MT, which has only a target language).
   std::string source_language{};
   std::string target_language{};  ///< see source_language
-  /// If a text contains the words of an entry's `source` (case-sensitive), its translation contains the `target`.
+  /// If a text contains the words of an entry's `source` (case-sensitive), its translation contains the `target`. Where
+  /// a script is written without spaces, such as Han, Kana or Thai, any characters may be words.
   std::vector<GlossaryEntry> glossary{};
   /// Removes tags such as <b>, </b>, <br/> and {name} from the text, and inserts them into the translation at the words
   /// that attended to theirs. Cannot be combined with split_sentences, SearchOptions::constraint or
   /// TranslationHooks::on_text.
   bool inline_tags = false;
-  /// Fills Hypothesis::word_alignment; implies SearchOptions::alignments.
+  /// Fills Hypothesis::word_alignment, whether or not SearchOptions::alignments fills Hypothesis::alignment.
   bool word_alignments = false;
 };
 
@@ -178,7 +183,7 @@ struct TranslationHooks {
   /// Called for each further token; the last call for a text has its whole translation. Not called for texts without
   /// content.
   std::function<void(size_t text, const std::string& so_far)> on_text{};
-  /// Called after each finished text.
+  /// Called after each finished text that has content. Texts without content count as done from the beginning.
   std::function<void(size_t done, size_t total)> on_progress{};
   /// Called after every token. If it returns true, the call ends with Cancelled within one decoding step.
   std::function<bool()> should_stop{};

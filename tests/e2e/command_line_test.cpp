@@ -253,6 +253,8 @@ TEST_F(CommandLine, FlagsThatWouldDoNothingAreRefused) {
   EXPECT_THAT(refusal("translate", {"-m", "m", "--alignment-layer", "1"}), HasSubstr("requires --alignment"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--alignment-head", "1"}), HasSubstr("requires --alignment"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--sample", "-b", "2"}), HasSubstr("--beam-size excludes --sample"));
+  EXPECT_THAT(refusal("translate", {"-m", "m", "--alternatives", "3", "-b", "8"}),
+              HasSubstr("--alternatives excludes --beam-size"));
   EXPECT_THAT(refusal("generate", {"-m", "m", "--length-alpha", "1"}), HasSubstr("requires --beam-size"));
   EXPECT_THAT(refusal("export_torchscript", {"-m", "m", "-o", "o", "-b", "2"}), HasSubstr("--forward translate"));
 }
@@ -280,9 +282,66 @@ TEST_F(CommandLine, WhatTheVocabularyCannotWriteIsNamedWithItsLine) {
   write_text(*folder_ / "terms", "house\tHaus\ntrain\t電車\n");
   EXPECT_THAT(refusal("translate", {"-m", model(), "--glossary", *folder_ / "terms"}, 1),
               AllOf(HasSubstr("terms:2: \"電車\""), HasSubstr("byte_fallback")));
-  write_text(*folder_ / "prefixes", "das\n電車\n");
-  EXPECT_THAT(refusal("translate", {"-m", model(), "--target-prefix", *folder_ / "prefixes"}, 1, "the\nthe\n"),
-              HasSubstr("prefixes:2: \"電車\""));
+  write_text(*folder_ / "full_width", "train\tZug\nhouse\tＨaus\n");
+  const Outcome noted = translate("the house\n", {"--glossary", *folder_ / "full_width"});
+  EXPECT_THAT(noted.errors, HasSubstr("1 target term in another way, for example \"Ｈaus\" as \"Haus\""));
+  EXPECT_THAT(noted.output, HasSubstr("Haus"));
+}
+
+TEST_F(CommandLine, AFaultOfAPrefixIsNamedAndTheLinesBeforeItAreWritten) {
+  const std::string prefixes = *folder_ / "prefixes", out = *folder_ / "prefixed";
+  write_text(*folder_ / "three", "the\nthe house\nthe\n");
+  const auto translate_three = [&](const std::string& text, const std::string& buffer_lines) {
+    write_text(prefixes, text);
+    std::filesystem::remove(out);
+    return translate(
+        "", {"--target-prefix", prefixes, "-i", *folder_ / "three", "-o", out, "--buffer-lines", buffer_lines});
+  };
+  ASSERT_EQ(translate_three("das\nder\ndie\n", "100").exit_code, 0);
+  const std::vector<std::string> whole = read_lines(out);
+  ASSERT_THAT(whole, SizeIs(3));
+  struct Fault {
+    std::string prefixes, message;
+    size_t written;
+  };
+  for (const auto& [text, message, written] : {
+           Fault{"das\nder\n電車\n", "prefixes:3: \"電車\" has characters", 2},
+           Fault{"das\n\xff\n", "prefixes:2: not valid UTF-8", 1},
+           Fault{"\xff\n", "prefixes:1: not valid UTF-8", 0},
+           Fault{"das\nder\n", "prefixes:3: the file ends here, but the input goes on", 2},
+           Fault{"das\nder\ndie\ndas\n", "prefixes:4: the input has only 3 lines", 3},
+           Fault{"das\nder\ndie\n\xff\n", "prefixes:4: the input has only 3 lines", 3},
+       })
+    for (const char* buffer_lines : {"1", "2", "100"}) {
+      const Outcome outcome = translate_three(text, buffer_lines);
+      EXPECT_EQ(outcome.exit_code, 1);
+      EXPECT_THAT(outcome.errors, AllOf(HasSubstr(message), HasSubstr("the lines before it are written")));
+      EXPECT_EQ(read_lines(out), std::vector<std::string>(whole.begin(), whole.begin() + written)) << message;
+    }
+}
+
+TEST_F(CommandLine, LearnedPositionsAreNamedWhereTheyAreTheLimit) {
+  TransformerOptions network = tiny_transformer_options();
+  network.positional_encoding = PositionalEncodingKind::learned;
+  network.max_positions = 6;
+  const std::string learned = *folder_ / "learned";
+  std::filesystem::create_directory(learned);
+  const Tokenizer tokenizer = tiny_tokenizer();
+  save_model_folder(learned, tiny_config(network), tokenizer, tiny_transformer(tokenizer, 5, network));
+  const std::string text = "the\nthe red house is near. the old train is gone.\n";
+  for (const char* name : {"translate", "embed"})
+    EXPECT_THAT(run(name, {"-m", learned}, text).errors,
+                HasSubstr("1 of 2 lines had more tokens than the model has learned positions for"));
+  const Outcome failed = run("translate", {"-m", learned, "--long-lines", "fail"}, text);
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_THAT(failed.errors, AllOf(HasSubstr("standard input:2: "), HasSubstr("learned positions")));
+  write_text(*folder_ / "long_prefixes", "das\ndas alte Haus ist geschlossen.\n");
+  const Outcome prefixed =
+      run("translate", {"-m", learned, "--target-prefix", *folder_ / "long_prefixes"}, "the\nthe\n");
+  EXPECT_EQ(prefixed.exit_code, 1);
+  EXPECT_THAT(prefixed.errors, AllOf(HasSubstr("standard input:2: its translation must have "),
+                                     HasSubstr("the lines before it are written")));
+  EXPECT_THAT(output_lines(prefixed.output), SizeIs(1));
 }
 
 // By its number in the whole input, not in the block that was read.

@@ -402,8 +402,6 @@ TEST_F(TrainedModel, MistakesInItsOptionsAreNamed) {
   EXPECT_THAT(refusal({"--sample", "--top-p", "2"}, 2), HasSubstr("--top-p"));
   EXPECT_THAT(refusal({"--top-k", "3"}, 2), HasSubstr("--sample"));
   EXPECT_THAT(refusal({"--length-penalty", "cubic"}, 2), HasSubstr("paper"));
-  write_text(*folder_ / "prefixes.txt", "a\n");
-  EXPECT_THAT(refusal({"--target-prefix", *folder_ / "prefixes.txt"}, 1), HasSubstr("has 1 line, the input more"));
   write_text(*folder_ / "bad.tsv", "March Lenz\n");
   EXPECT_THAT(refusal({"--glossary", *folder_ / "bad.tsv"}, 1), HasSubstr("bad.tsv:1"));
   write_text(*folder_ / "unknown.tsv", "seven\t七\n");

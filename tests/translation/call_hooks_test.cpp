@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-TEST(CallHooks, TellATextWhenItsLastPartIsDone) {
+TEST(CallHooks, KnowTheLastPartOfATextAndCountTheTexts) {
   std::vector<std::pair<size_t, std::string>> told;
   std::vector<size_t> progress;
   TranslationHooks hooks;
@@ -25,12 +25,13 @@ TEST(CallHooks, TellATextWhenItsLastPartIsDone) {
     progress.push_back(done);
   };
   CallHooks call(hooks, {2, 0, 1});
-  const auto whole = [] { return std::string("whole"); };
-  call.part_done(0, whole);
+  EXPECT_FALSE(call.part_done(0));
+  EXPECT_TRUE(call.part_done(2));
+  EXPECT_TRUE(call.part_done(0));
   EXPECT_THAT(told, IsEmpty());
-  call.part_done(2, whole);
-  call.part_done(0, whole);
-  EXPECT_THAT(told, ElementsAre(Pair(2, "whole"), Pair(0, "whole")));
+  call.text_done(2, "that");
+  call.text_done(0, "this");
+  EXPECT_THAT(told, ElementsAre(Pair(2, "that"), Pair(0, "this")));
   EXPECT_THAT(progress, ElementsAre(2, 3)) << "the text without parts is done from the beginning";
 }
 

@@ -283,11 +283,31 @@ TEST_F(Engine, SaysWhichTextIsTooLongForLearnedPositions) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
                 engine.translate({"", "the red house is near."}, options);
               }),
-              AllOf(HasSubstr("text 2: it cannot be reranked"), HasSubstr("3 tokens that the reverse model")));
+              AllOf(HasSubstr("text 2: it cannot be reranked"), HasSubstr("3 tokens that the reverse model takes")));
   EXPECT_THAT(message_of<std::invalid_argument>([&] {
                 short_one()->score({"the", "the red house is near."}, {"", ""}, few_tokens());
               }),
               AllOf(HasSubstr("text 2: the source has"), HasSubstr("learned positions for 3")));
+}
+
+// A run of unknown characters is one token of a model, and three of each character of another that writes bytes.
+TEST_F(Engine, SaysWhichTextIsTooLongForTheReverseModelToScore) {
+  TokenizerOptions bytes = testing::tiny_tokenizer_options();
+  bytes.byte_fallback = true;
+  bytes.vocab_size = 330;
+  const Tokenizer other = tiny_tokenizer(bytes);
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  engine.rerank_with(std::make_unique<TranslationEngine>(tiny_transformer(other, 6), other, torch::kCPU,
+                                                         Precision::float32, one_by_one));
+  TranslationOptions options = few_tokens();
+  options.rerank.candidates = 4;
+  std::string text;
+  for (int i = 0; i < 2800; ++i) text += "\u8a9e";
+  ASSERT_LT(tokenizer.source().encode(text).size(), 10U);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                engine.translate({"the", "the red house", text}, options);
+              }),
+              AllOf(HasSubstr("text 3: it cannot be reranked"), HasSubstr("8192 tokens that the reverse model takes")));
 }
 
 // One that is refused before it is asked.
@@ -439,6 +459,27 @@ TEST_F(Engine, AlignsThePartsOfOverlongTextEachWithItsOwn) {
                                                             : second_rows[t - first_rows.size()][s - first_width];
       ASSERT_NEAR(rows[t][s], expected, 1e-5);
     }
+}
+
+TEST_F(Engine, KeepsOnlyTheAlignmentsThatAreAskedFor) {
+  const std::vector<std::string> texts{"the red house is near. the old train is far.", "the <b>river</b> is far.", ""};
+  for (const bool tags : {false, true}) {
+    TranslationOptions options = few_tokens();
+    options.max_source_tokens = static_cast<int64_t>(tokenizer.source().encode("the red house is near.").size());
+    options.inline_tags = tags;
+    options.word_alignments = true;
+    const auto words = translate(texts, options, 2);
+    options.search.alignments = true;
+    const auto both = translate(texts, options);
+    EXPECT_EQ(words[0].parts, 2);
+    expect_same(words, both);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(words[i].hypotheses.at(0).word_alignment, both[i].hypotheses.at(0).word_alignment);
+      EXPECT_TRUE(words[i].hypotheses[0].word_alignment.has_value());
+      EXPECT_THAT(words[i].hypotheses[0].alignment, IsEmpty());
+      EXPECT_EQ(both[i].hypotheses[0].alignment.size(), both[i].hypotheses[0].tokens.size());
+    }
+  }
 }
 
 TEST_F(Engine, TellsTheCertainTextAsItGrowsAndTheProgress) {
@@ -705,10 +746,29 @@ TEST_F(Engine, RefusesToAlignOrScoreWhatTakesTheSquareOfItsLength) {
                 translate({"the house", text}, options);
               }),
               AllOf(HasSubstr("text 2: "), HasSubstr("an alignment takes at most 8192")));
+  TranslationOptions tags;
+  tags.inline_tags = true;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                translate({"the", text + "<b>house</b>"}, tags);
+              }),
+              AllOf(HasSubstr("text 2: "), HasSubstr("an alignment takes at most 8192")));
   ThreadPool pool(1, run_operations_on_this_thread_only);
   const TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, pool.parallel_for());
   EXPECT_THAT(message_of<std::invalid_argument>([&] { engine.score({"the"}, {text}, options); }),
               HasSubstr("scoring takes at most 8192"));
+}
+
+TEST_F(Engine, NeedsNoAlignmentOfATextWithoutTags) {
+  std::string text;
+  while (tokenizer.source().encode(text).size() <= 8192) text += text.empty() ? "red house " : text;
+  TranslationOptions options;
+  options.search.beam_size = 1;
+  options.search.max_extra_length = 0;
+  options.inline_tags = true;
+  const auto found = translate({text, "the <b>house</b>"}, options);
+  EXPECT_GT(found[0].parts, 32);
+  EXPECT_THAT(found[0].hypotheses.at(0).alignment, IsEmpty());
+  EXPECT_THAT(found[1].hypotheses.at(0).text, AllOf(HasSubstr("<b>"), HasSubstr("</b>")));
 }
 
 // Whatever is asked for, no text is longer than the positions that were learned.
@@ -727,6 +787,23 @@ TEST_F(Engine, EndsTranslationsAtTheLastLearnedPosition) {
   EXPECT_GT(found.parts, 1);
   for (const char* word : {"the", "the red house"})
     EXPECT_LE(translate({word}, TranslationOptions()).at(0).hypotheses.at(0).tokens.size(), 9U);
+}
+
+TEST_F(Engine, SaysWhichPrefixAndTermsAreTooLongForLearnedPositions) {
+  const std::string prefix = "das alte", term = "Br\u00fccke";
+  const auto tokens_of = [&](const std::string& text) { return tokenizer.target().encode(text).size(); };
+  const auto demanded = static_cast<int64_t>(tokens_of(prefix) + tokens_of(term));
+  TranslationOptions options = few_tokens();
+  options.target_prefixes = {"", prefix};
+  options.glossary = {{"house", term}};
+  const std::vector<std::string> texts{"the house", "the house"};
+  transformer = tiny_transformer(tokenizer, 5, with_learned_positions(demanded + 1));  // and one for the end
+  const std::string text = translate(texts, options).at(1).hypotheses.at(0).text;
+  EXPECT_THAT(text, AllOf(HasSubstr(prefix), HasSubstr(term)));
+  transformer = tiny_transformer(tokenizer, 5, with_learned_positions(demanded));
+  EXPECT_THAT(message_of<BadText>([&] { translate(texts, options); }),
+              AllOf(HasSubstr("text 2: its translation must have " + std::to_string(demanded) + " tokens"),
+                    HasSubstr("learned positions for " + std::to_string(demanded - 1))));
 }
 
 TEST_F(Engine, RefusesBeforeTheFirstTextWhatNoTextCouldHave) {

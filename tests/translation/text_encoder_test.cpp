@@ -90,6 +90,23 @@ TEST(TextEncoder, AnOverLongTextIsEncodedInPartsThatKeepEveryToken) {
   EXPECT_TRUE(close(both.vectors, torch::cat({memory_of(model, first), memory_of(model, second)})));
 }
 
+TEST(TextEncoder, TheMeansAloneAreTheSame) {
+  TextEncoderOptions options;
+  options.max_source_tokens = 8;
+  const std::vector<std::string> texts{"the red house is near. the old train is gone.", "", "the river"};
+  const auto expected = encoder_of(tiny_model()).encode(texts, options);
+  options.token_vectors = false;
+  const auto found = encoder_of(tiny_model()).encode(texts, options);
+  EXPECT_GT(found[0].parts, 1);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_FALSE(found[i].vectors.defined());
+    EXPECT_TRUE(torch::equal(found[i].mean, expected[i].mean));
+    EXPECT_EQ(found[i].tokens, expected[i].tokens);
+  }
+  EXPECT_TRUE(torch::equal(expected[2].mean, expected[2].vectors.mean(0)));
+  EXPECT_TRUE(close(expected[0].mean, expected[0].vectors.mean(0)));
+}
+
 TEST(TextEncoder, NoPartIsLongerThanTheLearnedPositions) {
   const Tokenizer tokenizer = tiny_tokenizer();
   TransformerOptions network = tiny_transformer_options();

@@ -26,10 +26,10 @@ struct SearchHooks {
 };
 
 /// @throws std::invalid_argument if beam_size or num_hypotheses is not from 1 to kMaxHypotheses.
-void check_hypotheses(const SearchOptions& options);
+TRANSMUTE_API void check_hypotheses(const SearchOptions& options);
 
 /// @throws std::invalid_argument if an option is out of range.
-void check_search_options(const SearchOptions& options);
+TRANSMUTE_API void check_search_options(const SearchOptions& options);
 
 /// Beam search for a batch of sentences; beam_size 1 is greedy search. Returns the best hypotheses of each sentence,
 /// best first.

@@ -46,20 +46,20 @@ bool has_loop(const std::vector<std::string>& tokens) {
   return false;
 }
 
-std::string format_n_best(const Translation& translation, int64_t line) {
+std::string format_n_best(const Translation& translation, int64_t line, const SearchOptions& search) {
   std::string text;
   for (const auto& hypothesis : translation.hypotheses) {
     text += fmt::format("{} ||| {} ||| logprob= {:.6f}", line, hypothesis.text, hypothesis.log_probability);
     if (hypothesis.reverse_log_probability)
       text += fmt::format(" reverse= {:.6f}", *hypothesis.reverse_log_probability);
     text += fmt::format(" ||| {:.6f}", hypothesis.score);
-    if (!hypothesis.alignment.empty()) text += " ||| " + format_alignment(hypothesis);
+    if (search.alignments || hypothesis.word_alignment) text += " ||| " + format_alignment(hypothesis);
     text += '\n';
   }
   return text;
 }
 
-std::string format_json(const Translation& translation, int64_t line) {
+std::string format_json(const Translation& translation, int64_t line, const SearchOptions& search) {
   Json object;
   object["line"] = line;
   object["source_tokens"] = translation.source_tokens;
@@ -73,7 +73,7 @@ std::string format_json(const Translation& translation, int64_t line) {
     if (hypothesis.reverse_log_probability) entry["reverse_log_probability"] = *hypothesis.reverse_log_probability;
     entry["tokens"] = hypothesis.tokens;
     entry["token_scores"] = hypothesis.token_scores;
-    if (!hypothesis.alignment.empty()) entry["alignment"] = hypothesis.alignment;
+    if (search.alignments) entry["alignment"] = hypothesis.alignment;
     if (hypothesis.word_alignment) entry["word_alignment"] = *hypothesis.word_alignment;
     object["hypotheses"].push_back(std::move(entry));
   }

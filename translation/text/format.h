@@ -24,11 +24,12 @@ std::string format_alignment(const Hypothesis& hypothesis);
 bool has_loop(const std::vector<std::string>& tokens);
 
 /// Moses' n-best list: a line "number ||| text ||| logprob= … ||| score" for each hypothesis, and " ||| 0-0 1-2" where
-/// they have alignments.
-std::string format_n_best(const Translation& translation, int64_t line);
+/// alignments were asked for.
+/// @param search what the translation was searched with
+std::string format_n_best(const Translation& translation, int64_t line, const SearchOptions& search = {});
 
-/// One JSON object on one line: line, source_tokens, parts, and of every hypothesis all of its fields.
-std::string format_json(const Translation& translation, int64_t line);
+/// One JSON object on one line: line, source_tokens, parts, and of every hypothesis all fields that were asked for.
+std::string format_json(const Translation& translation, int64_t line, const SearchOptions& search = {});
 
 }  // namespace v0
 }  // namespace transmute

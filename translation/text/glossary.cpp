@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
 #include <unicode/uchar.h>
+#include <unicode/uscript.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -14,8 +15,19 @@ inline namespace v0 {
 
 namespace {
 
+// What belongs to the character before it, such as a vowel sign.
+bool is_mark(UChar32 c) {
+  return u_charType(c) == U_NON_SPACING_MARK || u_charType(c) == U_COMBINING_SPACING_MARK;
+}
+
 bool is_word_character(UChar32 c) {
-  return u_isalnum(c) || u_charType(c) == U_NON_SPACING_MARK || u_charType(c) == U_COMBINING_SPACING_MARK;
+  return u_isalnum(c) || is_mark(c);
+}
+
+// Chinese, Japanese, Thai: no space says where a word ends.
+bool is_written_without_spaces(UChar32 c) {
+  UErrorCode status = U_ZERO_ERROR;
+  return uscript_breaksBetweenLetters(uscript_getScript(c, &status));
 }
 
 // Whether a word goes on across this place of the text.
@@ -28,7 +40,8 @@ bool inside_word(const std::string& text, size_t position) {
   U8_PREV(bytes, 0, before_at, before);
   auto after_at = static_cast<int32_t>(position);
   U8_NEXT(bytes, after_at, static_cast<int32_t>(text.size()), after);
-  return is_word_character(before) && is_word_character(after);
+  if (!is_word_character(before) || !is_word_character(after)) return false;
+  return is_mark(after) || !(is_written_without_spaces(before) || is_written_without_spaces(after));
 }
 
 bool is_blank(const std::string& text) {

@@ -21,7 +21,8 @@ class Glossary {
   explicit Glossary(const std::vector<GlossaryEntry>& entries);
 
   /// The target terms of those source terms that stand in the text as whole words, each once, in the order of the text.
-  /// Of those that begin at the same place the longest counts, and nothing inside it.
+  /// In scripts without spaces between words (Chinese, Japanese, Thai) they may stand anywhere. Of those that begin at
+  /// the same place the longest counts, and nothing inside it.
   std::vector<std::string> terms_for(const std::string& text) const;
 
  private:
@@ -29,8 +30,8 @@ class Glossary {
   std::set<size_t, std::greater<>> lengths_;              // of the source terms
 };
 
-/// Reads "source term<tab>target term" lines, plain or gzipped; empty lines and lines that begin with # are passed
-/// over.
+/// Reads "source term<tab>target term" lines, plain or gzipped; empty lines and lines that begin with # and have no
+/// tab are passed over.
 /// @param target a vocabulary that must be able to write the target terms; null: any term will do
 /// @throws std::runtime_error naming file and line.
 std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordModel* target = nullptr);

@@ -259,8 +259,15 @@ class TaggedText::Placement {
     for (size_t word = words.first; word < words.second; ++word) taken_by_[parent][word - around.first] = number + 1;
   }
 
-  // The words in a row that attend most to the tag's content, among those that no sibling has: where a sum falls below
-  // nothing, what follows is better off without it.
+  // The source tokens of what the tag stands in: of its parent, or of the text.
+  std::pair<size_t, size_t> content_around(const Tag& tag) const {
+    if (tag.parent == 0) return {0, source_tokens_.size()};
+    return overlapping(tags_[tag.parent - 1].begin, tags_[tag.parent - 1].end);
+  }
+
+  // All words, of a tag around all there is, whatever they attend to: a final period may belong to the source's end.
+  // Else the words in a row that attend most to the tag's content, among those that no sibling has: where a sum falls
+  // below nothing, what follows is better off without it.
   Range span_of(size_t number) {
     const Tag& tag = tags_[number];
     const Range around = parent_range(tag);
@@ -269,6 +276,10 @@ class TaggedText::Placement {
     bool has_content = false;
     for (size_t s = first; s < last && !has_content; ++s) has_content = is_within(s, tag.begin, tag.end);
     if (!has_content) return point_of(number);
+    if (in_order_ && taken.empty() && around.first < around.second && std::pair{first, last} == content_around(tag)) {
+      take(number, around);
+      return around;
+    }
     Range best{0, 0};
     float best_gain = -1, gain = -1;
     size_t begin = around.first;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,11 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
+
+void append_text(std::string& whole, const std::string& part) {
+  if (!whole.empty() && !part.empty()) whole += ' ';
+  whole += part;
+}
 
 // `more` translates the source tokens that follow the `width` that `rows` stands for.
 void append_alignment(std::vector<std::vector<float>>& rows, size_t width, std::vector<std::vector<float>>&& more,
@@ -48,11 +54,6 @@ Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, Given
     drop_first(row, given.source);
   }
   return hypothesis;
-}
-
-void append_text(std::string& whole, const std::string& part) {
-  if (!whole.empty() && !part.empty()) whole += ' ';
-  whole += part;
 }
 
 void append_translation(Translation& whole, Translation&& part) {

@@ -6,16 +6,11 @@
 #include <transmute/translation/text/given_tokens.h>
 #include <transmute/translation/types.h>
 
-#include <string>
-
 namespace transmute {
 inline namespace v0 {
 
 /// What search found, as text, without the given tokens.
 Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, GivenTokens given = {});
-
-/// Appends the translation of the next part of a text, after a space.
-void append_text(std::string& whole, const std::string& part);
 
 /// Appends the translation of the next part of a text: the best hypothesis of each, joined.
 void append_translation(Translation& whole, Translation&& part);

@@ -7,6 +7,12 @@
 namespace transmute {
 namespace {
 
+SearchOptions with_alignments() {
+  SearchOptions search;
+  search.alignments = true;
+  return search;
+}
+
 Translation example() {
   Translation translation;
   translation.source_tokens = {"\u2581a", "\u2581b"};
@@ -27,17 +33,31 @@ TEST(Output, AlignmentsAreTheBestLinks) {
 }
 
 TEST(Output, NBestListsAreMoses) {
-  EXPECT_EQ(format_n_best(example(), 3), "3 ||| x \"y\" ||| logprob= -1.500000 ||| -1.250000 ||| 1-0 0-1\n");
+  const std::string line = "3 ||| x \"y\" ||| logprob= -1.500000 ||| -1.250000";
+  EXPECT_EQ(format_n_best(example(), 3), line + "\n");
+  EXPECT_EQ(format_n_best(example(), 3, with_alignments()), line + " ||| 1-0 0-1\n");
+  Translation words = example();
+  words.hypotheses[0].word_alignment.emplace();
+  EXPECT_EQ(format_n_best(words, 3), line + " ||| \n") << "words alone, of which none is aligned";
 }
 
 TEST(Output, JsonHasEverything) {
-  const auto json = parse_json(format_json(example(), 3));
+  const auto json = parse_json(format_json(example(), 3, with_alignments()));
   EXPECT_EQ(json["line"], 3);
   EXPECT_EQ(json["source_tokens"][1], "\u2581b");
   EXPECT_EQ(json["hypotheses"][0]["text"], "x \"y\"");
   EXPECT_EQ(json["hypotheses"][0]["token_scores"][1], -0.25);
   EXPECT_FLOAT_EQ(json["hypotheses"][0]["alignment"][0][1].get<float>(), 0.7F);
   EXPECT_EQ(format_json(example(), 3).find('\n'), format_json(example(), 3).size() - 1);
+}
+
+TEST(Output, HasTheFieldsThatWereAskedForWhereATranslationIsEmpty) {
+  Translation nothing;
+  nothing.hypotheses.emplace_back();
+  EXPECT_EQ(format_n_best(nothing, 0, with_alignments()), "0 |||  ||| logprob= 0.000000 ||| 0.000000 ||| \n");
+  EXPECT_TRUE(parse_json(format_json(nothing, 0, with_alignments()))["hypotheses"][0]["alignment"].empty());
+  EXPECT_TRUE(parse_json(format_json(nothing, 0, with_alignments()))["hypotheses"][0].contains("alignment"));
+  EXPECT_FALSE(parse_json(format_json(nothing, 0))["hypotheses"][0].contains("alignment"));
 }
 
 // A sampled translation of byte pieces need not be text.

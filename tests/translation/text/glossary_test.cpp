@@ -29,6 +29,24 @@ TEST(AGlossary, FindsWholeWordsOnce) {
   EXPECT_THAT(glossary.terms_for(""), IsEmpty());
 }
 
+TEST(AGlossary, FindsTermsAnywhereInScriptsWithoutSpaces) {
+  const Glossary glossary(
+      {{"北京", "Peking"}, {"東京", "Tokio"}, {"ソニー", "Sony"}, {"ไทย", "Thai"}, {"2025", "MMXXV"}, {"AI", "KI"}});
+  EXPECT_THAT(glossary.terms_for("我在北京工作"), ElementsAre("Peking"));
+  EXPECT_THAT(glossary.terms_for("私は東京に住んでいます"), ElementsAre("Tokio"));
+  EXPECT_THAT(glossary.terms_for("これはソニーのカメラです"), ElementsAre("Sony"));
+  EXPECT_THAT(glossary.terms_for("ประเทศไทยสวย"), ElementsAre("Thai"));
+  EXPECT_THAT(glossary.terms_for("2025年のAI技術"), ElementsAre("MMXXV", "KI"));
+  EXPECT_THAT(glossary.terms_for("12025年、AIs技術"), IsEmpty()) << "digits and Latin letters go on";
+  const auto terms_of = [](const char* term, const char* text) {
+    return Glossary(std::vector<GlossaryEntry>{{term, "x"}}).terms_for(text);
+  };
+  EXPECT_THAT(terms_of("กา", "กาแฟ"), ElementsAre("x"));
+  EXPECT_THAT(terms_of("ก", "กี่"), IsEmpty()) << "a vowel sign belongs to its consonant";
+  EXPECT_THAT(terms_of("서울", "서울 간다"), ElementsAre("x"));
+  EXPECT_THAT(terms_of("서울", "서울에 간다"), IsEmpty()) << "Korean has spaces";
+}
+
 TEST(AGlossary, RefusesContradictionsAndEmptyTerms) {
   EXPECT_THAT(message_of<std::invalid_argument>([] {
                 Glossary({{"a", "b"}, {"a", "c"}});

@@ -56,6 +56,19 @@ TEST(InlineTags, FollowTheWordsThatTheyEmbrace) {
   EXPECT_EQ(restored("<G><g>a</g></G> red", "rot ein", {1, 0}), "rot <G><g>ein</g></G>");
 }
 
+TEST(InlineTags, AroundAllThereIsStayAroundAllOfIt) {
+  const auto restored_with_idle_end = [](const std::string& source) {
+    const TaggedText text(source);
+    const auto words = words_of(text.plain());
+    // The last word attends to the end of the source alone.
+    return text.restore("ein Haus .", words, words_of("ein Haus ."), {{0.9F, 0, 0}, {0, 0.9F, 0}, {0, 0, 0}});
+  };
+  EXPECT_EQ(restored_with_idle_end("<b>a house .</b>"), "<b>ein Haus .</b>");
+  EXPECT_EQ(restored_with_idle_end("<p><b>a house .</b></p>"), "<p><b>ein Haus .</b></p>");
+  EXPECT_EQ(restored_with_idle_end("<p><b>a house</b> .</p>"), "<p><b>ein Haus</b> .</p>");
+  EXPECT_EQ(restored_with_idle_end("<b>a</b> <i>house .</i>"), "<b>ein</b> <i>Haus</i> .") << "not around all";
+}
+
 TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
   EXPECT_EQ(restored("a <br/> red house", "Haus rot ein", {2, 1, 0}), "Haus <br/> rot ein");
   EXPECT_EQ(restored("<x/>a red", "rot ein", {1, 0}), "<x/>rot ein") << "at the beginning it stays";

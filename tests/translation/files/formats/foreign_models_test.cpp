@@ -186,7 +186,7 @@ TEST(ForeignModels, HaveNoLanguagesInTheirResults) {
     const std::string text = "the old bridge is gone! the blue train is near! the red house is here!";
     const Translator translator(folder);
     TranslationOptions options = foreign.options;
-    options.word_alignments = true;
+    options.search.alignments = options.word_alignments = true;
     for (const bool split : {false, true}) {
       options.split_sentences = split;
       const Translation found = translator.translate_batch({text}, options).at(0);
@@ -282,7 +282,7 @@ TEST(ForeignModels, TakeATagInTheTextForTheLanguageItNames) {
   const std::string text = "the old bridge is gone. the red house is here.";
   TranslationOptions named = with_languages("", "deu");
   named.rerank = {4, 0.3, "de", "en"};
-  named.word_alignments = true;
+  named.search.alignments = named.word_alignments = true;
   named.glossary = {{"deu", "alte"}};
   for (const int64_t most : {256, 8}) {
     named.max_source_tokens = most;
