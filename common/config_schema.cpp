@@ -56,9 +56,9 @@ T parse_number(const YAML::Node& node, const char* wanted, Bounds<T> bounds) {
     const bool is_too_large = std::is_integral_v<T> && text.front() != '-';
     throw BadValue(fmt::format("needs {}; {} is {}", wanted, text, is_too_large ? "too large" : "out of range"));
   }
-  if (!is_number || error != std::errc()) throw BadValue(fmt::format("needs {}, not '{}'", wanted, text));
-  // Written so that NaN, which compares false with everything, is refused too.
-  if (!(value >= bounds.low && value <= bounds.high)) {
+  const bool is_finite = std::isfinite(static_cast<double>(value));
+  if (!is_number || error != std::errc() || !is_finite) throw BadValue(fmt::format("needs {}, not '{}'", wanted, text));
+  if (value < bounds.low || value > bounds.high) {
     if (bounds.high == Bounds<T>{}.high) throw BadValue(fmt::format("must be at least {}, not {}", bounds.low, text));
     throw BadValue(fmt::format("must lie between {} and {}, not {}", bounds.low, bounds.high, text));
   }

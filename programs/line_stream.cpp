@@ -189,7 +189,8 @@ void check_standard_input_once(const std::vector<NamedInput>& inputs) {
   }
 }
 
-void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs) {
+void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
+                              const char* output_flag) {
   namespace fs = std::filesystem;
   if (is_standard_stream(output)) return;
   std::error_code ignored;
@@ -197,8 +198,8 @@ void check_output_is_no_input(const std::string& output, const std::vector<Named
   if (!is_folder && !fs::is_regular_file(output, ignored)) return;  // new, or one like /dev/null that keeps nothing
   for (const auto& [flag, path] : inputs)
     if (!is_standard_stream(path) && fs::equivalent(path, output, ignored))
-      throw std::invalid_argument(fmt::format("--output is the {} of {}, which would be lost; give it another name",
-                                              is_folder ? "folder" : "file", flag));
+      throw std::invalid_argument(fmt::format("{} is the {} of {}, which would be lost; give it another name",
+                                              output_flag, is_folder ? "folder" : "file", flag));
 }
 
 std::vector<std::string> next_full_block(const BlockSource& source, size_t most, std::exception_ptr& failure) {

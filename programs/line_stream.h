@@ -64,7 +64,7 @@ BlockSource open_input(const std::string& path, const LineRules& rules = {});
 /// What messages call the input of that path.
 std::string input_name(const std::string& path);
 
-/// A flag and the path that it was given.
+/// A flag, or a key of a config, and the path that it was given.
 struct NamedInput {
   const char* flag;
   std::string path;
@@ -73,9 +73,10 @@ struct NamedInput {
 /// Standard input can be read once: @throws std::invalid_argument where "-" is the path of two of them.
 void check_standard_input_once(const std::vector<NamedInput>& inputs);
 
-/// Writing --output must not destroy what is read: @throws std::invalid_argument where it is the file or the folder of
-/// one of the inputs.
-void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs);
+/// Writing an output must not destroy what is read: @throws std::invalid_argument where it is the file or the folder of
+/// one of the inputs. `output_flag`: the flag that names it.
+void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
+                              const char* output_flag = "--output");
 
 /// `most` lines, fewer only at the end and before a bad line, which is then the `failure` to be thrown once the lines
 /// before it are done.

@@ -11,6 +11,7 @@
 #include <transmute/model/plain_errors.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/translator_flags.h>
 #include <transmute/training/automatic_config.h>
@@ -118,7 +119,8 @@ std::vector<std::string> command_of_rank(int argc, char** argv, const Arguments&
 struct Experiment {
   transmute::TrainingConfig config;
   transmute::ConfigSchema schema;
-  transmute::TextSize size;  // of a text without a config
+  transmute::TextSize size;           // of a text without a config
+  transmute::TrainingOptions chosen;  // before --set; with a config, the defaults
 
   Experiment() { config.declare(schema); }
 
@@ -135,6 +137,24 @@ std::string run_folder_of(const Arguments& arguments) {
   // A run's own config goes on with that run.
   if (config.filename() == transmute::kConfigFile && transmute::RunFolder(beside).has_begun()) return beside;
   return (std::filesystem::path("runs") / std::filesystem::path(arguments.config).stem()).string();
+}
+
+// --profile must be none of the files that are read.
+void check_profile(const Arguments& arguments, const transmute::TrainingConfig& config) {
+  const transmute::PairOfFiles &train = arguments.text.train, &valid = arguments.text.valid;
+  std::vector<transmute::NamedInput> inputs{
+      {"--config", arguments.config},   {"--source", train.source},
+      {"--target", train.target},       {"--valid-source", valid.source},
+      {"--valid-target", valid.target}, {"training.initialize_from", config.training.initialize_from}};
+  const transmute::DataOptions& data = config.data;
+  for (const auto& [key, files] :
+       {std::pair("data.train_source", &data.train_source), std::pair("data.train_target", &data.train_target),
+        std::pair("data.train_pairs", &data.train_pairs), std::pair("data.train_text", &data.train_text),
+        std::pair("data.train_alignments", &data.train_alignments), std::pair("data.valid_source", &data.valid_source),
+        std::pair("data.valid_target", &data.valid_target), std::pair("data.valid_pairs", &data.valid_pairs),
+        std::pair("data.valid_text", &data.valid_text)})
+    for (const std::string& file : *files) inputs.push_back({key, transmute::path_in(data.folder, file)});
+  transmute::check_output_is_no_input(arguments.trainer.profile, inputs, "--profile");
 }
 
 std::string absolute(const std::string& path) {
@@ -162,6 +182,7 @@ void read_chosen_config(const Arguments& arguments, Experiment& experiment) {
                     "--valid-target. Give the same files as when it was begun, or use another --run-folder for these",
                     run_folder, arguments.text.train.source, arguments.text.train.target));
   experiment.schema.read_file(transmute::path_in(run_folder, transmute::kConfigFile));
+  experiment.chosen = experiment.config.training;
   if (!arguments.initial_model.empty())  // another one is refused, as every change that comes too late
     experiment.config.training.initialize_from = absolute(arguments.initial_model);
   if (arguments.minutes > 0) experiment.config.training.max_minutes = arguments.minutes;
@@ -190,6 +211,7 @@ void configure(const Arguments& arguments, const transmute::AutomaticText& text,
   if (!arguments.initial_model.empty())
     transmute::begin_with(experiment.config, experiment.size, absolute(arguments.initial_model),
                           arguments.trainer.run_folder);
+  experiment.chosen = experiment.config.training;
   transmute::DataOptions& data = experiment.config.data;
   data.train_source = {text.train.source};
   data.train_target = {text.train.target};
@@ -395,7 +417,9 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
         "of its run folder with --config");
   log_to_terminal("", options.ranks.rank == 0 ? spdlog::level::info : spdlog::level::warn);
   if (options.ranks.rank == 0) end_at_once_on_signals();
+  check_profile(arguments, experiment.config);  // before the text is divided
   read_config(arguments, experiment);
+  check_profile(arguments, experiment.config);
   if (arguments.local_ranks > 1) {
     transmute::catch_stop_signals();
     log_to_terminal("", spdlog::level::warn);
@@ -408,7 +432,7 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
     start_logging(options.run_folder);
     spdlog::info(fmt::format("training {} in {}", has_text ? arguments.text.train.source : arguments.config,
                              options.run_folder));
-    for (const std::string& message : transmute::unused_values(experiment.config)) spdlog::warn(message);
+    for (const std::string& message : experiment.config.unused_values(experiment.chosen)) spdlog::warn(message);
   } else {
     log_to_terminal(fmt::format("rank {}: ", options.ranks.rank), spdlog::level::warn);
   }
@@ -442,7 +466,6 @@ void add_text_flags(CLI::App& app, Arguments& arguments, CLI::Option* config, CL
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers();
   CLI::App app(
       "Trains a Transformer on aligned text files, or a language model on plain text. Run again with the same run "
       "folder, it resumes from the newest checkpoint.",
@@ -480,6 +503,8 @@ int main(int argc, char** argv) {
   add_text_flags(app, arguments, config, run_folder);
   app.add_flag("--describe-config", arguments.describe_config,
                "print all configuration keys with their defaults and meanings");
-  return transmute::run_program(app, argc, argv,
-                                [&] { return train(arguments, command_of_rank(argc, argv, arguments)); });
+  return transmute::run_program(app, argc, argv, [&] {
+    transmute::configure_process_for_workers();
+    return train(arguments, command_of_rank(argc, argv, arguments));
+  });
 }

@@ -6,10 +6,11 @@ set -euo pipefail
 
 usage="usage: scripts/fuzz.sh MINUTES [FUZZER…]
 
-MINUTES: of each fuzzer, fractions too. FUZZER: a file's name in fuzz/ without .cpp; default: all."
+MINUTES: of each fuzzer, fractions too; at least a second. FUZZER: a file's name in fuzz/ without .cpp; default: all."
 [[ ${1:-} == --help ]] && { echo "$usage"; exit 0; }
 [[ ${1:-} =~ ^[0-9]+(\.[0-9]+)?$ ]] || { echo "$usage" >&2; exit 2; }
 seconds=$(awk -v minutes="$1" 'BEGIN { printf "%d", minutes * 60 }')
+[[ $seconds -gt 0 ]] || { echo "$usage" >&2; exit 2; }  # 0 would be no limit
 shift
 root="$(cd "$(dirname "$0")/.." && pwd)"
 cd "$root"

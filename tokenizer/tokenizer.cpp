@@ -12,6 +12,7 @@
 #include <transmute/common/files.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <filesystem>
 #include <iterator>
@@ -62,6 +63,9 @@ class LineIterator : public sentencepiece::SentenceIterator {
   int64_t lines_ = 0;
   bool done_ = false;
 };
+
+// Those that are compiled into SentencePiece.
+constexpr std::array<std::string_view, 5> kNormalizations{"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"};
 
 void check_symbols(const std::vector<std::string>& symbols) {
   std::set<std::string> known(kReservedPieces.begin(), kReservedPieces.end());
@@ -155,7 +159,6 @@ VocabularyTooLarge too_large(const Learned& learned, int64_t size, int64_t most)
 
 std::shared_ptr<const SubwordModel> train_model(const TokenizerOptions& options, std::vector<LineSource> sources,
                                                 const Learned& learned) {
-  check_symbols(options.user_defined_symbols);
   sentencepiece::SetRandomGeneratorSeed(1);
   LineIterator lines(std::move(sources));
   std::string serialized;
@@ -452,11 +455,19 @@ std::vector<std::pair<const char*, const SubwordModel*>> Tokenizer::files() cons
   return {{kSourceTokenizerFile, source_.get()}, {kTargetTokenizerFile, target_.get()}};
 }
 
+void check_tokenizer_options(const TokenizerOptions& options) {
+  check_symbols(options.user_defined_symbols);
+  if (std::find(kNormalizations.begin(), kNormalizations.end(), options.normalization) == kNormalizations.end())
+    throw std::invalid_argument(fmt::format("tokenizer.normalization must be one of {}; not '{}'",
+                                            fmt::join(kNormalizations, ", "), options.normalization));
+  if (options.vocabulary == VocabularySharing::shared && options.target_vocab_size > 0)
+    throw std::invalid_argument(
+        "tokenizer.target_vocab_size needs tokenizer.vocabulary: separate; a shared one has one size");
+}
+
 Tokenizer train_tokenizer(const TokenizerOptions& options, const LineSource& source, const LineSource& target) {
+  check_tokenizer_options(options);
   if (options.vocabulary == VocabularySharing::shared) {
-    if (options.target_vocab_size > 0)
-      throw std::invalid_argument(
-          "tokenizer.target_vocab_size needs tokenizer.vocabulary: separate; a shared one has one size");
     const auto both = train_model(options, {source, target}, kShared);
     return Tokenizer(both, both);
   }

@@ -152,6 +152,10 @@ class TRANSMUTE_API VocabularyTooSmall : public std::invalid_argument {
   int64_t least_;
 };
 
+/// Checks what can be known of options before there is a text.
+/// @throws std::invalid_argument naming the key, and what it may be.
+TRANSMUTE_API void check_tokenizer_options(const TokenizerOptions& options);
+
 /// Learns a Tokenizer from parallel text; a shared one learns from both sides.
 /// @throws VocabularyTooLarge; VocabularyTooSmall; std::invalid_argument, with a value that works, if the text does not
 /// support another option.

@@ -2,6 +2,7 @@
 #include <transmute/training/config.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/tokenizer/tokenizer.h>
 
 #include <algorithm>
 #include <limits>
@@ -36,6 +37,11 @@ constexpr Bounds<int64_t> kBatches{1, 1'000'000};
 constexpr Bounds<int64_t> kBeam{1, 1000};
 constexpr Bounds<double> kNotNegative{0.0, std::numeric_limits<float>::max()};
 constexpr Bounds<int64_t> kPrefetchThreads{0, 64};
+
+// Whether it ends at training.min_learning_rate.
+bool has_floor(Schedule schedule) {
+  return schedule == Schedule::cosine || schedule == Schedule::linear;
+}
 
 void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
   if (source.size() != target.size())
@@ -340,10 +346,10 @@ void TrainingConfig::declare(ConfigSchema& schema) {
 
 void TrainingConfig::check() const {
   check_network(model);
+  check_tokenizer_options(model.tokenizer);
   is_language_model() ? check_plain_text(*this) : check_parallel_text(*this);
   check_consistency(*this);
-  const bool has_floor = training.schedule == Schedule::cosine || training.schedule == Schedule::linear;
-  if (has_floor && training.min_learning_rate > training.learning_rate)
+  if (has_floor(training.schedule) && training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",
                                             training.min_learning_rate, training.learning_rate));
   const char* valid_keys = is_language_model() ? "data.valid_text" : "data.valid_source and data.valid_target";
@@ -358,6 +364,37 @@ void TrainingConfig::check() const {
     throw std::invalid_argument(
         fmt::format("training.average_checkpoints ({}) cannot be more than training.keep_checkpoints ({})",
                     training.average_checkpoints, training.keep_checkpoints));
+}
+
+std::vector<std::string> TrainingConfig::unused_values(const TrainingOptions& usual) const {
+  const bool is_noam = training.schedule == Schedule::noam, is_guided = training.guided_alignment > 0;
+  struct Value {
+    const char* key;
+    bool differs;
+    bool is_used;
+    const char* cause;
+  };
+  const Value values[] = {
+      {"training.learning_rate", training.learning_rate != usual.learning_rate, !is_noam,
+       "with training.schedule: noam; set training.schedule to another one, or use training.learning_rate_scale"},
+      {"training.learning_rate_scale", training.learning_rate_scale != usual.learning_rate_scale, is_noam,
+       "without training.schedule: noam; use training.learning_rate"},
+      {"training.min_learning_rate", training.min_learning_rate != usual.min_learning_rate,
+       has_floor(training.schedule), "without training.schedule: cosine or linear"},
+      {"training.consistency_weight", training.consistency_weight != usual.consistency_weight,
+       training.consistency != Consistency::none, "without training.consistency: r_drop or simcut"},
+      {"training.cut_probability", training.cut_probability != usual.cut_probability,
+       training.consistency == Consistency::simcut, "without training.consistency: simcut"},
+      {"training.guided_layer", training.guided_layer != usual.guided_layer, is_guided,
+       "without training.guided_alignment"},
+      {"training.guided_head", training.guided_head != usual.guided_head, is_guided,
+       "without training.guided_alignment"},
+      {"data.train_alignments", !data.train_alignments.empty(), is_guided, "without training.guided_alignment"},
+  };
+  std::vector<std::string> unused;
+  for (const Value& value : values)
+    if (value.differs && !value.is_used) unused.push_back(fmt::format("{} has no effect {}", value.key, value.cause));
+  return unused;
 }
 
 }  // namespace v0

@@ -147,6 +147,10 @@ struct TRANSMUTE_API TrainingConfig {
   /// Checks relations between keys, for example that there are as many source as target files.
   /// @throws std::invalid_argument with the key and the remedy.
   void check() const;
+
+  /// The values that differ from the `usual` ones but have no effect, because another value rules them out: a message
+  /// for each, with the remedy.
+  std::vector<std::string> unused_values(const TrainingOptions& usual = {}) const;
 };
 
 /// A key whose value differs from that in a run folder.

@@ -28,8 +28,12 @@ uint64_t number_in(const Json& json, const char* key) {
 
 }  // namespace
 
+bool Fingerprints::exist_in(const std::string& run_folder) {
+  return std::filesystem::exists(path_of(run_folder));
+}
+
 Fingerprints Fingerprints::read(const std::string& run_folder) {
-  if (!std::filesystem::exists(path_of(run_folder))) return {};
+  if (!exist_in(run_folder)) return {};
   const std::optional<Json> json = parse_json_if_valid(read_file(path_of(run_folder)));
   if (!json) return {};
   const bool divided = json->is_object() && json->value("divided", Json()) == Json(true);

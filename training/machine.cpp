@@ -2,6 +2,7 @@
 #include <ATen/Context.h>
 #include <torch/cuda.h>
 #include <transmute/common/threads.h>
+#include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
 #include <transmute/training/machine.h>
@@ -18,7 +19,7 @@ namespace {
 
 Precision resolve(std::optional<Precision> precision, torch::Device device) {
   if (precision) return *precision;
-  return !device.is_cpu() || cpu_has_bfloat16() ? Precision::bfloat16 : Precision::float32;
+  return has_bfloat16(device) ? Precision::bfloat16 : Precision::float32;
 }
 
 // The oneDNN in Debian's LibTorch for ARM64 takes bfloat16 products and then throws; LibTorch's own are slow, but work.
@@ -42,6 +43,10 @@ int workers_of(const TrainerOptions& options, torch::Device device) {
 }
 
 }  // namespace
+
+bool has_bfloat16(torch::Device device) {
+  return device.is_cpu() ? cpu_has_bfloat16() : kernels::cuda::run_on(device);
+}
 
 int64_t Machine::tokens_of_pairs(const TrainingOptions& training) const {
   const int64_t passes = training.consistency == Consistency::none ? 1 : 2;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/replicas.h>
 
+#include <ATen/Context.h>
 #include <transmute/common/random.h>
+#include <transmute/model/generator_state.h>
 #include <transmute/model/kernels/dropout.h>
 #include <transmute/model/kernels/rounding.h>
 #include <transmute/model/libtorch.h>
@@ -175,7 +177,10 @@ PendingLoss Replicas::accumulate_gradients(const StepInput& input, double label_
       const Batch& batch = input.micro_batches[i];
       const TrainingLoss loss = [&] {
         const Trace::Span span(trace, "forward");
-        const kernels::DropoutScope scope(combine_keys(input.dropout_key, i));
+        const uint64_t key = combine_keys(input.dropout_key, i);
+        const kernels::DropoutScope scope(key);
+        // What LibTorch itself drops there is not in the scope.
+        if (!device_.is_cpu()) seed_generator(at::globalContext().defaultGenerator(device_), key);
         return batch_loss(replica, batch, {label_smoothing, factor, activations_, consistency_});
       }();
       const Trace::Span span(trace, "backward");

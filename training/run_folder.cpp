@@ -89,7 +89,9 @@ std::string RunFolder::name() const {
 }
 
 std::unique_ptr<ProcessLock> RunFolder::lock() const {
-  if (!fs::exists(file(kLockFile)) && !has_begun())
+  // A file called "lock" alone may be of anything.
+  const bool is_of_a_run = fs::exists(file(kLockFile)) && Fingerprints::exist_in(path_);
+  if (!is_of_a_run && !has_begun())
     for (const std::string& path : {file(kConfigFile), best(), model(), metrics(), report()})
       if (fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path)))
         throw std::invalid_argument(fmt::format(
@@ -104,6 +106,7 @@ std::unique_ptr<ProcessLock> RunFolder::lock() const {
         "{} is on a file system without locks, so a second training in the same folder would not be noticed", path_));
   }
   for (const std::string& folder : {best(), model()}) check_may_replace_model(folder, "--run-folder");
+  if (!Fingerprints::exist_in(path_)) Fingerprints().write(path_);  // what comes into the folder now is a run's
   return lock;
 }
 

@@ -17,12 +17,13 @@ inline namespace v0 {
 namespace {
 
 void warn_of_slowness(const Machine& machine) {
-  if (!machine.device.is_cpu()) return;
-  if (const std::string warning = slow_blas_warning(); !warning.empty()) spdlog::warn(warning);
-  if (machine.precision == Precision::bfloat16 && !cpu_has_bfloat16())
-    spdlog::warn(
-        "training.precision is bfloat16, but this CPU has no instructions for it and emulates them, many times more "
-        "slowly than float32: stop, and set it to float32 or auto");
+  const bool is_cpu = machine.device.is_cpu();
+  if (const std::string warning = slow_blas_warning(); is_cpu && !warning.empty()) spdlog::warn(warning);
+  if (machine.precision == Precision::bfloat16 && !has_bfloat16(machine.device))
+    spdlog::warn(fmt::format(
+        "training.precision is bfloat16, but this {} has no instructions for it and emulates them, many times more "
+        "slowly than float32: stop, and set it to float32 or auto",
+        is_cpu ? "CPU" : "GPU"));
 }
 
 // Without its name.

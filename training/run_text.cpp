@@ -95,13 +95,17 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
   const LengthLimits limits = length_limits(config);
   const bool guided = config.training.guided_alignment > 0;
   allow_many_open_files();  // every file's tokens stay open
-  std::vector<WeightedCorpus> corpora;
+  std::vector<AlignedFiles> aligned;
   for (size_t i = 0; i < files.target.size(); ++i) {
-    AlignedFiles aligned{files.source.empty() ? TextFile() : files.source[i], files.target[i], {}};
-    if (guided && !data.train_alignments[i].empty()) aligned.alignment = path_in(data.folder, data.train_alignments[i]);
-    corpora.push_back(
-        {cache.open(aligned, tokenizer, limits, workers), data.train_weights.empty() ? 1.0 : data.train_weights[i]});
+    aligned.push_back({files.source.empty() ? TextFile() : files.source[i], files.target[i], {}});
+    if (guided && !data.train_alignments[i].empty())
+      aligned.back().alignment = path_in(data.folder, data.train_alignments[i]);
   }
+  cache.hash_contents(aligned);
+  std::vector<WeightedCorpus> corpora;
+  for (size_t i = 0; i < aligned.size(); ++i)
+    corpora.push_back(
+        {cache.open(aligned[i], tokenizer, limits, workers), data.train_weights.empty() ? 1.0 : data.train_weights[i]});
   TrainingText text(std::move(corpora));
   if (text.size() == 0) refuse_empty_text(files, text.counts().left_out, limits);
   text.sample_subwords(tokenizer, {data.source_sampling, data.target_sampling}, limits);

@@ -108,40 +108,6 @@ void warn_of_seen_validation_text(const TextFiles& training, const TextFiles& va
           file.path));
 }
 
-std::vector<std::string> unused_values(const TrainingConfig& config) {
-  const TrainingOptions& training = config.training;
-  const TrainingOptions usual;
-  const bool is_noam = training.schedule == Schedule::noam, is_guided = training.guided_alignment > 0;
-  const bool has_floor = training.schedule == Schedule::cosine || training.schedule == Schedule::linear;
-  struct Value {
-    const char* key;
-    bool differs;
-    bool is_used;
-    const char* cause;
-  };
-  const Value values[] = {
-      {"training.learning_rate", training.learning_rate != usual.learning_rate, !is_noam,
-       "with training.schedule: noam; set training.schedule to another one, or use training.learning_rate_scale"},
-      {"training.learning_rate_scale", training.learning_rate_scale != usual.learning_rate_scale, is_noam,
-       "without training.schedule: noam; use training.learning_rate"},
-      {"training.min_learning_rate", training.min_learning_rate != usual.min_learning_rate, has_floor,
-       "without training.schedule: cosine or linear"},
-      {"training.consistency_weight", training.consistency_weight != usual.consistency_weight,
-       training.consistency != Consistency::none, "without training.consistency: r_drop or simcut"},
-      {"training.cut_probability", training.cut_probability != usual.cut_probability,
-       training.consistency == Consistency::simcut, "without training.consistency: simcut"},
-      {"training.guided_layer", training.guided_layer != usual.guided_layer, is_guided,
-       "without training.guided_alignment"},
-      {"training.guided_head", training.guided_head != usual.guided_head, is_guided,
-       "without training.guided_alignment"},
-      {"data.train_alignments", !config.data.train_alignments.empty(), is_guided, "without training.guided_alignment"},
-  };
-  std::vector<std::string> unused;
-  for (const Value& value : values)
-    if (value.differs && !value.is_used) unused.push_back(fmt::format("{} has no effect {}", value.key, value.cause));
-  return unused;
-}
-
 void check_file(const std::string& path, const std::string& data_folder) {
   if (fs::is_directory(path)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
   if (::access(path.c_str(), R_OK) == 0) {

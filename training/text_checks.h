@@ -30,10 +30,6 @@ void warn_of_one_file(const TextFile& source, const TextFile& target);
 /// Logs a warning for each file for validation that is also one of the training text, under its own name or as a copy.
 void warn_of_seen_validation_text(const TextFiles& training, const TextFiles& validation);
 
-/// The values of a config that differ from the default and have no effect, because another value rules them out: a
-/// message for each, with the remedy.
-std::vector<std::string> unused_values(const TrainingConfig& config);
-
 /// Tokens of a text, and how many of them the vocabulary does not know.
 struct UnknownTokens {
   int64_t tokens = 0;

@@ -85,6 +85,7 @@ class Trainer::Session {
   RunFacts facts() const;
   void write_report() const;
   void log_profile();
+  void end_profile();
 
   const TrainingConfig config_;
   const std::string config_yaml_;
@@ -94,6 +95,7 @@ class Trainer::Session {
   const Machine machine_;
   WorkerCrew workers_;
   std::unique_ptr<ProcessLock> lock_;  // rank 0's, of the folder
+  StepProfile profile_;                // rank 0's
 
   const Tokenizer tokenizer_;
   TrainingText train_text_;
@@ -105,7 +107,6 @@ class Trainer::Session {
   TrainState state_;
   std::unique_ptr<BatchStream> batches_;
   RunLog log_;
-  StepProfile profile_;  // rank 0's
 
   Stopwatch clock_;  // of the whole run
   std::optional<Steps> steps_;
@@ -142,7 +143,6 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   start_batches();
   if (!group_.is_first()) return;
   log_.open(folder_, state_.step);
-  if (!options_.profile.empty()) profile_ = StepProfile(options_.profile);
   log_start(facts(), state_);
 }
 
@@ -150,6 +150,7 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
   std::optional<Tokenizer> own;
   if (group_.is_first()) {
     lock_ = folder_.lock();
+    if (!options_.profile.empty()) profile_ = StepProfile(options_.profile);
     folder_.keep_config(config_, config_yaml_);
     check_files(config_);
     own = folder_.tokenizer(config_);
@@ -271,7 +272,7 @@ bool Trainer::Session::train_step() {
 }
 
 int Trainer::Session::stop() {
-  if (profile_.write()) log_profile();
+  end_profile();
   write_report();
   log_.info(fmt::format("stopped after step {}; the same command goes on from there", format_count(state_.step)));
   group_.wait_for_all();
@@ -280,6 +281,13 @@ int Trainer::Session::stop() {
 
 void Trainer::Session::log_profile() {
   log_.info(fmt::format("profile: wrote {}; chrome://tracing and ui.perfetto.dev open it", profile_.path()));
+}
+
+void Trainer::Session::end_profile() {
+  if (profile_.write()) log_profile();
+  if (profile_.is_empty())
+    log_.warn(fmt::format("profile: {} is empty, because this start made fewer than {} steps; let it run longer",
+                          profile_.path(), StepProfile::kFirst));
 }
 
 // Runs on rank 0; the other ranks wait to learn whether these weights are the best ones.
@@ -352,7 +360,7 @@ void Trainer::Session::write_report() const {
 }
 
 void Trainer::Session::finish() {
-  if (profile_.write()) log_profile();
+  end_profile();
   save_checkpoint(false);
   write_report();
   if (!group_.is_first()) return;

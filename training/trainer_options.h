@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
 #include <transmute/training/distributed/ranks.h>
 
 #include <optional>
@@ -23,7 +24,7 @@ struct TrainerOptions {
 
 /// Whether the device is a GPU.
 /// @throws std::invalid_argument where it is none of this machine's
-bool is_for_gpu(const TrainerOptions& options);
+TRANSMUTE_API bool is_for_gpu(const TrainerOptions& options);
 
 }  // namespace v0
 }  // namespace transmute

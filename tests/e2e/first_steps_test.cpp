@@ -238,6 +238,19 @@ TEST_F(FirstSteps, AValueWithoutEffectIsReported) {
   EXPECT_THAT(train("silent", {"training.max_steps=1"}).errors, Not(HasSubstr("has no effect")));
 }
 
+TEST_F(FirstSteps, AValueThatWasChosenAutomaticallyIsNotReportedAsWithoutEffect) {
+  std::vector<std::string> words{program("train"),          "--source",     folder_ / "data/train.en", "--target",
+                                 folder_ / "data/train.de", "--run-folder", folder_ / "run",           "--set",
+                                 "training.max_steps=1",    "--set",        "training.schedule=noam"};
+  for (int starts = 0; starts < 2; ++starts) {
+    const Outcome outcome = run_program_with(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    EXPECT_THAT(outcome.errors, Not(HasSubstr("has no effect")));
+  }
+  words.insert(words.end(), {"--set", "training.learning_rate=0.5"});
+  EXPECT_THAT(run_program_with(words).errors, HasSubstr("training.learning_rate has no effect"));
+}
+
 TEST_F(FirstSteps, AnotherTextUnderTheSameRunIsRefusedWithTheRemedy) {
   ASSERT_EQ(train("run", {"training.max_steps=10"}).exit_code, 0);
   write_text(folder_ / "data/train.en", read_text(folder_ / "data/train.en") + "seven\n");

@@ -26,6 +26,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Training : public TrainingRun {
  protected:
@@ -389,7 +390,36 @@ TEST_F(Training, WritesAProfileThatATraceViewerOpens) {
   for (const char* phase : {"data", "forward", "backward", "optimizer"})
     EXPECT_THAT(read_text(trace), HasSubstr("\"name\":\"" + std::string(phase) + "\",\"ts\":"));
   words.back() = folder_ / "none/trace.json";
-  EXPECT_EQ(run_program_with(words).exit_code, 1);
+  const Outcome unwritable = run_program_with(words);
+  EXPECT_EQ(unwritable.exit_code, 1);
+  EXPECT_THAT(unwritable.errors, Not(HasSubstr("resuming"))) << "it is said at once";
+}
+
+TEST_F(Training, AProfileOfTooFewStepsIsReported) {
+  std::vector<std::string> words = train_command(config_, folder_ / "run", {"training.max_steps=4"});
+  words.insert(words.end(), {"--profile", folder_ / "trace.json"});
+  const Outcome outcome = run_program_with(words);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("trace.json is empty, because this start made fewer than 5 steps"));
+}
+
+TEST_F(Training, AProfileIsWrittenOverNothingThatIsRead) {
+  const auto refusal = [&](std::vector<std::string> words, const std::string& profile) {
+    const std::string before = read_text(profile);
+    words.insert(words.end(), {"--run-folder", folder_ / "run", "--profile", profile});
+    const Outcome outcome = run_program_with(words);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.errors;
+    EXPECT_EQ(read_text(profile), before);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+    return outcome.errors;
+  };
+  const std::string source = folder_ / "data/train.en", target = folder_ / "data/train.de";
+  const std::vector<std::string> with_config{program("train"), "--config", config_};
+  EXPECT_THAT(refusal(with_config, config_), HasSubstr("--profile is the file of --config"));
+  EXPECT_THAT(refusal(with_config, source), HasSubstr("--profile is the file of data.train_source"));
+  EXPECT_THAT(refusal(with_config, folder_ / "data/valid.de"), HasSubstr("--profile is the file of data.valid_target"));
+  EXPECT_THAT(refusal({program("train"), "--source", source, "--target", target}, target),
+              HasSubstr("--profile is the file of --target"));
 }
 
 TEST_F(Training, WritesNoMessagesIntoItsFilesWhereStandardStreamsAreClosed) {

@@ -373,10 +373,17 @@ TEST(TrainTokenizer, NeedsText) {
   }
 }
 
-TEST(TrainTokenizer, ExplainsOptionsThatSentencePieceRefuses) {
+TEST(TrainTokenizer, NamesTheNormalizationsThatThereAre) {
   TokenizerOptions options = tiny_tokenizer_options();
   options.normalization = "no_such_rule";
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { tiny_tokenizer(options); }), HasSubstr("no_such_rule"));
+  const std::string message = message_of<std::invalid_argument>([&] { tiny_tokenizer(options); });
+  EXPECT_EQ(message,
+            "tokenizer.normalization must be one of nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf, identity; not "
+            "'no_such_rule'");
+  for (const char* name : {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"}) {
+    options.normalization = name;
+    EXPECT_NO_THROW(tiny_tokenizer(options)) << name;
+  }
 }
 
 TEST(TokenizerFiles, NameWhatIsMissing) {

@@ -98,27 +98,36 @@ TEST(RunFolder, IsRidOfUnfinishedModelsAndOfNothingElse) {
   }
   const auto lock = RunFolder(folder.path()).lock();
   if (!lock->is_held()) GTEST_SKIP() << "a file system without locks";
-  EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("lock", kept[0], kept[1], kept[2], kept[3], kept[4]));
+  EXPECT_THAT(names_in(folder.path()),
+              UnorderedElementsAre("lock", "fingerprints.json", kept[0], kept[1], kept[2], kept[3], kept[4]));
 }
 
 TEST(RunFolder, LeavesWhatIsNotOfATrainingAlone) {
-  for (const char* name : {"config.yaml", "best/notes.txt", "model/thesis.cpp", "metrics.jsonl", "report.html"}) {
-    const TemporaryFolder folder;
-    const std::string file = folder / name;
-    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
-    write_text(file, "precious");
-    const std::string error = message_of<std::invalid_argument>([&] { RunFolder(folder.path()).lock(); });
-    EXPECT_THAT(error, AllOf(HasSubstr("already exists"), HasSubstr("another --run-folder"))) << name;
-    EXPECT_EQ(read_text(file), "precious");
-    EXPECT_FALSE(std::filesystem::exists(folder / "lock"));
-  }
+  for (const bool has_lock : {false, true})  // some other program's
+    for (const char* name : {"config.yaml", "best/notes.txt", "model/thesis.cpp", "metrics.jsonl", "report.html"}) {
+      const TemporaryFolder folder;
+      if (has_lock) write_text(folder / "lock", "");
+      const std::string file = folder / name;
+      std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+      write_text(file, "precious");
+      const std::string error = message_of<std::invalid_argument>([&] { RunFolder(folder.path()).lock(); });
+      EXPECT_THAT(error, AllOf(HasSubstr("already exists"), HasSubstr("another --run-folder"))) << name;
+      EXPECT_EQ(read_text(file), "precious");
+      EXPECT_EQ(std::filesystem::exists(folder / "lock"), has_lock);
+      EXPECT_FALSE(std::filesystem::exists(folder / "fingerprints.json"));
+    }
+}
+
+TEST(RunFolder, ServesAgainWhereAStartEndedBeforeItLearnedAnything) {
+  const TemporaryFolder folder;
+  RunFolder(folder.path()).lock();
+  write_text(folder / "config.yaml", "an earlier start's");
+  EXPECT_NO_THROW(RunFolder(folder.path()).lock());
 }
 
 TEST(RunFolder, LeavesWhatWasPutIntoItsModelAlone) {
   const TemporaryFolder folder;
   RunFolder(folder.path()).lock();  // a training was here
-  write_text(folder / "config.yaml", "an earlier start's");
-  EXPECT_NO_THROW(RunFolder(folder.path()).lock());
   std::filesystem::create_directory(folder / "model");
   for (const char* name : {"config.yaml", "weights.safetensors", "notes.txt"})
     write_text(folder / "model/" + name, "x");

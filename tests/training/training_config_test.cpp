@@ -15,7 +15,6 @@
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/config.h>
-#include <transmute/training/text_checks.h>
 
 namespace transmute {
 namespace {
@@ -25,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::message_of;
+using ::testing::SizeIs;
 using testing::TemporaryFolder;
 using testing::write_text;
 
@@ -198,7 +198,7 @@ std::vector<std::string> unused_with(const std::vector<std::string>& assignments
   ConfigSchema schema;
   config.declare(schema);
   for (const auto& assignment : assignments) schema.set(assignment);
-  return unused_values(config);
+  return config.unused_values();
 }
 
 TEST(TrainingConfig, NamesValuesWithoutEffect) {
@@ -229,6 +229,23 @@ TEST(TrainingConfig, SaysNothingOfValuesThatCount) {
               IsEmpty());
 }
 
+TEST(TrainingConfig, SaysNothingOfValuesThatWereChosenForIt) {
+  TrainingConfig config = sound_config();
+  config.training.learning_rate = 0.001;
+  const TrainingOptions chosen = config.training;
+  EXPECT_THAT(config.unused_values(), SizeIs(1));
+  EXPECT_THAT(config.unused_values(chosen), IsEmpty());
+  config.training.learning_rate = 0.002;
+  EXPECT_THAT(config.unused_values(chosen), ElementsAre(HasSubstr("training.learning_rate has no effect")));
+}
+
+TEST(TrainingConfig, KnowsTheTokenizersOptions) {
+  TrainingConfig config = sound_config();
+  config.model.tokenizer.normalization = "nfkc_fc";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+              AllOf(HasSubstr("tokenizer.normalization must be one of"), HasSubstr("not 'nfkc_fc'")));
+}
+
 TEST(TrainingConfig, OfConfigsHasNoValuesWithoutEffect) {
   int files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(TRANSMUTE_CONFIGS)) {
@@ -237,7 +254,7 @@ TEST(TrainingConfig, OfConfigsHasNoValuesWithoutEffect) {
     ConfigSchema schema;
     config.declare(schema);
     schema.read_file(entry.path().string());
-    EXPECT_THAT(unused_values(config), IsEmpty()) << entry.path();
+    EXPECT_THAT(config.unused_values(), IsEmpty()) << entry.path();
     ++files;
   }
   EXPECT_GT(files, 20);

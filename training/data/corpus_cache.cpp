@@ -17,8 +17,10 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -27,7 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kLockFile = "lock";
+constexpr const char* kCacheLockFile = "cache.lock";  // "lock" is a run folder's
 constexpr const char* kContentsFile = "contents.json";
 // Part of each corpus' key: another one where the same text would be tokenized or stored otherwise.
 constexpr uint64_t kCorpusVersion = 1;
@@ -36,7 +38,7 @@ constexpr uint64_t kCorpusVersion = 1;
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) {
-    const std::string path = path_in(folder, kLockFile);
+    const std::string path = path_in(folder, kCacheLockFile);
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     int failed = fd_ < 0 ? -1 : ::flock(fd_, LOCK_EX | LOCK_NB);
     if (fd_ >= 0 && failed != 0 && errno == EWOULDBLOCK) {
@@ -59,12 +61,12 @@ class FolderLock {
   int fd_ = -1;
 };
 
-// What is known of the text files. Lost or damaged, it is found out again.
-Json read_contents(const std::string& folder) {
-  const std::string path = path_in(folder, kContentsFile);
-  if (!fs::exists(path)) return Json::object();
-  const std::optional<Json> contents = parse_json_if_valid(read_file(path));
-  return contents && contents->is_object() ? *contents : Json::object();
+// What tells one state of a file from another.
+Json state_of(const struct stat& file) {
+  return {{"bytes", file.st_size},
+          {"seconds", file.st_mtim.tv_sec},
+          {"nanoseconds", file.st_mtim.tv_nsec},
+          {"inode", file.st_ino}};
 }
 
 // What open() makes of a text, finished or not: text-0123456789abcdef, text-0123456789abcdef.partial-01234567.
@@ -97,31 +99,91 @@ int token_bytes_of(const Tokenizer& tokenizer, const LengthLimits& limits) {
   return small ? 2 : 4;
 }
 
-// What a crash left of this text. Under the folder's lock, so nobody is at work on it.
-void remove_unfinished(const std::string& corpus) {
-  const std::string begin = fs::path(corpus).filename().string() + ".partial";
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(fs::path(corpus).parent_path(), ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind(begin, 0) == 0 && names_corpus(name)) fs::remove_all(entry.path(), ignored);
-  }
-}
-
 }  // namespace
 
-CorpusCache::CorpusCache(std::string folder) : folder_(std::move(folder)) {}
+// Hashes of the text files, as contents.json keeps them. What is lost or damaged is found out again. For use under the
+// folder's lock.
+class CorpusCache::Contents {
+ public:
+  explicit Contents(std::string path) : path_(std::move(path)) {}
+
+  // Takes over what other processes have written.
+  void read() {
+    if (!note_state()) return;
+    std::optional<Json> contents = parse_json_if_valid(read_file(path_));
+    if (!contents || !contents->is_object()) return;
+    for (auto& [name, known] : contents->get_ref<Json::object_t&>()) files_[name] = std::move(known);
+  }
+
+  // Reads a file only where size or time have changed since its hash was taken.
+  uint64_t hash_of(const std::string& text) {
+    struct stat status {};
+    if (::stat(text.c_str(), &status) != 0)
+      throw std::runtime_error(fmt::format("{}: cannot be opened: {}", text, std::strerror(errno)));
+    if (S_ISDIR(status.st_mode)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", text));
+    const Json now = state_of(status);
+    Json& known = files_[fs::absolute(text).lexically_normal().string()];
+    if (known.is_object() && known.value("file", Json()) == now && known.contains("hash") &&
+        known["hash"].is_number_unsigned())
+      return known["hash"];
+    const uint64_t hash = hash_file(text);
+    known = {{"file", now}, {"hash", hash}};
+    has_news_ = true;
+    return hash;
+  }
+
+  void write() {
+    if (!has_news_) return;
+    // Not member by member: each would be compared with all before it.
+    const Json contents = Json::object_t(files_.begin(), files_.end());
+    write_file_atomically(path_, json_text(contents, 2) + "\n");
+    has_news_ = false;
+    note_state();
+  }
+
+ private:
+  // Whether contents.json is there and has another state than before.
+  bool note_state() {
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) != 0) return false;
+    const Json before = std::exchange(state_, state_of(status));
+    return state_ != before;
+  }
+
+  std::string path_;
+  Json state_;
+  std::map<std::string, Json> files_;  // by their names
+  bool has_news_ = false;
+};
+
+CorpusCache::CorpusCache(std::string folder)
+    : folder_(std::move(folder)), contents_(std::make_unique<Contents>(path_in(folder_, kContentsFile))) {}
+
+CorpusCache::~CorpusCache() = default;
+
+void CorpusCache::hash_contents(const std::vector<AlignedFiles>& corpora) {
+  ensure_writable_folder(folder_);
+  const FolderLock lock(folder_);
+  contents_->read();
+  for (const AlignedFiles& files : corpora)
+    for (const std::string& path : {files.source.path, files.target.path, files.alignment})
+      if (!path.empty()) contents_->hash_of(path);
+  contents_->write();
+}
 
 std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, const Tokenizer& tokenizer,
                                                      const LengthLimits& limits, WorkerCrew& workers) {
   ensure_writable_folder(folder_);
   const FolderLock lock(folder_);
+  contents_->read();
   const auto content = [&](const TextFile& file) {
-    const uint64_t whole = content_of(file.path);
+    const uint64_t whole = contents_->hash_of(file.path);
     return file.column ? combine_keys(whole, *file.column) : whole;
   };
   const uint64_t source = files.source.empty() ? 0 : content(files.source);
   uint64_t key = key_of(source, content(files.target), tokenizer, limits);
-  if (!files.alignment.empty()) key = combine_keys(key, content_of(files.alignment));
+  if (!files.alignment.empty()) key = combine_keys(key, contents_->hash_of(files.alignment));
+  contents_->write();
   constexpr size_t kMostNameBytes = 200;  // of the file, so that there is room for the key
   const std::string name = shortened_name(fs::path(first_file_of(files)).filename().string(), kMostNameBytes);
   const std::string corpus = path_in(folder_, fmt::format("{}-{:016x}", name, key));
@@ -143,7 +205,6 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
   const auto start = Clock::now();
   const bool plain = files.source.empty();
   const char* unit = plain ? "lines" : "pairs";
-  remove_unfinished(folder);
   spdlog::info("tokenizing " + (plain || files.source.path == files.target.path
                                     ? files.target.path
                                     : files.source.path + " and " + files.target.path));
@@ -165,28 +226,6 @@ void CorpusCache::make(const std::string& folder, const AlignedFiles& files, con
     spdlog::info(fmt::format("tokenized {0} {1} in {2:.1f} s ({3} {1}/s)", format_count(static_cast<int64_t>(lines)),
                              unit, seconds, format_count(static_cast<int64_t>(lines / seconds))));
   });
-}
-
-// Reads a file only where size or time have changed since its hash was taken.
-uint64_t CorpusCache::content_of(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0)
-    throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  if (S_ISDIR(status.st_mode)) throw std::runtime_error(fmt::format("{}: is a folder; a text file is needed", path));
-  const Json now{{"bytes", status.st_size},
-                 {"seconds", status.st_mtim.tv_sec},
-                 {"nanoseconds", status.st_mtim.tv_nsec},
-                 {"inode", status.st_ino}};
-  const std::string name = fs::absolute(path).lexically_normal().string();
-  Json contents = read_contents(folder_);
-  const Json& known = contents[name];
-  if (known.is_object() && known.value("file", Json()) == now && known.contains("hash") &&
-      known["hash"].is_number_unsigned())
-    return known["hash"];
-  const uint64_t hash = hash_file(path);
-  contents[name] = {{"file", now}, {"hash", hash}};
-  write_file_atomically(path_in(folder_, kContentsFile), json_text(contents, 2) + "\n");
-  return hash;
 }
 
 void CorpusCache::remove_others() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -14,12 +15,18 @@ inline namespace v0 {
 /// tokenizer and the limits of length: where one of them changes, it is made anew. Several processes may share the
 /// folder: one makes a corpus, the others wait for it.
 ///
-///     lock                      held while a corpus is looked for or made
+///     cache.lock                held while a corpus is looked for or made
 ///     contents.json             hashes of the text files, with the sizes and times for which they hold
 ///     train.en-0123456789abcdef a corpus, see TokenShards
 class CorpusCache {
  public:
   explicit CorpusCache(std::string folder);
+  ~CorpusCache();
+
+  /// Hashes the files where their contents are not known yet. open() does so too, but writes contents.json each time:
+  /// to be called before several corpora are opened.
+  /// @throws std::runtime_error naming a file that cannot be read, or where the folder cannot be written to.
+  void hash_contents(const std::vector<AlignedFiles>& corpora);
 
   /// Aligned files, or plain text, tokenized with all workers where that was not done before. A damaged corpus is made
   /// again, with a warning. Memory stays small however large the files.
@@ -32,12 +39,14 @@ class CorpusCache {
   void remove_others();
 
  private:
-  uint64_t content_of(const std::string& path);
+  class Contents;
+
   void make(const std::string& folder, const AlignedFiles& files, const Tokenizer& tokenizer,
             const LengthLimits& limits, WorkerCrew& workers, uint64_t key) const;
 
   std::string folder_;
-  std::set<std::string> opened_;  // their folders
+  std::unique_ptr<Contents> contents_;
+  std::set<std::string> opened_;  // folders of corpora
 };
 
 }  // namespace v0

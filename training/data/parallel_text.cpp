@@ -59,24 +59,6 @@ class PairReader {
   std::unique_ptr<TextFileReader> source_, alignment_;  // null where there is none
 };
 
-void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer) {
-  if (files.alignment.empty()) {
-    if (!files.source.empty()) pair.tokens.source = tokenizer.source().encode(pair.source_text);
-    pair.tokens.target = tokenizer.target().encode(pair.target_text);
-    return;
-  }
-  SegmentedText source = tokenizer.source().segment(pair.source_text);
-  SegmentedText target = tokenizer.target().segment(pair.target_text);
-  try {
-    pair.tokens.links = piece_links(parse_word_links(pair.alignment_text), {pair.source_text, source.spans},
-                                    {pair.target_text, target.spans});
-  } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(fmt::format("{}:{}: {}", files.alignment, pair.line, error.what()));
-  }
-  pair.tokens.source = std::move(source.ids);
-  pair.tokens.target = std::move(target.ids);
-}
-
 // Where a pair is counted that is left out; null for one that is kept.
 int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, const LengthLimits& limits,
                         LeftOut& left_out) {
@@ -89,6 +71,29 @@ int64_t* reason_against(const TokenizedPair& pair, const AlignedFiles& files, co
       static_cast<double>(longer) > limits.ratio * static_cast<double>(shorter))
     return &left_out.unequal;
   return nullptr;
+}
+
+void tokenize(Pair& pair, const AlignedFiles& files, const Tokenizer& tokenizer, const LengthLimits& limits) {
+  if (files.alignment.empty()) {
+    if (!files.source.empty()) pair.tokens.source = tokenizer.source().encode(pair.source_text);
+    pair.tokens.target = tokenizer.target().encode(pair.target_text);
+    return;
+  }
+  SegmentedText source = tokenizer.source().segment(pair.source_text);
+  SegmentedText target = tokenizer.target().segment(pair.target_text);
+  pair.tokens.source = std::move(source.ids);
+  pair.tokens.target = std::move(target.ids);
+  if (LeftOut uncounted; reason_against(pair.tokens, files, limits, uncounted) != nullptr) {
+    // Two long words would have more links than fit into memory. Without pieces, the alignment is only checked.
+    source.spans.clear();
+    target.spans.clear();
+  }
+  try {
+    pair.tokens.links = piece_links(parse_word_links(pair.alignment_text), {pair.source_text, source.spans},
+                                    {pair.target_text, target.spans});
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("{}:{}: {}", files.alignment, pair.line, error.what()));
+  }
 }
 
 // Lets workers hand in numbered tasks in order. After a failure nobody waits.
@@ -166,7 +171,7 @@ LeftOut tokenize_files(const AlignedFiles& files, const Tokenizer& tokenizer, co
     try {
       size_t number = 0;
       while (const size_t count = read_chunk(number)) {
-        for (size_t i = 0; i < count; ++i) tokenize(chunk[i], files, tokenizer);
+        for (size_t i = 0; i < count; ++i) tokenize(chunk[i], files, tokenizer, limits);
         const bool taken = turns.take(number, [&] {
           for (size_t i = 0; i < count; ++i) {
             if (int64_t* reason = reason_against(chunk[i].tokens, files, limits, left_out)) {

@@ -81,9 +81,12 @@ Ids piece_links(const std::vector<std::pair<int64_t, int64_t>>& word_links, cons
   const auto source_words = pieces_of_words(source);
   const auto target_words = pieces_of_words(target);
   std::set<std::pair<int64_t, int64_t>> links;
-  for (const auto& link : word_links)
-    for (const int64_t t : word_at(target_words, link.second, "target", link))
-      for (const int64_t s : word_at(source_words, link.first, "source", link)) links.emplace(t, s);
+  for (const auto& link : word_links) {
+    const std::vector<int64_t>& of_target = word_at(target_words, link.second, "target", link);
+    const std::vector<int64_t>& of_source = word_at(source_words, link.first, "source", link);
+    for (const int64_t t : of_target)
+      for (const int64_t s : of_source) links.emplace(t, s);
+  }
   Ids flat;
   for (const auto& [t, s] : links) flat.insert(flat.end(), {t, s});
   return flat;

@@ -6,11 +6,13 @@
 #include <transmute/common/files.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -30,36 +32,43 @@ bool is_record(const std::optional<Json>& json) {
          });
 }
 
-std::string lines_up_to(const std::string& path, int64_t last_step) {
-  std::istringstream lines(read_file(path));
-  std::string kept;
+// Calls visit(line, its number, the record or none) for each line: the file may grow beyond what read_file() takes.
+template <class Visit>
+void for_each_line(const std::string& path, const Visit& visit) {
+  std::ifstream lines(path);
   int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
-    ++number;
-    const std::optional<Json> record = parse_json_if_valid(line);
-    if (!is_record(record)) {
-      spdlog::warn(fmt::format("{}:{}: not a metrics record; ignored", path, number));
-    } else if (record->value("step", 0.0) <= static_cast<double>(last_step)) {
-      kept += line + "\n";
-    }
+    std::optional<Json> record = parse_json_if_valid(line);
+    if (!is_record(record)) record.reset();
+    visit(line, ++number, std::move(record));
   }
-  return kept;
+  if (!lines.eof()) throw std::runtime_error(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+}
+
+void keep_lines_up_to(int64_t last_step, const std::string& path) {
+  AtomicFile kept(path);
+  for_each_line(path, [&](std::string& line, int64_t number, const std::optional<Json>& record) {
+    if (!record) return spdlog::warn(fmt::format("{}:{}: not a metrics record; ignored", path, number));
+    if (record->value("step", 0.0) > static_cast<double>(last_step)) return;
+    line += '\n';
+    kept.write(line.data(), line.size());
+  });
+  kept.commit();
 }
 
 }  // namespace
 
 MetricsLog::MetricsLog(const std::string& path, int64_t last_step) : path_(path) {
-  if (std::filesystem::exists(path)) write_file_atomically(path, lines_up_to(path, last_step));
+  if (std::filesystem::exists(path)) keep_lines_up_to(last_step, path);
   file_.open(path, std::ios::app);
   if (!file_) throw std::runtime_error(path + ": cannot be written");
 }
 
 std::vector<Json> MetricsLog::records() const {
   std::vector<Json> records;
-  std::istringstream lines(read_file(path_));
-  for (std::string line; std::getline(lines, line);)
-    if (std::optional<Json> record = parse_json_if_valid(line); is_record(record))
-      records.push_back(std::move(*record));
+  for_each_line(path_, [&](const std::string&, int64_t, std::optional<Json> record) {
+    if (record) records.push_back(std::move(*record));
+  });
   return records;
 }
 

@@ -11,8 +11,6 @@ StepProfile::StepProfile(std::string path) : path_(std::move(path)) {
 }
 
 bool StepProfile::begin_step() {
-  constexpr int64_t kFirst = 5;
-  constexpr int64_t kLast = 24;
   if (path_.empty()) return false;
   ++steps_;
   if (steps_ == kFirst) trace_ = std::make_unique<Trace>(Trace::Operations::yes);

@@ -14,6 +14,8 @@ inline namespace v0 {
 /// be opened.
 class StepProfile {
  public:
+  static constexpr int64_t kFirst = 5, kLast = 24;  ///< the steps that are traced
+
   /// Traces nothing.
   StepProfile() = default;
   /// @throws std::runtime_error where `path` cannot be written, now rather than after the traced steps.
@@ -23,6 +25,9 @@ class StepProfile {
   bool begin_step();
   /// Writes what was traced of steps since. @returns whether there was any.
   bool write();
+
+  /// Whether the steps were too few: the file has a trace of nothing.
+  bool is_empty() const { return !path_.empty() && steps_ < kFirst; }
 
   /// Null while nothing is traced.
   Trace* trace() const { return trace_.get(); }

@@ -8,6 +8,7 @@
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/training/data/corpus_cache.h>
 #include <transmute/training/data/training_text.h>
+#include <transmute/training/run_folder.h>
 
 #include <climits>
 #include <filesystem>
@@ -29,6 +30,7 @@ using testing::message_of;
 using testing::names_in;
 using testing::Pair;
 using testing::pair_at;
+using testing::read_text;
 using ::testing::SizeIs;
 using testing::TemporaryFolder;
 using testing::tiny_english;
@@ -154,8 +156,9 @@ TEST_F(CorpusFiles, LeaveNothingWhereTheyDoNotFit) {
 TEST_F(CorpusFiles, AreNotTakenFromWhatACrashLeftBehind) {
   open(tokenizer);
   const std::string corpus = corpora().front();
-  fs::rename(corpus, corpus + ".partial");
-  fs::remove(corpus + ".partial/index.json");
+  const std::string partial = corpus + ".partial-0123abcd";
+  fs::rename(corpus, partial);
+  fs::remove(partial + "/index.json");
   expect_whole(*open(tokenizer));
   EXPECT_THAT(corpora(), ::testing::ElementsAre(corpus));
 }
@@ -167,6 +170,39 @@ TEST_F(CorpusFiles, MayHaveNamesOfAnyLength) {
   CorpusCache cache(cache_folder);
   const auto made = cache.open({folder / name, folder / "de", {}}, tokenizer, {}, crew);
   EXPECT_EQ(made->size(), tiny_english().size());
+}
+
+TEST_F(CorpusFiles, MayBeKeptInTheFolderOfARunThatHasItsLock) {
+  open(tokenizer);
+  ASSERT_FALSE(fs::exists(cache_folder + "/lock")) << "the run's, for which the cache would wait";
+  const auto lock = RunFolder(cache_folder).lock();
+  expect_whole(*open(tokenizer));
+}
+
+TEST_F(CorpusFiles, AreHashedBeforeTheyAreOpenedAndNotedOnce) {
+  std::vector<AlignedFiles> all;
+  for (const std::string number : {"1", "2", "3"}) {
+    for (const std::string side : {"en", "de"}) write_lines(side + number, {side + number});
+    all.push_back({folder / ("en" + number), folder / ("de" + number), {}});
+  }
+  const std::string contents = cache_folder + "/contents.json", first = folder / "first";
+  WorkerCrew crew(1);
+  CorpusCache cache(cache_folder);
+  cache.hash_contents(all);
+  fs::create_hard_link(contents, first);
+  for (const AlignedFiles& files : all) cache.open(files, tokenizer, {}, crew);
+  EXPECT_TRUE(fs::equivalent(contents, first)) << "it was written again";
+}
+
+TEST_F(CorpusFiles, OfSeveralProcessesAreNotedTogether) {
+  WorkerCrew crew(1);
+  CorpusCache one(cache_folder), other(cache_folder);
+  one.open({"", folder / "en", ""}, tokenizer, {}, crew);
+  other.open({"", folder / "de", ""}, tokenizer, {}, crew);
+  write_lines("more", {"the house"});
+  one.open({"", folder / "more", ""}, tokenizer, {}, crew);
+  const std::string contents = read_text(cache_folder + "/contents.json");
+  for (const char* name : {"en", "de", "more"}) EXPECT_THAT(contents, HasSubstr((folder / name) + "\""));
 }
 
 TEST_F(CorpusFiles, AreMadeByOneOfSeveralAtOnce) {

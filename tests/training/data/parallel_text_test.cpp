@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
@@ -178,6 +179,33 @@ TEST_F(ParallelTextFiles, WithoutASourceArePlainTextWhoseLinesAreTargets) {
                 load({{}, {path}}, {1, 1});
               }),
               AllOf(StartsWith(path), HasSubstr("no usable line (1 empty, 3 of over 1 tokens)")));
+}
+
+TEST_F(ParallelTextFiles, TakeNoMemoryForTheLinksOfPairsThatAreLeftOut) {
+  std::string word;  // of thousands of pieces, whose product is the number of its links
+  for (int i = 0; i < 3000; ++i) word += "thee"[i * i % 7 % 4];
+  ASSERT_GT(tokenizer.source().encode(word).size(), 1500U);
+  const AlignedFiles files{file("en", {"the house", word}), file("de", {"das Haus", word}),
+                           file("align", {"0-0 1-1", "0-0"})};
+  const auto most_kilobytes = [] {
+    struct rusage usage {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  WorkerCrew crew(1);
+  std::vector<TokenizedPair> kept;
+  const long before = most_kilobytes();
+  const LeftOut left_out =
+      tokenize_files(files, tokenizer, {}, crew, [&](const TokenizedPair& pair) { kept.push_back(pair); });
+  EXPECT_LT(most_kilobytes() - before, 100'000);
+  EXPECT_EQ(left_out.long_source, 1);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_FALSE(kept.front().links.empty());
+
+  file("align", {"0-0 1-1", "0-1"});
+  EXPECT_THAT(message_of<std::runtime_error>([&] { tokenize_files(files, tokenizer, {}, crew, [](auto&) {}); }),
+              HasSubstr("align:2: 0-1: the target line has 1 words"))
+      << "what is wrong with the alignment is said nevertheless";
 }
 
 TEST_F(ParallelTextFiles, MustHoldSomethingUsable) {

@@ -35,6 +35,18 @@ TEST(StepProfile, WithoutAFileTracesNothing) {
   EXPECT_EQ(profile.trace(), nullptr);
 }
 
+TEST(StepProfile, KnowsThatTooFewStepsLeftItEmpty) {
+  const TemporaryFolder folder;
+  StepProfile profile(folder / "trace.json");
+  for (int step = 1; step <= 4; ++step) profile.begin_step();
+  EXPECT_FALSE(profile.write());
+  EXPECT_TRUE(profile.is_empty());
+  profile.begin_step();
+  EXPECT_TRUE(profile.write());
+  EXPECT_FALSE(profile.is_empty());
+  EXPECT_FALSE(StepProfile().is_empty()) << "there is no file";
+}
+
 TEST(StepProfile, AFileThatCannotBeWrittenIsAnErrorAtOnce) {
   const TemporaryFolder folder;
   EXPECT_THROW(StepProfile(folder / "no/such/folder/trace.json"), std::runtime_error);
