@@ -14,6 +14,9 @@ try:
 except ImportError:
     sys.exit("python3 has no torch")
 
+if hasattr(torch.backends.cuda, "enable_cudnn_sdp"):
+    torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for each shape
+
 
 class Model(torch.nn.Module):
     def __init__(self, a):

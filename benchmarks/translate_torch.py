@@ -12,6 +12,9 @@ try:
 except ImportError:
     sys.exit("python3 has no torch")
 
+if hasattr(torch.backends.cuda, "enable_cudnn_sdp"):
+    torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for each shape
+
 SHAPES = {"small": (4, 256, 1024, 4), "base": (6, 512, 2048, 8), "big": (6, 1024, 4096, 16)}
 VOCABULARY, SOURCE, TARGET, BEAM = 8000, 20, 30, 4
 

@@ -22,5 +22,11 @@ inline void set_generator_state(at::Generator generator, const torch::Tensor& st
   generator.set_state(state);
 }
 
+/// Seeds a generator that other threads may be drawing from.
+inline void seed_generator(at::Generator generator, uint64_t seed) {
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
 }  // namespace v0
 }  // namespace transmute

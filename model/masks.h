@@ -16,7 +16,7 @@ TRANSMUTE_API torch::Tensor padding_mask(const torch::Tensor& ids, int64_t paddi
 
 /// Allows attention to every token except padding and the end of each source (unless it is the only token), for
 /// networks that do not read the end. ids: [B,S]; result: [B,1,1,S].
-torch::Tensor padding_and_end_mask(const torch::Tensor& ids, int64_t padding_id, int64_t end_id);
+TRANSMUTE_API torch::Tensor padding_and_end_mask(const torch::Tensor& ids, int64_t padding_id, int64_t end_id);
 
 /// Allows position t to attend to the `past` positions before the first and to the positions up to t (section 3.2.3,
 /// masked decoder self-attention). Result: [1,1,T,past+T].

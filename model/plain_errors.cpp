@@ -8,7 +8,8 @@ namespace {
 
 // The first line, from the allocator's own words on. Empty where the error is another one.
 std::string out_of_memory_message(const std::string& message) {
-  for (const char* beginning : {"DefaultCPUAllocator: ", "CUDA out of memory", "CUDA error: out of memory"}) {
+  for (const char* beginning : {"DefaultCPUAllocator: ", "CUDA out of memory", "CUDA error: out of memory",
+                                "CUDA error: CUBLAS_STATUS_ALLOC_FAILED"}) {
     const size_t begin = message.find(beginning);
     if (begin != std::string::npos) return message.substr(begin, message.find('\n', begin) - begin);
   }

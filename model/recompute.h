@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/export.h>
+
 #include <torch/types.h>
 
 #include <functional>
@@ -22,7 +24,8 @@ using LayerFunction = std::function<torch::Tensor(const torch::Tensor& x, const 
 /// does not see them. If neither x nor `memory` (which may be undefined) requires a gradient, the function is called
 /// once and keeps its activations.
 /// @param function must compute the same at each call
-torch::Tensor recomputed(const LayerFunction& function, const torch::Tensor& x, const torch::Tensor& memory = {});
+TRANSMUTE_API torch::Tensor recomputed(const LayerFunction& function, const torch::Tensor& x,
+                                       const torch::Tensor& memory = {});
 
 }  // namespace v0
 }  // namespace transmute

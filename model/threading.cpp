@@ -4,11 +4,14 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
 #include <dlfcn.h>
 #include <malloc.h>
 #include <transmute/common/memory.h>
 
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace transmute {
@@ -50,7 +53,12 @@ void run_operations_on_this_thread_only() {
 }
 
 void configure_process_for_workers() {
-  at::set_num_threads(1);
+  try {
+    at::set_num_threads(1);
+  } catch (const c10::Error& error) {
+    throw std::runtime_error(std::string("LibTorch cannot start: ") + error.what_without_backtrace() +
+                             "; it needs /proc/cpuinfo, which systemd's ProcSubset=pid hides");
+  }
   call_if_loaded("openblas_set_num_threads", 1);
 #if defined(__GLIBC__)
   mallopt(M_MMAP_MAX, 0);

@@ -15,6 +15,7 @@ void run_operations_on_this_thread_only();
 /// otherwise fight with the workers. Also keeps freed memory in the process instead of handing large blocks back to
 /// the system after each operation, whose page faults cost more than the operation, and has LibTorch's tensors in huge
 /// pages where the system leaves that to programs.
+/// @throws std::runtime_error where LibTorch cannot find out about the CPU.
 void configure_process_for_workers();
 
 /// What to tell the user where LibTorch multiplies matrices with the reference BLAS, which is many times slower than

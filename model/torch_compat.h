@@ -14,6 +14,7 @@
   (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
 #if TRANSMUTE_TORCH_FROM(2, 5)
+#include <ATen/Context.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #else
 #include <c10/util/Optional.h>
@@ -51,6 +52,8 @@ void leave_out_libuv([[maybe_unused]] StoreOptions& options) {
 constexpr bool kHasFusedAttention = true;
 inline torch::Tensor fused_attention(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value,
                                      const torch::Tensor& mask, double dropout, double scale) {
+  // cuDNN's attention makes a plan for each new shape, in up to half a second, and keeps all of them.
+  [[maybe_unused]] static const bool is_without_cudnn = (at::globalContext().setSDPUseCuDNN(false), true);
   return at::scaled_dot_product_attention(query, key, value, mask.defined() ? MaybeTensor(mask) : MaybeTensor(),
                                           dropout,
                                           /*is_causal=*/false, scale);

@@ -33,14 +33,14 @@ source "$here/yaml.sh"
 [[ -x $here/bin/train ]] || fail "$here/bin/train: no such program; fill a folder with gpu_pack.sh and run the copy there"
 mkdir -p "$output" && output=$(cd "$output" && pwd) || fail "$output cannot be written"
 
-mkdir -p "$output/lib"
+unpacked=$(mktemp -d) && trap 'rm -rf "$unpacked"' EXIT
 for library in "$here"/lib/*.gz; do
-  gzip -dc "$library" >"$output/lib/$(basename "$library" .gz)" || fail "$library cannot be unpacked into $output/lib"
+  gzip -dc "$library" >"$unpacked/$(basename "$library" .gz)" || fail "$library cannot be unpacked into $unpacked"
 done
 
 # The programs find LibTorch, and CUDA's libraries, where Python's torch has them.
 torch=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))') || fail "$python has no torch"
-libraries=$output/lib:$torch/lib
+libraries=$unpacked:$torch/lib
 for folder in "$torch"/../nvidia/*/lib; do [[ -d $folder ]] && libraries+=:$folder; done
 export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
@@ -49,13 +49,16 @@ on_gpu=true
 chip="no GPU"
 peak=0 # dense bfloat16 TFLOP/s, as NVIDIA's data sheets state it
 if $on_gpu; then
-  chip=$(nvidia-smi --query-gpu=name --format=csv,noheader --id=0) || fail "nvidia-smi finds no GPU"
+  number=${device#cuda}
+  number=${number#:}
+  chip=$(nvidia-smi --query-gpu=name --format=csv,noheader --id="${number:-0}") || fail "nvidia-smi finds no GPU"
   case "$chip" in
     *B200*) peak=2250 ;;
     *H200* | *H100*HBM3*) peak=989 ;;
     *H100*PCIe*) peak=756 ;;
     *A100*) peak=312 ;;
     *L40S*) peak=362 ;;
+    *L40*) peak=181 ;;
     *L4*) peak=121 ;;
   esac
 fi
@@ -63,7 +66,8 @@ fi
 rows=$output/rows.tsv # measurement, value, unit
 : >"$rows"
 failures=0
-row() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$rows"; }
+# At once on standard output, too: of a run that is cut off, that is what remains.
+row() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" | tee -a "$rows"; }
 SECONDS=0
 left() { awk -v all="$minutes" -v gone="$SECONDS" 'BEGIN { printf "%d\n", 60 * all - gone }'; }
 
@@ -75,8 +79,9 @@ stage() {
   ((limit <= $(left))) || limit=$(left)
   ((limit > 0)) || { row "$name" "left out: no time" ""; failures=$((failures + 1)); return 1; }
   echo "gpu_check: $name (at most $limit s)"
-  timeout "$limit" "$@" >"$output/$name.log" 2>&1 && return
+  timeout --kill-after=15 "$limit" "$@" >"$output/$name.log" 2>&1 && return
   row "$name" "FAILED: see $name.log" ""
+  tail -n 25 "$output/$name.log" >&2
   failures=$((failures + 1))
   return 1
 }
@@ -88,6 +93,7 @@ row "LibTorch" "$("$python" -c 'import torch; print(torch.__version__)')" ""
 # A share of the tests for each of four processes: their references are computed by CPUs.
 gpu_tests() {
   local shard status=0 processes=()
+  export OMP_NUM_THREADS=$((($(nproc) + 3) / 4)) # more would wait for each other's
   for shard in 0 1 2 3; do
     GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=$shard "$1" >"$2.$shard.log" 2>&1 &
     processes+=($!)
@@ -98,10 +104,8 @@ gpu_tests() {
 }
 export -f gpu_tests
 count_of() { sed -nE "s/^\\[  $1 *\\] ([0-9]+) tests?.*/\\1/p" "$output/gpu_tests.log" | awk '{ sum += $1 } END { print sum + 0 }'; }
-if stage gpu_tests 90 bash -c 'gpu_tests "$@"' gpu_tests "$here/bin/gpu_tests" "$output/gpu_tests"; then
-  row "gpu tests passed" "$(count_of PASSED)" tests
-  row "gpu tests skipped" "$(count_of SKIPPED)" tests
-fi
+stage gpu_tests 90 bash -c 'gpu_tests "$@"' gpu_tests "$here/bin/gpu_tests" "$output/gpu_tests"
+for count in PASSED FAILED SKIPPED; do row "gpu tests ${count,,}" "$(count_of $count)" tests; done
 
 shapes=(small base big)
 seconds=5

@@ -142,7 +142,6 @@ TEST_F(Gpu, GradientsInBfloat16AreNearTheCpus) {
   }
 }
 
-// Without waiting: what a step came to arrives while the next are under way.
 TEST_F(Gpu, RecomputedLayersDropTheSameElements) {
   const torch::Tensor x = torch::ones({64, 64}, torch::kCUDA).requires_grad_();
   const torch::Tensor y = recomputed(
@@ -151,6 +150,7 @@ TEST_F(Gpu, RecomputedLayersDropTheSameElements) {
   EXPECT_TRUE(torch::equal(x.grad().ne(0), y.ne(0)));
 }
 
+// Without waiting: what a step came to arrives while the next are under way.
 TEST_F(Gpu, StartedUpdatesAreTheCpus) {
   WorkerCrew workers(1);
   const torch::Device gpu(torch::kCUDA, 0);

@@ -10,6 +10,7 @@
 #include <transmute/model/kernels/cuda/device_rows.h>
 #include <transmute/model/kernels/dropout_mask.h>
 
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -25,6 +26,7 @@ inline int64_t blocks_for(int64_t count, int64_t per_block) {
 }
 
 inline void check_call(cudaError_t status) {
+  if (status == cudaErrorMemoryAllocation) throw std::bad_alloc();
   if (status != cudaSuccess) throw std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(status));
 }
 
