@@ -249,7 +249,6 @@ void add_flags(CLI::App& app, Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers();
   CLI::App app(
       "Serves translations over HTTP: LibreTranslate's API, /v1/translate with many more options, and "
       "a web page.",
@@ -258,5 +257,8 @@ int main(int argc, char** argv) {
   Arguments arguments;
   add_flags(app, arguments);
   add_limits(app, arguments);
-  return transmute::run_program(app, argc, argv, [&] { return serve(arguments); });
+  return transmute::run_program(app, argc, argv, [&] {
+    transmute::configure_process_for_workers();
+    return serve(arguments);
+  });
 }

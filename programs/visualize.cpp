@@ -43,7 +43,6 @@ std::vector<transmute::ExplorerSentence> read_sentences(const Arguments& argumen
 }  // namespace
 
 int main(int argc, char** argv) {
-  transmute::configure_process_for_workers();
   CLI::App app(
       "Writes an HTML page that shows the attention of every head, sentence by sentence, with the positional encodings "
       "and the embeddings. The page works offline.",
@@ -74,6 +73,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   transmute::add_language_flags(app, explorer.source_language, explorer.target_language);
   return transmute::run_program(app, argc, argv, [&] {
+    transmute::configure_process_for_workers();
     const std::vector<transmute::NamedInput> inputs{{"--input", arguments.input.empty() ? "-" : arguments.input},
                                                     {"--target", arguments.target}};
     transmute::check_standard_input_once(inputs);

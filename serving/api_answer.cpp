@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -18,16 +21,19 @@ Json as_asked(const ApiRequest& request, Json list) {
   return list.empty() ? Json("") : Json(list.front());
 }
 
-// Further translations of a text: the best, second best and so on of every segment, as long as one has more.
+// Further translations of a text, each once: the second best of every segment, the third best and so on, as long as one
+// has more.
 Json alternatives_of(const Document& document, const std::vector<Translation>& translations) {
   size_t most = 0;
   for (const Translation& translation : translations) most = std::max(most, translation.hypotheses.size());
+  std::set<std::string> seen{text_of(document, translations)};
   Json alternatives = Json::array();
   for (size_t rank = 1; rank < most; ++rank) {
     std::vector<std::string> texts;
     for (const Translation& translation : translations)
       texts.push_back(translation.hypotheses[std::min(rank, translation.hypotheses.size() - 1)].text);
-    alternatives.push_back(document.with(texts));
+    std::string text = document.with(texts);
+    if (seen.insert(text).second) alternatives.push_back(std::move(text));
   }
   return alternatives;
 }

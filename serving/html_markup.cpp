@@ -93,6 +93,12 @@ std::string element_name(std::string_view tag) {
 
 namespace {
 
+size_t next_markup(const std::string& html, size_t at) {
+  at = html.find('<', at);
+  while (at != kNone && !begins_markup(html, at)) at = html.find('<', at + 1);
+  return at;
+}
+
 // Behind one comment, declaration or tag; npos where it is never closed.
 size_t single_markup_end(const std::string& html, size_t at) {
   const auto after = [&](const char* mark) {
@@ -179,11 +185,7 @@ class OpenElements {
 // Where an element ends whose end tag may be left out; npos where something in it is never closed.
 size_t optional_end(const std::string& html, size_t from, const std::string& name, const OptionalEnd& rules) {
   OpenElements within(rules.shields);
-  for (size_t at = html.find('<', from); at != kNone; at = html.find('<', at)) {
-    if (!begins_markup(html, at)) {
-      ++at;
-      continue;
-    }
+  for (size_t at = next_markup(html, from); at != kNone; at = next_markup(html, at)) {
     const size_t end = single_markup_end(html, at);
     if (end == kNone) return kNone;
     const std::string_view tag = std::string_view(html).substr(at, end - at);
@@ -207,11 +209,7 @@ size_t optional_end(const std::string& html, size_t from, const std::string& nam
 // closed.
 size_t head_end(const std::string& html, size_t from) {
   size_t last = from;
-  for (size_t at = html.find('<', from); at != kNone; at = html.find('<', at)) {
-    if (!begins_markup(html, at)) {
-      ++at;
-      continue;
-    }
+  for (size_t at = next_markup(html, from); at != kNone; at = next_markup(html, at)) {
     const size_t end = single_markup_end(html, at);
     if (end == kNone) return kNone;
     const bool is_end = html[at + 1] == '/';

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The completion of `transmute` for zsh from the records of its --help-records: its commands, then each one's flags.
 BEGIN { FS = "\t"; quote = "'" }
-$1 == "command" { commands = commands " " quote $2 ":" $3 quote }
+$1 == "command" {
+  gsub(quote, quote "\\\\" quote quote, $3)
+  commands = commands " " quote $2 ":" $3 quote
+}
 END {
   print "#compdef transmute"
   print "# zsh completion for transmute; made from its --help-records."

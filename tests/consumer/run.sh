@@ -48,6 +48,20 @@ done
   fail "train: $(tail "$work/train.log")"
 [ -d "$work/own/model" ] || fail "train left no model"
 
+# An optional component without what it needs leaves the rest.
+mkdir "$work/optional"
+cat >"$work/optional/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.20)
+project(optional LANGUAGES CXX)
+set(CMAKE_DISABLE_FIND_PACKAGE_Torch TRUE)
+find_package(transmute 0.1 REQUIRED OPTIONAL_COMPONENTS modules nonsense)
+if(transmute_modules_FOUND OR transmute_nonsense_FOUND OR NOT TARGET transmute::transmute)
+  message(FATAL_ERROR "found: \${transmute_modules_FOUND} \${transmute_nonsense_FOUND} \${transmute_FOUND}")
+endif()
+END
+cmake -S "$work/optional" -B "$work/optional/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >"$work/configure.log" 2>&1 ||
+  fail "$(cat "$work/configure.log")"
+
 # The source tree within another project: what applications include is found there, and nothing internal.
 torch=$(sed -n 's/^Torch_DIR:PATH=//p' "$build/CMakeCache.txt")
 mkdir "$work/outer"
@@ -108,6 +122,9 @@ for program in "$prefix"/bin/*; do
 done
 completed=$(bash -c "source '$prefix/share/bash-completion/completions/transmute'
   COMP_WORDS=(transmute translate --beam-s) COMP_CWORD=2; _transmute; echo \${COMPREPLY[*]}")
+for file in "$prefix"/share/zsh/site-functions/_*; do  # bash reads as much of zsh as they use
+  bash -n "$file" || fail "completion for zsh: $file"
+done
 [ "$completed" = --beam-size ] || fail "completion of transmute translate: $completed"
 if "$work/build/translate_c" "$work/missing" text 2>"$work/error"; then fail "translate_c found a missing model"; fi
 grep -q missing "$work/error" || fail "no word about the missing model: $(cat "$work/error")"

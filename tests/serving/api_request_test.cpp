@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <transmute/common/json.h>
 #include <transmute/serving/api.h>
+#include <transmute/serving/api_answer.h>
 #include <transmute/serving/api_request.h>
 #include <transmute/tests/serving/tiny_model_folder.h>
 
@@ -270,6 +271,19 @@ TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
   EXPECT_EQ(exchange->answer.status, 503);
   EXPECT_THAT(exchange->answer.body, HasSubstr("not enough memory"));
   EXPECT_EQ(logged["failure"], "there is not enough memory");
+}
+
+TEST(LibreTranslateAnswer, HasEachAlternativeOnceAndNotTheTranslation) {
+  ApiRequest request;
+  request.alternatives = 4;
+  Translation translation;
+  for (const char* text : {"09:16", "09:36", "09:16", "09:26", "09:36"}) {
+    translation.hypotheses.emplace_back();
+    translation.hypotheses.back().text = text;
+  }
+  const Json answer = libretranslate_answer(request, {{Document("9:16 AM")}, {{translation}}});
+  EXPECT_EQ(answer["translatedText"], "09:16");
+  EXPECT_EQ(answer["alternatives"], (Json{"09:36", "09:26"}));
 }
 
 }  // namespace
