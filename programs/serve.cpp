@@ -242,7 +242,8 @@ void add_flags(CLI::App& app, Arguments& arguments) {
   app.add_flag(
       "--behind-proxy", arguments.api.behind_proxy,
       "take the client's address from the end of X-Forwarded-For; use it only behind a proxy that sets this header");
-  app.add_flag("--log-texts", arguments.api.log_texts, "also log texts and translations");
+  app.add_flag("--log-texts", arguments.api.log_texts,
+               "also log texts, translations, and why a request is refused, which may quote it");
   app.add_flag("--quiet", arguments.quiet, "do not log requests");
 }
 

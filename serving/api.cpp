@@ -121,8 +121,8 @@ Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& 
 void Api::handle(std::shared_ptr<HttpExchange> exchange) {
   const std::string path = exchange->request().path;
   const bool is_known = !method_for(path).empty();
-  const auto call =
-      std::make_shared<Call>(std::move(exchange), is_known ? path : "other", CallReport{&metrics_, options_.log});
+  const auto call = std::make_shared<Call>(std::move(exchange), is_known ? path : "other",
+                                           CallReport{&metrics_, options_.log, options_.log_texts});
   if (options_.behind_proxy) call->note("client", address_of(call->request()));
   try {
     route(call);

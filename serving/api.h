@@ -24,7 +24,7 @@ struct ApiOptions {
   double request_seconds = 60;                   ///< after which a request that is not done is given up
   size_t requests_per_client = 64;               ///< under way at once, by API key, else by address
   bool behind_proxy = false;                     ///< the client's address is the last of X-Forwarded-For
-  bool log_texts = false;                        ///< texts and translations go into the log
+  bool log_texts = false;                        ///< texts, translations and reasons of refusal go into the log
   std::function<void(const Json& entry)> log{};  ///< of requests
 };
 

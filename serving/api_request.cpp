@@ -73,7 +73,9 @@ Json read_json(const std::string& body) {
   } catch (const JsonLimitError& error) {
     refuse(fmt::format("the JSON is {}", error.what()));
   } catch (const Json::exception& error) {
-    const std::string message = error.what();  // "[json.exception.parse_error.101] parse error at line 1, …"
+    // "[json.exception.parse_error.101] parse error at line 1, …; last read: '…'"
+    std::string message = error.what();
+    message.resize(std::min(message.find("; last read: "), message.size()));
     const size_t bracket = message.find("] ");
     refuse("the body is not valid JSON: " + message.substr(bracket == std::string::npos ? 0 : bracket + 2));
   }

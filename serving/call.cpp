@@ -122,7 +122,8 @@ void Call::fail(int status, const std::string& message) {
   response.status = status;
   response.body = json_text(Json{{"error", message}});
   if (status == 503 || status == 429) response.headers.emplace_back("Retry-After", "1");
-  note("error", message);
+  constexpr int kOwnErrors = 500;  // the reason for refusing a request may quote it
+  if (report_.logs_texts || status >= kOwnErrors) note("error", message);
   answer(std::move(response));
 }
 

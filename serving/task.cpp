@@ -2,6 +2,7 @@
 #include <transmute/serving/task.h>
 
 #include <atomic>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -15,6 +16,17 @@ Translation unchanged(const std::string& text) {
   translation.hypotheses.emplace_back();
   translation.hypotheses.front().text = text;
   return translation;
+}
+
+// The batcher's texts are segments of several requests: an error has the number of the request's own text.
+std::exception_ptr of_text(size_t document, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const BadText& bad) {
+    return std::make_exception_ptr(BadText(document, bad.reason()));
+  } catch (...) {
+    return error;
+  }
 }
 
 // A request's segments on their way through the batcher.
@@ -67,7 +79,9 @@ class Task : public std::enable_shared_from_this<Task> {
     segment.done = [self = shared_from_this(), place, hop](Translation translation) {
       self->take(place, hop, std::move(translation));
     };
-    segment.failed = [self = shared_from_this()](const std::exception_ptr& error) { self->fail(error); };
+    segment.failed = [self = shared_from_this(), place](const std::exception_ptr& error) {
+      self->fail(of_text(place.document, error));
+    };
     return segment;
   }
 

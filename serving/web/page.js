@@ -7,6 +7,7 @@ const status = byId('status'), alternatives = byId('alternatives'), glossary = b
 const kPauseBeforeTranslating = 250;  // milliseconds without a keystroke
 const kNumAlternatives = 6;
 
+let mostAlternatives = kNumAlternatives;  // that the server gives
 let languages = [], running = null, pause = 0, last = null;
 
 function say(text, isProblem = false) {
@@ -182,7 +183,8 @@ async function showAlternatives(element, segment, prefix) {
   say('Looking for alternatives…');
   try {
     const more = {
-      source: last.source, target: last.target, prefix, split_sentences: false, alternatives: kNumAlternatives,
+      source: last.source, target: last.target, prefix, split_sentences: false,
+      alternatives: mostAlternatives,
     };
     const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
     const found = answer.translations[0].segments[0].hypotheses.map((hypothesis) => hypothesis.text);
@@ -381,6 +383,9 @@ async function start() {
     fill(from, codes.length > 1 ? ['auto', ...codes] : codes, codes.length > 1 ? 'auto' : codes[0]);
     fillTargets();
     if (source.value) translate();
+    const {components} = await (await ask('/openapi.json')).json();
+    const {maximum} = components.schemas.V1Request.properties.alternatives;
+    mostAlternatives = Math.min(kNumAlternatives, maximum);
   } catch (error) {
     say(error.message, true);
   }

@@ -378,6 +378,28 @@ TEST_F(Serve, PutsNoTextIntoItsLogAndPassesRequestIdsOn) {
   EXPECT_GT(entry["seconds"], 0);
 }
 
+TEST_F(Serve, PutsNothingIntoItsLogThatARefusalQuotes) {
+  Client client(server_->port());
+  const std::string cut_off = R"({"api_key":"zebra8)";
+  const std::string unknown = v1_request({{"source", "zebra8"}}).dump();
+  int number = 0;
+  for (const std::string& body : {cut_off, unknown}) {
+    const std::string id = "refused-" + std::to_string(++number);
+    EXPECT_EQ(client.post("/v1/translate", body, "X-Request-Id: " + id + "\r\n").status, 400);
+    ASSERT_TRUE(server_->logs(id));
+    EXPECT_EQ(log_entry(server_->log(), id)["status"], 400);
+  }
+  EXPECT_THAT(server_->log(), Not(HasSubstr("zebra8")));
+  EXPECT_THAT(client.post("/v1/translate", cut_off).body, Not(HasSubstr("zebra8")));
+}
+
+TEST_F(Serve, NamesTheTextThatCannotBeTranslated) {
+  std::string prefix;
+  for (int i = 0; i < 9000; ++i) prefix += "das ";
+  const Json request = v1_request({{"text", {"the red house", "the red house"}}, {"prefix", {"", prefix}}});
+  EXPECT_THAT(post("/v1/translate", request, 400)["error"], HasSubstr("text 2: "));
+}
+
 TEST_F(Serve, LogsTextsAndTheirTranslationsWhereAsked) {
   RunningServe server(flags({"--threads", "1", "--log-texts"}));
   const Answer answer = Client(server.port())

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -90,8 +91,12 @@ InlineTag inline_tag_at(const std::string& text, size_t at) {
 }
 
 TaggedText::TaggedText(const std::string& text) {
-  std::vector<size_t> open;  // tags that wait for their end
-  bool is_apart = false;     // one<br>two are two words
+  struct Open {
+    size_t tag;
+    std::string name, lower;
+  };
+  std::vector<Open> open;  // tags that wait for their end
+  bool is_apart = false;   // one<br>two are two words
   for (size_t at = 0; at < text.size();) {
     const auto [length, kind] = inline_tag_at(text, at);
     if (length == 0) {
@@ -104,26 +109,23 @@ TaggedText::TaggedText(const std::string& text) {
     tag.space_before = at > 0 && is_space(text, at - 1);
     tag.space_after = is_space(text, at + length);
     at += length;
-    tag.parent = open.empty() ? 0 : open.back() + 1;
+    tag.parent = open.empty() ? 0 : open.back().tag + 1;
+    std::string name = name_of(tag.text);
+    std::string lower = lower_case(name);
     if (kind == InlineTag::Kind::closing) {
-      const std::string name = name_of(tag.text);
-      const auto same = [&](size_t other) { return name_of(tags_[other].text) == name; };
-      const auto same_but_case = [&](size_t other) {
-        return lower_case(name_of(tags_[other].text)) == lower_case(name);
-      };
-      auto opening = std::find_if(open.rbegin(), open.rend(), same);
-      if (opening == open.rend())
-        opening = std::find_if(open.rbegin(), open.rend(), same_but_case);  // <B>…</b> of HTML
+      auto opening = std::find_if(open.rbegin(), open.rend(), [&](const Open& other) { return other.name == name; });
+      if (opening == open.rend())  // <B>…</b> of HTML
+        opening = std::find_if(open.rbegin(), open.rend(), [&](const Open& other) { return other.lower == lower; });
       if (opening != open.rend()) {
-        tags_[*opening].end = plain_.size();
-        tags_[*opening].closing = tag.text;
+        tags_[opening->tag].end = plain_.size();
+        tags_[opening->tag].closing = tag.text;
         open.erase(opening.base() - 1, open.end());
         continue;
       }
     } else if (kind == InlineTag::Kind::opening) {
-      if (open.size() < kMaxDepth) open.push_back(tags_.size());
+      if (open.size() < kMaxDepth) open.push_back({tags_.size(), std::move(name), std::move(lower)});
     } else {
-      is_apart = is_apart || name_of(tag.text) != "wbr";
+      is_apart = is_apart || name != "wbr";
     }
     tags_.push_back(std::move(tag));
   }

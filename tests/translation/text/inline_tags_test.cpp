@@ -122,6 +122,17 @@ TEST(InlineTags, MayBeNestedAsDeeplyAsAnybodyLikes) {
   EXPECT_EQ(std::count(text.begin(), text.end(), 'y'), 1);
 }
 
+// The names of all that are open were copied at each end: minutes for a request's length of them.
+TEST(InlineTags, WithLongNamesAreReadAtOnce) {
+  std::string source;
+  for (int i = 0; i < 100; ++i) source += "<" + std::string(2000, 'a') + ">";
+  source += "x";
+  for (int i = 0; i < 40000; ++i) source += "</y>";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(TaggedText(source).plain(), "x");
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2);
+}
+
 // Not longer than reading its alignment, which has the square of its length: 12 tags for each of 2,000 words took
 // longer than anybody waits.
 TEST(InlineTags, TakeNoLongerThanTheirAlignment) {
