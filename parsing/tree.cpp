@@ -81,9 +81,25 @@ class Reader {
   size_t at_ = 0;
 };
 
+// As treebanks write brackets that are words, or are in one.
+void write_word(const std::string& word, std::string& text) {
+  for (const char c : word) {
+    if (c == '(') {
+      text += "-LRB-";
+    } else if (c == ')') {
+      text += "-RRB-";
+    } else {
+      text += c;
+    }
+  }
+}
+
 void write(const Tree& tree, std::string& text) {
   text += '(' + tree.label;
-  if (tree.is_word()) text += ' ' + tree.word;
+  if (tree.is_word()) {
+    text += ' ';
+    write_word(tree.word, text);
+  }
   for (const Tree& child : tree.children) {
     text += ' ';
     write(child, text);
@@ -93,7 +109,7 @@ void write(const Tree& tree, std::string& text) {
 
 // -LRB- and its like begin with what else separates a function.
 std::string without_function(const std::string& label) {
-  if (label.empty() || label.front() == '-') return label;
+  if (label.empty() || label.front() == '-' || label.front() == '=') return label;
   return label.substr(0, label.find_first_of("-="));
 }
 

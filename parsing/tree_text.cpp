@@ -81,8 +81,9 @@ Tree tree_from_text(const std::vector<std::string>& words, const std::string& te
     if (label.empty() || label.find_first_of("()") != std::string::npos) {
       is_unbalanced = true;
     } else if (token.front() == '(') {
-      if (phrases.depth() < kMostDepth) phrases.open(label);
-      is_unbalanced = is_unbalanced || phrases.depth() == kMostDepth;
+      const bool is_too_deep = phrases.depth() == kMostDepth;
+      if (!is_too_deep) phrases.open(label);
+      is_unbalanced = is_unbalanced || is_too_deep;
     } else if (token.front() == ')') {
       const size_t levels = phrases.levels_to(label);
       is_unbalanced = is_unbalanced || levels != 1;

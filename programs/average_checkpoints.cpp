@@ -7,11 +7,32 @@
 #include <transmute/programs/program.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/translation/files/model_output.h>
+#include <transmute/translation/load_ensemble.h>
 
 #include <stdexcept>
 #include <vector>
 
 namespace {
+
+// The settings of a network that give its weights their meaning, as YAML.
+std::string settings_of(transmute::TransformerOptions options) {
+  options.dropout = options.attention_dropout = options.activation_dropout = 0;
+  options.initialization = {};
+  transmute::ModelConfig config;
+  config.model = options;
+  transmute::ConfigSchema schema;
+  config.declare(schema);
+  return schema.to_yaml();
+}
+
+// The mean of weights means nothing where one of them belongs to another network or vocabulary.
+void check_same_model(const transmute::LoadedModel& first, const std::string& first_path, const std::string& path) {
+  const transmute::LoadedModel other = transmute::load_model_folder(path, torch::kCPU);
+  transmute::check_same_tokenizer(first.tokenizer, first_path, other.tokenizer, path);
+  if (settings_of(first.transformer->options) != settings_of(other.transformer->options))
+    throw std::invalid_argument(path + " is another network than " + first_path +
+                                " (section \"model\" of their config.yaml); average the checkpoints of one training");
+}
 
 int average(const std::vector<std::string>& models, const std::string& output) {
   std::vector<transmute::NamedInput> inputs;
@@ -19,6 +40,7 @@ int average(const std::vector<std::string>& models, const std::string& output) {
   transmute::check_output_is_no_input(output, inputs);
   transmute::check_may_replace_model(output);
   transmute::LoadedModel model = transmute::load_model_folder(models.front(), torch::kCPU);
+  for (size_t i = 1; i < models.size(); ++i) check_same_model(model, models.front(), models[i]);
   transmute::average_parameters(models, model.transformer);
   transmute::write_folder_atomically(output, [&](const std::string& folder) {
     transmute::save_model_folder(folder, model.config, model.tokenizer, model.transformer);

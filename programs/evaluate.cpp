@@ -110,7 +110,8 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
              "40 words")
           ->group("Trees");
   for (const char* of_text : {"--metric", "--compare", "--confidence", "--lowercase", "--tokenize", "--smooth",
-                              "--smooth-value", "--effective-order"})
+                              "--smooth-value", "--effective-order", "--samples", "--seed", "--case-sensitive",
+                              "--ter-normalize", "--ter-no-punctuation", "--ter-asian-support"})
     trees->excludes(app.get_option(of_text));
   app.add_flag("--score-only", options.score_only,
                "print only the scores, one line per metric and, with --compare, per system");

@@ -79,7 +79,8 @@ int write_text(const Arguments& arguments) {
   }
   for (const auto* output : {&words, &labels, &simplified})
     if (*output) (*output)->finish();
-  transmute::note(fmt::format("{}; {} without a word left out", transmute::counted(trees, "tree"), empty));
+  transmute::note(fmt::format("{}{}", transmute::counted(trees, "tree"),
+                              empty > 0 ? fmt::format("; {} more had no words and were left out", empty) : ""));
   if (inexact > 0) transmute::note(fmt::format("{} cannot be restored from their lines exactly", inexact));
   return 0;
 }

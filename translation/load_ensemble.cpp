@@ -37,15 +37,15 @@ Precision common_precision(const std::vector<LoadedModel>& models, torch::Device
   return is_common ? first : Precision::float32;
 }
 
-void check_same_tokenizer(const LoadedModel& a, const std::string& a_path, const LoadedModel& b,
-                          const std::string& b_path) {
-  if (!same(a.tokenizer.source(), b.tokenizer.source()) || !same(a.tokenizer.target(), b.tokenizer.target()))
-    throw std::invalid_argument(
-        fmt::format("{} has another tokenizer than {}; models of an ensemble are trained with one (tokenizer.model)",
-                    b_path, a_path));
-}
-
 }  // namespace
+
+void check_same_tokenizer(const Tokenizer& a, const std::string& a_path, const Tokenizer& b,
+                          const std::string& b_path) {
+  if (!same(a.source(), b.source()) || !same(a.target(), b.target()))
+    throw std::invalid_argument(fmt::format(
+        "{} has another tokenizer than {}; models that work together are trained with one (tokenizer.model)", b_path,
+        a_path));
+}
 
 std::vector<std::string> ensemble_of(std::string model, const std::vector<std::string>& others) {
   std::vector<std::string> models{std::move(model)};
@@ -61,7 +61,7 @@ LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Devic
   std::vector<LoadedModel> models;
   for (const std::string& path : paths) {
     models.push_back(load(path, precision ? precision == Precision::int8 : device.is_cpu()));
-    check_same_tokenizer(models.front(), paths.front(), models.back(), path);
+    check_same_tokenizer(models.front().tokenizer, paths.front(), models.back().tokenizer, path);
   }
   const Precision agreed = precision ? *precision : common_precision(models, device);
   for (size_t m = 0; m < models.size(); ++m)

@@ -24,6 +24,10 @@ struct LoadedEnsemble {
 LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Device device, Architecture architecture,
                              std::optional<Precision> precision, const ParallelFor& parallel_for = one_by_one);
 
+/// @param a_path, b_path the names of the models in the message
+/// @throws std::invalid_argument where they have different tokenizers.
+void check_same_tokenizer(const Tokenizer& a, const std::string& a_path, const Tokenizer& b, const std::string& b_path);
+
 /// The model and those that TranslatorOptions::ensemble names beside it.
 std::vector<std::string> ensemble_of(std::string model, const std::vector<std::string>& others);
 

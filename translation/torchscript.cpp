@@ -54,6 +54,10 @@ void export_triton_model(const std::string& model_path, const std::string& folde
   // "de", "de/" and "." are named after the folder.
   const std::filesystem::path path = (std::filesystem::absolute(folder) / "").lexically_normal();
   const std::string name = path.parent_path().filename().string();
+  if (name.find_first_of("\"\\\n") != std::string::npos)
+    throw std::invalid_argument(fmt::format(
+        "{}: Triton names the model after this folder, whose name has a quote, a backslash or a line end; rename it",
+        folder));
   std::filesystem::create_directories(path / "1");
   export_torchscript(model_path, (path / "1" / "model.pt").string(), translating);
   write_file_atomically((path / "config.pbtxt").string(), fmt::format(kTritonConfig, name));

@@ -18,7 +18,7 @@ TRANSMUTE_INLINE float bfloat16_to_float(uint16_t bits) {
   return value;
 }
 
-/// Rounds to nearest, ties to even. A NaN stays one where its payload's top bit is set, as arithmetic leaves it.
+/// Rounds to nearest, ties to even. A NaN that arithmetic makes stays one; one whose upper bits are all set does not.
 TRANSMUTE_INLINE uint16_t float_to_bfloat16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));

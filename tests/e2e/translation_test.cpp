@@ -424,6 +424,20 @@ TEST_F(TrainedModel, AveragingCheckpointsGivesTheFinishedModel) {
   EXPECT_EQ(read_text(*folder_ / "mean/weights.safetensors"), read_text(*folder_ / "run/model/weights.safetensors"));
 }
 
+TEST_F(TrainedModel, AveragingRefusesModelsOfDifferentNetworks) {
+  const std::string first = *folder_ / "run/model", other = *folder_ / "other_network";
+  std::filesystem::copy(first, other);
+  std::string config = read_text(other + "/config.yaml");
+  config.replace(config.find("activation: relu"), 16, "activation: gelu");
+  write_text(other + "/config.yaml", config);
+  std::filesystem::remove(other + "/checksums.txt");
+  const Outcome outcome =
+      run_program_with({program("average_checkpoints"), "--output", *folder_ / "no_mean", first, other});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("other_network is another network than "));
+  EXPECT_FALSE(std::filesystem::exists(*folder_ / "no_mean"));
+}
+
 TEST_F(TrainedModel, AveragingReplacesNoFolderOfOtherThings) {
   for (const char* taken : {"data", "run"}) {
     const Outcome outcome = run_program_with(

@@ -74,6 +74,7 @@ TEST_F(TreePrograms, EvaluationOfTreesTakesNoFlagsOfText) {
   write_text(trees, "(S (NN a))\n");
   EXPECT_THAT(refusal("evaluate", {"--trees", "-i", trees, "-r", trees, "--metric", "bleu"}),
               HasSubstr("--metric excludes --trees"));
+  EXPECT_THAT(refusal("evaluate", {"--trees", "-i", trees, "-r", trees, "--samples", "50"}), HasSubstr("--samples"));
   EXPECT_THAT(refusal("evaluate", {"--trees", "-i", trees, "-r", trees, "--confidence"}),
               HasSubstr("--confidence excludes --trees"));
   write_text(folder_ / "bad", "(S (NN a))\n(S (NN\n");

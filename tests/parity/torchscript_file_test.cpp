@@ -110,6 +110,7 @@ torch::Tensor padded_rows(const std::vector<Ids>& rows) {
 
 TEST_F(TorchScriptFile, TranslatesInForwardForServersOfTensors) {
   const torch::NoGradGuard no_grad;
+  EXPECT_THROW(export_triton_model(model, folder / "repository/a\"b"), std::invalid_argument);
   const std::string triton = folder / "repository/tiny";
   TorchScriptOptions options;
   options.forward_search = TorchScriptSearch{2, 1.0, 7};

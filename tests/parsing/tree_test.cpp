@@ -43,6 +43,13 @@ TEST(Trees, LoseTracesEmptyPhrasesAndFunctions) {
             "(TOP (S (NP (PRP$ my) (NN dog)) (VP (VBZ runs) (PRN (-LRB- -LRB-) (CD 3) (-RRB- ]))) (: --)))");
 }
 
+TEST(Trees, AreWrittenSoThatTheyCanBeRead) {
+  TreeRepairs repairs;
+  const Tree restored = tree_from_text({"a", "(", "b)"}, "(NP NN -LRB- NN )NP", repairs);
+  EXPECT_EQ(to_brackets(restored), "(TOP (NP (NN a) (-LRB- -LRB-) (NN b-RRB-)))");
+  EXPECT_EQ(to_brackets(simplified(only_tree("(S (=X (NN dog)))"))), "(TOP (S (=X (NN dog))))");
+}
+
 TEST(Trees, NameTheLineThatIsNoTree) {
   const auto error = [](const std::string& text) {
     return message_of<std::runtime_error>([&] { read_trees(text, "file.mrg"); });
@@ -67,6 +74,17 @@ TEST(TreeText, HasLabelsAlone) {
   EXPECT_EQ(tree_from_text(words_of(tree), tree_text(tree), repairs), tree);
   EXPECT_EQ(repairs.trees, 1);
   EXPECT_EQ(repairs.repaired, 0);
+}
+
+TEST(TreeText, OfTheGreatestDepthComesBack) {
+  std::string nested = "(NN a)";
+  for (int depth = 0; depth < 490; ++depth) nested = "(NP " + nested + ")";
+  const Tree tree = only_tree("(TOP " + nested + ")");
+  TreeRepairs repairs;
+  EXPECT_EQ(tree_from_text(words_of(tree), tree_text(tree), repairs), tree);
+  EXPECT_EQ(repairs.repaired, 0);
+  tree_from_text(words_of(tree), "(S " + tree_text(tree) + " )S", repairs);
+  EXPECT_EQ(repairs.unbalanced, 1);
 }
 
 struct Repair {

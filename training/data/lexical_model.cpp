@@ -52,7 +52,7 @@ void LexicalModel::find_pairs(const ParallelText& text) {
     keep_each_once(row.targets);
     row.targets.shrink_to_fit();
     row.probabilities.assign(row.targets.size(), 1.0F);  // equal: the first iteration makes them probabilities
-    row.counts.assign(row.targets.size(), 0.0F);
+    row.counts.assign(row.targets.size(), 0.0);
   }
 }
 
@@ -71,15 +71,15 @@ void LexicalModel::iterate(const ParallelText& text) {
         sum += static_cast<double>(row.probabilities[entries.back().second]);
       }
       for (const auto& [row, entry] : entries)
-        row->counts[entry] += static_cast<float>(static_cast<double>(row->probabilities[entry]) / sum);
+        row->counts[entry] += static_cast<double>(row->probabilities[entry]) / sum;
     }
   }
   constexpr double kLeast = 1e-9;  // keeps the sum of a target token's probabilities from becoming 0
   for (Row& row : rows_) {
     const double total = std::accumulate(row.counts.begin(), row.counts.end(), 0.0);
     for (size_t k = 0; k < row.counts.size(); ++k)
-      row.probabilities[k] = static_cast<float>(std::max(kLeast, static_cast<double>(row.counts[k]) / total));
-    std::fill(row.counts.begin(), row.counts.end(), 0.0F);
+      row.probabilities[k] = static_cast<float>(std::max(kLeast, row.counts[k] / total));
+    std::fill(row.counts.begin(), row.counts.end(), 0.0);
   }
 }
 

@@ -14,7 +14,7 @@ inline namespace v0 {
 /// empty word, which stands in every source.
 class LexicalModel {
  public:
-  /// Takes 12 bytes for each pair of tokens that stand in one sentence pair, beside the text.
+  /// Takes 16 bytes for each pair of tokens that stand in one sentence pair, beside the text.
   /// @throws std::invalid_argument where there are no iterations.
   LexicalModel(const ParallelText& text, int64_t iterations);
 
@@ -32,7 +32,7 @@ class LexicalModel {
   struct Row {
     std::vector<int32_t> targets;      // ascending
     std::vector<float> probabilities;  // of each
-    std::vector<float> counts;         // expected in this iteration
+    std::vector<double> counts;        // expected in this iteration; millions of small ones are added
   };
   void find_pairs(const ParallelText& text);
   void iterate(const ParallelText& text);
