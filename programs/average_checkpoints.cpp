@@ -30,7 +30,7 @@ void check_same_model(const transmute::LoadedModel& first, const std::string& fi
   const transmute::LoadedModel other = transmute::load_model_folder(path, torch::kCPU);
   transmute::check_same_tokenizer(first.tokenizer, first_path, other.tokenizer, path);
   if (settings_of(first.transformer->options) != settings_of(other.transformer->options))
-    throw std::invalid_argument(path + " is another network than " + first_path +
+    throw std::invalid_argument(path + " has a different network from " + first_path +
                                 " (section \"model\" of their config.yaml); average the checkpoints of one training");
 }
 

@@ -6,6 +6,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
+#include <transmute/programs/cut_lines.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/model_flags.h>
 #include <transmute/programs/program.h>
@@ -84,9 +85,8 @@ int embed(const Arguments& arguments) {
   transmute::Output output(arguments.streams.output);
 
   int64_t lines = 0;
-  int64_t cut_lines = 0;
-  bool positions_are_fewer = false;  // than --max-source-tokens
-  std::vector<torch::Tensor> rows;   // of npy, whose header comes first and counts them
+  transmute::CutLines cut_lines(options.max_source_tokens);
+  std::vector<torch::Tensor> rows;  // of npy, whose header comes first and counts them
   const auto encode_all = [&] {
     while (true) {
       const std::vector<std::string> block = next_block(kBlockLines);
@@ -94,10 +94,7 @@ int embed(const Arguments& arguments) {
       std::string text;
       for (const auto& vectors : encoder.encode(block, options)) {
         ++lines;
-        if (vectors.parts > 1) {
-          ++cut_lines;
-          positions_are_fewer |= static_cast<int64_t>(vectors.tokens.size()) <= options.max_source_tokens;
-        }
+        cut_lines.add(vectors.parts, vectors.tokens.size());
         if (npy) {
           rows.push_back(arguments.normalize ? normalized(vectors.mean) : vectors.mean);
         } else {
@@ -115,11 +112,9 @@ int embed(const Arguments& arguments) {
     transmute::keep_output_before_bad_line(output, encode_all);
   }
   output.finish();
-  if (cut_lines > 0)
-    transmute::note(fmt::format(
-        "{} of {} {}; encoded in parts", transmute::format_count(cut_lines), transmute::counted(lines, "line"),
-        positions_are_fewer ? "had more tokens than the model has learned positions for"
-                            : "had over " + transmute::counted(options.max_source_tokens, "token")));
+  if (cut_lines.count() > 0)
+    transmute::note(fmt::format("{} of {} {}; encoded in parts", transmute::format_count(cut_lines.count()),
+                                transmute::counted(lines, "line"), cut_lines.reason()));
   return 0;
 }
 

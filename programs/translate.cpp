@@ -7,6 +7,7 @@
 #include <transmute/model/threading.h>
 #include <transmute/parsing/tree_constraint.h>
 #include <transmute/programs/bad_text.h>
+#include <transmute/programs/cut_lines.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/search_flags.h>
@@ -138,32 +139,33 @@ class Prefixes {
 };
 
 // What is said at the end.
-struct Totals {
-  int64_t lines = 0, split_lines = 0, looping_lines = 0;
-  bool positions_are_fewer = false;  // than --max-source-tokens
+class Totals {
+ public:
+  explicit Totals(const transmute::TranslationOptions& options)
+      : split_sentences_(options.split_sentences), cut_lines_(options.max_source_tokens) {}
 
-  void add(const transmute::Translation& translation, const transmute::TranslationOptions& options) {
-    ++lines;
-    if (translation.parts > 1) {
-      ++split_lines;
-      positions_are_fewer |= static_cast<int64_t>(translation.source_tokens.size()) <= options.max_source_tokens;
-    }
+  int64_t lines() const { return lines_; }
+  void add(const transmute::Translation& translation) {
+    ++lines_;
+    cut_lines_.add(translation.parts, translation.source_tokens.size());
     if (transmute::has_loop(translation.hypotheses.front().tokens) && !transmute::has_loop(translation.source_tokens))
-      ++looping_lines;
+      ++looping_lines_;
   }
-  void report(const transmute::TranslationOptions& options) const {
-    const std::string all = transmute::counted(lines, "line");
-    if (split_lines > 0)
-      transmute::note(fmt::format("{} of {} {}; translated in parts", transmute::format_count(split_lines), all,
-                                  options.split_sentences ? "had several sentences"
-                                  : positions_are_fewer
-                                      ? "had more tokens than the model has learned positions for"
-                                      : "had over " + transmute::counted(options.max_source_tokens, "token")));
-    if (looping_lines > 0)
+  void report() const {
+    const std::string all = transmute::counted(lines_, "line");
+    if (cut_lines_.count() > 0)
+      transmute::note(fmt::format("{} of {} {}; translated in parts", transmute::format_count(cut_lines_.count()), all,
+                                  split_sentences_ ? "had several sentences" : cut_lines_.reason()));
+    if (looping_lines_ > 0)
       transmute::note(fmt::format(
           "{} of {}: the translation repeats the same words over and over; --no-repeat-ngram 4 prevents that",
-          transmute::format_count(looping_lines), all));
+          transmute::format_count(looping_lines_), all));
   }
+
+ private:
+  bool split_sentences_;
+  transmute::CutLines cut_lines_;
+  int64_t lines_ = 0, looping_lines_ = 0;
 };
 
 // The tokenizer may have another way of writing a term, which is what translations then contain.
@@ -299,9 +301,9 @@ int translate(const Arguments& arguments) {
   transmute::warn_if_slow(translator.slow_reason());
   transmute::Output output(arguments.streams.output);
   Progress progress(arguments.streams);
-  Totals totals;
+  Totals totals(options);
   transmute::TranslationHooks hooks;
-  hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines + static_cast<int64_t>(done)); };
+  hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines() + static_cast<int64_t>(done)); };
   transmute::keep_output_before_bad_line(output, [&] {
     while (true) {
       std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
@@ -310,20 +312,20 @@ int translate(const Arguments& arguments) {
       const BlockResult result = translate_block(translator, block, options, hooks, arguments);
       std::string text;
       for (const auto& translation : result.translations) {
-        text += format(translation, totals.lines, as, options);
-        totals.add(translation, options);
+        text += format(translation, totals.lines(), as, options);
+        totals.add(translation);
       }
       progress.clear();
       output.write(text);
       if (!result.refusal.empty())
-        throw transmute::BadLine(
-            fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), totals.lines + 1, result.refusal));
+        throw transmute::BadLine(fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input),
+                                             totals.lines() + 1, result.refusal));
       if (!prefixes.fault().empty()) throw transmute::BadLine(prefixes.fault());
     }
     prefixes.finish();
   });
   output.finish();
-  totals.report(options);
+  totals.report();
   return 0;
 }
 

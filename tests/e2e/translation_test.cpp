@@ -434,7 +434,7 @@ TEST_F(TrainedModel, AveragingRefusesModelsOfDifferentNetworks) {
   const Outcome outcome =
       run_program_with({program("average_checkpoints"), "--output", *folder_ / "no_mean", first, other});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.errors, HasSubstr("other_network is another network than "));
+  EXPECT_THAT(outcome.errors, HasSubstr("other_network has a different network from "));
   EXPECT_FALSE(std::filesystem::exists(*folder_ / "no_mean"));
 }
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace transmute {
+
+/// Counts the lines that were cut into parts because of their length, and knows why.
+class CutLines {
+ public:
+  /// @param most_tokens the limit that the user set, --max-source-tokens; the model's may be lower
+  explicit CutLines(int64_t most_tokens) : most_tokens_(most_tokens) {}
+
+  /// A line of so many tokens, which were taken in so many parts.
+  void add(int parts, size_t tokens);
+  int64_t count() const { return count_; }
+  /// What these lines were, for example "had over 256 tokens".
+  std::string reason() const;
+
+ private:
+  int64_t most_tokens_;
+  int64_t count_ = 0;
+  bool positions_are_fewer_ = false;
+};
+
+}  // namespace transmute
