@@ -2,13 +2,17 @@
 // make_shortlist: which target tokens translate which source tokens, from parallel text. See --help.
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/stream_flags.h>
+#include <transmute/programs/translator_flags.h>
+#include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/training/data/lexical_model.h>
-#include <transmute/translation/files/model_folder.h>
 
+#include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -25,12 +29,23 @@ struct Arguments {
   transmute::LengthLimits limits;
 };
 
+transmute::Tokenizer load_tokenizer(const std::string& folder) {
+  const auto has = [&](const char* name) { return std::filesystem::exists(transmute::path_in(folder, name)); };
+  if (std::filesystem::is_directory(folder) && !has(transmute::kSharedTokenizerFile) &&
+      !has(transmute::kSourceTokenizerFile))
+    throw std::runtime_error(
+        fmt::format("{}: has no tokenizer ({}); of another program's model, first make a model folder with convert "
+                    "--to folder",
+                    folder, transmute::kSharedTokenizerFile));
+  return transmute::Tokenizer::load(folder);
+}
+
 int make_shortlist(const Arguments& arguments) {
   std::vector<transmute::NamedInput> inputs;
   for (const std::string& path : arguments.source) inputs.push_back({"--source", path});
   for (const std::string& path : arguments.target) inputs.push_back({"--target", path});
   transmute::check_output_is_no_input(arguments.output, inputs);
-  const transmute::Tokenizer tokenizer = transmute::Tokenizer::load(arguments.model);
+  const transmute::Tokenizer tokenizer = load_tokenizer(arguments.model);
   transmute::Output output(arguments.output);  // now rather than later, if it cannot be
   transmute::WorkerCrew workers(arguments.threads > 0 ? arguments.threads : transmute::available_cores());
   const transmute::LoadedText loaded = transmute::load_parallel_text(
@@ -86,8 +101,6 @@ int main(int argc, char** argv) {
   app.add_option("--max-target-tokens", arguments.limits.target_tokens, "longer pairs are left out")
       ->check(transmute::at_least(1))
       ->capture_default_str();
-  app.add_option("--threads", arguments.threads, "CPU worker threads; 0: one per core")
-      ->check(transmute::at_least(0))
-      ->capture_default_str();
+  transmute::add_threads_flag(app, arguments.threads);
   return transmute::run_program(app, argc, argv, [&] { return make_shortlist(arguments); });
 }

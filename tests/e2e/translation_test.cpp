@@ -25,13 +25,6 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-std::vector<std::string> lines_of_text(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 class TrainedModel : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -59,8 +52,8 @@ class TrainedModel : public ::testing::Test {
 std::unique_ptr<TemporaryFolder> TrainedModel::folder_;
 
 TEST_F(TrainedModel, TranslatesMostExpressionsThatItHasNeverSeen) {
-  const auto wanted = lines_of_text(read_text(*folder_ / "data/test.de"));
-  const auto got = lines_of_text(translate(read_text(*folder_ / "data/test.en")).output);
+  const auto wanted = split_lines(read_text(*folder_ / "data/test.de"));
+  const auto got = split_lines(translate(read_text(*folder_ / "data/test.en")).output);
   ASSERT_EQ(got.size(), wanted.size());
   size_t right = 0;
   for (size_t i = 0; i < got.size(); ++i) right += got[i] == wanted[i] ? 1 : 0;
@@ -72,12 +65,12 @@ TEST_F(TrainedModel, TranslatesMostExpressionsThatItHasNeverSeen) {
 TEST_F(TrainedModel, WritesOneLinePerLineAndEmptyLinesStayEmpty) {
   const Outcome outcome = translate("seven\n\n   \neight\r\nnine");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  const auto lines = lines_of_text(outcome.output);
+  const auto lines = split_lines(outcome.output);
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(lines[1], "");
   EXPECT_EQ(lines[2], "");
   EXPECT_THAT(outcome.output, EndsWith("\n"));
-  EXPECT_EQ(lines_of_text(translate("eight\n").output).front(), lines[3]) << "a carriage return is part of the end";
+  EXPECT_EQ(split_lines(translate("eight\n").output).front(), lines[3]) << "a carriage return is part of the end";
 }
 
 TEST_F(TrainedModel, GivesTheSameTextWhateverTheBatchesAndThreads) {
@@ -91,7 +84,7 @@ TEST_F(TrainedModel, GivesTheSameTextWhateverTheBatchesAndThreads) {
 TEST_F(TrainedModel, NBestListsAreMosesAndBestFirst) {
   const Outcome outcome = translate("Monday, March 3, 1980\nseven\n", {"--n-best", "3"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  const auto lines = lines_of_text(outcome.output);
+  const auto lines = split_lines(outcome.output);
   ASSERT_EQ(lines.size(), 6U);
   double last = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -130,9 +123,9 @@ TEST_F(TrainedModel, TranslatesAsWellFromAShortlist) {
   ASSERT_EQ(made.exit_code, 0) << made.errors;
   EXPECT_THAT(made.errors, HasSubstr(" lines from 6,000 sentence pairs"));
   const std::string input = read_text(*folder_ / "data/test.en");
-  const auto wanted = lines_of_text(read_text(*folder_ / "data/test.de"));
+  const auto wanted = split_lines(read_text(*folder_ / "data/test.de"));
   const auto right_of = [&](const std::vector<std::string>& flags) {
-    const auto got = lines_of_text(translate(input, flags).output);
+    const auto got = split_lines(translate(input, flags).output);
     int right = 0;
     for (size_t i = 0; i < wanted.size(); ++i) right += got.at(i) == wanted[i] ? 1 : 0;
     return right;
@@ -171,7 +164,8 @@ TEST_F(TrainedModel, SaysWhatIsWrongWithAShortlist) {
   };
   const std::string model = *folder_ / "run/model", source = *folder_ / "data/train.en",
                     target = *folder_ / "data/train.de";
-  EXPECT_THAT(make({"--model", *folder_ / "data", "--source", source, "--target", target}), HasSubstr("tokenizer"));
+  EXPECT_THAT(make({"--model", *folder_ / "data", "--source", source, "--target", target}),
+              AllOf(HasSubstr("has no tokenizer"), HasSubstr("convert --to folder")));
   EXPECT_THAT(make({"--model", model, "--source", source, "--target", *folder_ / "data/test.de"}), HasSubstr("6,000"));
   EXPECT_THAT(make({"--model", model, "--source", source, "--target", target, "--shortlist-best", "0"}),
               HasSubstr("--shortlist-best: must be at least 1"));
@@ -236,7 +230,7 @@ TEST_F(TrainedModel, AnOverLongLineIsTranslatedInPartsAndCounted) {
   for (int i = 0; i < 30; ++i) line += "seven, ";
   const Outcome outcome = translate(line + "\nseven\n", {"--max-source-tokens", "20"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_EQ(lines_of_text(outcome.output).size(), 2U);
+  EXPECT_EQ(split_lines(outcome.output).size(), 2U);
   EXPECT_THAT(outcome.errors, HasSubstr("1 of 2 lines had over 20 tokens"));
 }
 
@@ -274,13 +268,13 @@ TEST_F(TrainedModel, AnswersALineBeforeTheNextOneIsWritten) {
 
 TEST_F(TrainedModel, ScoresItsOwnTranslationsAsTheSearchDid) {
   const std::string input = read_text(*folder_ / "data/test.en");
-  const auto lists = lines_of_text(translate(input, {"--n-best", "1"}).output);
+  const auto lists = split_lines(translate(input, {"--n-best", "1"}).output);
   write_text(*folder_ / "own.de", translate(input).output);
   const Outcome outcome = run_program_with({program("score"), "--model", *folder_ / "run/model", "--source",
                                             *folder_ / "data/test.en", "--target", *folder_ / "own.de"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_THAT(outcome.errors, HasSubstr("perplexity 1."));
-  const auto scores = lines_of_text(outcome.output);
+  const auto scores = split_lines(outcome.output);
   ASSERT_EQ(scores.size(), lists.size());
   size_t equal = 0;  // a text may have other pieces than those that the search chose for it
   for (size_t i = 0; i < scores.size(); ++i) {
@@ -292,7 +286,7 @@ TEST_F(TrainedModel, ScoresItsOwnTranslationsAsTheSearchDid) {
   const Outcome per_token =
       run_program_with({program("score"), "--model", *folder_ / "run/model", "--source", *folder_ / "data/test.en",
                         "--target", *folder_ / "own.de", "--per-token"});
-  const auto tokens = lines_of_text(per_token.output);
+  const auto tokens = split_lines(per_token.output);
   double sum = 0;
   std::istringstream fields(tokens.at(0));
   std::string field;
@@ -309,13 +303,13 @@ TEST_F(TrainedModel, ScoresItsOwnTranslationsAsTheSearchDid) {
 
 TEST_F(TrainedModel, AnEnsembleTranslatesAtLeastAsWellAsItsCheckpoints) {
   const std::string input = read_text(*folder_ / "data/test.en");
-  const auto wanted = lines_of_text(read_text(*folder_ / "data/test.de"));
+  const auto wanted = split_lines(read_text(*folder_ / "data/test.de"));
   const auto right = [&](const std::vector<std::string>& models) {
     std::vector<std::string> words{program("translate")};
     for (const auto& model : models) words.insert(words.end(), {"--model", *folder_ / model});
     const Outcome outcome = run_program_with(words, input);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-    const auto got = lines_of_text(outcome.output);
+    const auto got = split_lines(outcome.output);
     size_t count = 0;
     for (size_t i = 0; i < got.size(); ++i) count += got[i] == wanted.at(i) ? 1 : 0;
     return count;
@@ -328,7 +322,7 @@ TEST_F(TrainedModel, OptionsOfTheSearchDoWhatTheySay) {
   const auto best = [&](const std::string& line, const std::vector<std::string>& flags) {
     const Outcome outcome = translate(line + "\n", flags);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
-    return lines_of_text(outcome.output).at(0);
+    return split_lines(outcome.output).at(0);
   };
   const std::string date = "Monday, March 3, 1980";
   EXPECT_THAT(best(date, {"--alignment", "tokens"}), MatchesRegex(".* \\|\\|\\| 0-0( [0-9]+-[0-9]+)+"));
@@ -342,7 +336,7 @@ TEST_F(TrainedModel, OptionsOfTheSearchDoWhatTheySay) {
   EXPECT_NE(best("seven", {"--min-length", "12"}), best("seven", {}));
   EXPECT_EQ(best("seven", {"--length-alpha", "0", "--length-penalty", "power"}),
             best("seven", {"--length-alpha", "0"}));
-  EXPECT_EQ(lines_of_text(translate(date + "\n", {"--alternatives", "3"}).output).size(), 3U);
+  EXPECT_EQ(split_lines(translate(date + "\n", {"--alternatives", "3"}).output).size(), 3U);
   write_text(*folder_ / "prefix.txt", "Freitag\n");
   EXPECT_EQ(best(date, {"--target-prefix", *folder_ / "prefix.txt"}).rfind("Freitag", 0), 0U);
   write_text(*folder_ / "glossary.tsv", "March\tMittwoch\n");
@@ -372,7 +366,7 @@ TEST_F(TrainedModel, ItsAttentionAlignsTheWordsOfDates) {
     input += days[i % 7] + ", " + months[i % 12] + " " + std::to_string(1 + i % 28) + ", " +
              std::to_string(1950 + i % 90) + "\n";
   size_t pairs = 0, given = 0, right = 0;
-  for (const auto& line : lines_of_text(translate(input, {"--format", "json", "--alignment"}).output)) {
+  for (const auto& line : split_lines(translate(input, {"--format", "json", "--alignment"}).output)) {
     const auto object = parse_json(line);
     const auto& best = object["hypotheses"][0];
     const auto source = words_of(object["source_tokens"]), target = words_of(best["tokens"]);

@@ -226,6 +226,18 @@ std::string sentencepiece_of(const std::string& folder, const std::string& side)
   return "";
 }
 
+// Argos Translate begins every translation with this piece and cuts it off afterwards.
+void refuse_target_prefix(const std::string& folder) {
+  const fs::path path = fs::path(folder).parent_path() / "metadata.json";
+  if (!fs::exists(path)) return;
+  const nlohmann::ordered_json package = read_json(path.string());
+  if (package.is_object() && package.contains("target_prefix") && package["target_prefix"].is_string() &&
+      package["target_prefix"] != "")
+    throw std::runtime_error(
+        fmt::format("{}: the package begins its translations with \"{}\" (target_prefix), which is not supported",
+                    path.string(), package["target_prefix"].get<std::string>()));
+}
+
 // What its tokens mean to a model: in config.json, and before version 6 of model.bin among the variables.
 struct TokenSettings {
   std::string unknown = "<unk>", end = "</s>", start = "<s>";
@@ -332,6 +344,7 @@ std::string find_ctranslate2_folder(const std::string& path) {
 LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device device) {
   const CTranslate2File file(path_in(folder, "model.bin"));
   refuse_other_kinds(file);
+  refuse_target_prefix(folder);
   const TokenSettings settings = token_settings(folder, file);
   const std::string source_name =
       file.has("encoder/embeddings_0/weight") ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight";

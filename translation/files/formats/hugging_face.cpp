@@ -75,9 +75,15 @@ TransformerOptions options_of(const JsonConfig& config, Family family) {
   options.norm_position = family == Family::marian ? NormPosition::post : NormPosition::pre;
   options.embedding_norm = family == Family::mbart;
   if (family == Family::mbart) options.positional_encoding = PositionalEncodingKind::learned;
+  const int64_t padding = config.integer("pad_token_id");
   options.sinusoids = family == Family::marian
                           ? Sinusoids{PositionLayout::halves, PositionFrequencies::paper, 0}
-                          : Sinusoids{PositionLayout::halves, PositionFrequencies::tensor2tensor, 2};
+                          : Sinusoids{PositionLayout::halves, PositionFrequencies::tensor2tensor, padding + 1};
+  // Such a token would have the padding's position, and those behind it the position before theirs.
+  for (const char* key : {"eos_token_id", "decoder_start_token_id"})
+    if (family == Family::m2m_100 && config.has(key) && config.integer(key) == padding)
+      throw std::runtime_error(
+          fmt::format("{}: pad_token_id and {} are both {}, which is not supported", config.path(), key, padding));
   return options;
 }
 
@@ -176,6 +182,7 @@ constexpr const char* kDecoderTable = "model.decoder.embed_tokens.weight";
 void check_vocabulary_sizes(const JsonConfig& config, const TensorTable& tensors) {
   int64_t most = 0;
   for (const char* name : {kSharedTable, kEncoderTable, kDecoderTable}) most = std::max(most, tensors.rows_of(name));
+  if (most == 0) tensors.take_matrix({kSharedTable, kEncoderTable, kDecoderTable});  // says that there is none
   for (const char* key : {"vocab_size", "decoder_vocab_size"})
     if (config.has(key) && config.integer(key) > most)
       throw std::runtime_error(fmt::format("{}: \"{}\" is {}, but the weights have embeddings of {} pieces",
@@ -222,8 +229,10 @@ LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device de
   const std::string shared = kSharedTable, of_encoder = kEncoderTable, of_decoder = kDecoderTable;
   const int64_t rows = vocabularies.source_size, target_rows = vocabularies.target_size;
   const auto names = [&](const std::string& own, const std::string& other) {
-    return separate ? std::vector<std::string>{own, "lm_head.weight"}
-                    : std::vector<std::string>{shared, own, other, "lm_head.weight"};
+    if (separate) return std::vector<std::string>{own, "lm_head.weight"};
+    // Since version 5, Transformers has three different tables where nothing is tied.
+    return tied_output ? std::vector<std::string>{shared, own, other, "lm_head.weight"}
+                       : std::vector<std::string>{own, shared, other};
   };
   const ForeignTable source =
       read_table(tensors, separate ? std::vector<std::string>{of_encoder, shared} : names(of_encoder, of_decoder),

@@ -19,12 +19,15 @@ namespace formats {
 
 namespace {
 
-// M2M-100's languages in the order of their numbers, which begin behind the pieces of vocab.json: its files need not
-// list them.
+// The languages of M2M-100 and of its variant WMT21 in the order of their numbers, which begin behind the pieces of
+// vocab.json: its files need not list them.
 constexpr const char* kM2m100Languages =
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht "
     "hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps "
     "pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
+constexpr const char* kWmt21Languages = "en ha is ja cs ru zh de";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+constexpr const char* kEnglish = "__en__";  // both have it, and no other model calls a language so
 
 void require_size(const JsonConfig& config, int64_t size) {
   if (size < 1 || size > kMostPieces)
@@ -78,9 +81,8 @@ struct AddedPieces {
   std::vector<std::pair<std::string, int64_t>> numbered;
   std::vector<std::string> in_order;
 
-  // Only M2M-100 calls languages as this one.
   bool are_of_m2m100() const {
-    const auto is_english = [](const std::string& piece) { return piece == "__en__"; };
+    const auto is_english = [](const std::string& piece) { return piece == kEnglish; };
     return std::any_of(in_order.begin(), in_order.end(), is_english) ||
            std::any_of(numbered.begin(), numbered.end(), [&](const auto& piece) { return is_english(piece.first); });
   }
@@ -112,7 +114,7 @@ AddedPieces read_added_pieces(const std::string& folder) {
     const JsonConfig pieces(file("added_tokens.json"));
     for (const auto& [piece, number] : pieces.json().items()) add(piece, whole_number(pieces.path(), piece, number));
   }
-  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
+  for (const char* name : {kTokenizerConfig, "special_tokens_map.json"}) {
     if (!std::filesystem::exists(file(name))) continue;
     const JsonConfig config(file(name));
     if (config.has("added_tokens_decoder") && config.json().at("added_tokens_decoder").is_object())
@@ -142,11 +144,26 @@ std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, int64_
 
 constexpr const char* kM2m100Tokenizer = "M2M100Tokenizer";
 
+std::string tokenizer_setting(const std::string& folder, const std::string& key, const std::string& otherwise) {
+  const std::string path = path_in(folder, kTokenizerConfig);
+  return std::filesystem::exists(path) ? JsonConfig(path).text(key, otherwise) : otherwise;
+}
+
 // Empty where no file names it.
 std::string tokenizer_class(const std::string& folder, const JsonConfig& config) {
-  const std::string path = path_in(folder, "tokenizer_config.json");
-  const std::string name = std::filesystem::exists(path) ? JsonConfig(path).text("tokenizer_class", "") : "";
+  const std::string name = tokenizer_setting(folder, "tokenizer_class", "");
   return name.empty() ? config.text("tokenizer_class", "") : name;
+}
+
+std::vector<std::string> languages_of_m2m100(const std::string& folder) {
+  const std::string codes = tokenizer_setting(folder, "language_codes", "m2m100");
+  if (codes != "m2m100" && codes != "wmt21")
+    throw std::runtime_error(fmt::format("{}: language_codes \"{}\" is not supported; m2m100 and wmt21 are",
+                                         path_in(folder, kTokenizerConfig), codes));
+  std::istringstream names(codes == "wmt21" ? kWmt21Languages : kM2m100Languages);
+  std::vector<std::string> languages;
+  for (std::string name; names >> name;) languages.push_back("__" + name + "__");
+  return languages;
 }
 
 // Most tokenizers have a twin in Rust.
@@ -169,11 +186,39 @@ void refuse_other_order(const std::string& folder, const std::string& tokenizer)
                     folder));
   // It names the source's language behind the source, and starts the decoder with the target's.
   if (is_class(tokenizer, "MBartTokenizer")) refuse_mbart25(folder);
+  // NLLB-200's as Transformers once had it: the source's language behind the source.
+  const std::string settings = path_in(folder, kTokenizerConfig);
+  if (std::filesystem::exists(settings) && JsonConfig(settings).boolean("legacy_behaviour", false))
+    throw std::runtime_error(
+        fmt::format("{}: legacy_behaviour is true, which is not supported: it puts the source language behind the "
+                    "source. A model that was trained without it needs the value false",
+                    settings));
   if (!tokenizer.empty() && !is_class(tokenizer, kM2m100Tokenizer) && !is_class(tokenizer, "NllbTokenizer") &&
       !is_class(tokenizer, "MBart50Tokenizer"))
     throw std::runtime_error(fmt::format(
         "{}: tokenizer_class \"{}\" is not supported; M2M100Tokenizer, NllbTokenizer and MBart50Tokenizer are", folder,
         tokenizer));
+}
+
+// Numbers languages that are listed without numbers in a row from `number` on.
+void place_languages(Vocabulary& vocabulary, const std::string& folder, bool is_m2m100,
+                     const std::vector<std::string>& languages, int64_t number) {
+  const auto is_placed = [&](const std::string& piece) { return vocabulary.control.count(piece) > 0; };
+  if (is_m2m100 ? is_placed(kEnglish) : std::any_of(languages.begin(), languages.end(), is_placed)) return;
+  for (const std::string& language : languages) {
+    const int64_t own = number++;
+    if (language.empty() || is_placed(language)) continue;  // a list may have added pieces besides
+    const std::string before = own < static_cast<int64_t>(vocabulary.pieces.size())
+                                   ? vocabulary.pieces[static_cast<size_t>(own)]
+                                   : std::string();
+    // Transformers gives an added piece the number of M2M-100's first language, which keeps it.
+    if (is_placed(before)) {
+      if (!is_m2m100) continue;
+      vocabulary.control.erase(before);
+    }
+    place(vocabulary.pieces, folder, language, own);
+    vocabulary.control.insert(language);
+  }
 }
 
 }  // namespace
@@ -215,20 +260,12 @@ VocabularyPair read_multilingual_vocabularies(const std::string& folder, const J
     place(vocabulary.pieces, folder, piece, number);
     vocabulary.control.insert(piece);
   }
-  if (vocabulary.control.empty())
-    for (const std::string& piece : added.in_order) {
-      place(vocabulary.pieces, folder, piece, used++);
-      vocabulary.control.insert(piece);
-    }
-  if (vocabulary.control.empty() && std::filesystem::exists(table)) {
-    std::istringstream languages(kM2m100Languages);
-    for (std::string language; languages >> language;) {
-      const std::string piece = "__" + language + "__";
-      place(vocabulary.pieces, folder, piece, used++);
-      vocabulary.control.insert(piece);
-    }
-  }
-  if (vocabulary.control.empty())
+  const bool is_m2m100 =
+      std::filesystem::exists(table) && (needs_table || tokenizer.empty() || vocabulary.control.empty());
+  place_languages(vocabulary, folder, is_m2m100,
+                  is_m2m100 && !added.are_of_m2m100() ? languages_of_m2m100(folder) : added.in_order, used);
+  const auto& control = vocabulary.control;
+  if (std::all_of(control.begin(), control.end(), [](const std::string& piece) { return piece.front() == '<'; }))
     throw std::runtime_error(
         fmt::format("{}: no file lists the model's languages; tokenizer_config.json, tokenizer.json, added_tokens.json "
                     "or special_tokens_map.json should",

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace transmute {
 inline namespace v0 {

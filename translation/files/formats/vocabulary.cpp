@@ -38,9 +38,11 @@ Renumbering renumber(const Vocabulary& vocabulary, const std::string& name) {
     if (number < kNoPiece || number >= count)
       throw std::runtime_error(
           fmt::format("{}: a reserved number is {}, but there are {} pieces", name, number, count));
-    // The decoder's start often has the number of the padding or of the end, which keep it.
+    // The decoder's start often has the number of the padding or of the end, which keep it. The padding may have that
+    // of the end or of unknown, which then keep it.
     const bool is_shared =
-        std::count(std::begin(reserved), std::end(reserved), number) > 1 && id == special_ids::kBegin;
+        (id == special_ids::kBegin && std::count(std::begin(reserved), std::end(reserved), number) > 1) ||
+        (id == special_ids::kPad && (number == vocabulary.end || number == vocabulary.unknown));
     if (number == kNoPiece || is_shared) result.unpredicted.push_back(id);
     result.numbers.push_back(number);
   }
