@@ -15,6 +15,7 @@
 #include <transmute/model/threading.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
+#include <transmute/translation/files/model_folder.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

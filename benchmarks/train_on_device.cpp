@@ -4,6 +4,7 @@
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
 #include <transmute/translation/files/device.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <chrono>
 #include <cstdio>

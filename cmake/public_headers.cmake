@@ -8,7 +8,7 @@ set(TRANSMUTE_PUBLIC_HEADERS
   model/positional_encoding.h model/sublayer.h model/transformer.h
   tokenizer/options.h tokenizer/special_ids.h tokenizer/tokenizer.h
   training/config.h training/schedule.h training/trainer.h training/trainer_options.h
-  translation/files/model_folder.h translation/search/hypothesis.h
+  translation/files/model_config.h translation/files/model_folder.h translation/search/hypothesis.h
   translation/search/next_token_constraint.h translation/search/search.h
   translation/search/step_model.h translation/search/target_demands.h translation/search/transformer_step_model.h
   translation/language_model.h translation/precision.h translation/search_options.h translation/text_encoder.h

@@ -28,13 +28,15 @@ training serving parsing
 programs
 tests benchmarks fuzz
 '
-torch_free=(common tokenizer metrics serving translation/language_model.h translation/precision.h translation/search_options.h
-  translation/translator.h translation/transmute.h translation/types.h model/options.h)
+torch_free=(common tokenizer metrics serving training/config.h translation/files/model_config.h translation/language_model.h
+  translation/precision.h translation/search_options.h translation/translator.h translation/transmute.h translation/types.h
+  model/options.h)
 folders=(common tokenizer metrics model translation training serving parsing programs tests benchmarks fuzz)
+sources=(--include='*.h' --include='*.cpp' --include='*.cu' --include='*.cuh')
 status=0
 
 # includes <file with its line>: "file:line included", all of the project's.
-includes=$(grep -rnoE --include='*.h' --include='*.cpp' '#include <transmute/[^>]+>' "${folders[@]}" |
+includes=$(grep -rnoE "${sources[@]}" '#include <transmute/[^>]+>' "${folders[@]}" |
   sed -E 's/:#include <transmute\/(.*)>$/ \1/')
 
 # One awk knows the ladder; from the top, a test or a benchmark may include what it likes.
@@ -72,7 +74,7 @@ if ! LADDER=$ladder awk '
 fi
 
 # A header and its source count as one.
-pairs=$(awk '{ sub(/\.(h|cpp):[0-9]+$/, "", $1); sub(/\.h$/, "", $2); if ($1 != $2) print $1, $2 }' <<<"$includes")
+pairs=$(awk '{ sub(/\.(h|cpp|cu):[0-9]+$/, "", $1); sub(/\.h$/, "", $2); if ($1 != $2) print $1, $2 }' <<<"$includes")
 if ! cycle=$(tsort <<<"$pairs" 2>&1 >/dev/null); then
   echo "files that include each other in a circle:"
   sed 's/^tsort: //' <<<"$cycle"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/model/libtorch.h>
 #include <transmute/training/adam_moments.h>
+
+#include <transmute/model/libtorch.h>
 #include <transmute/training/restore_tensors.h>
 
 #include <utility>

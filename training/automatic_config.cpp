@@ -13,7 +13,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <sstream>
+#include <set>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -93,15 +93,9 @@ size_t largest_shape(int64_t pairs) {
   return found;
 }
 
-// Of a.en.gz: en. Where both are the same, or there are none, the sides' names.
+// Where both are the same, or there are none, the sides' names.
 std::pair<std::string, std::string> endings_of(const PairOfFiles& files) {
-  const auto ending = [](const std::string& file) {
-    std::filesystem::path path(file);
-    if (path.extension() == ".gz") path.replace_extension();
-    const std::string extension = path.extension().string();
-    return extension.empty() ? extension : extension.substr(1);
-  };
-  std::pair<std::string, std::string> both(ending(files.source), ending(files.target));
+  std::pair<std::string, std::string> both(text_file_ending(files.source), text_file_ending(files.target));
   if (both.first.empty() || both.second.empty() || both.first == both.second) return {"source", "target"};
   return both;
 }
@@ -187,15 +181,22 @@ AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std
   AtomicFile valid_source(text.valid.source), valid_target(text.valid.target);
   PairLines lines(files);
   int64_t held_out = 0, number = 0;
+  std::set<uint64_t> seen;  // until a line is held out
   for (std::string source, target; lines.next(source, target); ++number) {
-    const bool is_last_chance = number + 1 == pairs && held_out == 0;
-    const bool out = hash_bytes(source.data(), source.size()) % one_in == 0 || is_last_chance;
+    const uint64_t hash = hash_bytes(source.data(), source.size());
+    const bool is_last_chance = held_out == 0 && seen.insert(hash).second && number + 1 == pairs;
+    const bool out = hash % one_in == 0 || is_last_chance;
     held_out += out ? 1 : 0;
     source += '\n';
     target += '\n';
     (out ? valid_source : train_source).write(source.data(), source.size());
     (out ? valid_target : train_target).write(target.data(), target.size());
   }
+  if (held_out == 0 || held_out == number)
+    throw std::runtime_error(fmt::format(
+        "{}: its lines are too much alike to set some of them aside for validation, as equal lines stay together; give "
+        "more different lines, or name a validation text with --valid-source and --valid-target",
+        files.source));
   for (AtomicFile* file : {&train_source, &train_target, &valid_source, &valid_target}) file->commit();
   return text;
 }
@@ -248,13 +249,13 @@ TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   return config;
 }
 
-void begin_with(TrainingConfig& config, const TextSize& size, const std::string& model, const std::string& run_folder) {
+void begin_with(TrainingConfig& config, const TextSize& size, const std::string& model) {
   constexpr int64_t kShareOfSteps = 5, kShareOfRate = 10;
   const double dropout = config.model.model.dropout;
   config.model = ModelConfig();
   config.model.model.dropout = dropout;
   config.training.initialize_from = model;
-  take_network_of_initial_model(config, run_folder);
+  take_network_of_initial_model(config);
   config.training.learning_rate = peak_rate(config.model.model.d_model) / kShareOfRate;
   set_steps(config, size, std::max<int64_t>(1, config.training.max_steps / kShareOfSteps));
 }

@@ -42,7 +42,8 @@ void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder,
 /// and valid.target. A pair is held out by a hash of its source line, so that no source stands on both sides and the
 /// same text is divided the same way again: of up to 20,000 pairs one in twenty, of larger texts about 1,000.
 /// @param size of the whole text
-/// @throws std::runtime_error naming the file that cannot be read or written, or a text of under 20 pairs.
+/// @throws std::runtime_error naming the file that cannot be read or written, or a text of under 20 pairs or of sources
+/// that are too much alike to be divided.
 AutomaticText hold_out(const PairOfFiles& files, const TextSize& size, const std::string& folder);
 
 /// Makes a config name the files that hold_out wrote in `folder`. It may name them in another one with the same name:
@@ -61,7 +62,7 @@ int64_t smaller_shapes(const TextSize& size);
 /// Fine-tuning: gives a config that config_for has chosen the network, weights and vocabulary of a finished model, with
 /// a tenth of the learning rate and a fifth of the steps that a new network gets.
 /// @throws std::runtime_error where the model cannot be read.
-void begin_with(TrainingConfig& config, const TextSize& size, const std::string& model, const std::string& run_folder);
+void begin_with(TrainingConfig& config, const TextSize& size, const std::string& model);
 
 /// Steps that fit into the time, but for the share of it that validations and checkpoints take.
 double steps_within(double minutes, double seconds_per_step);

@@ -34,14 +34,8 @@ constexpr Bounds<int64_t> kAtLeastOne{1, kMost};
 constexpr Bounds<int64_t> kAnySeed{0};
 constexpr Bounds<int64_t> kTokens{1, 1'000'000};
 constexpr Bounds<int64_t> kBatches{1, 1'000'000};
-constexpr Bounds<int64_t> kBeam{1, 1000};
 constexpr Bounds<double> kNotNegative{0.0, std::numeric_limits<float>::max()};
 constexpr Bounds<int64_t> kPrefetchThreads{0, 64};
-
-// Whether it ends at training.min_learning_rate.
-bool has_floor(Schedule schedule) {
-  return schedule == Schedule::cosine || schedule == Schedule::linear;
-}
 
 void check_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target, const char* part) {
   if (source.size() != target.size())
@@ -83,6 +77,10 @@ void check_guidance(const TrainingConfig& config) {
         "training.guided_alignment cannot be combined with data.source_sampling or data.target_sampling: the "
         "alignment is that of one segmentation");
   const TransformerOptions& model = config.model.model;
+  if (model.score_function == ScoreFunction::uniform)
+    throw std::invalid_argument(
+        "training.guided_alignment cannot be combined with model.score_function: uniform, whose attention has nothing "
+        "to learn");
   if (config.training.guided_layer > model.num_decoder_layers)
     throw std::invalid_argument(fmt::format("training.guided_layer is {}, but the decoder has {} layers",
                                             config.training.guided_layer, model.num_decoder_layers));
@@ -121,11 +119,10 @@ void check_network(const ModelConfig& config) {
 
 void check_parallel_text(const TrainingConfig& config) {
   const DataOptions& data = config.data;
-  for (const auto& [key, files] :
-       {std::pair("train_text", &data.train_text), std::pair("valid_text", &data.valid_text)})
-    if (!files->empty())
+  for (const auto& [key, files, is_plain_text] : data.files())
+    if (is_plain_text && !files.empty())
       throw std::invalid_argument(
-          fmt::format("data.{} is for a language model; set model.architecture: decoder_only, or give parallel text: "
+          fmt::format("{} is for a language model; set model.architecture: decoder_only, or give parallel text: "
                       "data.train_source and data.train_target, data.valid_source and data.valid_target",
                       key));
   check_pairs(data.train_source, data.train_target, "train");
@@ -144,16 +141,12 @@ void check_parallel_text(const TrainingConfig& config) {
 
 void check_plain_text(const TrainingConfig& config) {
   const DataOptions& data = config.data;
-  const std::pair<const char*, bool> unused[] = {{"data.train_source", !data.train_source.empty()},
-                                                 {"data.train_target", !data.train_target.empty()},
-                                                 {"data.valid_source", !data.valid_source.empty()},
-                                                 {"data.valid_target", !data.valid_target.empty()},
-                                                 {"data.train_pairs", !data.train_pairs.empty()},
-                                                 {"data.valid_pairs", !data.valid_pairs.empty()},
-                                                 {"data.max_length_ratio", data.max_length_ratio > 0},
-                                                 {"data.train_alignments", !data.train_alignments.empty()},
-                                                 {"data.source_sampling", data.source_sampling > 0},
-                                                 {"training.guided_alignment", config.training.guided_alignment > 0}};
+  std::vector<std::pair<const char*, bool>> unused;
+  for (const auto& [key, files, is_plain_text] : data.files())
+    if (!is_plain_text) unused.emplace_back(key, !files.empty());
+  unused.emplace_back("data.max_length_ratio", data.max_length_ratio > 0);
+  unused.emplace_back("data.source_sampling", data.source_sampling > 0);
+  unused.emplace_back("training.guided_alignment", config.training.guided_alignment > 0);
   for (const auto& [key, given] : unused)
     if (given)
       throw std::invalid_argument(
@@ -183,6 +176,18 @@ bool is_fixed_for_a_run(const std::string& key) {
 }
 
 }  // namespace
+
+std::vector<NamedFiles> DataOptions::files() const {
+  return {{"data.train_source", train_source, false},
+          {"data.train_target", train_target, false},
+          {"data.train_pairs", train_pairs, false},
+          {"data.train_text", train_text, true},
+          {"data.train_alignments", train_alignments, false},
+          {"data.valid_source", valid_source, false},
+          {"data.valid_target", valid_target, false},
+          {"data.valid_pairs", valid_pairs, false},
+          {"data.valid_text", valid_text, true}};
+}
 
 std::vector<ConfigChange> changes_since(const std::string& kept_path, const ConfigSchema& now,
                                         const std::function<void(TrainingConfig&)>& adjust) {
@@ -338,7 +343,8 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("patience", &validation.patience,
              "number of consecutive validations without improvement after which training ends; 0: no limit",
              kAtLeastZero);
-  schema.add("beam_size", &validation.beam_size, "beam size of the search for BLEU and chrF; 1: greedy search", kBeam);
+  schema.add("beam_size", &validation.beam_size, "beam size of the search for BLEU and chrF; 1: greedy search",
+             SearchBounds::kBeamSize);
   schema.add("length_alpha", &validation.length_alpha, "exponent of the length penalty of that search", kNotNegative);
   schema.add("max_sentences", &validation.max_sentences,
              "maximum number of sentences to translate for BLEU and chrF; 0: none", kAtLeastZero);
@@ -368,6 +374,8 @@ void TrainingConfig::check() const {
 
 std::vector<std::string> TrainingConfig::unused_values(const TrainingOptions& usual) const {
   const bool is_noam = training.schedule == Schedule::noam, is_guided = training.guided_alignment > 0;
+  const bool is_of_translations =
+      validation.metric != ValidationMetric::automatic && validation.metric != ValidationMetric::loss;
   struct Value {
     const char* key;
     bool differs;
@@ -390,6 +398,8 @@ std::vector<std::string> TrainingConfig::unused_values(const TrainingOptions& us
       {"training.guided_head", training.guided_head != usual.guided_head, is_guided,
        "without training.guided_alignment"},
       {"data.train_alignments", !data.train_alignments.empty(), is_guided, "without training.guided_alignment"},
+      {"validation.metric", is_of_translations, validation.max_sentences > 0,
+       "with validation.max_sentences: 0, which translates nothing; the loss decides"},
   };
   std::vector<std::string> unused;
   for (const Value& value : values)

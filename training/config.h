@@ -7,7 +7,7 @@
 #include <transmute/training/adam_options.h>
 #include <transmute/training/data/batch_options.h>
 #include <transmute/training/schedule.h>
-#include <transmute/translation/files/model_folder.h>
+#include <transmute/translation/files/model_config.h>
 #include <transmute/translation/precision.h>
 
 #include <cstdint>
@@ -18,6 +18,13 @@
 
 namespace transmute {
 inline namespace v0 {
+
+/// Files that the configuration names.
+struct NamedFiles {
+  const char* key;                        ///< key with its section, for example data.train_source
+  const std::vector<std::string>& files;  ///< relative to DataOptions::folder
+  bool is_plain_text;                     ///< text of a decoder-only model
+};
 
 /// Training and validation text. Files are plain or gzipped, with one sentence per line, and named relative to
 /// `folder`. Line n of a source file is translated by line n of the target file at the same position in its list.
@@ -48,6 +55,9 @@ struct DataOptions {
   double target_sampling = 0;  ///< the same for target files, or for plain text
   std::string cache_folder;    ///< folder for the tokenized text; empty: `cache` in the run folder
   int64_t prefetch_threads = BatchStreamOptions().prefetch_threads;  ///< threads that prepare batches ahead
+
+  /// All files, by their keys. The options must outlive the result.
+  TRANSMUTE_API std::vector<NamedFiles> files() const;
 };
 
 /// Options of training. Defaults: section 5 of the paper.

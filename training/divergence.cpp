@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/divergence.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/training/divergence.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -6,7 +6,6 @@
 #include <transmute/common/hash.h>
 #include <transmute/common/json.h>
 #include <transmute/common/random.h>
-#include <transmute/translation/files/model_folder.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -44,6 +43,10 @@ void Fingerprints::write(const std::string& run_folder) const {
   const auto hex = [](uint64_t number) { return fmt::format("{:016x}", number); };
   const Json json{{"vocabulary", hex(vocabulary)}, {"text", hex(text)}, {"given", hex(given)}, {"divided", divided}};
   write_file_atomically(path_of(run_folder), json_text(json, 2) + "\n");
+}
+
+uint64_t fingerprint_of(const std::string& bytes) {
+  return hash_bytes(bytes.data(), bytes.size());
 }
 
 uint64_t files_fingerprint(const std::vector<std::string>& paths) {

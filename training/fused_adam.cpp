@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/fused_adam.h>
+
 #include <transmute/model/kernels/adam.h>
 #include <transmute/model/kernels/rounding.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/training/fused_adam.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/host_copy.h>
+
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/training/host_copy.h>
 
 #include <chrono>
 #include <thread>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/initial_model.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/training/checkpoint.h>
-#include <transmute/training/initial_model.h>
 #include <transmute/translation/files/load_model.h>
 
 #include <stdexcept>
@@ -81,13 +81,11 @@ ModelConfig read_model_config(const std::string& yaml, const std::string& name) 
 
 }  // namespace
 
-void take_network_of_initial_model(TrainingConfig& config, const std::string& run_folder) {
+void take_network_of_initial_model(TrainingConfig& config, const std::string& begun_config) {
   const std::string& path = config.training.initialize_from;
   if (path.empty()) return;
-  const std::string begun = path_in(run_folder, kConfigFile);
-  const bool has_begun = !CheckpointStore(path_in(run_folder, "checkpoints")).list().empty();
-  ModelConfig initial = has_begun ? read_model_config(read_file(begun), begun)
-                                  : read_model_config(load_initial_model(config).config, path);
+  ModelConfig initial = begun_config.empty() ? read_model_config(load_initial_model(config).config, path)
+                                             : read_model_config(read_file(begun_config), begun_config);
   require_nothing_else(config.model, initial, path);
   initial.model.dropout = config.model.model.dropout;
   initial.model.attention_dropout = config.model.model.attention_dropout;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/config.h>
 
 #include <string>
@@ -8,12 +9,15 @@
 namespace transmute {
 inline namespace v0 {
 
+class Transformer;
+
 /// Gives `config` the network and the tokenizer of the model that TrainingOptions::initialize_from names, but for the
-/// dropout rates, which stay the config's own; does nothing where it names none. A run folder that has been begun knows
-/// them already: the model need not be there any more.
+/// dropout rates, which stay the config's own; does nothing where it names none.
+/// @param begun_config the config of a run that has begun, which knows them already: the model need not be there any
+/// more; empty for a new run
 /// @throws std::invalid_argument naming the keys of the config that say something else; std::runtime_error where the
 /// model cannot be read.
-void take_network_of_initial_model(TrainingConfig& config, const std::string& run_folder);
+void take_network_of_initial_model(TrainingConfig& config, const std::string& begun_config = {});
 
 /// The tokenizer of that model.
 Tokenizer tokenizer_of_initial_model(const TrainingConfig& config);

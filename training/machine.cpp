@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/machine.h>
+
 #include <ATen/Context.h>
 #include <torch/cuda.h>
 #include <transmute/common/threads.h>
 #include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/threading.h>
-#include <transmute/training/machine.h>
 #include <transmute/translation/files/device.h>
 
 #include <algorithm>

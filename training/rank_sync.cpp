@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/rank_sync.h>
+
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/hash.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/training/rank_sync.h>
+#include <transmute/training/fingerprints.h>
 #include <transmute/translation/files/model_folder.h>
 
 #include <memory>
@@ -47,6 +50,15 @@ void broadcast_weights(ProcessGroup& group, Transformer& transformer, Adam& opti
     group.broadcast(values);
   }
   if (!group.is_first()) optimizer.restore(moments, step, "rank 0's optimizer");
+}
+
+uint64_t fingerprint_of(const std::vector<torch::Tensor>& tensors) {
+  uint64_t key = 0;
+  for (const auto& tensor : tensors) {
+    const torch::Tensor here = tensor.detach().cpu().contiguous();
+    key = hash_bytes(here.data_ptr(), here.nbytes(), key);
+  }
+  return key;
 }
 
 void check_weights_equal(ProcessGroup& group, Transformer& transformer, int64_t step) {

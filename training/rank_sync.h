@@ -6,8 +6,10 @@
 #include <transmute/training/data/training_text.h>
 #include <transmute/training/distributed/process_group.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -31,6 +33,9 @@ void broadcast_state(ProcessGroup& group, TrainState& state);
 /// Rank 0's parameters and moments, on all ranks.
 /// @param step the updates that rank 0's optimizer has made
 void broadcast_weights(ProcessGroup& group, Transformer& transformer, Adam& optimizer, int64_t step);
+
+/// A number that differs where the tensors' bytes differ.
+uint64_t fingerprint_of(const std::vector<torch::Tensor>& tensors);
 
 /// @throws std::runtime_error where the ranks' weights are no longer equal.
 void check_weights_equal(ProcessGroup& group, Transformer& transformer, int64_t step);

@@ -10,8 +10,6 @@
 #include <transmute/model/torch_compat.h>
 #include <transmute/translation/files/model_folder.h>
 
-#include <optional>
-
 namespace transmute {
 inline namespace v0 {
 

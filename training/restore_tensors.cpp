@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/restore_tensors.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/training/restore_tensors.h>
 
 #include <stdexcept>
 #include <unordered_map>

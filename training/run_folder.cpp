@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/run_folder.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
@@ -7,13 +9,10 @@
 #include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/training/automatic_config.h>
 #include <transmute/training/checkpoint.h>
-#include <transmute/training/distributed/process_group.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/initial_model.h>
-#include <transmute/training/run_folder.h>
 #include <transmute/training/run_text.h>
 #include <transmute/training/stopwatch.h>
-#include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/files/model_output.h>
 
 #include <filesystem>
@@ -112,6 +111,10 @@ std::unique_ptr<ProcessLock> RunFolder::lock() const {
 
 bool RunFolder::has_begun() const {
   return !CheckpointStore(checkpoints()).list().empty();
+}
+
+std::string RunFolder::begun_config() const {
+  return has_begun() ? file(kConfigFile) : std::string();
 }
 
 void RunFolder::name_own_text(TrainingConfig& config) const {

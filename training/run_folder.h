@@ -38,6 +38,9 @@ class RunFolder {
   /// Whether a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
   bool has_begun() const;
 
+  /// The path of the config of a run that has begun; otherwise empty.
+  std::string begun_config() const;
+
   /// Makes a config name this folder's part of a text that was divided here: the folder may have been moved since.
   void name_own_text(TrainingConfig& config) const;
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <spdlog/spdlog.h>
 #include <transmute/training/run_log.h>
+
+#include <spdlog/spdlog.h>
 
 #include <nlohmann/json.hpp>
 
 namespace transmute {
 inline namespace v0 {
 
-void RunLog::open(const RunFolder& folder, int64_t step) {
-  metrics_.emplace(folder.metrics(), step);
-  tensorboard_.emplace(folder.tensorboard(), step);
+void RunLog::open(const RunFolder& folder, const ResumePoint& point) {
+  metrics_.emplace(folder.metrics(), point);
+  tensorboard_.emplace(folder.tensorboard(), point.step);
 }
 
 void RunLog::info(const std::string& text) {

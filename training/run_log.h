@@ -7,7 +7,6 @@
 #include <transmute/training/reporting/tensorboard.h>
 #include <transmute/training/run_folder.h>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +20,7 @@ class RunLog {
  public:
   /// Makes a silent one.
   RunLog() = default;
-  /// @param step after which the run goes on
-  void open(const RunFolder& folder, int64_t step);
+  void open(const RunFolder& folder, const ResumePoint& point);
 
   void info(const std::string& text);
   void warn(const std::string& text);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/run_report.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <torch/version.h>
@@ -6,7 +8,6 @@
 #include <transmute/common/progress.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/model/threading.h>
-#include <transmute/training/run_report.h>
 
 #include <cmath>
 #include <string>
@@ -57,22 +58,23 @@ void log_start(const RunFacts& facts, const TrainState& state) {
 }
 
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
-                                                              double seconds) {
-  std::vector<std::pair<std::string, std::string>> table{
-      {"step", format_count(state.step)},
-      {"epoch", format_count(state.epoch + 1)},
-      {"target tokens", format_count(state.target_tokens)},
-      {"time", format_duration(seconds)},
-      {"parameters", format_count(facts.parameters)},
-      {"training text", format_count(facts.pairs) + (facts.config.is_language_model() ? " lines" : " sentence pairs")},
-      {"products", precision_name(facts.machine.precision)},
-      {"processes", std::to_string(facts.ranks.size)},
-      {"device of each", facts.machine.device.str()},
-      {"threads of each", std::to_string(facts.machine.workers)},
-      {"CPU kernels", kernels::simd_name(kernels::active_simd())},
-      {"transmute", build_version()},
-      {"LibTorch", TORCH_VERSION}};
-  if (state.best_score) table.insert(table.begin() + 4, {"best " + state.metric, score_value(state)});
+                                                              double seconds, const std::string& final_score) {
+  std::vector<std::pair<std::string, std::string>> table{{"step", format_count(state.step)},
+                                                         {"epoch", format_count(state.epoch + 1)},
+                                                         {"target tokens", format_count(state.target_tokens)},
+                                                         {"time", format_duration(seconds)}};
+  if (!final_score.empty()) table.emplace_back("finished model", final_score);
+  if (state.best_score) table.emplace_back("best " + state.metric, score_value(state));
+  table.insert(table.end(), {{"parameters", format_count(facts.parameters)},
+                             {"training text", format_count(facts.pairs) +
+                                                   (facts.config.is_language_model() ? " lines" : " sentence pairs")},
+                             {"products", precision_name(facts.machine.precision)},
+                             {"processes", std::to_string(facts.ranks.size)},
+                             {"device of each", facts.machine.device.str()},
+                             {"threads of each", std::to_string(facts.machine.workers)},
+                             {"CPU kernels", kernels::simd_name(kernels::active_simd())},
+                             {"transmute", build_version()},
+                             {"LibTorch", TORCH_VERSION}});
   return table;
 }
 

@@ -6,6 +6,11 @@
 #include <transmute/training/replicas.h>
 #include <transmute/training/reporting/report.h>
 
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace transmute {
 inline namespace v0 {
 
@@ -24,8 +29,9 @@ struct RunFacts {
 void log_start(const RunFacts& facts, const TrainState& state);
 
 /// The table at the top of a run's report.
+/// @param final_score of the finished model; empty where there is none
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
-                                                              double seconds);
+                                                              double seconds, const std::string& final_score);
 
 }  // namespace v0
 }  // namespace transmute

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/run_text.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
-#include <transmute/training/run_text.h>
 #include <transmute/training/text_checks.h>
 
 #include <algorithm>
@@ -94,7 +95,8 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
   const TextFiles files = train_files(config);
   const LengthLimits limits = length_limits(config);
   const bool guided = config.training.guided_alignment > 0;
-  allow_many_open_files();  // every file's tokens stay open
+  constexpr size_t kManyFiles = 1 << 16;  // every file's tokens stay open
+  allow_open_files(kManyFiles);
   std::vector<AlignedFiles> aligned;
   for (size_t i = 0; i < files.target.size(); ++i) {
     aligned.push_back({files.source.empty() ? TextFile() : files.source[i], files.target[i], {}});
@@ -130,8 +132,8 @@ void log_text(const char* name, const TrainingConfig& config, size_t pairs, cons
                              counted(counts.left_out.total(), plain ? "line" : "pair"),
                              fmt::join(reasons_of(counts.left_out, config), ", ")));
   const UnknownTokens source{counts.source_tokens, counts.unknown_source};
-  if (!plain) warn_of_unknown_tokens(fmt::format("{} text, source", name), source);
-  warn_of_unknown_tokens(fmt::format("{} text, target", name), {counts.target_tokens, counts.unknown_target});
+  if (!plain) warn_of_unknown_tokens(config, fmt::format("{} text, source", name), source);
+  warn_of_unknown_tokens(config, fmt::format("{} text, target", name), {counts.target_tokens, counts.unknown_target});
 }
 
 }  // namespace v0

@@ -18,6 +18,11 @@ enum class Schedule {
   constant,      ///< stay constant
 };
 
+/// Whether the learning rate falls until the last step, to the floor.
+inline bool has_floor(Schedule schedule) {
+  return schedule == Schedule::cosine || schedule == Schedule::linear;
+}
+
 /// Parameters of a learning-rate schedule.
 struct ScheduleOptions {
   int64_t d_model = TransformerOptions().d_model;  ///< width of the network, used by noam

@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/model/masks.h>
 
 #include <vector>
 

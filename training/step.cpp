@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/step.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/training/divergence.h>
-#include <transmute/training/step.h>
 #include <transmute/translation/files/model_folder.h>
 
 #include <algorithm>

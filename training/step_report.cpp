@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/step_report.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/training/step_report.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

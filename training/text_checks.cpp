@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 
@@ -73,6 +72,13 @@ std::optional<int64_t> expected_steps(const TrainingConfig& config, int64_t epoc
 
 // `ends`: how the message begins.
 void warn_of_end(const TrainingConfig& config, int64_t steps, const std::string& ends) {
+  constexpr double kEarly = 0.75;  // of all steps: how many an epoch has is only estimated
+  const auto all_steps = static_cast<double>(config.training.max_steps);
+  if (has_floor(config.training.schedule) && static_cast<double>(steps) < kEarly * all_steps)
+    spdlog::warn(fmt::format(
+        "{}, before training.schedule has lowered the learning rate: it falls until training.max_steps. Set "
+        "training.max_steps (now {}) to about {}",
+        ends, format_count(config.training.max_steps), format_count(steps)));
   if (config.training.schedule != Schedule::constant && steps <= config.training.warmup_steps)
     spdlog::warn(fmt::format(
         "{}, inside the warm-up, with the learning rate still rising. Set training.warmup_steps (now {}) to "
@@ -134,18 +140,24 @@ void check_text_files(const TextFiles& files, const std::string& data_folder) {
   }
 }
 
-void warn_of_unknown_tokens(const std::string& text, const UnknownTokens& tokens) {
+void warn_of_unknown_tokens(const TrainingConfig& config, const std::string& text, const UnknownTokens& tokens) {
   constexpr int64_t kPercent = 100;
   if (kPercent * tokens.unknown <= tokens.tokens) return;
-  spdlog::warn(fmt::format(
-      "{}: the vocabulary does not know {:.1f}% of the tokens; was it learned from another text? Use another "
-      "--run-folder, or set tokenizer.character_coverage: 1 or tokenizer.byte_fallback: true",
-      text, 100.0 * static_cast<double>(tokens.unknown) / static_cast<double>(tokens.tokens)));
+  const double percent = 100.0 * static_cast<double>(tokens.unknown) / static_cast<double>(tokens.tokens);
+  spdlog::warn(
+      config.training.initialize_from.empty()
+          ? fmt::format("{}: the vocabulary does not know {:.1f}% of the tokens; was it learned from another text? Use "
+                        "another --run-folder, or set tokenizer.character_coverage: 1 or tokenizer.byte_fallback: true",
+                        text, percent)
+          : fmt::format("{}: the vocabulary, which is that of {}, does not know {:.1f}% of the tokens; choose a model "
+                        "that knows the characters of this text, or train from scratch",
+                        text, config.training.initialize_from, percent));
 }
 
-void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step) {
+void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step,
+                            int64_t done_steps) {
   const std::optional<int64_t> steps = expected_steps(config, epoch_tokens, batches_per_step);
-  if (!steps) return;
+  if (!steps || *steps <= done_steps) return;
   warn_of_end(config, *steps, fmt::format("the training ends after about {}", counted(*steps, "step")));
 }
 

@@ -38,12 +38,15 @@ struct UnknownTokens {
 
 /// Logs a warning where more than 1% of a text's tokens are unknown to the vocabulary: it was learned from another one.
 /// @param text what the message calls it, for example "training text, source"
-void warn_of_unknown_tokens(const std::string& text, const UnknownTokens& counted);
+void warn_of_unknown_tokens(const TrainingConfig& config, const std::string& text, const UnknownTokens& counted);
 
-/// Logs a warning where the training ends inside the warm-up, or before the first validation.
+/// Logs a warning where the training ends inside the warm-up, before the first validation, or long before the schedule
+/// has lowered the learning rate.
 /// @param epoch_tokens of one pass over the text, on its longer side, ends included
 /// @param batches_per_step of all processes
-void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step);
+/// @param done_steps of a resumed run; nothing is said of an end that is behind it
+void warn_of_short_training(const TrainingConfig& config, int64_t epoch_tokens, int64_t batches_per_step,
+                            int64_t done_steps = 0);
 
 /// The same of a training that ended after `steps`, before all of its own.
 void warn_of_early_end(const TrainingConfig& config, int64_t steps);

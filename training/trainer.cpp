@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/trainer.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
@@ -24,12 +26,9 @@
 #include <transmute/training/step_report.h>
 #include <transmute/training/stopwatch.h>
 #include <transmute/training/text_checks.h>
-#include <transmute/training/trainer.h>
 #include <transmute/training/validation.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 
@@ -68,6 +67,7 @@ class Trainer::Session {
   void restore();
   void start_batches();
 
+  void say_that_all_steps_are_made();
   bool reached_end() const;
   bool out_of_patience() const;
   bool train_step();
@@ -80,6 +80,7 @@ class Trainer::Session {
   std::string set_final_weights();
   std::string ended_by() const;
   void name_the_better_model(const ValidationScore& last);
+  bool load_best();
   void say_how_to_use(const std::string& model);
   void save_model(const std::string& folder);
   RunFacts facts() const;
@@ -142,8 +143,9 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
   saved_step_ = state_.step;
   start_batches();
   if (!group_.is_first()) return;
-  log_.open(folder_, state_.step);
+  log_.open(folder_, {state_.step, state_.validation_due});
   log_start(facts(), state_);
+  warn_of_short_training(config_, train_text_.epoch_tokens(), facts().batches_per_step, state_.step);
 }
 
 Tokenizer Trainer::Session::prepare_tokenizer() {
@@ -166,15 +168,13 @@ TrainingText Trainer::Session::prepare_training_text() {
   if (own_cache && options_.ranks.local_rank == 0) cache.remove_others();
   if (!group_.is_first()) return text;
   log_text("training", config_, text.size(), text.counts());
-  warn_of_short_training(config_, text.epoch_tokens(), config_.training.accumulate_batches * group_.size());
   return text;
 }
 
 Transformer Trainer::Session::make_transformer() {
   torch::manual_seed(static_cast<uint64_t>(config_.training.seed));
   Transformer transformer(with_vocabulary(config_.model.model, tokenizer_));
-  const bool is_new = CheckpointStore(folder_.checkpoints()).list().empty();
-  if (group_.is_first() && is_new && !config_.training.initialize_from.empty())
+  if (group_.is_first() && !folder_.has_begun() && !config_.training.initialize_from.empty())
     take_weights_of_initial_model(transformer, config_);
   transformer->to(machine_.device);
   return transformer;
@@ -232,14 +232,22 @@ bool Trainer::Session::out_of_patience() const {
   return config_.validation.patience > 0 && state_.validations_since_best >= config_.validation.patience;
 }
 
+void Trainer::Session::say_that_all_steps_are_made() {
+  const int64_t wanted = config_.training.max_steps;
+  if (state_.step == 0 || state_.step < wanted) return;
+  const std::string made = state_.step == wanted
+                               ? fmt::format("all {} of training.max_steps are made", counted(wanted, "step"))
+                               : fmt::format("the run has made {}, and training.max_steps is {}",
+                                             counted(state_.step, "step"), format_count(wanted));
+  log_.info(fmt::format("{}; to go on: --set training.max_steps={}", made, 2 * state_.step));
+}
+
 int Trainer::Session::run(const std::function<int()>& stop_signal) {
   clock_ = Stopwatch(state_.seconds);
   steps_.emplace(StepParts{config_, group_, workers_, replicas_, optimizer_, *batches_, clock_}, state_,
                  StepOptions{machine_.overlaps_steps, stop_signal, [this](const auto& text) { log_.warn(text); }});
   report_.emplace(StepReportParts{config_, state_, clock_, *steps_, replicas_.transformer(), log_});
-  if (group_.is_first() && state_.step > 0 && state_.step >= config_.training.max_steps)
-    log_.info(fmt::format("all {} of training.max_steps are made; to go on: --set training.max_steps={}",
-                          counted(state_.step, "step"), 2 * state_.step));
+  say_that_all_steps_are_made();
   if (state_.validation_due) {
     validate();
     // The checkpoint of the stop was written without its outcome: another start would validate again.
@@ -352,8 +360,7 @@ void Trainer::Session::write_report() const {
   if (!group_.is_first()) return;
   ReportContent content;
   content.title = "Training of " + folder_.name();
-  content.facts = report_facts(facts(), state_, clock_.seconds());
-  if (!final_score_.empty()) content.facts.insert(content.facts.begin() + 4, {"finished model", final_score_});
+  content.facts = report_facts(facts(), state_, clock_.seconds(), final_score_);
   content.records = log_.records();
   content.config = config_yaml_;
   write_file_atomically(folder_.report(), report_html(content));
@@ -394,30 +401,28 @@ std::string Trainer::Session::ended_by() const {
   return fmt::format(" of {}, by {}", format_count(training.max_steps), reason);
 }
 
-namespace {
-
-// Whether a model of a higher score is better than the present weights: the highest of many is so partly by chance.
-// Puts that model's weights into the network.
-bool is_more_than_luck(const std::string& model, const ValidationScore& present, const Validator& validator,
-                       Transformer& transformer) {
-  if (present.metric == ValidationMetric::loss) return true;  // has no scores of sentences to resample
-  if (!std::filesystem::exists(path_in(model, kWeightsFile))) return false;
-  average_parameters({model}, transformer);
-  return is_surely_better(validator.translate(), present.translated, present.metric);
-}
-
-}  // namespace
-
-// The last weights need not be the best ones.
+// The last weights need not be the best ones. The highest score of many, though, is so partly by chance.
 void Trainer::Session::name_the_better_model(const ValidationScore& last) {
   const bool comparable = state_.best_score && state_.metric == name_of(last.metric);
-  if (!comparable || *state_.best_score <= last.score) return say_how_to_use(folder_.model());
-  const bool is_better = is_more_than_luck(folder_.best(), last, *validator_, replicas_.transformer());
+  if (!comparable || *state_.best_score <= last.score || !load_best()) return say_how_to_use(folder_.model());
+  const bool is_better = last.metric == ValidationMetric::loss  // which has no scores of sentences to resample
+                         || is_surely_better(validator_->translate(), last.translated, last.metric);
   log_.info(fmt::format("{} is {} on the validation text: {} against {} of {}", folder_.best(),
                         is_better ? "better" : "not better by more than chance explains",
                         score_text(last.metric, *state_.best_score), score_text(last.metric, last.score),
                         folder_.model()));
   say_how_to_use(is_better ? folder_.best() : folder_.model());
+}
+
+// Puts the best weights into the network, unless their folder has been removed or damaged.
+bool Trainer::Session::load_best() {
+  try {
+    assign_parameters(replicas_.transformer(), read_weights(folder_.best()), path_in(folder_.best(), kWeightsFile));
+    return true;
+  } catch (const std::runtime_error& error) {
+    log_.warn(fmt::format("{} cannot be compared with {}: {}", folder_.best(), folder_.model(), error.what()));
+    return false;
+  }
 }
 
 void Trainer::Session::say_how_to_use(const std::string& model) {
@@ -432,7 +437,14 @@ std::string Trainer::Session::set_final_weights() {
   std::vector<std::string> newest = checkpoints_.list();
   const auto wanted = static_cast<size_t>(config_.training.average_checkpoints);
   if (newest.size() > wanted) newest.erase(newest.begin(), newest.end() - static_cast<int64_t>(wanted));
-  average_parameters(newest, replicas_.transformer());
+  try {
+    average_parameters(newest, replicas_.transformer());
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(
+        fmt::format("cannot make the model, the mean of the last checkpoints: {}. To make it of the others, remove the "
+                    "folder of that checkpoint and run the same command again",
+                    error.what()));
+  }
   return newest.size() == 1 ? "the last checkpoint" : fmt::format("mean of the last {} checkpoints", newest.size());
 }
 

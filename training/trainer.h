@@ -17,6 +17,7 @@ class ProcessGroup;
 /// Trains one experiment in a run folder, from the start or from its newest checkpoint. The run folder contains:
 ///
 ///     config.yaml  tokenizer.model     the resolved configuration; the learned subwords
+///     lock  fingerprints.json          what keeps a second training out; what vocabulary and text were made from
 ///     cache/                           the tokenized text, see CorpusCache
 ///     checkpoints/step-000001000/ …    model folders with the optimizer's state, for resuming
 ///     best/                            the model folder with the best validation result
@@ -24,6 +25,9 @@ class ProcessGroup;
 ///     metrics.jsonl                    a JSON object per line: `"type": "train"` or `"validation"`
 ///     tensorboard/                     the same numbers for TensorBoard
 ///     report.html                      curves, sample translations and the configuration, for a browser
+///
+/// The program `train` adds its log, train.log, and the text that it divides in a training without a configuration,
+/// text/.
 ///
 /// With several processes (TrainerOptions::ranks), a step has size times `training.accumulate_batches` batches, of
 /// which each process computes its share. The result is that of one process that accumulates all of them, except for

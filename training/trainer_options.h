@@ -12,7 +12,7 @@ inline namespace v0 {
 
 /// Options of a training process that are not part of the experiment.
 struct TrainerOptions {
-  std::string run_folder;      ///< receives configuration, tokenizer, checkpoints, metrics, log and the finished model
+  std::string run_folder;      ///< receives configuration, tokenizer, checkpoints, metrics and the finished model
   std::string device = "cpu";  ///< cpu, cuda, cuda:N or auto
   int threads = 0;             ///< worker threads on the CPU; 0: one per core, divided among this machine's ranks
   RankOptions ranks;           ///< for training with several processes, which use rank 0's run folder

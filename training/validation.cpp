@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/validation.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
 #include <transmute/metrics/segment_scores.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/training/run_text.h>
-#include <transmute/training/validation.h>
 #include <transmute/translation/engine.h>
 
 #include <algorithm>

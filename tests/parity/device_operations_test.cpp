@@ -9,6 +9,7 @@
 #include <transmute/tokenizer/special_ids.h>
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <map>
 #include <mutex>

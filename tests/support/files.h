@@ -28,6 +28,14 @@ inline std::string read_text(const std::string& path) {
   return content.str();
 }
 
+/// The lines of a text, without their ends.
+inline std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
 /// Names of what is in a folder, sorted.
 inline std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;

@@ -8,6 +8,23 @@
 
 namespace transmute::testing {
 
+inline constexpr int64_t kSmallVocabulary = 13;
+
+/// Two layers in each stack, small enough for the reference's loops. Every width is another one.
+inline TransformerOptions small_options() {
+  TransformerOptions options;
+  options.source_vocab_size = options.target_vocab_size = kSmallVocabulary;
+  options.d_model = 8;
+  options.num_heads = 2;
+  options.d_k = 3;
+  options.d_v = 5;
+  options.d_ff = 10;
+  options.num_encoder_layers = options.num_decoder_layers = 2;
+  options.max_positions = 16;
+  options.dropout = 0;
+  return options;
+}
+
 /// A network of `layers` layers in each stack, 64 wide.
 inline TransformerOptions options_of(int64_t layers, NormPosition norm = NormPosition::post,
                                      Initialization initialization = Initialization::scaled) {

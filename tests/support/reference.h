@@ -35,7 +35,6 @@ Matrix rows_of(const Matrix& matrix, int64_t first, int64_t count);
 Matrix linear(const Matrix& x, const Matrix& weight, const Matrix& bias = {});
 
 using MayAttend = std::function<bool(int64_t query, int64_t key)>;
-bool everywhere(int64_t query, int64_t key);
 bool up_to_itself(int64_t query, int64_t key);
 
 /// Scores [T,S] of one head; the parameters of the scoring function stand in `weights` under `prefix`.

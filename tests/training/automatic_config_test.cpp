@@ -15,6 +15,7 @@
 namespace transmute {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::message_of;
 using testing::TemporaryFolder;
@@ -161,6 +162,37 @@ TEST(HoldOut, PutsEverySourceOnOneSideAndIsTheSameAgain) {
   hold_out(files, measure_text(files), folder / "text");
   EXPECT_EQ(testing::read_text(text.valid.target), first);
   EXPECT_FALSE(std::filesystem::exists(text.train.source + ".partial-0123abcd"));
+}
+
+TEST(HoldOut, RefusesTextWhoseSourcesAreTooMuchAlike) {
+  const TemporaryFolder folder;
+  const std::string different = "one\ntwo\nthree\n";
+  std::string target;
+  for (int i = 0; i < 23; ++i) target += "target " + std::to_string(i) + "\n";
+  write_text(folder / "target", target);
+  const auto refusal_of = [&](const std::string& first, const std::string& second) {
+    std::string source = first;
+    for (int i = 0; i < 20; ++i) source += second + "\n";
+    write_text(folder / "source", source);
+    const PairOfFiles files{folder / "source", folder / "target"};
+    return message_of<std::runtime_error>([&] { hold_out(files, {23, 46}, folder / "text"); });
+  };
+  for (int i = 0; i < 60; ++i) {  // some belong into the one part by their hash, most into the other
+    const std::string line = "alike " + std::to_string(i);
+    EXPECT_THAT(refusal_of(line + "\n" + line + "\n" + line + "\n", line),
+                AllOf(HasSubstr("source: its lines are too much alike"), HasSubstr("--valid-source")));
+  }
+  EXPECT_THAT(refusal_of(different, "three"), HasSubstr("too much alike"));
+  EXPECT_EQ(testing::names_in(folder / "text"), std::vector<std::string>{});
+}
+
+TEST(HoldOut, HoldsOutANewLastLineWhereNoHashDoes) {
+  const TemporaryFolder folder;
+  std::string source;
+  for (int i = 0; i < 22; ++i) source += "alike\n";
+  write_text(folder / "source", source + "new\n");
+  const PairOfFiles files{folder / "source", folder / "source"};
+  EXPECT_EQ(testing::read_text(hold_out(files, measure_text(files), folder / "text").valid.source), "new\n");
 }
 
 TEST(HoldOut, NamesFilesThatDoNotFitAndTextThatIsTooLittle) {

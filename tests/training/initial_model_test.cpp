@@ -8,6 +8,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/data/parallel_text.h>
 #include <transmute/training/initial_model.h>
+#include <transmute/training/run_folder.h>
 #include <transmute/training/trainer.h>
 #include <transmute/translation/files/load_model.h>
 
@@ -58,7 +59,7 @@ class InitialModel : public ::testing::Test {
     TrainerOptions options;
     options.run_folder = folder_ / run;
     options.threads = 1;
-    take_network_of_initial_model(config, options.run_folder);
+    take_network_of_initial_model(config, RunFolder(options.run_folder).begun_config());
     config.check();
     ASSERT_EQ(Trainer(config, schema.to_yaml(), options).run([] { return 0; }), 0);
   }

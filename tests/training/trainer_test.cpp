@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 #include <transmute/common/json.h>
 #include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/log_capture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/trainer.h>
 #include <transmute/translation/files/tensor_file.h>
@@ -16,7 +15,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -31,7 +29,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::LogCapture;
 using testing::message_of;
+using ::testing::Not;
 using testing::read_text;
 using testing::TemporaryFolder;
 using testing::write_text;
@@ -94,6 +94,20 @@ class SmallTraining : public ::testing::Test {
     return read_text(checkpoint + "/weights.safetensors") + read_text(checkpoint + "/optimizer.safetensors");
   }
 
+  // The steps that metrics.jsonl has a validation of.
+  std::vector<int64_t> validated(const std::string& run) const {
+    std::vector<int64_t> steps;
+    for (const Json& record : metrics(run))
+      if (record["type"] == "validation") steps.push_back(record["step"]);
+    return steps;
+  }
+
+  std::string log_of(const std::string& run, const std::vector<std::string>& assignments) {
+    const LogCapture log;
+    EXPECT_EQ(train(run, false, assignments), 0);
+    return log.text();
+  }
+
   std::set<std::string> checkpoints(const std::string& run) const {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / (run + "/checkpoints")))
@@ -149,12 +163,6 @@ TEST_F(OverlappingSteps, EndWithTheSameModelAfterStops) {
   const auto weights = [&](const std::string& run) {
     return read_text(folder_ / (run + "/model/weights.safetensors"));
   };
-  const auto validated = [&](const std::string& run) {
-    std::vector<int64_t> steps;
-    for (const Json& record : metrics(run))
-      if (record["type"] == "validation") steps.push_back(record["step"]);
-    return steps;
-  };
   ASSERT_EQ(train("whole", false, settings), 0);
   EXPECT_THAT(validated("whole"), ElementsAre(20, 40));
   for (const std::vector<int>& stops : {std::vector<int>{32, 36}, {20}, {40}}) {
@@ -202,24 +210,6 @@ TEST_F(OverlappingSteps, NeedOneWorker) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { train("run", true); }),
               HasSubstr("overlaps_steps is for one process with one worker"));
 }
-
-// Keeps what is logged during its lifetime.
-class LogCapture {
- public:
-  LogCapture() : usual_(spdlog::default_logger()) {
-    auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::move(sink)));
-  }
-  ~LogCapture() { spdlog::set_default_logger(usual_); }
-  LogCapture(const LogCapture&) = delete;
-  LogCapture& operator=(const LogCapture&) = delete;
-
-  std::string text() const { return text_.str(); }
-
- private:
-  std::shared_ptr<spdlog::logger> usual_;
-  std::ostringstream text_;
-};
 
 // The config's numbers are passed on by position: values that differ show which of them arrives where. A training
 // without overlapping steps updates its weights in one fused pass, one with them in LibTorch's operations.
@@ -300,14 +290,79 @@ TEST_F(TrainerSettings, ChooseTheHeadThatLearnsTheAlignments) {
   write_text(folder_ / "alignments", alignments);
   std::vector<std::string> settings{"data.train_alignments=alignments", "training.guided_alignment=0.5",
                                     "model.num_decoder_layers=3", "training.max_steps=1"};
-  const auto log_of = [&](const std::string& run) {
-    const LogCapture log;
-    EXPECT_EQ(train(run, false, settings), 0);
-    return log.text();
-  };
-  EXPECT_THAT(log_of("default"), HasSubstr("decoder layer 2, head 1 learns the given alignments"));
+  EXPECT_THAT(log_of("default", settings), HasSubstr("decoder layer 2, head 1 learns the given alignments"));
   settings.insert(settings.end(), {"training.guided_layer=3", "training.guided_head=2"});
-  EXPECT_THAT(log_of("chosen"), HasSubstr("decoder layer 3, head 2 learns the given alignments"));
+  EXPECT_THAT(log_of("chosen", settings), HasSubstr("decoder layer 3, head 2 learns the given alignments"));
+}
+
+class ResumedTraining : public SmallTraining {
+ protected:
+  void damage(const std::string& path) const {
+    std::string bytes = read_text(folder_ / path);
+    bytes[bytes.size() - 5] ^= 1;
+    write_text(folder_ / path, bytes);
+  }
+};
+
+TEST_F(ResumedTraining, RecordsAValidationOnceWhereItIsKilledAfterIt) {
+  namespace fs = std::filesystem;
+  const std::vector<std::string> settings{"data.valid_source=text", "data.valid_target=text", "validation.every=20",
+                                          "validation.metric=loss"};
+  const std::string checkpoints = folder_ / "run/checkpoints", before = folder_ / "before";
+  int steps = 0;
+  ASSERT_EQ(train("run", false, settings, [&] { return ++steps == 20 ? 15 : 0; }), 15);
+  fs::copy(checkpoints, before, fs::copy_options::recursive);
+  ASSERT_EQ(train("run", false, settings, [] { return 15; }), 15);
+  ASSERT_THAT(validated("run"), ElementsAre(20));
+  fs::remove_all(checkpoints);  // as if it had been killed before it wrote another one
+  fs::rename(before, checkpoints);
+  ASSERT_EQ(train("run", false, settings), 0);
+  EXPECT_THAT(validated("run"), ElementsAre(20, 40));
+}
+
+TEST_F(ResumedTraining, SaysWhatIsMadeOfItsStepsAndNothingOfTheWarmUpBehindIt) {
+  EXPECT_THAT(log_of("run", {"training.max_steps=20"}), HasSubstr("ends after about 20 steps, inside the warm-up"));
+  EXPECT_THAT(log_of("run", {"training.max_steps=20"}),
+              AllOf(HasSubstr("all 20 steps of training.max_steps are made; to go on: --set training.max_steps=40"),
+                    Not(HasSubstr("warm-up"))));
+  EXPECT_THAT(log_of("run", {"training.max_steps=10"}),
+              AllOf(HasSubstr("the run has made 20 steps, and training.max_steps is 10; to go on: --set "
+                              "training.max_steps=40"),
+                    Not(HasSubstr("warm-up"))));
+  EXPECT_THAT(log_of("run", {"training.max_steps=30"}), HasSubstr("ends after about 30 steps, inside the warm-up"));
+}
+
+TEST_F(ResumedTraining, RecommendsItsModelWhereTheBestOneIsGoneOrDamaged) {
+  for (const std::string metric : {"loss", "chrf"}) {
+    const std::string run = "run-" + metric;
+    const std::vector<std::string> settings{"data.valid_source=text",     "data.valid_target=text",
+                                            "validation.every=20",        "validation.metric=" + metric,
+                                            "validation.max_sentences=3", "training.max_steps=20"};
+    ASSERT_EQ(train(run, false, settings), 0);
+    const std::string state_path = folder_ / (run + "/checkpoints/step-000000020/state.json");
+    Json state = Json::parse(read_text(state_path));
+    state["best"]["score"] = metric == "loss" ? -0.01 : 200.0;  // better than the model can be
+    write_text(state_path, state.dump());
+    EXPECT_THAT(log_of(run, settings), HasSubstr("/best is ")) << metric;
+    const auto recommends_model = AllOf(HasSubstr("/best cannot be compared with"), Not(HasSubstr("/best is ")),
+                                        HasSubstr("the model is in " + (folder_ / (run + "/model"))));
+    damage(run + "/best/weights.safetensors");
+    EXPECT_THAT(log_of(run, settings), recommends_model) << metric;
+    std::filesystem::remove_all(folder_ / (run + "/best"));
+    EXPECT_THAT(log_of(run, settings), recommends_model) << metric;
+  }
+}
+
+TEST_F(ResumedTraining, NamesADamagedCheckpointOfItsMeanAndMakesItOfTheOthers) {
+  ASSERT_EQ(train("run", false), 0);
+  const std::string model = folder_ / "run/model/weights.safetensors", before = read_text(model);
+  damage("run/checkpoints/step-000000020/weights.safetensors");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { train("run", false); }),
+              AllOf(HasSubstr("step-000000020/weights.safetensors: damaged"),
+                    HasSubstr("remove the folder of that checkpoint and run the same command again")));
+  std::filesystem::remove_all(folder_ / "run/checkpoints/step-000000020");
+  EXPECT_EQ(train("run", false), 0);
+  EXPECT_NE(read_text(model), before);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <transmute/common/hash.h>
 #include <transmute/common/random.h>
+#include <transmute/training/data/batcher.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <transmute/tokenizer/sampler.h>
-#include <transmute/training/data/batcher.h>
+#include <transmute/training/data/parallel_text.h>
 #include <transmute/training/data/token_shards.h>
 
 #include <cstdint>

@@ -2,7 +2,6 @@
 #include <transmute/training/distributed/process_group.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/hash.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/training/distributed/connection.h>
 
@@ -94,19 +93,6 @@ void ProcessGroup::wait_for_all() {
 
 void ProcessGroup::fail(const std::string& why) {
   if (connection_) connection_->fail(fmt::format("rank {} ended: {}", rank(), why));
-}
-
-uint64_t fingerprint_of(const std::string& bytes) {
-  return hash_bytes(bytes.data(), bytes.size());
-}
-
-uint64_t fingerprint_of(const std::vector<torch::Tensor>& tensors) {
-  uint64_t key = 0;
-  for (const auto& tensor : tensors) {
-    const torch::Tensor here = tensor.detach().cpu().contiguous();
-    key = hash_bytes(here.data_ptr(), here.nbytes(), key);
-  }
-  return key;
 }
 
 }  // namespace v0

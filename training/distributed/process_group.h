@@ -78,9 +78,5 @@ bool has_process_groups();
 /// For a launcher: tells the ranks that meet at the address of `options` that one of them is lost.
 void report_lost_rank(const RankOptions& options, const std::string& what);
 
-/// A number that differs where the bytes differ.
-uint64_t fingerprint_of(const std::string& bytes);
-uint64_t fingerprint_of(const std::vector<torch::Tensor>& tensors);
-
 }  // namespace v0
 }  // namespace transmute

@@ -45,11 +45,16 @@ void for_each_line(const std::string& path, const Visit& visit) {
   if (!lines.eof()) throw std::runtime_error(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
 }
 
-void keep_lines_up_to(int64_t last_step, const std::string& path) {
+bool comes_after(const ResumePoint& point, const Json& record) {
+  const double step = record.value("step", 0.0), last_step = static_cast<double>(point.step);
+  return step > last_step || (point.validation_due && step == last_step && record.value("type", "") == "validation");
+}
+
+void keep_lines_up_to(const ResumePoint& point, const std::string& path) {
   AtomicFile kept(path);
   for_each_line(path, [&](std::string& line, int64_t number, const std::optional<Json>& record) {
     if (!record) return spdlog::warn(fmt::format("{}:{}: not a metrics record; ignored", path, number));
-    if (record->value("step", 0.0) > static_cast<double>(last_step)) return;
+    if (comes_after(point, *record)) return;
     line += '\n';
     kept.write(line.data(), line.size());
   });
@@ -58,8 +63,8 @@ void keep_lines_up_to(int64_t last_step, const std::string& path) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::string& path, int64_t last_step) : path_(path) {
-  if (std::filesystem::exists(path)) keep_lines_up_to(last_step, path);
+MetricsLog::MetricsLog(const std::string& path, const ResumePoint& point) : path_(path) {
+  if (std::filesystem::exists(path)) keep_lines_up_to(point, path);
   file_.open(path, std::ios::app);
   if (!file_) throw std::runtime_error(path + ": cannot be written");
 }

@@ -11,12 +11,18 @@
 namespace transmute {
 inline namespace v0 {
 
+/// Where a run goes on: it is going to repeat what comes later.
+struct ResumePoint {
+  int64_t step = 0;             ///< the last one that is done
+  bool validation_due = false;  ///< the validation after that very step is still to come
+};
+
 /// `metrics.jsonl`: one JSON object a line, flushed at once. Each has "type" and "step".
 class MetricsLog {
  public:
-  /// Opens or goes on with a file. Lines of steps after `last_step` are taken out: the run is going to repeat them.
+  /// Opens or goes on with a file. Lines of what comes after `point` are taken out.
   /// @throws std::runtime_error where it cannot be written.
-  MetricsLog(const std::string& path, int64_t last_step);
+  MetricsLog(const std::string& path, const ResumePoint& point);
   /// Adds "time" to it, in seconds since 1970.
   void write(Json& record);
 

@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 namespace transmute {
 inline namespace v0 {
@@ -169,32 +167,29 @@ std::vector<Chart> charts_of(const std::vector<Json>& records) {
 
 // Each sentence, what it should become, and what became of it at the last few validations and at the first.
 std::string samples_of(const std::vector<Json>& records) {
-  struct Sample {
-    std::string reference;
-    std::vector<std::pair<int64_t, std::string>> translations;
-  };
-  std::vector<std::string> order;
-  std::map<std::string, Sample> samples;
+  using Sentence = std::pair<std::string, std::string>;  // its source and its reference
+  std::vector<Sentence> order;
+  std::map<Sentence, std::map<int64_t, std::string>> translations;  // by step
   for (const auto& record : records) {
     if (!record.contains("samples")) continue;
     for (const auto& sample : record.at("samples")) {
-      const auto source = sample.at("source").get<std::string>();
-      if (samples.count(source) == 0) order.push_back(source);
-      samples[source].reference = sample.at("reference").get<std::string>();
-      samples[source].translations.emplace_back(record.value("step", int64_t{0}), sample.at("translation"));
+      const Sentence sentence(sample.at("source").get<std::string>(), sample.at("reference").get<std::string>());
+      if (translations.count(sentence) == 0) order.push_back(sentence);
+      translations[sentence][record.value("step", int64_t{0})] = sample.at("translation").get<std::string>();
     }
   }
   constexpr size_t kShown = 6;
   std::string html;
-  for (const auto& source : order) {
-    const Sample& sample = samples[source];
+  for (const auto& sentence : order) {
     html += fmt::format("<table><tr><th>source</th><td>{}</td></tr><tr><th>reference</th><td>{}</td></tr>",
-                        html_escaped(source), html_escaped(sample.reference));
-    const size_t count = sample.translations.size();
-    for (size_t i = 0; i < count; ++i)
-      if (i == 0 || i + kShown >= count)
-        html += fmt::format("<tr><th>step {}</th><td>{}</td></tr>", format_count(sample.translations[i].first),
-                            html_escaped(sample.translations[i].second));
+                        html_escaped(sentence.first), html_escaped(sentence.second));
+    const auto& by_step = translations[sentence];
+    size_t i = 0;
+    for (const auto& [step, translation] : by_step) {
+      if (i == 0 || i + kShown >= by_step.size())
+        html += fmt::format("<tr><th>step {}</th><td>{}</td></tr>", format_count(step), html_escaped(translation));
+      ++i;
+    }
     html += "</table>\n";
   }
   return html;

@@ -36,7 +36,7 @@ TEST(MetricsLog, GoesOnWithoutWhatIsNoRecordAndWhatIsRepeated) {
              "{\"type\": \"train\", \"st\n"
              "{\"type\": \"train\", \"step\": 2}\n"
              "{\"type\": \"train\", \"step\": 3}\n");
-  MetricsLog log(folder / "metrics.jsonl", 2);
+  MetricsLog log(folder / "metrics.jsonl", {2});
   EXPECT_THAT(steps_in(log), ElementsAre(1, 2));
   Json next{{"type", "train"}, {"step", 3}};
   log.write(next);
@@ -44,6 +44,18 @@ TEST(MetricsLog, GoesOnWithoutWhatIsNoRecordAndWhatIsRepeated) {
   ReportContent content;
   content.records = log.records();
   EXPECT_FALSE(report_html(content).empty());
+}
+
+TEST(MetricsLog, HasNoValidationThatIsStillDue) {
+  const TemporaryFolder folder;
+  write_text(folder / "metrics.jsonl",
+             "{\"type\": \"validation\", \"step\": 1}\n"
+             "{\"type\": \"train\", \"step\": 2}\n"
+             "{\"type\": \"validation\", \"step\": 2}\n");
+  EXPECT_THAT(steps_in(MetricsLog(folder / "metrics.jsonl", {2})), ElementsAre(1, 2, 2));
+  const MetricsLog log(folder / "metrics.jsonl", {2, true});
+  EXPECT_THAT(steps_in(log), ElementsAre(1, 2));
+  EXPECT_EQ(log.records().back().at("type"), "train");
 }
 
 }  // namespace

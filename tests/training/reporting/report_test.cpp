@@ -93,6 +93,20 @@ TEST(Report, ShowsTranslationsOverTime) {
   EXPECT_THAT(page, Not(HasSubstr("<td>t3</td>"))) << "the first and the last six";
 }
 
+TEST(Report, KeepsSentencesWithTheSameSourceApart) {
+  ReportContent content = small_run();
+  const Json samples{{{"source", "you"}, {"reference", "du"}, {"translation", "d1"}},
+                     {{"source", "you"}, {"reference", "ihr"}, {"translation", "i1"}},
+                     {{"source", "you"}, {"reference", "ihr"}, {"translation", "i1"}}};
+  content.records.push_back({{"type", "validation"}, {"step", 30}, {"samples", samples}});
+  const std::string page = report_html(content);
+  EXPECT_THAT(page, AllOf(HasSubstr("<td>you</td></tr><tr><th>reference</th><td>du</td></tr>"
+                                    "<tr><th>step 30</th><td>d1</td></tr></table>"),
+                          HasSubstr("<td>you</td></tr><tr><th>reference</th><td>ihr</td></tr>"
+                                    "<tr><th>step 30</th><td>i1</td></tr></table>")));
+  EXPECT_EQ(count(page, "<td>you</td>"), 2U);
+}
+
 TEST(Report, StaysSmallForALongRunAndSoundForAStrangeOne) {
   ReportContent content;
   for (int step = 1; step <= 100000; ++step)

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -181,6 +182,16 @@ TEST(TrainingConfig, TakesConsistencyWithDropoutAndWithoutGuidance) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }), HasSubstr("training.consistency"));
 }
 
+TEST(TrainingConfig, GuidesNoUniformAttention) {
+  TrainingConfig config = sound_config();
+  config.training.guided_alignment = 1;
+  config.data.train_alignments = {"a", "b"};
+  EXPECT_NO_THROW(config.check());
+  config.model.model.score_function = ScoreFunction::uniform;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { config.check(); }),
+              HasSubstr("cannot be combined with model.score_function: uniform"));
+}
+
 TEST(TrainingConfig, NeedsAFloorBelowThePeakWhereTheScheduleHasOne) {
   TrainingConfig config = sound_config();
   config.training.min_learning_rate = 0.001;
@@ -215,6 +226,16 @@ TEST(TrainingConfig, NamesValuesWithoutEffect) {
   EXPECT_THAT(unused_with({"training.guided_layer=2", "training.guided_head=2", "data.train_alignments=[a, b]"}),
               ElementsAre(HasSubstr("training.guided_layer"), HasSubstr("training.guided_head"),
                           HasSubstr("data.train_alignments has no effect without training.guided_alignment")));
+}
+
+TEST(TrainingConfig, NamesAMetricOfTranslationsWhereNothingIsTranslated) {
+  for (const std::string metric : {"bleu", "chrf", "chrf++"})
+    EXPECT_THAT(unused_with({"validation.metric=" + metric, "validation.max_sentences=0"}),
+                ElementsAre("validation.metric has no effect with validation.max_sentences: 0, which translates "
+                            "nothing; the loss decides"));
+  for (const std::string metric : {"auto", "loss"})
+    EXPECT_THAT(unused_with({"validation.metric=" + metric, "validation.max_sentences=0"}), IsEmpty());
+  EXPECT_THAT(unused_with({"validation.metric=chrf"}), IsEmpty());
 }
 
 TEST(TrainingConfig, SaysNothingOfValuesThatCount) {
@@ -316,6 +337,23 @@ std::string another_value(ConfigSchema& schema, const std::string& name, const s
 }
 
 // A field that is bound to two keys, or a key that is bound to another's field, would show.
+TEST(TrainingConfig, KnowsTheFilesOfEveryKeyThatNamesSome) {
+  TrainingConfig config;
+  ConfigSchema schema;
+  config.declare(schema);
+  const DataOptions& data = config.data;
+  for (const auto& [key, value] : schema.values()) {
+    if (key.rfind("data.", 0) != 0 || value != "[]" || key == "data.train_weights") continue;
+    schema.set(key + "=named by " + key);
+    const auto files = data.files();
+    const auto found = std::find_if(files.begin(), files.end(), [&](const auto& one) { return one.key == key; });
+    ASSERT_NE(found, files.end()) << key;
+    EXPECT_THAT(found->files, ElementsAre("named by " + key));
+    EXPECT_EQ(found->is_plain_text, key == "data.train_text" || key == "data.valid_text") << key;
+  }
+  EXPECT_THAT(data.files(), SizeIs(9));
+}
+
 TEST(TrainingConfig, EveryKeyHasAFieldOfItsOwn) {
   TrainingConfig config;
   ConfigSchema schema;

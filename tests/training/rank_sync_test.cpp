@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <transmute/model/libtorch.h>
+#include <transmute/training/fingerprints.h>
+#include <transmute/training/rank_sync.h>
+
+#include <cmath>
+#include <string>
+
+namespace transmute {
+namespace {
+
+TEST(RankSync, TellsTensorsAndTextsApartByTheirBits) {
+  const torch::Tensor values = torch::arange(1001, torch::kFloat);
+  torch::Tensor other = values.clone();
+  EXPECT_EQ(fingerprint_of({values}), fingerprint_of({other}));
+  other.data_ptr<float>()[1000] = std::nextafter(1000.0F, 0.0F);
+  EXPECT_NE(fingerprint_of({values}), fingerprint_of({other}));
+  EXPECT_NE(fingerprint_of("a"), fingerprint_of(std::string("a\0", 2)));
+}
+
+}  // namespace
+}  // namespace transmute

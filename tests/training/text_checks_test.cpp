@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/log_capture.h>
+#include <transmute/training/text_checks.h>
+
+#include <cstdint>
+#include <string>
+
+namespace transmute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::LogCapture;
+using ::testing::Not;
+
+// Three passes over 2,800 tokens, 100 in a step.
+TrainingConfig three_epochs(Schedule schedule) {
+  TrainingConfig config;
+  config.training.batch_tokens = 100;
+  config.training.max_epochs = 3;
+  config.training.warmup_steps = 10;
+  config.training.schedule = schedule;
+  return config;
+}
+
+std::string warnings_at_start(const TrainingConfig& config, int64_t done_steps = 0) {
+  const LogCapture log;
+  warn_of_short_training(config, 2800, 1, done_steps);
+  return log.text();
+}
+
+std::string warnings_at_end(const TrainingConfig& config, int64_t steps) {
+  const LogCapture log;
+  warn_of_early_end(config, steps);
+  return log.text();
+}
+
+TEST(ShortTraining, IsReportedWhereTheScheduleFallsUntilMuchLater) {
+  for (const Schedule schedule : {Schedule::cosine, Schedule::linear})
+    EXPECT_THAT(warnings_at_start(three_epochs(schedule)),
+                AllOf(HasSubstr("the training ends after about 84 steps, before training.schedule has lowered"),
+                      HasSubstr("training.max_steps (now 100,000) to about 84")));
+  for (const Schedule schedule : {Schedule::noam, Schedule::inverse_sqrt, Schedule::constant})
+    EXPECT_EQ(warnings_at_start(three_epochs(schedule)), "");
+  TrainingConfig planned = three_epochs(Schedule::cosine);
+  for (const int64_t steps : {60, 84, 110}) {  // an epoch's number of steps is an estimate
+    planned.training.max_steps = steps;
+    EXPECT_EQ(warnings_at_start(planned), "") << steps;
+  }
+}
+
+TEST(ShortTraining, ByTimeIsReportedAtItsEnd) {
+  TrainingConfig config = three_epochs(Schedule::cosine);
+  config.training.max_epochs = 0;
+  config.training.max_minutes = 1;
+  EXPECT_EQ(warnings_at_start(config), "");
+  EXPECT_THAT(warnings_at_end(config, 85),
+              AllOf(HasSubstr("the training ended after 85 steps, before"), HasSubstr("to about 85")));
+  EXPECT_EQ(warnings_at_end(config, 90'000), "");
+}
+
+TEST(ShortTraining, IsNotReportedOnceItIsBehindTheRun) {
+  TrainingConfig config = three_epochs(Schedule::noam);
+  config.training.warmup_steps = 4000;
+  EXPECT_THAT(warnings_at_start(config, 83), HasSubstr("inside the warm-up"));
+  EXPECT_EQ(warnings_at_start(config, 84), "");
+}
+
+TEST(UnknownTokensOfAText, AreReportedWithARemedyThatHelps) {
+  const auto warnings = [](const TrainingConfig& config, int64_t unknown) {
+    const LogCapture log;
+    warn_of_unknown_tokens(config, "training text, source", {1000, unknown});
+    return log.text();
+  };
+  TrainingConfig config;
+  EXPECT_EQ(warnings(config, 10), "");
+  EXPECT_THAT(warnings(config, 30), AllOf(HasSubstr("training text, source: the vocabulary does not know 3.0%"),
+                                          HasSubstr("tokenizer.byte_fallback: true")));
+  config.training.initialize_from = "models/base";
+  EXPECT_EQ(warnings(config, 10), "");
+  EXPECT_THAT(warnings(config, 30), AllOf(HasSubstr("that of models/base, does not know 3.0%"),
+                                          HasSubstr("choose a model"), Not(HasSubstr("tokenizer."))));
+}
+
+}  // namespace
+}  // namespace transmute

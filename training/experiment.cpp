@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/experiment.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <transmute/common/files.h>
+#include <transmute/common/progress.h>
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/training/fingerprints.h>
+#include <transmute/training/initial_model.h>
+#include <transmute/training/run_folder.h>
+#include <transmute/training/text_checks.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace fs = std::filesystem;
+
+std::string run_folder_of(const ExperimentSetup& setup) {
+  if (!setup.trainer.run_folder.empty()) return setup.trainer.run_folder;
+  const fs::path config(setup.config);
+  const std::string beside = config.has_parent_path() ? config.parent_path().string() : ".";
+  // A run's own config goes on with that run.
+  if (config.filename() == kConfigFile && RunFolder(beside).has_begun()) return beside;
+  return (fs::path("runs") / fs::path(setup.config).stem()).string();
+}
+
+namespace {
+
+void assign(const ExperimentSetup& setup, Experiment& experiment) {
+  for (const auto& assignment : setup.assignments) experiment.schema.set(assignment);
+}
+
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : fs::absolute(path).lexically_normal().string();
+}
+
+uint64_t text_fingerprint(const AutomaticText& text) {
+  std::vector<std::string> paths{text.train.source, text.train.target};
+  if (!text.valid.source.empty()) paths.insert(paths.end(), {text.valid.source, text.valid.target});
+  return files_fingerprint(paths);
+}
+
+// The config that was chosen when the run began.
+void read_chosen_config(const ExperimentSetup& setup, Experiment& experiment) {
+  const std::string& run_folder = setup.trainer.run_folder;
+  const uint64_t given = Fingerprints::read(run_folder).given;
+  if (given == 0)
+    throw std::runtime_error(
+        fmt::format("the run in {0} was begun with a configuration, not with --source and --target. Continue it with "
+                    "--config {0}/{1} --run-folder {0}, or use another --run-folder",
+                    run_folder, kConfigFile));
+  if (given != text_fingerprint(setup.text))
+    throw std::runtime_error(
+        fmt::format("the run in {} was begun with another text than {} and {}, or with other --valid-source and "
+                    "--valid-target. Give the same files as when it was begun, or use another --run-folder for these",
+                    run_folder, setup.text.train.source, setup.text.train.target));
+  experiment.schema.read_file(path_in(run_folder, kConfigFile));
+  experiment.chosen = experiment.config.training;
+  if (!setup.initial_model.empty())  // another one is refused, as every change that comes too late
+    experiment.config.training.initialize_from = absolute(setup.initial_model);
+  if (setup.minutes > 0) experiment.config.training.max_minutes = setup.minutes;
+}
+
+// A config that goes on with a run which was begun without one.
+void name_own_text(const std::string& run_folder, TrainingConfig& config) {
+  const RunFolder folder(run_folder);
+  if (folder.has_begun()) folder.name_own_text(config);
+}
+
+// Shape and schedule by the size of the text, the micro-batches by the device.
+TrainingConfig chosen_config(const ExperimentSetup& setup, const TextSize& size, int64_t smaller = 0) {
+  TrainingConfig config = config_for(size, smaller);
+  if (is_for_gpu(setup.trainer)) config.training.micro_batch_tokens = TrainingOptions().micro_batch_tokens;
+  return config;
+}
+
+// Everything that a config says, by the size of the text.
+void configure(const ExperimentSetup& setup, const AutomaticText& text, const TextSize& size, Experiment& experiment) {
+  experiment.size = size;
+  experiment.config = chosen_config(setup, experiment.size);
+  if (!setup.initial_model.empty()) begin_with(experiment.config, experiment.size, absolute(setup.initial_model));
+  experiment.chosen = experiment.config.training;
+  DataOptions& data = experiment.config.data;
+  data.train_source = {text.train.source};
+  data.train_target = {text.train.target};
+  data.valid_source = {text.valid.source};
+  data.valid_target = {text.valid.target};
+}
+
+// Refuses what it can before there is a run folder. Returns the size of the whole text.
+TextSize check_wishes(const ExperimentSetup& setup) {
+  for (const auto* given : {&setup.text.train, &setup.text.valid})
+    for (const std::string& file : {given->source, given->target})
+      if (!file.empty()) check_file(file, "");
+  spdlog::info(fmt::format("reading {} and {}", setup.text.train.source, setup.text.train.target));
+  const TextSize size = measure_text(setup.text.train);
+  Experiment trial;
+  configure(setup, setup.text, size, trial);
+  assign(setup, trial);
+  trial.config.check();
+  if (setup.text.valid.source.empty()) check_enough_to_hold_out(size, setup.text.train.source);
+  return size;
+}
+
+// Splits the text where nothing is given for validation, and chooses everything else.
+void choose_config(const ExperimentSetup& setup, Experiment& experiment) {
+  const std::string& run_folder = setup.trainer.run_folder;
+  TextSize size = check_wishes(setup);
+  const auto lock = RunFolder(run_folder).lock();
+  AutomaticText text{{absolute(setup.text.train.source), absolute(setup.text.train.target)},
+                     {absolute(setup.text.valid.source), absolute(setup.text.valid.target)}};
+  const bool is_to_divide = text.valid.source.empty();
+  const std::string folder = RunFolder(run_folder).held_out();
+  Fingerprints kept = Fingerprints::read(run_folder);
+  if (is_to_divide) {
+    check_free_to_hold_out(text.train, folder, kept.divided);
+    kept.divided = true;  // from here on the files are the run's, even where the division is interrupted
+  }
+  kept.given = text_fingerprint(setup.text);
+  kept.write(run_folder);
+  if (is_to_divide) {
+    text = hold_out(text.train, size, folder);
+    size = measure_text(text.train);
+  }
+  configure(setup, text, size, experiment);
+}
+
+}  // namespace
+
+void read_experiment(const ExperimentSetup& setup, Experiment& experiment) {
+  const bool automatic = !setup.text.train.source.empty();
+  if (!automatic && setup.config.empty())
+    throw std::invalid_argument(
+        "--config FILE is needed, for example configs/demo.yaml, or a text: --source FILE --target FILE");
+  if (!automatic && setup.minutes > 0)
+    throw std::invalid_argument(
+        fmt::format("--minutes plans a training without a config; with one, its number of steps counts, and --set "
+                    "training.max_minutes={:g} ends it earlier",
+                    setup.minutes));
+  if (!automatic) {
+    experiment.schema.read_file(setup.config);
+  } else if (RunFolder(setup.trainer.run_folder).has_begun()) {
+    read_chosen_config(setup, experiment);
+  } else {
+    choose_config(setup, experiment);
+  }
+  name_own_text(run_folder_of(setup), experiment.config);
+  assign(setup, experiment);
+  take_network_of_initial_model(experiment.config, RunFolder(run_folder_of(setup)).begun_config());
+  experiment.config.check();
+}
+
+namespace {
+
+std::string shape_of(const TrainingConfig& config) {
+  const TransformerOptions& model = config.model.model;
+  return fmt::format("{}+{} layers of width {} with {} tokens a step", model.num_encoder_layers,
+                     model.num_decoder_layers, model.d_model, format_count(config.training.batch_tokens));
+}
+
+// Seconds per step of the largest shape that gets enough steps, up to the one that the text deserves. Begins with the
+// smallest: one that gets enough of them is timed quickly, and only one that does not is timed in vain.
+double choose_shape_for_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment) {
+  constexpr double kEnoughSteps = 1500, kShareOfTime = 0.05, kMostSeconds = 20;
+  const auto use_shape = [&](int64_t smaller) {
+    const DataOptions data = experiment.config.data;
+    experiment.config = chosen_config(setup, experiment.size, smaller);
+    experiment.config.data = data;
+    assign(setup, experiment);
+  };
+  const auto measure = [&] {
+    const double most_seconds = std::min(kMostSeconds, kShareOfTime * setup.minutes * 60);
+    spdlog::info(fmt::format("measuring how long a step takes here: {}", shape_of(experiment.config)));
+    const double seconds = timer(experiment.config, experiment.size, most_seconds);
+    spdlog::info(fmt::format("a step takes about {:.3g} s", seconds));
+    return seconds;
+  };
+  const auto gets_enough_steps = [&](double seconds) {
+    const double wanted = std::min(kEnoughSteps, static_cast<double>(experiment.config.training.max_steps));
+    return steps_within(setup.minutes, seconds) >= wanted;
+  };
+  int64_t smaller = setup.initial_model.empty() ? smaller_shapes(experiment.size) : 0;
+  if (smaller > 0) use_shape(smaller);
+  double seconds = measure();
+  while (smaller > 0 && gets_enough_steps(seconds)) {
+    use_shape(--smaller);
+    const double of_larger = measure();
+    if (!gets_enough_steps(of_larger)) {
+      use_shape(smaller + 1);
+      break;
+    }
+    seconds = of_larger;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment) {
+  const double seconds = choose_shape_for_minutes(setup, timer, experiment);
+  const int64_t wanted = experiment.config.training.max_steps;
+  limit_time(experiment.config, experiment.size, setup.minutes, seconds);
+  assign(setup, experiment);
+  const int64_t steps = experiment.config.training.max_steps;
+  if (steps < wanted)
+    spdlog::info(fmt::format("{} fit into --minutes {:g}; this text deserves {}, which take {} here",
+                             counted(steps, "step"), setup.minutes, format_count(wanted),
+                             format_duration(seconds * static_cast<double>(wanted))));
+}
+
+Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options, Experiment& experiment) {
+  const auto is_vocabulary = [](const std::string& assignment) {
+    return assignment.rfind("tokenizer.vocab_size=", 0) == 0 ||
+           assignment.rfind("tokenizer.target_vocab_size=", 0) == 0;
+  };
+  const auto& asked = setup.assignments;
+  const bool is_chosen_here = experiment.is_chosen() && std::none_of(asked.begin(), asked.end(), is_vocabulary);
+  int64_t& size = experiment.config.model.tokenizer.vocab_size;
+  const auto make = [&] { return Trainer(experiment.config, experiment.schema.to_yaml(), options); };
+  const auto make_no_larger = [&] {
+    try {
+      return make();
+    } catch (const VocabularyTooLarge& error) {
+      if (!is_chosen_here) throw;
+      spdlog::info(fmt::format("the text has only {} to learn", counted(error.most(), "piece")));
+      size = error.most();
+    }
+    return make();
+  };
+  try {
+    return make_no_larger();
+  } catch (const VocabularyTooSmall& error) {
+    if (!is_chosen_here) throw;
+    size = error.least() + error.least() / 4;  // some words too
+    spdlog::info(fmt::format("the text has {} characters: the vocabulary gets {} pieces", format_count(error.least()),
+                             format_count(size)));
+  }
+  return make_no_larger();
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/automatic_config.h>
+#include <transmute/training/config.h>
+#include <transmute/training/trainer.h>
+#include <transmute/training/trainer_options.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What a training is set up from: a config, or a text for which everything is chosen.
+struct ExperimentSetup {
+  std::string config;                    ///< YAML file; empty: chosen for `text`
+  AutomaticText text;                    ///< instead of a config
+  std::string initial_model;             ///< what a training without a config begins with; empty: a new network
+  double minutes = 0;                    ///< for a training without a config; 0: as long as the text is worth
+  std::vector<std::string> assignments;  ///< KEY=VALUE; each comes before what is read or chosen
+  TrainerOptions trainer;                ///< of which the run folder and the device matter here
+};
+
+/// What is trained: the typed config, and the schema that is bound to it.
+struct Experiment {
+  Experiment() { config.declare(schema); }
+  Experiment(const Experiment&) = delete;
+  Experiment& operator=(const Experiment&) = delete;
+
+  /// Whether the config was chosen here, not read.
+  bool is_chosen() const { return size.pairs > 0; }
+
+  TrainingConfig config;
+  ConfigSchema schema;
+  TextSize size;           ///< of the text that the config was chosen for; of a config that was read, 0
+  TrainingOptions chosen;  ///< before the assignments; with a config, the defaults
+};
+
+/// TrainerOptions::run_folder, or where a training of that config belongs: beside the config of a run, which goes on
+/// with that run, otherwise in runs/, under the config's name.
+std::string run_folder_of(const ExperimentSetup& setup);
+
+/// Reads the config, or chooses it for a text of which a part is held out in the run folder, or goes on with the one
+/// that was chosen when the run began. Checks it.
+/// @throws std::invalid_argument or std::runtime_error that names what is wrong in the flags of `train`, or as
+/// TrainingConfig::check does.
+void read_experiment(const ExperimentSetup& setup, Experiment& experiment);
+
+/// Seconds per step of a config, measured in not much more than `most_seconds`; see measure_seconds_per_step.
+using StepTimer = std::function<double(const TrainingConfig& config, const TextSize& size, double most_seconds)>;
+
+/// Fits a chosen config to ExperimentSetup::minutes by the speed of this machine: the largest shape that gets enough
+/// steps, up to the one that the text is worth, and as many steps as fit into the time.
+void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment);
+
+/// A trainer of the experiment. A vocabulary whose size was chosen here gets another one where the text has too few
+/// pieces to learn, or too many characters; one that was asked for does not.
+/// @throws as Trainer does.
+Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options, Experiment& experiment);
+
+}  // namespace v0
+}  // namespace transmute
