@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <libdeflate.h>
 #include <transmute/common/checksum.h>
+
+#include <libdeflate.h>
 #include <zlib.h>
 
 namespace transmute {

@@ -335,14 +335,13 @@ void remove_folder_atomically(const std::string& path) {
   fs::remove_all(::rename(path.c_str(), partial.c_str()) == 0 ? partial : path);
 }
 
-void allow_many_open_files() {
-  constexpr rlim_t kManyFiles = 1 << 16;
+size_t allow_open_files(size_t wanted) {
   struct rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = std::min(limit.rlim_max, kManyFiles);
-  if (limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = wanted;
-  ::setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, the limit stays
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  const rlim_t before = limit.rlim_cur;
+  if (before >= wanted) return before;
+  limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
 }
 
 void ensure_writable_folder(const std::string& path) {

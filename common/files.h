@@ -97,9 +97,10 @@ void remove_folder_atomically(const std::string& path);
 /// it.
 void remove_rests_of(const std::string& path);
 
-/// Lets this process have tens of thousands of files open at once, where the system allows it; it often begins with a
-/// limit of 1,024.
-void allow_many_open_files();
+/// Lets this process have `wanted` files open at once, or as many as the system allows; it often begins with a limit of
+/// 1,024.
+/// @returns how many it may have open now; `wanted` where the system does not say
+size_t allow_open_files(size_t wanted);
 
 /// Makes a folder and its parents where they are missing.
 /// @throws std::runtime_error where it cannot be made or written to.

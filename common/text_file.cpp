@@ -80,6 +80,13 @@ void remove_byte_order_mark(std::string& first_line) {
   if (first_line.compare(0, kMark.size(), kMark) == 0) first_line.erase(0, kMark.size());
 }
 
+std::string text_file_ending(const std::string& path) {
+  std::filesystem::path name(path);
+  if (name.extension() == ".gz") name.replace_extension();
+  const std::string extension = name.extension().string();
+  return extension.empty() ? extension : extension.substr(1);
+}
+
 LineReader::LineReader(const std::string& path, const LineRules& rules)
     : path_(path), rules_(rules), file_(std::make_unique<File>()) {
   if (std::filesystem::is_directory(path))

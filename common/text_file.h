@@ -41,6 +41,9 @@ std::string after_line(int64_t line_number);
 /// Without the mark that some programs write at the beginning of a UTF-8 text.
 void remove_byte_order_mark(std::string& first_line);
 
+/// The ending of a text file's name, apart from ".gz": "en" for "a.en.gz"; empty where there is none.
+std::string text_file_ending(const std::string& path);
+
 /// Reads a text file line by line; gzipped files are recognized by their content and unpacked on the way. Those of
 /// other packers are errors.
 ///

@@ -128,8 +128,14 @@ void WorkerCrew::for_each_chunk(size_t count, size_t grain, const std::function<
   });
 }
 
+// The pool whose task a thread runs, and what the thread that waits for the task serves.
+struct ServedPool {
+  const ThreadPool* pool;
+  const ServedPool* caller;
+};
+
 namespace {
-thread_local const ThreadPool* served_pool = nullptr;  // by this thread
+thread_local const ServedPool* served = nullptr;  // by this thread
 }
 
 ThreadPool::ThreadPool(int size, std::function<void()> start_thread)
@@ -144,9 +150,9 @@ ThreadPool::ThreadPool(int size, std::function<void()> start_thread)
 }
 
 void ThreadPool::start(int size, const std::function<void()>& start_thread) {
-  start_threads(threads_, size, [this, &start_thread](int) { serve(start_thread); });
+  start_threads(state_->threads, size, [this, &start_thread](int) { serve(start_thread); });
   std::unique_lock<std::mutex> lock(state_->mutex);
-  state_->thread_started.wait(lock, [&] { return state_->started == threads_.size(); });
+  state_->thread_started.wait(lock, [&] { return state_->started == state_->threads.size(); });
   if (state_->start_error) std::rethrow_exception(state_->start_error);
 }
 
@@ -155,7 +161,6 @@ ThreadPool::~ThreadPool() {
     stop();
     return;
   }
-  for (auto& thread : threads_) thread.detach();
   static_cast<void>(state_.release());
 }
 
@@ -165,11 +170,10 @@ void ThreadPool::stop() {
     state_->stop = true;
   }
   state_->wake.notify_all();
-  for (auto& thread : threads_) thread.join();
+  for (auto& thread : state_->threads) thread.join();
 }
 
 void ThreadPool::serve(const std::function<void()>& start_thread) {
-  served_pool = this;
   std::exception_ptr start_error;
   try {
     if (start_thread) start_thread();
@@ -191,12 +195,15 @@ void ThreadPool::serve(const std::function<void()>& start_thread) {
     auto& place = call.next < call.count ? waiting : call.place;
     place.splice(place.end(), waiting, waiting.begin());
     lock.unlock();
+    const ServedPool this_pool{this, call.caller};
+    served = &this_pool;
     std::exception_ptr error;
     try {
       call.task(number);
     } catch (...) {
       error = std::current_exception();
     }
+    served = nullptr;
     lock.lock();
     if (error && (!call.error || number < call.failed_task)) {
       call.error = error;
@@ -212,13 +219,14 @@ void ThreadPool::serve(const std::function<void()>& start_thread) {
 
 void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& task) {
   if (count == 0) return;
-  if (served_pool == this)
-    throw std::logic_error(
-        "called from a function that this call's own threads run, such as a callback; call it later");
+  for (const ServedPool* waiting = served; waiting != nullptr; waiting = waiting->caller)
+    if (waiting->pool == this)
+      throw std::invalid_argument(
+          "called from a function that this call's own threads run, such as a callback; call it later");
   if (process_ != ::getpid())
     throw std::runtime_error(
         "the process was forked after the threads were started; open the model in the new process");
-  Call call{task, count};
+  Call call{task, count, served};
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->waiting.splice(state_->waiting.end(), call.place);
   if (count == 1) {

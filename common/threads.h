@@ -71,6 +71,8 @@ class TRANSMUTE_API WorkerCrew {
   bool stop_ = false;
 };
 
+struct ServedPool;
+
 /// Threads that serve many callers at once. Each call brings a number of tasks; the threads take tasks from
 /// the waiting calls in turn, so that a short call does not wait for a long one to end.
 class TRANSMUTE_API ThreadPool {
@@ -83,12 +85,12 @@ class TRANSMUTE_API ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int size() const { return static_cast<int>(threads_.size()); }
+  int size() const { return static_cast<int>(state_->threads.size()); }
 
   /// Runs task(0) … task(count-1), begun in this order, on the pool's threads, and returns when all have ended. After a
   /// task has thrown, no further one is begun; the exception of the lowest-numbered task is rethrown.
-  /// @throws std::logic_error from within a task, which would wait for itself; std::runtime_error in a forked process,
-  /// which has none of the threads.
+  /// @throws std::invalid_argument from within a task of this pool, or of a call that such a task waits for: it might
+  /// wait for itself; std::runtime_error in a forked process, which has none of the threads.
   void for_each(size_t count, const std::function<void(size_t)>& task);
   ParallelFor parallel_for() {
     return [this](size_t count, const std::function<void(size_t)>& task) { for_each(count, task); };
@@ -98,15 +100,18 @@ class TRANSMUTE_API ThreadPool {
   struct Call {
     const std::function<void(size_t)>& task;
     size_t count;
-    size_t next = 0;     // the first task not begun
-    size_t running = 0;  // tasks begun and not ended
+    const ServedPool* caller;  // what the calling thread serves
+    size_t next = 0;           // the first task not begun
+    size_t running = 0;        // tasks begun and not ended
     size_t failed_task = 0;
     std::exception_ptr error{};
     std::condition_variable ended{};
     std::list<Call*> place{this};  // moved among the waiting: no thread of the pool takes memory, which could fail
   };
-  // On the heap: a forked process, in which nobody waits any more, cannot take it down.
+  // On the heap, where a forked process leaves it. Nobody waits there any more, and the threads are those of the other
+  // process: new ones may have their ids, and would be joined or detached in their place.
   struct State {
+    std::vector<std::thread> threads;
     std::mutex mutex;
     std::condition_variable wake;
     std::list<Call*> waiting;  // calls with tasks not begun; the front is served next
@@ -119,7 +124,6 @@ class TRANSMUTE_API ThreadPool {
   void serve(const std::function<void()>& start_thread);
   void stop();
 
-  std::vector<std::thread> threads_;
   std::unique_ptr<State> state_;
   int process_;  // that has the threads
 };

@@ -3,7 +3,6 @@
 #include <transmute/metrics/metric_text.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 

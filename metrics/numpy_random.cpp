@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/metrics/numpy_random.h>
 
+#include <array>
 #include <cstddef>
 
 namespace transmute {

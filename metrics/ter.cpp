@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/metrics/metric_text.h>
 #include <transmute/metrics/ter.h>
+
+#include <transmute/metrics/metric_text.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <tuple>
@@ -221,6 +221,16 @@ std::optional<Shift> best_shift(const Words& hypothesis, const Words& reference,
   return best;
 }
 
+// sacreBLEU tokenizes references twice, hypotheses once, and Tercom's normalization changes its own output: "man's."
+// becomes "man's ." and that "man 's .".
+std::vector<std::string> reference_words(const TerOptions& options, const std::string& segment) {
+  const std::vector<std::string> words = words_for_ter(options, segment);
+  if (!options.normalized) return words;
+  std::string line;
+  for (const std::string& word : words) line += word + ' ';
+  return words_for_ter(options, line);
+}
+
 int64_t edits_between(Words hypothesis, const Words& reference) {
   if (reference.empty()) return static_cast<int64_t>(hypothesis.size());
   EditDistance distance(reference);
@@ -253,7 +263,7 @@ std::vector<TerCounts> ter_segment_counts(const std::vector<std::string>& hypoth
     int64_t fewest = std::numeric_limits<int64_t>::max();
     double lengths = 0;
     for (const auto& set : references) {
-      const Words reference = numbers.of(words_for_ter(options, set[segment]));
+      const Words reference = numbers.of(reference_words(options, set[segment]));
       fewest = std::min(fewest, edits_between(hypothesis, reference));
       lengths += static_cast<double>(reference.size());
     }

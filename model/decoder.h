@@ -71,7 +71,7 @@ struct DecoderCache {
   /// The cache for a new set of hypotheses. `sentences` [B'] selects the sentences to keep (undefined: all of them),
   /// and `parents` [B'·N'] the row of `self` that each new row continues (undefined: its own). Int64, on the cache's
   /// device.
-  DecoderCache select(const torch::Tensor& sentences, const torch::Tensor& parents) const;
+  TRANSMUTE_API DecoderCache select(const torch::Tensor& sentences, const torch::Tensor& parents) const;
 };
 
 /// The result of one decoding step.

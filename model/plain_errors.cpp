@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <c10/util/Exception.h>
 #include <transmute/model/plain_errors.h>
+
+#include <c10/util/Exception.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/cut_lines.h>
 
+#include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
+#include <transmute/programs/program.h>
+#include <transmute/translation/text/format.h>
 
 namespace transmute {
 
@@ -14,6 +17,16 @@ void CutLines::add(int parts, size_t tokens) {
 std::string CutLines::reason() const {
   return positions_are_fewer_ ? "had more tokens than the model has learned positions for"
                               : "had over " + counted(most_tokens_, "token");
+}
+
+void LoopingLines::add(const Translation& result) {
+  if (has_loop(result.hypotheses.front().tokens) && !has_loop(result.source_tokens)) ++count_;
+}
+
+void LoopingLines::report(int64_t lines, const std::string& result) const {
+  if (count_ == 0) return;
+  note(fmt::format("{} of {}: the {} repeats the same words over and over; --no-repeat-ngram 4 prevents that",
+                   format_count(count_), counted(lines, "line"), result));
 }
 
 }  // namespace transmute

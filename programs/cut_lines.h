@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/translation/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +25,17 @@ class CutLines {
   int64_t most_tokens_;
   int64_t count_ = 0;
   bool positions_are_fewer_ = false;
+};
+
+/// Counts the lines whose result repeats the same words over and over where the line itself does not.
+class LoopingLines {
+ public:
+  void add(const Translation& result);
+  /// Says how many of so many lines these were, and what helps. `result`: what the program calls it.
+  void report(int64_t lines, const std::string& result) const;
+
+ private:
+  int64_t count_ = 0;
 };
 
 }  // namespace transmute

@@ -14,7 +14,6 @@
 #include <transmute/programs/translator_flags.h>
 #include <transmute/translation/text_encoder.h>
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>

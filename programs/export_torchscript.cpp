@@ -5,6 +5,7 @@
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
+#include <transmute/translation/files/model_config.h>
 #include <transmute/translation/torchscript.h>
 
 #include <filesystem>
@@ -48,7 +49,8 @@ int main(int argc, char** argv) {
   transmute::TorchScriptSearch search;
   const std::vector<CLI::Option*> of_search{
       app.add_option("-b,--beam-size", search.beam_size, "beam size of a forward() that translates")
-          ->check(transmute::whole_between(1, 1000)),
+          ->check(transmute::whole_between(transmute::SearchBounds::kBeamSize.low,
+                                           transmute::SearchBounds::kBeamSize.high)),
       app.add_option("--length-alpha", search.length_alpha, "exponent of its length penalty")
           ->check(transmute::not_negative()),
       app.add_option("--max-extra-length", search.max_extra_length,

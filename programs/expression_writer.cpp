@@ -14,7 +14,6 @@
 #include <unicode/unistr.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <vector>

@@ -9,7 +9,6 @@
 #include <charconv>
 #include <functional>
 #include <limits>
-#include <utility>
 
 namespace transmute {
 

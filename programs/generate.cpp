@@ -6,6 +6,7 @@
 #include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/bad_text.h>
+#include <transmute/programs/cut_lines.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/search_flags.h>
@@ -80,7 +81,8 @@ int generate(const Arguments& arguments) {
   model.generate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(model.slow_reason());
   transmute::Output output(arguments.streams.output);
-  int64_t lines = 0, looping_lines = 0;
+  int64_t lines = 0;
+  transmute::LoopingLines looping_lines;
   transmute::keep_output_before_bad_line(output, [&] {
     while (true) {
       std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
@@ -93,18 +95,14 @@ int generate(const Arguments& arguments) {
       std::string text;
       for (const auto& texts : results) {
         text += format(texts, lines++, arguments);
-        if (transmute::has_loop(texts.hypotheses.front().tokens) && !transmute::has_loop(texts.source_tokens))
-          ++looping_lines;
+        looping_lines.add(texts);
       }
       output.write(text);
       if (!refusal.empty()) refuse_prompt(arguments, lines + 1, refusal);
     }
   });
   output.finish();
-  if (looping_lines > 0)
-    transmute::note(
-        fmt::format("{} of {}: the text repeats the same words over and over; --no-repeat-ngram 4 prevents that",
-                    transmute::format_count(looping_lines), transmute::counted(lines, "line")));
+  looping_lines.report(lines, "text");
   return 0;
 }
 

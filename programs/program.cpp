@@ -49,29 +49,8 @@ std::string called_as;  // the program, by its user
 // Thrown where the command line asks for the records that documentation is made from.
 struct RecordsWanted {};
 
-// Without the control characters that a terminal would obey: a message may quote files of strangers.
-std::string without_control(const std::string& text) {
-  constexpr unsigned char kFirstOfC1 = 0xC2;  // U+0080 to U+009F are two bytes in UTF-8
-  std::string safe;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (byte == kFirstOfC1 && next >= 0x80 && next < 0xA0) {
-      safe += fmt::format("\\u{:04x}", next);
-      ++i;
-    } else if (byte == '\n') {
-      safe += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      safe += fmt::format("\\x{:02x}", byte);
-    } else {
-      safe += text[i];
-    }
-  }
-  return safe;
-}
-
 void note_error(const std::string& message) {
-  note("error: " + without_control(message));
+  note("error: " + message);
 }
 
 int report(const std::exception& error, int code) {
@@ -190,7 +169,27 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 }
 
 void note(const std::string& text) {
-  std::cerr << called_as << ": " << text << '\n';
+  std::cerr << called_as << ": " << without_control(text) << '\n';
+}
+
+std::string without_control(const std::string& text) {
+  constexpr unsigned char kFirstOfC1 = 0xC2;  // U+0080 to U+009F are two bytes in UTF-8
+  std::string safe;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (byte == kFirstOfC1 && next >= 0x80 && next < 0xA0) {
+      safe += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else if (byte == '\n') {
+      safe += "\\n";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      safe += fmt::format("\\x{:02x}", byte);
+    } else {
+      safe += text[i];
+    }
+  }
+  return safe;
 }
 
 std::string version_text(const std::string& program) {

@@ -15,8 +15,12 @@ namespace transmute {
 /// stands for the program's name. Messages call the program what the user called it.
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 
-/// Writes a line to standard error, after the program's name.
+/// Writes a line to standard error, after the program's name, without_control.
 void note(const std::string& text);
+
+/// A text with the control characters that a terminal would obey as \x1b, \n and \u009b: a message may quote files of
+/// strangers.
+std::string without_control(const std::string& text);
 
 /// What --version prints of a program: its name, transmute's version and revision, LibTorch, the instruction set.
 std::string version_text(const std::string& program);

@@ -54,7 +54,8 @@ void SearchFlags::add_to(CLI::App& app) {
       "weight of the coverage penalty, which favors translations that attend to the whole source")
       ->check(not_negative())
       ->capture_default_str();
-  add("--min-length", search_.min_length, "minimum length of a translation in tokens")
+  add("--min-length", search_.min_length,
+      "minimum length of a translation in tokens, unless --max-extra-length allows fewer")
       ->check(at_least(0))
       ->capture_default_str();
   add("--max-extra-length", search_.max_extra_length,

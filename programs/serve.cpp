@@ -2,7 +2,7 @@
 // serve: translations over HTTP. See --help and docs/serving.md.
 
 #include <spdlog/fmt/fmt.h>
-#include <sys/resource.h>
+#include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
@@ -10,12 +10,13 @@
 #include <transmute/serving/api.h>
 #include <transmute/serving/http_server.h>
 #include <transmute/translation/files/device.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -38,10 +39,10 @@ struct Arguments {
   transmute::ApiOptions api;
   std::string api_keys;
   double drain_seconds = 30;
-  bool quiet = false;
 };
 
-// A line of JSON on standard error for each thing that happens.
+// A line of JSON on standard error for each thing that happens. One that cannot be written, to a full disk for example,
+// is lost; the next one is tried again.
 void log(const transmute::Json& entry) {
   static std::mutex mutex;
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -49,22 +50,24 @@ void log(const transmute::Json& entry) {
   line.update(entry);
   const std::string text = transmute::json_text(line) + "\n";
   const std::lock_guard<std::mutex> lock(mutex);
+  std::cerr.clear();
   std::cerr << text << std::flush;
+}
+
+void warn_of_no_keys(const transmute::CurrentApiKeys& keys) {
+  const auto current = keys.current();
+  if (current->are_needed() && current->empty())
+    log({{"event", "warning"}, {"text", keys.path() + " has no keys: every request will be refused"}});
 }
 
 // Each connection takes a descriptor; the system's default of 1024 is for programs that open files.
 void allow_descriptors(size_t connections) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = connections + 256;
-  if (limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
-  setrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur < wanted)
+  const size_t wanted = connections + 256, allowed = transmute::allow_open_files(wanted);
+  if (allowed < wanted)
     std::cerr << fmt::format(
         "serve: the system allows {} open files, fewer than the {} connections of --max-connections; raise it with "
         "ulimit -n or systemd's LimitNOFILE=\n",
-        limit.rlim_cur, connections);
+        allowed, connections);
 }
 
 transmute::Models open_models(const Arguments& arguments) {
@@ -75,7 +78,7 @@ transmute::Models open_models(const Arguments& arguments) {
   return {sources, options, arguments.pivot};
 }
 
-// Opens the models again beside the present ones, and reads the keys.
+// Reads the keys again, and opens the models again beside the present ones.
 class Reloader {
  public:
   Reloader(transmute::Models& models, transmute::CurrentApiKeys& keys, transmute::Metrics& metrics)
@@ -98,7 +101,8 @@ class Reloader {
       });
     } catch (const std::exception& error) {  // the system has no room for a thread
       is_wanted_.reset();
-      report_failure(error);
+      metrics_.count_reload(false);
+      report_failure("API keys and models", error);
     }
   }
 
@@ -113,20 +117,30 @@ class Reloader {
     is_wanted_ = false;
     return true;
   }
+  // A key that was taken out is refused from then on, even if a model cannot be opened.
   void read_again() {
+    const bool has_keys = !keys_.current()->are_needed() || succeeds("API keys", [&] {
+      keys_.reload();
+      warn_of_no_keys(keys_);
+    });
+    const bool has_models = succeeds("models", [&] { models_.reload(); });
+    metrics_.count_reload(has_keys && has_models);
+  }
+  static bool succeeds(const char* what, const std::function<void()>& reload) {
     try {
-      auto keys = keys_.read();
-      models_.reload();
-      keys_.set(std::move(keys));
-      metrics_.count_reload(true);
-      log({{"event", "reload"}, {"result", "done"}});
+      reload();
+      log({{"event", "reload"}, {"result", "done"}, {"what", what}});
+      return true;
     } catch (const std::exception& error) {
-      report_failure(error);
+      report_failure(what, error);
+      return false;
     }
   }
-  void report_failure(const std::exception& error) {
-    metrics_.count_reload(false);
-    log({{"event", "reload"}, {"result", "failed; what was read before stays"}, {"error", error.what()}});
+  static void report_failure(const char* what, const std::exception& error) {
+    log({{"event", "reload"},
+         {"result", "failed; what was read before stays"},
+         {"what", what},
+         {"error", error.what()}});
   }
 
   transmute::Models& models_;
@@ -145,17 +159,32 @@ void remember_to_reload(int /*signal*/) {
   asked_to_reload = 1;
 }
 
+// Until the server catches SIGTERM and SIGINT, which end every process but number 1, that of a container: the system
+// keeps from it the signals that it does not handle.
+void end_at_once(int signal) {
+  ::raise(signal);
+  ::_exit(128 + signal);
+}
+
+void end_at_once_on(int signal) {
+  struct sigaction action {};
+  action.sa_handler = end_at_once;
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_NODEFER;  // what it raises again finds the system's own handler
+  ::sigaction(signal, &action, nullptr);
+}
+
 int serve(Arguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, remember_to_reload);
-  if (!arguments.quiet) arguments.api.log = log;
+  end_at_once_on(SIGTERM);
+  end_at_once_on(SIGINT);
+  arguments.api.log = log;
   arguments.batcher.workers =
       transmute::worker_count(arguments.translator.threads, transmute::parse_device(arguments.translator.device));
   allow_descriptors(arguments.http.connections);
   transmute::Models models = open_models(arguments);
   transmute::CurrentApiKeys keys(arguments.api_keys);
-  if (!arguments.api_keys.empty() && keys.current()->empty())
-    log({{"event", "warning"}, {"text", arguments.api_keys + " has no keys: every request will be refused"}});
+  warn_of_no_keys(keys);
   transmute::Metrics metrics;
   Reloader reloader(models, keys, metrics);
   std::unique_ptr<transmute::Api> api;
@@ -244,7 +273,7 @@ void add_flags(CLI::App& app, Arguments& arguments) {
       "take the client's address from the end of X-Forwarded-For; use it only behind a proxy that sets this header");
   app.add_flag("--log-texts", arguments.api.log_texts,
                "also log texts, translations, and why a request is refused, which may quote it");
-  app.add_flag("--quiet", arguments.quiet, "do not log requests");
+  app.add_flag("--quiet", arguments.api.log_failures_only, "of the requests, log only failures of the server itself");
 }
 
 }  // namespace

@@ -148,24 +148,21 @@ class Totals {
   void add(const transmute::Translation& translation) {
     ++lines_;
     cut_lines_.add(translation.parts, translation.source_tokens.size());
-    if (transmute::has_loop(translation.hypotheses.front().tokens) && !transmute::has_loop(translation.source_tokens))
-      ++looping_lines_;
+    looping_lines_.add(translation);
   }
   void report() const {
-    const std::string all = transmute::counted(lines_, "line");
     if (cut_lines_.count() > 0)
-      transmute::note(fmt::format("{} of {} {}; translated in parts", transmute::format_count(cut_lines_.count()), all,
-                                  split_sentences_ ? "had several sentences" : cut_lines_.reason()));
-    if (looping_lines_ > 0)
-      transmute::note(fmt::format(
-          "{} of {}: the translation repeats the same words over and over; --no-repeat-ngram 4 prevents that",
-          transmute::format_count(looping_lines_), all));
+      transmute::note(fmt::format("{} of {} {}; translated in parts", transmute::format_count(cut_lines_.count()),
+                                  transmute::counted(lines_, "line"),
+                                  split_sentences_ ? "had several sentences or were over-long" : cut_lines_.reason()));
+    looping_lines_.report(lines_, "translation");
   }
 
  private:
   bool split_sentences_;
   transmute::CutLines cut_lines_;
-  int64_t lines_ = 0, looping_lines_ = 0;
+  transmute::LoopingLines looping_lines_;
+  int64_t lines_ = 0;
 };
 
 // The tokenizer may have another way of writing a term, which is what translations then contain.
@@ -277,7 +274,8 @@ std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Argu
   try {
     return std::make_shared<transmute::TreeConstraint>(tokenizer, labels);
   } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(fmt::format("{}: {}", transmute::input_name(arguments.trees), error.what()));
+    throw std::runtime_error(fmt::format("{}: {}; --trees takes the labels that trees --labels wrote",
+                                         transmute::input_name(arguments.trees), error.what()));
   }
 }
 
@@ -350,7 +348,7 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
                                   "minimum Bayes risk decoding: of the N best translations (with --sample, of N "
                                   "samples), print the one most similar to all of them; if --beam-size is not given, "
                                   "raises it")
-                       ->check(transmute::whole_between(2, 1000))
+                       ->check(transmute::whole_between(2, transmute::kMaxCandidates))
                        ->excludes(alternatives);
   app.add_option("--mbr-utility", arguments.mbr_utility, "similarity measure of --mbr")
       ->check(transmute::one_of({"chrf", "bleu"}))
@@ -394,8 +392,8 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
   const auto trees =
       app.add_option(
              "--trees", arguments.trees,
-             "for models that parse: let every output be a tree over exactly the words of the input, of the labels "
-             "that this file of trees has, such as the training text that the program trees wrote")
+             "parsing: allow only trees over exactly the words of the input. FILE has the allowed labels: one tree a "
+             "line, as `trees --labels` writes them")
           ->type_name("FILE")
           ->check(transmute::not_empty())
           ->excludes(app.get_option("--alternatives"))
@@ -403,8 +401,8 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
           ->group("Search");
   app.add_option(
          "--tree-words", arguments.tree_words,
-         "the words of the trees of --trees, line by line; each word then gets only parts of speech that it had there, "
-         "rare and unknown words also those of open classes")
+         "the words that belong to --trees, line by line; a word then gets only the parts of speech it has there "
+         "(rare and unknown words: also those of open classes)")
       ->type_name("FILE")
       ->check(transmute::not_empty())
       ->needs(trees)
@@ -427,7 +425,7 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
   const auto inline_tags =
       app.add_flag("--inline-tags", translation.inline_tags,
                    "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the "
-                   "corresponding words")
+                   "corresponding words; --alignment counts the words without them")
           ->excludes(trees);
   app.add_flag("--split-sentences", translation.split_sentences,
                "split each line into sentences by Unicode's rules and translate them separately")

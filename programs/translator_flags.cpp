@@ -62,7 +62,7 @@ CLI::Option* TranslatorFlags::add_rerank_to(CLI::App& app, RerankOptions& rerank
           ->group("Search");
   rerank.candidates = 8;
   app.add_option("--rerank-candidates", rerank.candidates, "number of translations that --rerank compares")
-      ->check(whole_between(2, 1000))
+      ->check(whole_between(2, kMaxCandidates))
       ->capture_default_str()
       ->needs(model)
       ->group("Search");

@@ -5,7 +5,6 @@
 #include <transmute/common/progress.h>
 #include <transmute/parsing/tree.h>
 #include <transmute/parsing/tree_text.h>
-#include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
 #include <transmute/programs/output.h>
 #include <transmute/programs/program.h>

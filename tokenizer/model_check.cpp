@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/model_check.h>
+
+#include <transmute/tokenizer/message_reader.h>
 
 #include <algorithm>
 #include <cstdint>

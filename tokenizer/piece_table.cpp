@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/tokenizer/message_reader.h>
-#include <transmute/tokenizer/piece_marks.h>
 #include <transmute/tokenizer/piece_table.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/tokenizer/message_reader.h>
+#include <transmute/tokenizer/piece_marks.h>
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/tokenizer/message_reader.h>
 #include <transmute/tokenizer/sampler.h>
 
 #include <transmute/common/random.h>
+#include <transmute/tokenizer/message_reader.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <queue>
 #include <stdexcept>
 #include <string_view>

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/tokenizer/model_check.h>
-#include <transmute/tokenizer/piece_marks.h>
-#include <transmute/tokenizer/piece_table.h>
 #include <transmute/tokenizer/tokenizer.h>
-#include <transmute/tokenizer/tokenizer_files.h>
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
+#include <transmute/tokenizer/model_check.h>
+#include <transmute/tokenizer/piece_marks.h>
+#include <transmute/tokenizer/piece_table.h>
+#include <transmute/tokenizer/tokenizer_files.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <iterator>
@@ -89,7 +90,8 @@ std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOp
   std::unordered_map<std::string, std::string> arguments{
       {"model_type", options.algorithm == SubwordAlgorithm::bpe ? "bpe" : "unigram"},
       {"vocab_size", fmt::format("{}", options.vocab_size)},
-      {"character_coverage", fmt::format("{}", options.character_coverage)},
+      // Without a decimal point, which SentencePiece reads as std::locale::global says.
+      {"character_coverage", fmt::format("{}e-9", std::llround(options.character_coverage * 1e9))},
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"split_digits", options.split_digits ? "true" : "false"},
       {"split_by_unicode_script", options.split_by_script ? "true" : "false"},

@@ -13,6 +13,7 @@
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/join_parts.h>
 #include <transmute/translation/text/minimum_risk.h>
+#include <transmute/translation/text/sentences.h>
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/text/word_alignment.h>
 
@@ -27,12 +28,10 @@ inline namespace v0 {
 
 namespace {
 
-constexpr int64_t kMostCandidates = 1000;
-
 void check_candidates(int64_t candidates, const SearchOptions& search, const char* what) {
-  if (candidates < 0 || candidates > kMostCandidates)
+  if (candidates < 0 || candidates > kMaxCandidates)
     throw std::invalid_argument(
-        fmt::format("{}.candidates must be from 0 to {}, not {}", what, kMostCandidates, candidates));
+        fmt::format("{}.candidates must be from 0 to {}, not {}", what, kMaxCandidates, candidates));
   if (candidates > 0 && search.alternatives)
     throw std::invalid_argument(
         fmt::format("{} cannot be combined with alternatives, whose order is that of their first tokens", what));
@@ -164,10 +163,14 @@ void TranslationEngine::check_for_model(const TranslationOptions& options) const
 }
 
 void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
-                                    const TranslationOptions& options, Translation& translation) const {
+                                    const TranslationOptions& options, const Glossary& glossary,
+                                    Translation& translation) const {
   std::vector<size_t> words;
   std::vector<ByteSpan> spans;
-  if (options.word_alignments) words = source_words(tokenizer_.source(), text, options.split_sentences);
+  if (options.word_alignments)
+    words = source_words(
+        tokenizer_.source(), text,
+        options.split_sentences ? sentence_spans(text, glossary) : std::vector<ByteSpan>{{0, text.size()}});
   const bool has_tags = tagged != nullptr && tagged->has_tags();
   if (has_tags) spans = source_spans(tokenizer_.source(), text);
   for (Hypothesis& hypothesis : translation.hypotheses) {
@@ -224,14 +227,15 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
     throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
                                             options.target_prefixes.size(), texts.size()));
-  SourceParts sources = encode_texts(tokenizer_.source(), texts, options, parallel_for_);
+  const Glossary glossary(options.glossary);
+  SourceParts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_);
   check_can_be_aligned(sources, is_aligned);
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target());
   add_languages(sources, languages);
-  demand_terms(sources, options.glossary, tokenizer_);
+  demand_terms(sources, glossary, tokenizer_);
   check_demands_fit(sources, most_tokens_);
   return translate_parts(sources, options, hooks, [&](size_t text, Translation& translation) {
-    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, translation);
+    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, glossary, translation);
   });
 }
 

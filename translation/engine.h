@@ -71,9 +71,10 @@ class TranslationEngine {
   // As if there were a text to translate.
   void check_for_model(const TranslationOptions& options) const;
   // Aligns words and puts tags back as the options say, and drops alignments of tokens that they do not ask for, which
-  // grow with the square of the text's length. `tagged`: null where there are no tags to put back.
+  // grow with the square of the text's length. `tagged`: null where there are no tags to put back. `glossary`: that of
+  // the options.
   void finish_text(const std::string& text, const TaggedText* tagged, const TranslationOptions& options,
-                   Translation& translation) const;
+                   const Glossary& glossary, Translation& translation) const;
   // Puts the translations of a batch of parts into their places.
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,

@@ -7,9 +7,7 @@
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/plain_errors.h>
-#include <transmute/model/threading.h>
 #include <transmute/translation/call_hooks.h>
-#include <transmute/translation/files/device.h>
 #include <transmute/translation/inference/step_models.h>
 #include <transmute/translation/load_ensemble.h>
 #include <transmute/translation/search/batches.h>
@@ -17,7 +15,6 @@
 #include <transmute/translation/text/join_parts.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 
@@ -50,12 +47,12 @@ std::string continued(const std::string& prompt, const std::string& decoded_prom
 }  // namespace
 
 struct LanguageModel::State {
-  State(LoadedEnsemble models, torch::Device device, std::unique_ptr<ThreadPool> pool)
-      : threads(std::move(pool)),
-        model(
-            make_step_model(models.transformers, device, models.precision, threads->parallel_for(), WeightUse::taken)),
-        tokenizer(std::move(models.tokenizer)) {
-    models.transformers.clear();
+  explicit State(OpenedEnsemble opened)
+      : threads(std::move(opened.threads)),
+        model(make_step_model(opened.models.transformers, opened.device, opened.models.precision,
+                              threads->parallel_for(), WeightUse::taken)),
+        tokenizer(std::move(opened.models.tokenizer)) {
+    opened.models.transformers.clear();
     return_freed_memory();
   }
 
@@ -90,14 +87,8 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
     throw std::invalid_argument("shortlists are for translation models: a language model has no source");
   if (!options.reverse_model.empty())
     throw std::invalid_argument("reranking is for translation models: a language model has no source");
-  const torch::Device device = parse_device(options.device);
-  auto threads =
-      std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
-  state_ = with_plain_errors([&] {
-    LoadedEnsemble models = load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::decoder_only,
-                                          options.precision, threads->parallel_for());
-    return std::make_unique<State>(std::move(models), device, std::move(threads));
-  });
+  state_ = with_plain_errors(
+      [&] { return std::make_unique<State>(open_ensemble(model, options, Architecture::decoder_only)); });
 }
 
 LanguageModel::~LanguageModel() = default;

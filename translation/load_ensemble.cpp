@@ -4,6 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/kernels/simd.h>
+#include <transmute/model/threading.h>
+#include <transmute/translation/files/device.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/inference/step_models.h>
 
@@ -47,12 +49,6 @@ void check_same_tokenizer(const Tokenizer& a, const std::string& a_path, const T
         a_path));
 }
 
-std::vector<std::string> ensemble_of(std::string model, const std::vector<std::string>& others) {
-  std::vector<std::string> models{std::move(model)};
-  models.insert(models.end(), others.begin(), others.end());
-  return models;
-}
-
 LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Device device, Architecture architecture,
                              std::optional<Precision> precision, const ParallelFor& parallel_for) {
   const auto load = [&](const std::string& path, bool keeps_int8) {
@@ -70,6 +66,16 @@ LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Devic
   LoadedEnsemble ensemble{{}, std::move(models.front().tokenizer), agreed, models.front().search};
   for (LoadedModel& model : models) ensemble.transformers.push_back(std::move(model.transformer));
   return ensemble;
+}
+
+OpenedEnsemble open_ensemble(const std::string& model, const TranslatorOptions& options, Architecture architecture) {
+  const torch::Device device = parse_device(options.device);
+  auto threads =
+      std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
+  std::vector<std::string> paths{model};
+  paths.insert(paths.end(), options.ensemble.begin(), options.ensemble.end());
+  LoadedEnsemble models = load_ensemble(paths, device, architecture, options.precision, threads->parallel_for());
+  return {device, std::move(threads), std::move(models)};
 }
 
 }  // namespace v0

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/threads.h>
 #include <transmute/translation/files/model_folder.h>
+#include <transmute/translation/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,12 +27,20 @@ struct LoadedEnsemble {
 LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Device device, Architecture architecture,
                              std::optional<Precision> precision, const ParallelFor& parallel_for = one_by_one);
 
+/// A model's ensemble with what it runs on.
+struct OpenedEnsemble {
+  torch::Device device;
+  std::unique_ptr<ThreadPool> threads;
+  LoadedEnsemble models;
+};
+
+/// Opens `model` and those that options.ensemble names beside it.
+/// @throws as parse_device, worker_count, ThreadPool and load_ensemble.
+OpenedEnsemble open_ensemble(const std::string& model, const TranslatorOptions& options, Architecture architecture);
+
 /// @param a_path, b_path the names of the models in the message
 /// @throws std::invalid_argument where they have different tokenizers.
 void check_same_tokenizer(const Tokenizer& a, const std::string& a_path, const Tokenizer& b, const std::string& b_path);
-
-/// The model and those that TranslatorOptions::ensemble names beside it.
-std::vector<std::string> ensemble_of(std::string model, const std::vector<std::string>& others);
 
 }  // namespace v0
 }  // namespace transmute

@@ -48,10 +48,10 @@ struct SearchOptions {
   /// Instead of searching, take the num_hypotheses most probable next tokens after the prefix and complete each
   /// greedily. Returned best first. beam_size is ignored.
   bool alternatives = false;
-  /// Restricts the tokens of translations; null: no restriction. A translation ends at its maximum length even if the
-  /// constraint does not allow the end. Cannot be combined with `alternatives`, required terms, a shortlist,
-  /// TranslationOptions::split_sentences or TranslationOptions::inline_tags, and over-long texts are refused: it is
-  /// about the output as a whole.
+  /// Restricts the tokens of translations; null: no restriction. A translation ends at its maximum length, and if no
+  /// hypothesis of the beam has an allowed token, even if the constraint does not allow the end. Cannot be combined
+  /// with `alternatives`, required terms, a shortlist, TranslationOptions::split_sentences or
+  /// TranslationOptions::inline_tags, and over-long texts are refused: it is about the output as a whole.
   std::shared_ptr<const NextTokenConstraint> constraint{};
 };
 

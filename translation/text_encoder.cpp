@@ -10,8 +10,6 @@
 #include <transmute/translation/text/split_ids.h>
 
 #include <algorithm>
-#include <numeric>
-#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {

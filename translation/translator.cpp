@@ -5,23 +5,21 @@
 #include <transmute/common/threads.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/plain_errors.h>
-#include <transmute/model/threading.h>
 #include <transmute/translation/engine.h>
-#include <transmute/translation/files/device.h>
 #include <transmute/translation/load_ensemble.h>
 
 namespace transmute {
 inline namespace v0 {
 
 struct Translator::State {
-  State(LoadedEnsemble models, torch::Device device, const TranslatorOptions& options, std::unique_ptr<ThreadPool> pool)
-      : threads(std::move(pool)),
-        default_search(models.search),
-        engine(models.transformers, models.tokenizer, device, models.precision, threads->parallel_for(),
-               WeightUse::taken) {
-    if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, models.tokenizer));
-    models.transformers.clear();
-    if (!options.reverse_model.empty()) engine.rerank_with(open_reverse(options, device));
+  State(OpenedEnsemble opened, const TranslatorOptions& options)
+      : threads(std::move(opened.threads)),
+        default_search(opened.models.search),
+        engine(opened.models.transformers, opened.models.tokenizer, opened.device, opened.models.precision,
+               threads->parallel_for(), WeightUse::taken) {
+    if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, opened.models.tokenizer));
+    opened.models.transformers.clear();
+    if (!options.reverse_model.empty()) engine.rerank_with(open_reverse(options, opened.device));
     return_freed_memory();
   }
 
@@ -38,14 +36,8 @@ struct Translator::State {
 };
 
 Translator::Translator(const std::string& model, const TranslatorOptions& options) {
-  const torch::Device device = parse_device(options.device);
-  auto threads =
-      std::make_unique<ThreadPool>(worker_count(options.threads, device), run_operations_on_this_thread_only);
-  state_ = with_plain_errors([&] {
-    LoadedEnsemble models = load_ensemble(ensemble_of(model, options.ensemble), device, Architecture::encoder_decoder,
-                                          options.precision, threads->parallel_for());
-    return std::make_unique<State>(std::move(models), device, options, std::move(threads));
-  });
+  state_ = with_plain_errors(
+      [&] { return std::make_unique<State>(open_ensemble(model, options, Architecture::encoder_decoder), options); });
 }
 
 Translator::~Translator() = default;

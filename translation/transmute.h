@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C interface of transmute: open a model and translate or generate text. For every language that can call C.
+/* The C interface (C99) of transmute: open a model and translate or generate text. For every language that can call C.
  *
  *     char* error = NULL;
  *     transmute_translator* translator = transmute_open("runs/demo/model", NULL, &error);
@@ -42,7 +42,7 @@ typedef struct transmute_translator_options {
   const char* device;    /* "cpu", "cuda", "cuda:N" or "auto" */
   int threads;           /* worker threads on the CPU, with one batch each; 0: one per core */
   const char* precision; /* of matrix products: "float32", "bfloat16", "int8" (CPUs), "half" (GPUs); NULL: the type in
-                            which the model is stored */
+                            which all models are stored if the device is fast at it, otherwise "float32" */
 
   const char* const* ensemble; /* further models with the same tokenizer, whose probabilities are averaged */
   size_t ensemble_size;        /* models in `ensemble` */
@@ -66,7 +66,8 @@ typedef struct transmute_translation_options {
   int64_t batch_tokens;      /* maximum number of source tokens in a batch, padding included */
   int64_t max_source_tokens; /* longer texts are translated in parts, which are joined */
 
-  /* Callbacks, or NULL. They run on the translator's threads, but never two at a time for one call. */
+  /* Callbacks, or NULL. They run on the translator's threads, but never two at a time for one call, and must not call
+   * that translator. */
   void (*on_text)(void* user, size_t text, const char* so_far); /* the part that can no longer change */
   void (*on_progress)(void* user, size_t done, size_t total);   /* after each text that has content */
   int (*should_stop)(void* user);                               /* nonzero ends the call with the error "cancelled" */

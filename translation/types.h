@@ -80,6 +80,9 @@ struct GlossaryEntry {
   std::string target;  ///< text that the translation must contain, normalized as the model's tokenizer normalizes text
 };
 
+/// Largest MbrOptions::candidates and RerankOptions::candidates.
+constexpr int64_t kMaxCandidates = 1000;
+
 /// Similarity of two translations, by segment, with one of them as the reference.
 enum class MbrUtility {
   chrf,  ///< character n-gram F-score
@@ -122,8 +125,8 @@ struct TranslationOptions {
   /// Orders the results by both models, and gives them both models' scores. Needs TranslatorOptions::reverse_model.
   /// Cannot be combined with mbr, SearchOptions::alternatives or TranslationHooks::on_text. No hook is called while the
   /// reverse model scores a batch. A candidate that is longer than the reverse model's learned positions, or than
-  /// kMaxWholeTokens, comes last, with reverse_log_probability minus infinity; a text without any other candidate is
-  /// refused.
+  /// kMaxWholeTokens, has reverse_log_probability minus infinity and, unless RerankOptions::weight is 0, comes last; a
+  /// text without any other candidate is refused.
   RerankOptions rerank{};
   int64_t batch_size = 64;                  ///< maximum number of sentences in a thread's batch
   int64_t batch_tokens = 4096;              ///< maximum number of source tokens in a batch, padding included
@@ -177,7 +180,9 @@ struct Translation {
 };
 
 /// Callbacks to follow a call and to stop it. They run on the translator's threads, but never two at a time for one
-/// call. An exception from a callback ends the call.
+/// call. An exception from a callback ends the call. A callback must not call the translator that it belongs to, nor
+/// one whose own callback waits for it: such a call throws std::invalid_argument. Calls of two threads whose callbacks
+/// call each other's translator may wait for each other forever.
 struct TranslationHooks {
   /// Streams a translation: `so_far` is the part of text number `text`'s best translation that can no longer change.
   /// Called for each further token; the last call for a text has its whole translation. Not called for texts without

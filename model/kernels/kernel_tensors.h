@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <type_traits>
 
 // Between tensors and the plain arrays that the kernels of lanes/ take.
 namespace transmute {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/model/kernels/lanes/rows.h>
 #include <transmute/model/kernels/rounding.h>
+
+#include <transmute/model/kernels/lanes/rows.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/model/kernels/tile_product.h>
+
 #include <transmute/common/aligned_buffer.h>
 #include <transmute/model/kernels/amx_tiles.h>
-#include <transmute/model/kernels/tile_product.h>
 
 #include <algorithm>
 #include <numeric>

@@ -369,15 +369,18 @@ TEST(RemoveFolderAtomically, LeavesNoHalf) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
-TEST(AllowManyOpenFiles, RaisesTheLimitThatTheProcessBeganWith) {
+TEST(AllowOpenFiles, RaisesTheLimitThatTheProcessBeganWithAsFarAsTheSystemAllows) {
   struct rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const struct rlimit low = {16, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
-  allow_many_open_files();
+  EXPECT_EQ(allow_open_files(17), 17U);
+  EXPECT_EQ(allow_open_files(16), 17U) << "the limit is never lowered";
+  constexpr size_t kMany = size_t{1} << 40;
+  EXPECT_EQ(allow_open_files(kMany), std::min<rlim_t>(before.rlim_max, kMany));
   struct rlimit now = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &now), 0);
-  EXPECT_EQ(now.rlim_cur, std::min(before.rlim_max, rlim_t{1} << 16));
+  EXPECT_EQ(now.rlim_cur, std::min<rlim_t>(before.rlim_max, kMany));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 

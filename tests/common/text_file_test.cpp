@@ -54,6 +54,13 @@ Lines lines_of(const std::string& content) {
   return plain;
 }
 
+TEST(TextFileEnding, IsTheOneBeforeThatOfGzip) {
+  EXPECT_EQ(text_file_ending("data.v2/a.en"), "en");
+  EXPECT_EQ(text_file_ending("data.v2/a.en.gz"), "en");
+  EXPECT_EQ(text_file_ending("data.v2/a"), "");
+  EXPECT_EQ(text_file_ending("data.v2/a.gz"), "");
+}
+
 TEST(LineReader, TakesLineEndsOfUnixAndOfWindows) {
   EXPECT_THAT(lines_of("one\ntwo\r\nthree\n"), ElementsAre("one", "two", "three"));
 }

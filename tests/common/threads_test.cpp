@@ -27,6 +27,7 @@ namespace transmute {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::message_of;
 
 TEST(AvailableCores, CountsThoseThatTheThreadMayRunOn) {
@@ -209,6 +210,24 @@ TEST(ThreadPool, RethrowsAndBeginsNothingMoreOfThatCall) {
   size_t after = 0;
   pool.for_each(1, [&](size_t) { ++after; });
   EXPECT_EQ(after, 1U);
+}
+
+// With a thread to spare, so that a call that is not refused ends.
+TEST(ThreadPool, RefusesCallsThatItsOwnTasksWaitFor) {
+  ThreadPool pool(2), other(2);
+  std::string message, of_indirect;
+  size_t calls_of_other = 0;
+  pool.for_each(1, [&](size_t) {
+    message = message_of<std::invalid_argument>([&] { pool.for_each(1, [](size_t) {}); });
+    other.for_each(1, [&](size_t) {
+      ++calls_of_other;
+      of_indirect = message_of<std::invalid_argument>([&] { pool.for_each(1, [](size_t) {}); });
+    });
+  });
+  EXPECT_THAT(message, HasSubstr("call it later"));
+  EXPECT_EQ(of_indirect, message);
+  EXPECT_EQ(calls_of_other, 1U);
+  other.for_each(1, [&](size_t) { EXPECT_NO_THROW(pool.for_each(1, [](size_t) {})) << "nothing waits for this call"; });
 }
 
 // As with `ulimit -v`: the threads' stacks do not fit. In a process of its own, which a hang would end too.

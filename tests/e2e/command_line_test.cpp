@@ -53,13 +53,6 @@ size_t width_of(const std::string& line) {
   return static_cast<size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-std::vector<std::string> output_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 Translator open_with_one_thread(const std::string& model) {
   TranslatorOptions options;
   options.threads = 1;
@@ -123,7 +116,7 @@ TEST_F(CommandLine, EveryProgramSaysItsVersionAndHelpThatFitsTheTerminalWithAnEx
       EXPECT_EQ(help.exit_code, 0);
       EXPECT_THAT(help.output, AllOf(StartsWith("Usage: " + name), HasSubstr("\nExamples:\n  ")));
       size_t widest = 0;
-      for (const std::string& line : output_lines(help.output.substr(0, help.output.find("\nExamples:"))))
+      for (const std::string& line : split_lines(help.output.substr(0, help.output.find("\nExamples:"))))
         widest = std::max(widest, width_of(line));
       EXPECT_LE(widest, static_cast<size_t>(columns)) << name;
       EXPECT_GE(widest, static_cast<size_t>(columns) - 12) << name;
@@ -341,7 +334,7 @@ TEST_F(CommandLine, LearnedPositionsAreNamedWhereTheyAreTheLimit) {
   EXPECT_EQ(prefixed.exit_code, 1);
   EXPECT_THAT(prefixed.errors, AllOf(HasSubstr("standard input:2: its translation must have "),
                                      HasSubstr("the lines before it are written")));
-  EXPECT_THAT(output_lines(prefixed.output), SizeIs(1));
+  EXPECT_THAT(split_lines(prefixed.output), SizeIs(1));
 }
 
 // By its number in the whole input, not in the block that was read.
@@ -352,7 +345,7 @@ TEST_F(CommandLine, ALineThatCannotBeDoneIsNamedAndThoseBeforeItAreWritten) {
   const Outcome translated =
       translate("the\nthe\nthe\nthe house\nthe\n", {"--glossary", *folder_ / "long_term", "--buffer-lines", "2"});
   EXPECT_EQ(translated.exit_code, 1);
-  EXPECT_THAT(output_lines(translated.output), SizeIs(3));
+  EXPECT_THAT(split_lines(translated.output), SizeIs(3));
   EXPECT_THAT(translated.errors, AllOf(HasSubstr("standard input:4: the glossary demands terms of"),
                                        HasSubstr("the lines before it are written")));
 
@@ -368,7 +361,7 @@ TEST_F(CommandLine, ALineThatCannotBeDoneIsNamedAndThoseBeforeItAreWritten) {
   const Outcome scored =
       run("score", {"-m", model(), "--source", *folder_ / "sources", "--target", *folder_ / "targets"});
   EXPECT_EQ(scored.exit_code, 1);
-  EXPECT_THAT(output_lines(scored.output), SizeIs(kBefore));
+  EXPECT_THAT(split_lines(scored.output), SizeIs(kBefore));
   EXPECT_THAT(scored.errors, AllOf(HasSubstr("line 4099 of "), HasSubstr("targets: the target has "),
                                    HasSubstr("the lines before it are written")));
 }
@@ -427,7 +420,7 @@ TEST_F(CommandLine, BadValuesAreRefusedBeforeTheFirstLineIsRead) {
 TEST_F(CommandLine, NBestRaisesABeamThatNobodyChose) {
   const Outcome outcome = translate("the red house is near.\n", {"--n-best", "9"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_EQ(output_lines(outcome.output).size(), 9U);
+  EXPECT_EQ(split_lines(outcome.output).size(), 9U);
   EXPECT_EQ(outcome.output, translate("the red house is near.\n", {"--n-best", "9", "-b", "9"}).output);
   EXPECT_EQ(translate("the red house is near.\n", {"--mbr", "6"}).exit_code, 0);
   EXPECT_THAT(refusal("translate", {"-m", model(), "--mbr", "16", "-b", "2"}),
@@ -521,7 +514,7 @@ TEST_F(CommandLine, RerankingTakesTheOneThatBothModelsFindBest) {
   const auto list =
       translate(text, {"--rerank", model(), "--rerank-weight", "2", "--n-best", "8", "--length-alpha", "0"});
   ASSERT_EQ(list.exit_code, 0) << list.errors;
-  for (const std::string& line : output_lines(list.output)) {
+  for (const std::string& line : split_lines(list.output)) {
     std::smatch found;
     ASSERT_TRUE(
         std::regex_match(line, found,
@@ -613,7 +606,7 @@ TEST_F(CommandLine, ALineThatIsNoUtf8EndsTheJobAfterTheLinesBeforeItOrIsRepaired
 
   const Outcome repaired = translate(bad, {"--invalid-utf8", "replace"});
   EXPECT_EQ(repaired.exit_code, 0) << repaired.errors;
-  EXPECT_EQ(output_lines(repaired.output).size(), 4U);
+  EXPECT_EQ(split_lines(repaired.output).size(), 4U);
   EXPECT_EQ(repaired.output, translate(good + "the \xEF\xBF\xBD river\nthe bridge is far.\n").output);
   EXPECT_EQ(translate("", {"-i", *folder_ / "bad.txt", "--invalid-utf8", "replace"}).output, repaired.output);
 
@@ -623,7 +616,7 @@ TEST_F(CommandLine, ALineThatIsNoUtf8EndsTheJobAfterTheLinesBeforeItOrIsRepaired
     return run("score", {"-m", model(), "--source", *folder_ / source, "--target", *folder_ / target, "-o", output});
   };
   const std::string scores = score("good.txt", "good.txt").output;
-  EXPECT_EQ(output_lines(scores).size(), 2U);
+  EXPECT_EQ(split_lines(scores).size(), 2U);
   for (const Outcome& scored : {score("bad.txt", "target.txt"), score("target.txt", "bad.txt")}) {
     EXPECT_EQ(scored.exit_code, 1);
     EXPECT_EQ(scored.output, scores);
@@ -662,7 +655,7 @@ TEST_F(CommandLine, AMissingGpuIsNoUsageError) {
 TEST_F(CommandLine, AlignmentsAreOverWordsUnlessTokensAreAskedFor) {
   const std::string text = "the red house is near.\n";
   const auto links_of = [&](const std::vector<std::string>& flags) {
-    const std::string line = output_lines(translate(text, flags).output).at(0);
+    const std::string line = split_lines(translate(text, flags).output).at(0);
     const std::string translated = line.substr(0, line.find(" ||| "));
     std::vector<std::pair<int, int>> links;
     std::istringstream stream(line.substr(line.find(" ||| ") + 5));
@@ -689,6 +682,9 @@ TEST_F(CommandLine, AlignmentsAreOverWordsUnlessTokensAreAskedFor) {
 TEST_F(CommandLine, CountsAgreeWithTheirNouns) {
   const Outcome one = translate("the red house is near.\n", {"--max-source-tokens", "3"});
   EXPECT_THAT(one.errors, HasSubstr("1 of 1 line had over 3 tokens; translated in parts"));
+  const Outcome sentences = translate("the house. The river.\nthe red house is near\nthe\n",
+                                      {"--max-source-tokens", "6", "--split-sentences"});
+  EXPECT_THAT(sentences.errors, HasSubstr("2 of 3 lines had several sentences or were over-long; translated in parts"));
   write_text(*folder_ / "one", "the\n");
   EXPECT_THAT(run("score", {"-m", model(), "--source", *folder_ / "one", "--target", *folder_ / "one"}).errors,
               HasSubstr("score: 1 line, 2 tokens with the ends"));

@@ -87,7 +87,7 @@ TEST_F(HostileInput, AConfigWithoutEndIsRefused) {
 }
 
 // What a model's files or a command line have could move the cursor or look like another message.
-TEST_F(HostileInput, ErrorsCarryNoControlCharacters) {
+TEST_F(HostileInput, MessagesCarryNoControlCharacters) {
   const TemporaryFolder folder;
   fs::copy(model(), folder / "model", fs::copy_options::recursive);
   write_text(folder / "model/config.yaml", "\"\\e[31m\\nred\\x9b\": 1\n");
@@ -99,6 +99,11 @@ TEST_F(HostileInput, ErrorsCarryNoControlCharacters) {
   const Outcome usage = run_program_with({program("translate"), "\x1b[2J", "--model", model()});
   EXPECT_EQ(usage.exit_code, 2);
   EXPECT_EQ(usage.errors.find('\x1b'), std::string::npos);
+  const std::string terms = folder / "te\x1b[2Jrms";
+  write_text(terms, "house\tＨaus\n");
+  const Outcome noted = run_program_with({program("translate"), "--model", model(), "--glossary", terms});
+  EXPECT_THAT(noted.errors, HasSubstr("1 target term in another way"));
+  EXPECT_EQ(noted.errors.find('\x1b'), std::string::npos) << noted.errors;
 }
 
 TEST_F(HostileInput, ALineWithoutEndIsRefused) {

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <iostream>
 #include <regex>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -24,13 +23,6 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-std::vector<std::string> split_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 // The config of a language model that trains in seconds on `data/train.de`.
 std::string write_language_model_config(const TemporaryFolder& folder) {

@@ -199,12 +199,17 @@ expect "a training that fails" "$said" "train: error: broken"
 said=$(rebuild stubs) && fail "a figure that deviates was accepted: $said"
 expect "a build that was mended" "$said" "DEVIATES by -0.66"
 
-# -- config_with_bases.sh: the ways to write a path
+# -- config_with_bases.sh: the ways to write a path and its key
 echo "# the base" >'C# "one".yaml'
 for base in 'C# "one".yaml' 'C# "one".yaml # why' '"C# \"one\".yaml" # why' "'C# \"one\".yaml' # why"; do
   printf 'base: %s\n' "$base" >written.yaml
   said=$("$root/scripts/config_with_bases.sh" written.yaml 2>&1) || fail "config_with_bases.sh: $said"
   expect "base: $base" "$said" "# the base"
+done
+for key in 'base :' '"base":' "'base' :"; do
+  printf '%s C# "one".yaml\n' "$key" >written.yaml
+  said=$("$root/scripts/config_with_bases.sh" written.yaml 2>&1) || fail "config_with_bases.sh: $said"
+  expect "$key" "$said" "# the base"
 done
 
 # -- reproduce.sh: a config is also what it is based on

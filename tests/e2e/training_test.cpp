@@ -61,10 +61,7 @@ class Training : public TrainingRun {
   double aligned_share(const std::string& run, const std::string& name) const {
     const Translator translator(folder_ / (run + "/model"));
     const auto lines_of = [&](const std::string& side) {
-      std::istringstream stream(read_text(folder_ / ("data/" + name + "." + side)));
-      std::vector<std::string> lines;
-      for (std::string line; std::getline(stream, line);) lines.push_back(line);
-      return lines;
+      return split_lines(read_text(folder_ / ("data/" + name + "." + side)));
     };
     TranslationOptions options;
     options.search.alignments = true;

@@ -100,6 +100,9 @@ TEST_F(TreePrograms, AParserMakesEachTreeAsAWhole) {
   EXPECT_EQ(whole.output.front(), '(');
   write_text(folder_ / "none", "");
   EXPECT_THAT(refusal("translate", {"-m", model, "--trees", folder_ / "none"}, 1), HasSubstr("none: no labels"));
+  write_text(folder_ / "brackets", "(S (NP (Ж the)))\n");
+  EXPECT_THAT(refusal("translate", {"-m", model, "--trees", folder_ / "brackets"}, 1),
+              AllOf(HasSubstr("brackets: "), HasSubstr("--trees takes the labels that trees --labels wrote")));
   EXPECT_THAT(refusal("translate", parse({"--max-source-tokens", "1"}), 1, text),
               AllOf(HasSubstr("standard input:1: "), HasSubstr("3 tokens, more than 1"),
                     HasSubstr("raise --max-source-tokens"), HasSubstr("a tree cannot be put together from parts")));

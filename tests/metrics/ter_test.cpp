@@ -43,6 +43,16 @@ TEST(Ter, EqualsSacreBleuInEachVariantWithOneReferenceAndTwo) {
   }
 }
 
+TEST(Ter, NormalizesReferencesTwiceAsSacreBleuDoes) {
+  const std::vector<std::string> hypotheses{"this shirt is the man's.", "version ..5 of it", "the dog's house"};
+  const std::vector<std::vector<std::string>> references{
+      {"this shirt is the man's.", "version ..5 of that", "the dog's, house"}};
+  EXPECT_NEAR(corpus_ter(hypotheses, references, options_of(true, false, false, false)), 33.33333333333333,
+              kMetricTolerance);
+  EXPECT_NEAR(corpus_ter(hypotheses, references, options_of(true, true, false, false)), 21.428571428571427,
+              kMetricTolerance);
+}
+
 // The same generator wrote the text that sacreBLEU scored: sentences of up to 64 words with three phrases moved, words
 // replaced and ends cut off.
 class MadeText {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/transformer.h>
+#include <transmute/tests/support/new_transformer.h>
 
 #include <cmath>
 #include <limits>
@@ -13,24 +14,6 @@
 // What a network's options determine: its parameters, their number and names, and what is refused.
 namespace transmute {
 namespace {
-
-constexpr int64_t kNarrowVocabulary = 13;
-
-TransformerOptions narrow_options() {
-  TransformerOptions options;
-  options.source_vocab_size = kNarrowVocabulary;
-  options.target_vocab_size = kNarrowVocabulary;
-  options.d_model = 8;
-  options.num_heads = 2;
-  options.d_k = 3;
-  options.d_v = 5;
-  options.d_ff = 10;
-  options.num_encoder_layers = 2;
-  options.num_decoder_layers = 2;
-  options.max_positions = 16;
-  options.dropout = 0;
-  return options;
-}
 
 std::vector<std::string> names_of(const TransformerOptions& options) {
   return Transformer(options)->named_parameters().keys();
@@ -95,7 +78,7 @@ TEST(ParameterCount, EqualsTheModulesForRandomOptions) {
 }
 
 TransformerOptions one_layer_each() {
-  TransformerOptions options = narrow_options();
+  TransformerOptions options = testing::small_options();
   options.num_encoder_layers = 1;
   options.num_decoder_layers = 1;
   return options;

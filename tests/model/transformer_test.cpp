@@ -5,6 +5,7 @@
 #include <transmute/model/libtorch.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/new_transformer.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <random>
@@ -18,24 +19,9 @@ using testing::expect_near;
 using testing::kDoubleTolerance;
 using testing::kFloatTolerance;
 using testing::random_transformer;
+using testing::small_options;
 
-constexpr int64_t kVocabulary = 13;
-
-TransformerOptions small_options() {
-  TransformerOptions options;
-  options.source_vocab_size = kVocabulary;
-  options.target_vocab_size = kVocabulary;
-  options.d_model = 8;
-  options.num_heads = 2;
-  options.d_k = 3;
-  options.d_v = 5;
-  options.d_ff = 10;
-  options.num_encoder_layers = 2;
-  options.num_decoder_layers = 2;
-  options.max_positions = 16;
-  options.dropout = 0;
-  return options;
-}
+constexpr int64_t kVocabulary = testing::kSmallVocabulary;
 
 // The variants that change which code runs: where the norm stands, the positions, the tying.
 std::vector<std::pair<std::string, TransformerOptions>> variants() {

@@ -273,6 +273,29 @@ TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
   EXPECT_EQ(logged["failure"], "there is not enough memory");
 }
 
+TEST(Api, LogsItsOwnFailuresEvenWhereItLogsNoRequests) {
+  const TinyModelFolder folder;
+  TranslatorOptions one_thread;
+  one_thread.threads = 1;
+  Models models({ModelSource{"en", "de", folder.path()}}, one_thread, "");
+  const CurrentApiKeys keys("");
+  Metrics metrics;
+  Batcher batcher(BatcherOptions{});
+  std::vector<std::string> logged;
+  ApiOptions options;
+  options.log = [&](const Json& entry) { logged.push_back(entry["path"]); };
+  options.log_failures_only = true;
+  Api api(models, keys, batcher, metrics, options);
+  api.set_statistics([]() -> HttpStatistics { throw std::runtime_error("no figures"); });
+  for (const char* path : {"/health", "/nowhere", "/metrics"}) {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = path;
+    api.handle(std::make_shared<KeptExchange>(request));
+  }
+  EXPECT_THAT(logged, ElementsAre("/metrics"));
+}
+
 TEST(LibreTranslateAnswer, HasEachAlternativeOnceAndNotTheTranslation) {
   ApiRequest request;
   request.alternatives = 4;

@@ -140,6 +140,26 @@ TEST_F(ABatcher, TranslatesWhatWaitsTogetherAsIfEachWereAlone) {
   EXPECT_THAT(sizes, ElementsAre(1, 4, 1)) << "only segments with the same options share a batch";
 }
 
+TEST_F(ABatcher, LetsAShortSentenceThatIsTheOldestWaitForNoLongOnes) {
+  std::vector<size_t> sizes;
+  Batcher batcher({1, 64, 100, 100'000}, [&](size_t size) { sizes.push_back(size); });
+  std::vector<Segment> first;
+  first.push_back(blocking_segment());
+  ASSERT_TRUE(batcher.submit(std::move(first)));
+  wait_until_running();
+  std::string long_text;
+  for (int i = 0; i < 80; ++i) long_text += "the old train is here. ";
+  std::vector<std::string> texts(16, long_text);
+  texts.insert(texts.begin(), "the red house");
+  texts.emplace_back("river");
+  std::vector<Segment> segments;
+  for (const std::string& text : texts) segments.push_back(segment(text));
+  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  release();
+  for (size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(result(i + 1), alone(texts[i]));
+  EXPECT_THAT(sizes, ElementsAre(1, 2, 8, 8)) << "the short ones, and the long ones in batches of about one search";
+}
+
 TEST_F(ABatcher, LetsNobodyInWhereTheQueueIsFull) {
   Batcher batcher({1, 64, 3, 40});
   std::vector<Segment> first;

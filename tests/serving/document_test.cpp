@@ -73,6 +73,40 @@ TEST(Document, CutsHtmlAtBlocksAndKeepsInlineElementsWithTheirWords) {
             "<!doctype html>\n<ul class=\"a\">\n <li>A <b>RED</b> HOUSE</li>\n <li><br>TWO</li></ul>");
 }
 
+TEST(Document, TakesTheLineEndsOfAnySystemForSpaces) {
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    const std::string html =
+        "<p>A red" + end + "house. A <b id=1" + end + "title=x>blue</b>" + end + "river.</p>" + end;
+    const Document document(html, TextFormat::html, true);
+    std::vector<std::string> segments = document.segments();
+    for (std::string& segment : segments)
+      for (size_t at; (at = segment.find("  ")) != std::string::npos;) segment.erase(at, 1);
+    EXPECT_THAT(segments, ElementsAre("A red house.", "A <b x000>blue</b> river."));
+    EXPECT_EQ(document.with(segments), "<p>A red house. A <b id=1" + end + "title=x>blue</b> river.</p>" + end);
+  }
+}
+
+TEST(Document, EndsNoSentenceWithinATermOfTheGlossary) {
+  const Glossary glossary(std::vector<GlossaryEntry>{{"Dr. Smith", "Dr. Schmidt"}});
+  EXPECT_THAT(Document("A man. I met Dr. Smith.", TextFormat::text, true, glossary).segments(),
+              ElementsAre("A man.", "I met Dr. Smith."));
+  const std::string html = "<p>I met <i>Dr.</i>\nSmith. He left.</p>";
+  EXPECT_THAT(Document(html, TextFormat::html, true, glossary).segments(),
+              ElementsAre("I met <i>Dr.</i> Smith.", "He left."));
+}
+
+TEST(Document, JoinsSentencesAsTheirLanguageDoes) {
+  const Document text("One. Two.\nThree. Four.", TextFormat::text, true);
+  ASSERT_THAT(text.segments(), SizeIs(4));
+  EXPECT_EQ(text.with({"一。", "二。", "三。", "四。"}), "一。二。\n三。四。");
+  EXPECT_EQ(text.with({"A.", "", "B.", "C."}), "A.\nB. C.");
+  EXPECT_EQ(text.beginning({"A.", "", "", ""}, 1), "A.");
+  EXPECT_EQ(text.beginning({"A.", "B", "", ""}, 1), "A. B");
+  const Document html("<p><i>One.</i> Two. Three.</p>", TextFormat::html, true);
+  EXPECT_EQ(html.with({"<i>一。</i>", "二吗?", "三。"}), "<p><i>一。</i>二吗?三。</p>");
+  EXPECT_EQ(Document("一。二。", TextFormat::text, true).with({"One.", "Two."}), "One. Two.");
+}
+
 TEST(Document, LeavesScriptsStylesCodeAndCommentsAlone) {
   for (const char* html : {"<script>if (a < b) say('<p>x</p>')</script>", "<style>p { color: red }</style>",
                            "<pre>some <b>code</b></pre>", "<code>x</code>", "<!-- a <p>comment</p> -->",
@@ -317,6 +351,7 @@ std::string bare(std::string html) {
     for (size_t at = html.find(reference); at != std::string::npos; at = html.find(reference, at + 1))
       html.replace(at, reference.size(), character);
   std::replace(html.begin(), html.end(), '\n', ' ');
+  std::replace(html.begin(), html.end(), '\r', ' ');
   return html;
 }
 
@@ -335,6 +370,7 @@ TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
                                         "'",
                                         " ",
                                         "\n",
+                                        "\r",
                                         "<!--",
                                         "-->",
                                         "<script>",

@@ -34,11 +34,11 @@ constexpr int kPatience = 2000;  // times 10 ms
 
 }  // namespace
 
-RunningServe::RunningServe(const std::vector<std::string>& flags) {
+RunningServe::RunningServe(const std::vector<std::string>& flags, const std::string& errors) {
   write_text(folder_ / "output", "");
   write_text(folder_ / "errors", "");
   process_ = ::fork();
-  if (process_ == 0) become_serve(flags, folder_ / "output", folder_ / "errors");
+  if (process_ == 0) become_serve(flags, folder_ / "output", errors.empty() ? folder_ / "errors" : errors);
   for (int i = 0; i < kPatience && port_ == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const std::string output = read_text(folder_ / "output");

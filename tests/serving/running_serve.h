@@ -14,8 +14,9 @@ namespace transmute::testing {
 class RunningServe {
  public:
   /// Waits until it listens. `flags` are all but --port.
+  /// @param errors the file for its standard error, in place of one that log() reads
   /// @throws std::runtime_error with what it wrote, where it does not come to that.
-  explicit RunningServe(const std::vector<std::string>& flags);
+  explicit RunningServe(const std::vector<std::string>& flags, const std::string& errors = "");
   ~RunningServe();
   RunningServe(const RunningServe&) = delete;
   RunningServe& operator=(const RunningServe&) = delete;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program serve as its clients see it: a real process, plain sockets, an untrained model.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <transmute/common/json.h>
 #include <transmute/tests/serving/client.h>
 #include <transmute/tests/serving/running_serve.h>
@@ -12,7 +14,9 @@
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/subprocess.h>
 #include <transmute/translation/translator.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -215,6 +219,11 @@ TEST_F(Serve, TakesPrefixesGlossariesAndSeeds) {
   const Json glossary = Json::array({{{"source", "train"}, {"target", "Brücke"}}});
   EXPECT_THAT(post("/v1/translate", v1_request({{"glossary", glossary}}))["translations"][0]["text"].get<std::string>(),
               HasSubstr("Brücke"));
+  const Json sentences =
+      post("/v1/translate", v1_request({{"text", "the old. Red house is near. The river is far."},
+                                        {"glossary", {{{"source", "old. Red"}, {"target", "Haus"}}}}}));
+  EXPECT_THAT(sentences["translations"][0]["segments"], SizeIs(2));
+  EXPECT_THAT(sentences["translations"][0]["text"].get<std::string>(), HasSubstr("Haus"));
   const auto sampled = [](int seed) {
     return post("/v1/translate", v1_request({{"sampling", {{"seed", seed}}}}))["translations"][0]["text"];
   };
@@ -398,6 +407,9 @@ TEST_F(Serve, NamesTheTextThatCannotBeTranslated) {
   for (int i = 0; i < 9000; ++i) prefix += "das ";
   const Json request = v1_request({{"text", {"the red house", "the red house"}}, {"prefix", {"", prefix}}});
   EXPECT_THAT(post("/v1/translate", request, 400)["error"], HasSubstr("text 2: "));
+  const Json unknown = v1_request({{"text", {"the red house", "the red house"}}, {"prefix", {"das", "☃"}}});
+  EXPECT_THAT(post("/v1/translate", unknown, 400)["error"],
+              HasSubstr("text 2: its target prefix \"☃\" has characters"));
 }
 
 TEST_F(Serve, LogsTextsAndTheirTranslationsWhereAsked) {
@@ -503,6 +515,7 @@ TEST_F(Serve, AsksForKeys) {
   server.signal(SIGHUP);
   ASSERT_TRUE(server.logs("\"event\":\"reload\",\"result\":\"done\""));
   EXPECT_EQ(client.post("/translate", with_key.dump()).status, 403);
+  EXPECT_TRUE(server.logs("keys has no keys: every request will be refused"));
 }
 
 TEST_F(Serve, ReloadsModelsWithoutLosingARequest) {
@@ -534,7 +547,7 @@ TEST_F(Serve, ReloadsModelsWithoutLosingARequest) {
   EXPECT_EQ(client.post("/translate", request).body, after);
 }
 
-TEST_F(Serve, KeepsItsKeysWhereTheModelsCannotBeReadAgain) {
+TEST_F(Serve, RefusesAKeyThatWasTakenOutEvenWhereTheModelsCannotBeReadAgain) {
   const TinyModelFolder model(5);
   const TemporaryFolder folder;
   write_text(folder / "keys", run_program_with({"sha256sum"}, "secret").output.substr(0, 64) + " alice\n");
@@ -542,7 +555,21 @@ TEST_F(Serve, KeepsItsKeysWhereTheModelsCannotBeReadAgain) {
   write_text(folder / "keys", "# nobody\n");
   write_text(model.path() + "/weights.safetensors", "damaged");
   server.signal(SIGHUP);
-  ASSERT_TRUE(server.logs("failed; what was read before stays"));
+  ASSERT_TRUE(server.logs("\"result\":\"failed; what was read before stays\",\"what\":\"models\""));
+  EXPECT_TRUE(server.logs("\"result\":\"done\",\"what\":\"API keys\""));
+  const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}, {"api_key", "secret"}}.dump();
+  EXPECT_EQ(Client(server.port()).post("/translate", request).status, 403);
+}
+
+TEST_F(Serve, OpensTheModelsAgainWhereItsKeysCannotBeRead) {
+  const TinyModelFolder model(5);
+  const TemporaryFolder folder;
+  write_text(folder / "keys", run_program_with({"sha256sum"}, "secret").output.substr(0, 64) + " alice\n");
+  RunningServe server({"--model", "en-de=" + model.path(), "--threads", "1", "--api-keys", folder / "keys"});
+  write_text(folder / "keys", "nonsense\n");
+  server.signal(SIGHUP);
+  EXPECT_TRUE(server.logs("\"result\":\"failed; what was read before stays\",\"what\":\"API keys\""));
+  EXPECT_TRUE(server.logs("\"result\":\"done\",\"what\":\"models\""));
   const std::string request = Json{{"q", kText}, {"source", "en"}, {"target", "de"}, {"api_key", "secret"}}.dump();
   EXPECT_EQ(Client(server.port()).post("/translate", request).status, 200);
 }
@@ -580,6 +607,39 @@ wait $!)";
   const std::string program = std::string(TRANSMUTE_PROGRAMS) + "/serve", model = "en-de=" + folder_->path();
   const Outcome outcome = run_program_with({"timeout", "60", "sh", "-c", script, "sh", program, model, folder.path()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.errors << read_text(folder / "log");
+}
+
+// As above, but as process 1 of a container, which the system protects from signals that it does not handle.
+TEST_F(Serve, EndsWhereAContainerIsStoppedWhileItStarts) {
+  if (run_program_with({"unshare", "--pid", "--fork", "true"}).exit_code != 0)
+    GTEST_SKIP() << "this process may not make another PID namespace";
+  const TemporaryFolder folder;
+  const std::string script = R"(mkfifo "$3/keys"
+unshare --pid --fork --kill-child "$1" --model "$2" --threads 1 --port 0 --api-keys "$3/keys" &
+exec 3>"$3/keys"
+kill -TERM $(cat /proc/$!/task/$!/children)
+wait $!)";
+  const std::string program = std::string(TRANSMUTE_PROGRAMS) + "/serve", model = "en-de=" + folder_->path();
+  const Outcome outcome = run_program_with({"timeout", "20", "sh", "-c", script, "sh", program, model, folder.path()});
+  EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.errors;
+}
+
+TEST_F(Serve, LogsAgainAfterALineCouldNotBeWritten) {
+  const TemporaryFolder folder;
+  const std::string log = folder / "log";
+  ASSERT_EQ(::mkfifo(log.c_str(), 0600), 0);
+  const auto open_log = [&] { return ::open(log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); };
+  const int first = open_log();
+  RunningServe server(flags({"--threads", "1"}), log);
+  Client client(server.port());
+  ::close(first);
+  EXPECT_EQ(client.get("/health").status, 200) << "whose line nobody reads";
+  const int second = open_log();
+  EXPECT_EQ(client.get("/health", "X-Request-Id: my-id.3\r\n").status, 200);
+  std::string text(4096, '\0');
+  text.resize(static_cast<size_t>(std::max<ssize_t>(0, ::read(second, text.data(), text.size()))));
+  ::close(second);
+  EXPECT_THAT(text, HasSubstr("my-id.3"));
 }
 
 TEST_F(Serve, NamesTheClientBehindTheProxyInItsLog) {

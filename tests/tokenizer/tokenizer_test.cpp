@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <locale>
 #include <map>
 #include <regex>
 #include <stdexcept>
@@ -172,6 +173,25 @@ TEST_P(EachTokenizer, NamesTheLeastSizeWhereTheVocabularyIsTooSmall) {
       << message;
   EXPECT_GT(std::stoll(match[1].str()), 20) << "the text's letters alone are more";
   EXPECT_THAT(message, HasSubstr("character_coverage"));
+}
+
+// As in Germany.
+struct DecimalComma : std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+TEST(TrainTokenizer, DoesNotDependOnTheLocaleOfTheApplication) {
+  TokenizerOptions options = tiny_tokenizer_options();
+  options.character_coverage = 0.9875;
+  const Tokenizer plain = tiny_tokenizer(options);
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new DecimalComma));
+  std::string serialized;
+  EXPECT_NO_THROW(serialized = tiny_tokenizer(options).source().serialized());
+  std::locale::global(before);
+  EXPECT_TRUE(serialized == plain.source().serialized());
+  EXPECT_FALSE(serialized == tiny_tokenizer().source().serialized()) << "it is the number that was asked for";
 }
 
 TEST(SubwordModel, ReservesTheAgreedIds) {

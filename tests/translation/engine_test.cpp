@@ -662,6 +662,19 @@ TEST_F(Engine, TranslatesSentencesByThemselvesWhereAskedTo) {
   EXPECT_EQ(found.hypotheses.at(0).text.rfind(apart[0].hypotheses[0].text, 0), 0U);
 }
 
+TEST_F(Engine, AlignsTheWordsOfSentencesThatATermJoins) {
+  const std::string text = "the old. Red house is near. The river is far.";
+  TranslationOptions options = few_tokens();
+  options.split_sentences = true;
+  options.word_alignments = true;
+  options.glossary = {{"old. Red", "Haus"}};
+  const auto found = translate({text}, options).at(0);
+  EXPECT_EQ(found.parts, 2);
+  EXPECT_THAT(found.hypotheses.at(0).text, HasSubstr("Haus"));
+  ASSERT_TRUE(found.hypotheses[0].word_alignment.has_value());
+  for (const auto& [source, target] : *found.hypotheses[0].word_alignment) EXPECT_LT(source, 10U);
+}
+
 TEST_F(Engine, RefusesOverlongTextWhereAskedTo) {
   TranslationOptions options = few_tokens();
   options.max_source_tokens = 3;
@@ -820,6 +833,15 @@ TEST_F(Engine, RefusesAPrefixOfAnyLength) {
   options.target_prefixes = {prefix};
   EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"the house"}, options); }),
               AllOf(HasSubstr("text 1: its target prefix has"), HasSubstr("more than 8192")));
+}
+
+TEST_F(Engine, NamesTheTextWhosePrefixTheVocabularyCannotWrite) {
+  TranslationOptions options;
+  options.target_prefixes = {"das", "\u2603"};
+  EXPECT_EQ(message_of<BadText>([&] {
+              translate({"the house", "the house"}, options);
+            }),
+            "text 2: its target prefix \"\u2603\" has characters that the model's vocabulary lacks");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <transmute/common/json.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
 #include <transmute/tests/support/subprocess.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
@@ -13,7 +14,6 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace transmute::testing {
 namespace {
@@ -152,8 +152,7 @@ class EmbedProgram : public ::testing::Test {
   static std::vector<Json> lines_of(const Outcome& outcome) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
     std::vector<Json> lines;
-    std::istringstream stream(outcome.output);
-    for (std::string line; std::getline(stream, line);) lines.push_back(parse_json(line));
+    for (const std::string& line : split_lines(outcome.output)) lines.push_back(parse_json(line));
     return lines;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/model/libtorch.h>
 #include <transmute/translation/files/int8_weights.h>
+
+#include <transmute/model/libtorch.h>
 
 #include <limits>
 #include <memory>

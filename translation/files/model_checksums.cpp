@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/files/model_checksums.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
-#include <transmute/translation/files/model_checksums.h>
 
 #include <filesystem>
 #include <sstream>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/inference/attention_kernels.h>
+
 #include <transmute/model/kernels/avx512.h>
 #include <transmute/model/kernels/vector_math.h>
-#include <transmute/translation/inference/attention_kernels.h>
 #include <transmute/translation/inference/sum_of_lanes.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace transmute {

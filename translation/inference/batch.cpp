@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/inference/batch.h>
+
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/translation/inference/batch.h>
 #include <transmute/translation/inference/encoder.h>
 #include <transmute/translation/inference/row_kernels.h>
 

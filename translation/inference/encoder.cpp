@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/inference/encoder.h>
+
 #include <transmute/model/libtorch.h>
 #include <transmute/tokenizer/special_ids.h>
-#include <transmute/translation/inference/encoder.h>
 #include <transmute/translation/inference/row_kernels.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/inference/row_converters.h>
+
 #include <transmute/model/kernels/avx512.h>
 #include <transmute/model/kernels/vector_math.h>
 #include <transmute/translation/inference/product_kernels.h>
-#include <transmute/translation/inference/row_converters.h>
 
 #include <algorithm>
 #include <cmath>

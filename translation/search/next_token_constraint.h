@@ -20,8 +20,9 @@ class TRANSMUTE_API NextTokenConstraint {
    public:
     virtual ~State();
     /// The tokens that may come next, without duplicates, in any order; special_ids::kEnd if the translation may end. A
-    /// hypothesis with no allowed token is dropped; for a token that the target vocabulary does not have, the search
-    /// throws std::invalid_argument.
+    /// hypothesis with no allowed token is dropped; if no hypothesis of the beam has one, all of them end there, even
+    /// if the end is not allowed. For a token that the target vocabulary does not have, the search throws
+    /// std::invalid_argument.
     virtual Ids allowed() const = 0;
     /// The state after `token`, one of the allowed tokens other than the end.
     virtual std::shared_ptr<const State> after(int64_t token) const = 0;

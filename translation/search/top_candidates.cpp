@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/model/kernels/avx512.h>
-#include <transmute/model/kernels/vector_math.h>
-#include <transmute/tokenizer/special_ids.h>
 #include <transmute/translation/search/top_candidates.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/model/kernels/avx512.h>
+#include <transmute/model/kernels/vector_math.h>
+#include <transmute/tokenizer/special_ids.h>
 
 #include <algorithm>
 #include <cmath>

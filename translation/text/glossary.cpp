@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -48,6 +49,33 @@ bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t") == std::string::npos;
 }
 
+// A text with one space for each run of white space, as tokenizers read it.
+struct FoldedText {
+  std::string text;
+  std::vector<size_t> places;  // of its bytes in the original
+};
+
+FoldedText fold_white_space(const std::string& text) {
+  FoldedText folded;
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t next = 0; next < size;) {
+    auto at = static_cast<size_t>(next);
+    UChar32 c = 0;
+    U8_NEXT(text.data(), next, size, c);
+    if (u_isUWhiteSpace(c)) {
+      if (!folded.text.empty() && folded.text.back() == ' ') continue;
+      folded.text += ' ';
+      folded.places.push_back(at);
+    } else {
+      for (; at < static_cast<size_t>(next); ++at) {
+        folded.text += text[at];
+        folded.places.push_back(at);
+      }
+    }
+  }
+  return folded;
+}
+
 std::string stripped(const std::string& text) {
   const size_t begin = text.find_first_not_of(' ');
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
@@ -59,31 +87,41 @@ Glossary::Glossary(const std::vector<GlossaryEntry>& entries) {
   for (const auto& [source, target] : entries) {
     if (find_invalid_utf8(source) != std::string::npos || find_invalid_utf8(target) != std::string::npos)
       throw std::invalid_argument("a term of the glossary is not valid UTF-8");
-    if (is_blank(source) || is_blank(target))
+    const std::string term = stripped(fold_white_space(source).text);
+    if (term.empty() || is_blank(target))
       throw std::invalid_argument(
           fmt::format("the glossary has a term without content: \"{}\", \"{}\"", source, target));
-    const auto [known, is_new] = targets_.emplace(source, target);
+    const auto [known, is_new] = targets_.emplace(term, target);
     if (!is_new && known->second != target)
       throw std::invalid_argument(fmt::format(
           "the glossary translates \"{}\" as \"{}\" and as \"{}\"; keep one of them", source, known->second, target));
-    lengths_.insert(source.size());
+    lengths_.insert(term.size());
   }
 }
 
-std::vector<std::string> Glossary::terms_for(const std::string& text) const {
-  std::vector<std::string> terms;
+std::vector<TermMatch> Glossary::matches_in(const std::string& original) const {
+  std::vector<TermMatch> matches;
+  if (targets_.empty()) return matches;
+  const auto [text, places] = fold_white_space(original);
   for (size_t at = 0; at < text.size();) {
     size_t next = at + 1;
     for (const size_t length : lengths_) {
       if (at + length > text.size() || inside_word(text, at) || inside_word(text, at + length)) continue;
       const auto found = targets_.find(text.substr(at, length));
       if (found == targets_.end()) continue;
-      if (std::find(terms.begin(), terms.end(), found->second) == terms.end()) terms.push_back(found->second);
       next = at + length;
+      matches.push_back({places[at], places[next - 1] + 1, found->second});
       break;
     }
     at = next;
   }
+  return matches;
+}
+
+std::vector<std::string> Glossary::terms_for(const std::string& text) const {
+  std::vector<std::string> terms;
+  for (TermMatch& match : matches_in(text))
+    if (std::find(terms.begin(), terms.end(), match.target) == terms.end()) terms.push_back(std::move(match.target));
   return terms;
 }
 

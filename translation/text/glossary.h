@@ -13,20 +13,31 @@
 namespace transmute {
 inline namespace v0 {
 
+/// A source term in a text.
+struct TermMatch {
+  size_t begin, end;   ///< bytes of the text, from `begin` to before `end`
+  std::string target;  ///< the target term
+};
+
 /// Which terms a translation must contain, by the words of its source.
 class Glossary {
  public:
+  /// Without terms.
+  Glossary() = default;
   /// @throws std::invalid_argument for a term without content or that is not UTF-8, and where a source term has two
   /// translations.
   explicit Glossary(const std::vector<GlossaryEntry>& entries);
 
-  /// The target terms of those source terms that stand in the text as whole words, each once, in the order of the text.
-  /// In scripts without spaces between words (Chinese, Japanese, Thai) they may stand anywhere. Of those that begin at
-  /// the same place the longest counts, and nothing inside it.
+  /// The source terms that stand in the text as whole words, in its order. In scripts without spaces between words
+  /// (Chinese, Japanese, Thai) they may stand anywhere. White space matches any white space, however long. Of those
+  /// that begin at the same place the longest counts, and nothing inside it.
+  std::vector<TermMatch> matches_in(const std::string& text) const;
+
+  /// Their target terms, each once.
   std::vector<std::string> terms_for(const std::string& text) const;
 
  private:
-  std::unordered_map<std::string, std::string> targets_;  // by source term
+  std::unordered_map<std::string, std::string> targets_;  // by source term, with single spaces
   std::set<size_t, std::greater<>> lengths_;              // of the source terms
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/text/join_parts.h>
 
+#include <transmute/translation/text/sentences.h>
+
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -13,8 +15,7 @@ inline namespace v0 {
 namespace {
 
 void append_text(std::string& whole, const std::string& part) {
-  if (!whole.empty() && !part.empty()) whole += ' ';
-  whole += part;
+  whole += space_between(whole, part) + part;
 }
 
 // `more` translates the source tokens that follow the `width` that `rows` stands for.

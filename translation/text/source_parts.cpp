@@ -3,7 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
-#include <transmute/translation/text/glossary.h>
 #include <transmute/translation/text/sentences.h>
 #include <transmute/translation/text/split_ids.h>
 
@@ -16,9 +15,21 @@ inline namespace v0 {
 
 namespace {
 
+// For each token whether a cut before it would fall into a source term.
+std::vector<bool> are_inside(const std::vector<std::pair<size_t, size_t>>& tokens,
+                             const std::vector<TermMatch>& terms) {
+  std::vector<bool> inside;
+  auto term = terms.begin();
+  for (const auto& [begin, end] : tokens) {
+    while (term != terms.end() && term->end <= begin) ++term;
+    inside.push_back(term != terms.end() && term->begin < begin);
+  }
+  return inside;
+}
+
 // In parts of at most max_source_tokens. `tag`: that the text has in front, or had before.
 std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
-                               const TranslationOptions& options, Ids& tag) {
+                               const TranslationOptions& options, const Glossary& glossary, Ids& tag) {
   SourcePart whole = whole_source(tokenizer, text, number);
   if (whole.tag.empty()) {
     whole.tag = tag;
@@ -32,28 +43,31 @@ std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string&
   if (options.long_texts == LongTexts::refused || options.search.constraint)
     throw TextTooLong(number, fmt::format("{} tokens, more than {}: \"{}…\"", ids.size(), limit,
                                           tokenizer.decode({ids.begin(), ids.begin() + std::min<int64_t>(limit, 8)})));
+  const std::vector<std::pair<size_t, size_t>> spans = source_spans(tokenizer, text);
+  std::vector<Ids> cut =
+      split_ids(ids, source_pieces(tokenizer, text), limit, are_inside(spans, glossary.matches_in(text)));
   std::vector<SourcePart> parts;
-  for (Ids& part : split_ids(ids, source_pieces(tokenizer, text), limit))
-    parts.push_back({number, tokenizer.decode(part), std::move(part), whole.tag});
+  size_t token = 0, begin = spans.front().first;
+  for (Ids& part : cut) {
+    token += part.size();
+    const size_t end = token < spans.size() ? std::max(begin, spans[token].first) : text.size();
+    std::string plain = text.substr(begin, end - begin);
+    plain.erase(0, plain.find_first_not_of(' '));
+    parts.push_back({number, std::move(plain), std::move(part), whole.tag});
+    begin = end;
+  }
   return parts;
 }
 
-// What a translation has to contain; unknown characters could not be written.
-Ids encode_demand(const SubwordModel& tokenizer, const std::string& text, const std::string& what) {
-  check_utf8(text, what);
-  if (!can_write(tokenizer, text))
-    throw std::invalid_argument(fmt::format("{} \"{}\" has characters that the model's vocabulary lacks", what, text));
-  return tokenizer.encode(text);
-}
-
 std::vector<SourcePart> encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
-                               const TranslationOptions& options) {
+                               const TranslationOptions& options, const Glossary& glossary) {
   check_utf8(text, "text", number + 1);
   Ids tag;  // for all sentences that follow it
-  if (!options.split_sentences) return cut_up(tokenizer, text, number, options, tag);
+  if (!options.split_sentences) return cut_up(tokenizer, text, number, options, glossary, tag);
   std::vector<SourcePart> parts;
-  for (const std::string& sentence : split_sentences(text))
-    for (SourcePart& part : cut_up(tokenizer, sentence, number, options, tag)) parts.push_back(std::move(part));
+  for (const std::string& sentence : split_sentences(text, glossary))
+    for (SourcePart& part : cut_up(tokenizer, sentence, number, options, glossary, tag))
+      parts.push_back(std::move(part));
   return parts;
 }
 
@@ -87,13 +101,13 @@ size_t SourceParts::first_of(size_t text) const {
 }
 
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
-                         const TranslationOptions& options, const ParallelFor& parallel_for) {
+                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for) {
   std::vector<std::vector<SourcePart>> encoded(texts.size());
   constexpr size_t kTextsAtOnce = 64;
   constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
   const auto encode_some = [&](size_t some) {
     const size_t end = std::min(texts.size(), (some + 1) * kTextsAtOnce);
-    for (size_t i = some * kTextsAtOnce; i < end; ++i) encoded[i] = encode(tokenizer, texts[i], i, options);
+    for (size_t i = some * kTextsAtOnce; i < end; ++i) encoded[i] = encode(tokenizer, texts[i], i, options, glossary);
   };
   if (texts.size() <= kFewTexts) {
     encode_some(0);
@@ -111,7 +125,11 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
 void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer) {
   for (size_t text = 0; text < prefixes.size(); ++text) {
     if (sources.counts[text] == 0) continue;
-    Ids prefix = encode_demand(tokenizer, prefixes[text], fmt::format("target prefix {}", text + 1));
+    check_utf8(prefixes[text], "target prefix", text + 1);
+    if (!can_write(tokenizer, prefixes[text]))
+      throw BadText(text, fmt::format("its target prefix \"{}\" has characters that the model's vocabulary lacks",
+                                      prefixes[text]));
+    Ids prefix = tokenizer.encode(prefixes[text]);
     if (static_cast<int64_t>(prefix.size()) > kMaxWholeTokens)
       throw BadText(text, fmt::format("its target prefix has {} tokens, more than {}; shorten it", prefix.size(),
                                       kMaxWholeTokens));
@@ -160,13 +178,15 @@ void add_languages(SourceParts& sources, const LanguageTokens& languages) {
   }
 }
 
-void demand_terms(SourceParts& sources, const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer) {
-  if (glossary.empty()) return;
-  const Glossary terms(glossary);
+void demand_terms(SourceParts& sources, const Glossary& glossary, const Tokenizer& tokenizer) {
   for (SourcePart& part : sources.parts) {
     size_t tokens = 0;
-    for (const std::string& term : terms.terms_for(part.plain)) {
-      part.terms.push_back(encode_demand(tokenizer.target(), term, "the glossary's term"));
+    for (const std::string& term : glossary.terms_for(part.plain)) {
+      check_utf8(term, "the glossary's term");
+      if (!can_write(tokenizer.target(), term))
+        throw std::invalid_argument(
+            fmt::format("the glossary's term \"{}\" has characters that the model's vocabulary lacks", term));
+      part.terms.push_back(tokenizer.target().encode(term));
       tokens += part.terms.back().size();
     }
     if (tokens > kMaxTermTokens)

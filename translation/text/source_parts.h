@@ -4,6 +4,7 @@
 #include <transmute/common/threads.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/text/given_tokens.h>
+#include <transmute/translation/text/glossary.h>
 #include <transmute/translation/types.h>
 
 #include <cstddef>
@@ -20,7 +21,7 @@ constexpr size_t kMaxTermTokens = 256;
 /// What is translated by itself: a text, a sentence of one, or a part of an over-long one.
 struct SourcePart {
   size_t text;               ///< number of the text
-  std::string plain;         ///< its own text: as it was given, or as the ids of a part of an over-long one spell it
+  std::string plain;         ///< its own text
   Ids ids;                   ///< of `plain`, after the pieces that add_languages puts there
   Ids tag{};                 ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
   Ids prefix{};              ///< that its translation begins with
@@ -47,12 +48,14 @@ std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std:
 std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text);
 
 /// Tokenizes texts, and splits them as the options say.
+/// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be
 /// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
-                         const TranslationOptions& options, const ParallelFor& parallel_for);
+                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for);
 
 /// Demands of each text that its translation begins with the prefix of the same number.
-/// @throws std::invalid_argument where a prefix is not UTF-8, or has characters that the tokenizer does not know.
+/// @throws std::invalid_argument where a prefix is not UTF-8; BadText where it is too long or has characters that the
+/// tokenizer does not know.
 void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer);
 
 /// The languages of a text and its translation, by the model's own names; see TranslationOptions.
@@ -84,8 +87,9 @@ Ids encoder_language(const LanguageNames& names, const Tokenizer& tokenizer);
 void add_languages(SourceParts& sources, const LanguageTokens& languages);
 
 /// Demands the glossary's target terms where the parts have the source terms.
-/// @throws as demand_prefixes, and Glossary's constructor.
-void demand_terms(SourceParts& sources, const std::vector<GlossaryEntry>& glossary, const Tokenizer& tokenizer);
+/// @throws std::invalid_argument where a term is not UTF-8 or has characters that the tokenizer does not know; BadText
+/// where the terms of a text are too long together.
+void demand_terms(SourceParts& sources, const Glossary& glossary, const Tokenizer& tokenizer);
 
 }  // namespace v0
 }  // namespace transmute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/tokenizer/piece_marks.h>
 #include <transmute/translation/text/split_ids.h>
+
+#include <transmute/tokenizer/piece_marks.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +18,9 @@ bool ends_with_any(const std::string& piece, std::initializer_list<const char*> 
   });
 }
 
+// Of those within what should stay together.
+constexpr int kWorstCut = -4;
+
 // How good a place for a cut is behind piece i: 3 after a sentence, 2 after a clause, 1 before a word, 0
 // inside one.
 int cut_quality(const std::vector<std::string>& pieces, size_t i) {
@@ -30,15 +34,16 @@ int cut_quality(const std::vector<std::string>& pieces, size_t i) {
 
 }  // namespace
 
-std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& pieces, int64_t limit) {
+std::vector<Ids> split_ids(const Ids& ids, const std::vector<std::string>& pieces, int64_t limit,
+                           const std::vector<bool>& is_inside) {
   std::vector<Ids> parts;
   const auto most = static_cast<size_t>(limit);
   size_t begin = 0;
   while (ids.size() - begin > most) {
     size_t cut = begin + most;
-    int best = 0;
+    int best = kWorstCut;
     for (size_t i = begin + most; i > begin; --i) {
-      const int quality = cut_quality(pieces, i - 1);
+      const int quality = cut_quality(pieces, i - 1) + (i < is_inside.size() && is_inside[i] ? kWorstCut : 0);
       if (quality > best) {
         best = quality;
         cut = i;

@@ -2,7 +2,6 @@
 #include <transmute/translation/text/word_alignment.h>
 
 #include <transmute/translation/text/format.h>
-#include <transmute/translation/text/sentences.h>
 #include <transmute/translation/text/source_parts.h>
 
 #include <set>
@@ -39,16 +38,13 @@ size_t word_of(const std::pair<size_t, size_t>& span, const std::string& text, c
 
 }  // namespace
 
-std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text, bool by_sentence) {
+std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text,
+                                 const std::vector<std::pair<size_t, size_t>>& sentences) {
   const std::vector<size_t> by_byte = words_by_byte(text);
   std::vector<size_t> words;
-  size_t searched = 0;
-  for (const std::string& sentence : by_sentence ? split_sentences(text) : std::vector<std::string>{text}) {
-    const size_t offset = text.find(sentence, searched);
-    searched = offset + sentence.size();
-    for (auto [first, last] : source_spans(tokenizer, sentence))
-      words.push_back(word_of({offset + first, offset + last}, text, by_byte));
-  }
+  for (const auto& [begin, end] : sentences)
+    for (const auto& [first, last] : source_spans(tokenizer, text.substr(begin, end - begin)))
+      words.push_back(word_of({begin + first, begin + last}, text, by_byte));
   return words;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused passes over rows, compiled once for each instruction set.
 
-#include <transmute/model/kernels/lanes/lanes.h>
 #include <transmute/model/kernels/lanes/rows.h>
+
+#include <transmute/model/kernels/lanes/lanes.h>
 
 #include <cmath>
 

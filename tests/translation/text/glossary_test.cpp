@@ -47,6 +47,25 @@ TEST(AGlossary, FindsTermsAnywhereInScriptsWithoutSpaces) {
   EXPECT_THAT(terms_of("서울", "서울에 간다"), IsEmpty()) << "Korean has spaces";
 }
 
+TEST(AGlossary, TakesAnyWhiteSpaceForASpace) {
+  const Glossary glossary({{"blue  shirt", "Hemd"}, {"\u00A0red", "rot"}});
+  for (const char* text :
+       {"a blue shirt", "a blue  shirt", "a blue\tshirt", "a blue\u00A0shirt", "a  blue \u3000 shirt"})
+    EXPECT_THAT(glossary.terms_for(text), ElementsAre("Hemd")) << text;
+  EXPECT_THAT(glossary.terms_for("a blueshirt, a blue-shirt"), IsEmpty());
+  EXPECT_THAT(glossary.terms_for("red"), ElementsAre("rot"));
+  const std::string text = "é\u00A0 blue \t shirt, red";
+  std::vector<std::string> found;
+  for (const TermMatch& match : glossary.matches_in(text))
+    found.push_back(text.substr(match.begin, match.end - match.begin));
+  EXPECT_THAT(found, ElementsAre("blue \t shirt", "red"));
+  EXPECT_THAT(message_of<std::invalid_argument>([] {
+                Glossary({{"a b", "c"}, {"a  b", "d"}});
+              }),
+              HasSubstr("keep one"));
+  EXPECT_THROW(Glossary({GlossaryEntry{"\u00A0", "a"}}), std::invalid_argument);
+}
+
 TEST(AGlossary, RefusesContradictionsAndEmptyTerms) {
   EXPECT_THAT(message_of<std::invalid_argument>([] {
                 Glossary({{"a", "b"}, {"a", "c"}});

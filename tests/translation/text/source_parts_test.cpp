@@ -5,6 +5,7 @@
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/translation/text/source_parts.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ using testing::tiny_tokenizer;
 class SourcePartsOfTexts : public ::testing::Test {
  protected:
   SourceParts parts(const std::vector<std::string>& texts, const TranslationOptions& options = {}) const {
-    return encode_texts(tokenizer_.source(), texts, options, one_by_one);
+    return encode_texts(tokenizer_.source(), texts, options, Glossary(options.glossary), one_by_one);
   }
   Ids ids(const std::string& text) const { return tokenizer_.source().encode(text); }
 
@@ -62,10 +63,45 @@ TEST_F(SourcePartsOfTexts, ContainTheTermsOfTheirOwnWords) {
   options.split_sentences = true;
   const std::vector<std::string> texts{"the red house! the old train!"};
   SourceParts sources = parts(texts, options);
-  demand_terms(sources, {{"train", "Zug"}}, tokenizer_);
+  demand_terms(sources, Glossary(std::vector<GlossaryEntry>{{"train", "Zug"}}), tokenizer_);
   ASSERT_EQ(sources.parts.size(), 2U);
   EXPECT_THAT(sources.parts[0].terms, IsEmpty());
   EXPECT_THAT(sources.parts[1].terms, ElementsAre(tokenizer_.target().encode("Zug")));
+}
+
+TEST_F(SourcePartsOfTexts, OfALongTextHaveItsOwnWords) {
+  TranslationOptions options;
+  options.max_source_tokens = 6;
+  const std::string text = "the ﬁne™ train is closed,  the river is Жnear. the red house";
+  std::string joined;
+  const SourceParts sources = parts({text}, options);
+  EXPECT_GT(sources.parts.size(), 3U);
+  for (const SourcePart& part : sources.parts) joined += part.plain;
+  std::string words = text;
+  for (std::string* each : {&joined, &words}) each->erase(std::remove(each->begin(), each->end(), ' '), each->end());
+  EXPECT_EQ(joined, words);
+}
+
+TEST_F(SourcePartsOfTexts, AreNotCutWithinTerms) {
+  TranslationOptions options;
+  options.glossary = {{"Жa™ train", "Zug"}, {"old. The river", "Fluss"}};
+  const Glossary glossary(options.glossary);
+  const auto terms_in = [&](const std::string& text) {
+    SourceParts sources = parts({text}, options);
+    demand_terms(sources, glossary, tokenizer_);
+    std::vector<Ids> terms;
+    for (const SourcePart& part : sources.parts) terms.insert(terms.end(), part.terms.begin(), part.terms.end());
+    return terms;
+  };
+  const Ids train = tokenizer_.target().encode("Zug"), river = tokenizer_.target().encode("Fluss");
+  const std::string before = "the red house is near, ", train_text = "the  Жa™  train is old. ";
+  const auto limit = static_cast<int64_t>(ids(train_text).size());
+  for (options.max_source_tokens = limit; options.max_source_tokens < limit + 20; ++options.max_source_tokens)
+    EXPECT_THAT(terms_in(before + train_text + before + train_text), ElementsAre(train, train))
+        << options.max_source_tokens;
+  options.max_source_tokens = 256;
+  options.split_sentences = true;
+  EXPECT_THAT(terms_in("the train is old. The river is near. The house"), ElementsAre(river));
 }
 
 TEST_F(SourcePartsOfTexts, AreRefusedWhereTheyCannotBeMade) {

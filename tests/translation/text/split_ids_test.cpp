@@ -12,13 +12,13 @@ namespace {
 using ::testing::ElementsAre;
 
 // The parts of a text given by its pieces ('_' begins a word), as the numbers of their pieces.
-std::vector<Ids> parts_of(std::vector<std::string> pieces, int64_t limit) {
+std::vector<Ids> parts_of(std::vector<std::string> pieces, int64_t limit, const std::vector<bool>& is_inside = {}) {
   Ids ids;
   for (auto& piece : pieces) {
     if (piece.front() == '_') piece.replace(0, 1, "\u2581");
     ids.push_back(static_cast<int64_t>(ids.size()));
   }
-  return split_ids(ids, pieces, limit);
+  return split_ids(ids, pieces, limit, is_inside);
 }
 
 TEST(SplitIds, LeavesShortTextWhole) {
@@ -53,6 +53,17 @@ TEST(SplitIds, TakesNoPointInsideANumberForAnEnd) {
 
 TEST(SplitIds, CutsAtFullWidthMarksWithoutSpaces) {
   EXPECT_THAT(parts_of({"_汉", "字", "。", "汉", "字", "汉"}, 5), ElementsAre(Ids{0, 1, 2}, Ids{3, 4, 5}));
+}
+
+TEST(SplitIds, AvoidsCutsWithinWhatShouldStayTogether) {
+  EXPECT_THAT(parts_of({"_a", "_Dr", ".", "_S", "_b"}, 3, {false, false, true, true, false}),
+              ElementsAre(Ids{0}, Ids{1, 2, 3}, Ids{4}));
+  EXPECT_THAT(parts_of({"_a", "b", "c", "d", "e"}, 3, {false, false, true, true, false}),
+              ElementsAre(Ids{0}, Ids{1, 2, 3}, Ids{4}))
+      << "even within a word";
+  EXPECT_THAT(parts_of({"_a", "_b", "c", "_d", "e"}, 3, {false, true, true, true, true}),
+              ElementsAre(Ids{0, 1, 2}, Ids{3, 4}))
+      << "there is no other place";
 }
 
 TEST(SplitIds, LosesNothingAndKeepsTheLimit) {

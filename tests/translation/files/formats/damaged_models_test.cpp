@@ -409,6 +409,14 @@ TEST(DamagedCTranslate2Model, NamesWhatIsNotSupported) {
 }
 
 // A file may call one tensor by many names: each becomes a weight of its own in memory.
+TEST(ArgosPackage, IsRefusedWithATargetPrefix) {
+  const CopiedModel model("marian_ctranslate2");
+  write_text(model.path("../metadata.json"), R"({"from_code": "en", "target_prefix": ""})");
+  EXPECT_NO_THROW(load_model(model.folder(), torch::kCPU));
+  write_text(model.path("../metadata.json"), R"({"from_code": "en", "target_prefix": "__de__"})");
+  EXPECT_THAT(model.refusal(), AllOf(HasSubstr("metadata.json"), HasSubstr("\"__de__\" (target_prefix)")));
+}
+
 TEST(ForeignModel, TakesNoMoreMemoryThanItsFileCanMean) {
   formats::ForeignModel model;
   model.path = "model.bin";

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/tests/support/copied_model.h>
+#include <transmute/tests/support/files.h>
 #include <transmute/tests/support/zip_files.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/inference/step_models.h>
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -199,10 +199,7 @@ TEST(MarianModels, LeaveOutTheLastPiecesOfALongVocabulary) {
 // ---- Models that Marian trained ----
 
 std::vector<std::string> lines_of(const std::string& path) {
-  std::vector<std::string> lines;
-  std::ifstream stream(path);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
+  return testing::split_lines(testing::read_text(path));
 }
 
 struct MarianHypothesis {
