@@ -2,7 +2,6 @@
 #include <transmute/serving/api.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/serving/api_answer.h>
 #include <transmute/serving/detection.h>
 #include <transmute/serving/openapi.h>
 #include <transmute/serving/task.h>
@@ -107,6 +106,81 @@ void fail_with(Call& call, const std::exception_ptr& error) {
   call.end_events(failure.status);
 }
 
+std::vector<std::string> source_languages(const ModelSet& models) {
+  std::vector<std::string> codes;
+  for (const auto& [source, targets] : models.targets()) codes.push_back(source);
+  return codes;
+}
+
+// The models from the source to the target, none where they are the same. Detects the source where it is to be
+// detected.
+ModelSet::Route resolve_languages(const ModelSet& models, ApiRequest& request, ApiResult& result) {
+  if (request.source == kAutomatic) {
+    std::string all;
+    for (const std::string& text : request.texts) all += text + "\n";
+    result.detected = detect_language(all, source_languages(models), request.format == TextFormat::html).front();
+    request.source = result.detected->code;
+  }
+  if (!models.has_source(request.source))
+    throw ApiError(
+        400, request.source + " is not supported" + (models.has_target(request.source) ? " as a source language" : ""));
+  if (!models.has_target(request.target)) throw ApiError(400, request.target + " is not supported");
+  if (request.source == request.target) return {};
+  ModelSet::Route route = models.route(request.source, request.target);
+  if (route.empty())
+    throw ApiError(400, fmt::format("{} is not supported as a target of {}", request.target, request.source));
+  return route;
+}
+
+std::vector<Document> make_documents(const ApiRequest& request, const ModelSet::Route& route) {
+  // Its terms are of the last model's source.
+  const Glossary glossary = route.size() == 1 ? Glossary(request.options.glossary) : Glossary();
+  const bool is_whole = route.empty() || !request.prefixes.empty();
+  std::vector<Document> documents;
+  for (const std::string& text : request.texts)
+    documents.push_back(is_whole ? Document(text) : Document(text, request.format, request.split_sentences, glossary));
+  return documents;
+}
+
+// Each token of a translation has a number for each token of its segment, which grows with the square of its length,
+// and a translation may have max_extra_length tokens more than its segment.
+void check_alignments(const ApiRequest& request, const std::vector<Document>& documents) {
+  constexpr double kMost = 8e6, kMostForTags = 64e6;  // the latter are not sent
+  const SearchOptions& search = request.options.search;
+  if (!search.alignments && !request.options.inline_tags) return;
+  double numbers = 0;
+  for (const Document& document : documents)
+    for (const std::string& segment : document.segments()) {
+      // Tags have no tokens.
+      const size_t bytes = request.options.inline_tags ? TaggedText(segment).plain().size() : segment.size();
+      const double tokens = std::max(1.0, static_cast<double>(bytes) / 2);  // hardly more
+      numbers +=
+          tokens * (tokens + static_cast<double>(search.max_extra_length)) * static_cast<double>(search.num_hypotheses);
+    }
+  if (numbers > (search.alignments ? kMost : kMostForTags))
+    throw ApiError(413, search.alignments
+                            ? "alignments of so much text would be too large; send fewer or shorter sentences at a "
+                              "time, or ask for fewer hypotheses"
+                            : "a text with markup has too long sentences; send shorter ones, or fewer at a time");
+}
+
+// What the request says is for the last model of the route; those before it translate by themselves.
+void set_options(TaskRequest& task, ApiRequest& request) {
+  TranslationOptions plain;
+  plain.inline_tags = request.options.inline_tags;
+  if (!task.route.empty()) {
+    const ModelSet::Hop &first = task.route.front(), &last = task.route.back();
+    plain.source_language = first.source_language;
+    plain.target_language = first.target_language;
+    plain.search = first.model->default_search();
+    request.options.source_language = last.source_language;
+    request.options.target_language = last.target_language;
+    request.search_as(last.model->default_search());
+  }
+  task.options = std::make_shared<const SegmentOptions>(SegmentOptions{request.options, request.key});
+  task.earlier_options = std::make_shared<const SegmentOptions>(SegmentOptions{plain, key_of(plain)});
+}
+
 }  // namespace
 
 Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& metrics, ApiOptions options)
@@ -121,8 +195,9 @@ Api::Api(Models& models, const CurrentApiKeys& keys, Batcher& batcher, Metrics& 
 void Api::handle(std::shared_ptr<HttpExchange> exchange) {
   const std::string path = exchange->request().path;
   const bool is_known = !method_for(path).empty();
-  const auto call = std::make_shared<Call>(std::move(exchange), is_known ? path : "other",
-                                           CallReport{&metrics_, options_.log, options_.log_texts});
+  const auto call =
+      std::make_shared<Call>(std::move(exchange), is_known ? path : "other",
+                             CallReport{&metrics_, options_.log, options_.log_texts, options_.log_failures_only});
   if (options_.behind_proxy) call->note("client", address_of(call->request()));
   try {
     route(call);
@@ -147,8 +222,8 @@ void Api::route(const CallPointer& call) {
     if (request.path == file.path)
       return call->answer(
           web_page(file, std::string_view(file.name) == "openapi.json" ? openapi_ : serving::source(file.name)));
-  if (request.path == "/translate") return translate(call, false);
-  if (request.path == "/v1/translate") return translate(call, true);
+  if (request.path == "/translate") return translate(call, Interface::libretranslate);
+  if (request.path == "/v1/translate") return translate(call, Interface::v1);
   if (request.path == "/detect") return detect(call);
   if (request.path == "/languages") return languages(call);
   if (request.path == "/frontend/settings") return settings(call);
@@ -177,15 +252,10 @@ std::string Api::address_of(const HttpRequest& request) const {
   return begin == std::string::npos ? request.client : forwarded.substr(begin);
 }
 
-std::vector<std::string> Api::source_languages(const ModelSet& models) const {
-  std::vector<std::string> codes;
-  for (const auto& [source, targets] : models.targets()) codes.push_back(source);
-  return codes;
-}
-
-void Api::translate(const CallPointer& call, bool is_v1) {
-  const auto request = std::make_shared<ApiRequest>(is_v1 ? parse_v1(call->request(), options_.limits)
-                                                          : parse_libretranslate(call->request(), options_.limits));
+void Api::translate(const CallPointer& call, Interface interface) {
+  const auto request =
+      std::make_shared<ApiRequest>(interface == Interface::v1 ? parse_v1(call->request(), options_.limits)
+                                                              : parse_libretranslate(call->request(), options_.limits));
   const std::string key_name = check_key(request->api_key, call->request());
   if (!key_name.empty()) call->note("key", key_name);
   if (!call->enter(clients_, key_name.empty() ? address_of(call->request()) : "key " + key_name)) {
@@ -193,7 +263,7 @@ void Api::translate(const CallPointer& call, bool is_v1) {
     throw ApiError(429, fmt::format("more than {} of your requests are under way; wait for one to end",
                                     options_.requests_per_client));
   }
-  begin(call, request, is_v1);
+  begin(call, request, interface);
 }
 
 // A request that could never be let in must not be told to try again.
@@ -211,67 +281,16 @@ void Api::check_room_for(const std::vector<Document>& documents) const {
     throw ApiError(413, fmt::format("the texts have {} bytes; a request may have {}", bytes, limits.max_bytes));
 }
 
-// Each token of a translation has a number for each token of its segment, which grows with the square of its length,
-// and a translation may have max_extra_length tokens more than its segment.
-void Api::check_alignments(const ApiRequest& request, const std::vector<Document>& documents) const {
-  constexpr double kMost = 8e6, kMostForTags = 64e6;  // the latter are not sent
-  const SearchOptions& search = request.options.search;
-  if (!search.alignments && !request.options.inline_tags) return;
-  double numbers = 0;
-  for (const Document& document : documents)
-    for (const std::string& segment : document.segments()) {
-      // Tags have no tokens.
-      const size_t bytes = request.options.inline_tags ? TaggedText(segment).plain().size() : segment.size();
-      const double tokens = std::max(1.0, static_cast<double>(bytes) / 2);  // hardly more
-      numbers +=
-          tokens * (tokens + static_cast<double>(search.max_extra_length)) * static_cast<double>(search.num_hypotheses);
-    }
-  if (numbers > (search.alignments ? kMost : kMostForTags))
-    throw ApiError(413, search.alignments
-                            ? "alignments of so much text would be too large; send fewer or shorter sentences at a "
-                              "time, or ask for fewer hypotheses"
-                            : "a text with markup has too long sentences; send shorter ones, or fewer at a time");
-}
-
-void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, bool is_v1) {
-  const auto models = models_.current();
+void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, Interface interface) {
   const auto result = std::make_shared<ApiResult>();
-  if (request->source == kAutomatic) {
-    std::string all;
-    for (const std::string& text : request->texts) all += text + "\n";
-    result->detected = detect_language(all, source_languages(*models), request->format == TextFormat::html).front();
-    request->source = result->detected->code;
-  }
-  if (!models->has_source(request->source))
-    throw ApiError(400, request->source + " is not supported" +
-                            (models->has_target(request->source) ? " as a source language" : ""));
-  if (!models->has_target(request->target)) throw ApiError(400, request->target + " is not supported");
   TaskRequest task;
-  if (request->source != request->target) {
-    task.route = models->route(request->source, request->target);
-    if (task.route.empty())
-      throw ApiError(400, fmt::format("{} is not supported as a target of {}", request->target, request->source));
-  }
-  const bool is_whole = task.route.empty() || !request->prefixes.empty();
-  for (const std::string& text : request->texts)
-    result->documents.push_back(is_whole ? Document(text) : Document(text, request->format, request->split_sentences));
+  task.route = resolve_languages(*models_.current(), *request, *result);
+  result->documents = make_documents(*request, task.route);
   check_room_for(result->documents);
   if (!task.route.empty()) check_alignments(*request, result->documents);
   task.documents = result->documents;
   task.prefixes = request->prefixes;
-  TranslationOptions plain;
-  plain.inline_tags = request->options.inline_tags;
-  if (!task.route.empty()) {
-    const ModelSet::Hop &first = task.route.front(), &last = task.route.back();
-    plain.source_language = first.source_language;
-    plain.target_language = first.target_language;
-    plain.search = first.model->default_search();
-    request->options.source_language = last.source_language;
-    request->options.target_language = last.target_language;
-    request->search_as(last.model->default_search());
-  }
-  task.options = std::make_shared<const SegmentOptions>(SegmentOptions{request->options, request->key});
-  task.earlier_options = std::make_shared<const SegmentOptions>(SegmentOptions{plain, key_of(plain)});
+  set_options(task, *request);
   task.is_unwanted = [call, seconds = options_.request_seconds] {
     return call->is_abandoned() || call->age() > seconds;
   };
@@ -281,31 +300,35 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
       call->send_event("text", {{"index", document}, {"text", so_far}});
     };
   }
-  task.on_done = [this, call, request, result, is_v1](std::vector<std::vector<Translation>> translations) {
+  task.on_done = [this, call, request, result, interface](std::vector<std::vector<Translation>> translations) {
     result->translations = std::move(translations);
-    size_t source = 0, target = 0;
-    for (const auto& document : result->translations)
-      for (const Translation& translation : document) {
-        source += translation.source_tokens.size();
-        target += translation.hypotheses.front().tokens.size();
-      }
-    metrics_.count_tokens(source, target);
-    call->note("languages", request->source + "-" + request->target);
-    call->note("source_tokens", source);
-    call->note("target_tokens", target);
-    const Json answer = is_v1 ? v1_answer(*request, *result) : libretranslate_answer(*request, *result);
-    if (options_.log_texts) {
-      call->note("texts", request->texts);
-      call->note("answer", answer);
-    }
-    if (!request->stream) return call->answer(answer);
-    call->send_event("done", answer);
-    call->end_events();
+    answer(*call, *request, *result, interface);
   };
   task.on_failed = [call](const std::exception_ptr& error) { fail_with(*call, error); };
   if (start_task(std::move(task), batcher_)) return;
   metrics_.count_rejection("queue");
   throw ApiError(503, "too many texts wait to be translated; try again later");
+}
+
+void Api::answer(Call& call, const ApiRequest& request, const ApiResult& result, Interface interface) {
+  size_t source = 0, target = 0;
+  for (const auto& document : result.translations)
+    for (const Translation& translation : document) {
+      source += translation.source_tokens.size();
+      target += translation.hypotheses.front().tokens.size();
+    }
+  metrics_.count_tokens(source, target);
+  call.note("languages", request.source + "-" + request.target);
+  call.note("source_tokens", source);
+  call.note("target_tokens", target);
+  const Json answer = interface == Interface::v1 ? v1_answer(request, result) : libretranslate_answer(request, result);
+  if (options_.log_texts) {
+    call.note("texts", request.texts);
+    call.note("answer", answer);
+  }
+  if (!request.stream) return call.answer(answer);
+  call.send_event("done", answer);
+  call.end_events();
 }
 
 void Api::detect(const CallPointer& call) {
@@ -317,7 +340,7 @@ void Api::detect(const CallPointer& call) {
   check_texts(request, options_.limits);
   Json answer = Json::array();
   for (const DetectedLanguage& language : detect_language(text, source_languages(*models_.current())))
-    answer.push_back({{"confidence", language.confidence}, {"language", language.code}});
+    answer.push_back(json_of(language));
   call->answer(answer);
 }
 

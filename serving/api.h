@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/serving/api_answer.h>
 #include <transmute/serving/api_keys.h>
 #include <transmute/serving/api_request.h>
 #include <transmute/serving/batcher.h>
@@ -25,6 +26,7 @@ struct ApiOptions {
   size_t requests_per_client = 64;               ///< under way at once, by API key, else by address
   bool behind_proxy = false;                     ///< the client's address is the last of X-Forwarded-For
   bool log_texts = false;                        ///< texts, translations and reasons of refusal go into the log
+  bool log_failures_only = false;                ///< of the requests, only those in which the server failed
   std::function<void(const Json& entry)> log{};  ///< of requests
 };
 
@@ -45,12 +47,13 @@ class Api {
 
  private:
   using CallPointer = std::shared_ptr<Call>;
+  enum class Interface { libretranslate, v1 };
 
   void route(const CallPointer& call);
-  void translate(const CallPointer& call, bool is_v1);
-  void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, bool is_v1);
+  void translate(const CallPointer& call, Interface interface);
+  void begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, Interface interface);
   void check_room_for(const std::vector<Document>& documents) const;
-  void check_alignments(const ApiRequest& request, const std::vector<Document>& documents) const;
+  void answer(Call& call, const ApiRequest& request, const ApiResult& result, Interface interface);
   void detect(const CallPointer& call);
   void languages(const CallPointer& call);
   void settings(const CallPointer& call);
@@ -58,7 +61,6 @@ class Api {
   void metrics(const CallPointer& call);
   std::string check_key(const std::string& given, const HttpRequest& request) const;
   std::string address_of(const HttpRequest& request) const;
-  std::vector<std::string> source_languages(const ModelSet& models) const;
 
   Models& models_;
   const CurrentApiKeys& keys_;

@@ -48,11 +48,11 @@ Json json_of(const Hypothesis& hypothesis, bool with_alignment) {
   return json;
 }
 
+}  // namespace
+
 Json json_of(const DetectedLanguage& language) {
   return {{"confidence", language.confidence}, {"language", language.code}};
 }
-
-}  // namespace
 
 Json libretranslate_answer(const ApiRequest& request, const ApiResult& result) {
   Json texts = Json::array(), alternatives = Json::array();

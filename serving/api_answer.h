@@ -23,6 +23,9 @@ struct ApiResult {
 /// LibreTranslate's answer: translatedText, alternatives, detectedLanguage.
 Json libretranslate_answer(const ApiRequest& request, const ApiResult& result);
 
+/// As both interfaces write it.
+Json json_of(const DetectedLanguage& language);
+
 /// The answer of /v1/translate, see openapi.json.
 Json v1_answer(const ApiRequest& request, const ApiResult& result);
 

@@ -70,9 +70,10 @@ std::shared_ptr<const ApiKeys> CurrentApiKeys::read() const {
   return path_.empty() ? std::make_shared<const ApiKeys>() : std::make_shared<const ApiKeys>(path_);
 }
 
-void CurrentApiKeys::set(std::shared_ptr<const ApiKeys> keys) {
+void CurrentApiKeys::reload() {
+  auto fresh = read();
   const std::lock_guard<std::mutex> lock(mutex_);
-  current_.swap(keys);
+  current_.swap(fresh);
 }
 
 }  // namespace v0

@@ -32,21 +32,22 @@ class ApiKeys {
   std::vector<std::pair<std::string, std::string>> hashes_;  // of 32 bytes, and names
 };
 
-/// The keys that a server has now. They are read and set again in two steps, for what else is read beside them may
-/// fail.
+/// The keys that a server has now.
 class CurrentApiKeys {
  public:
   /// Without a file, everybody may use it.
   /// @throws as ApiKeys' constructor.
   explicit CurrentApiKeys(std::string path);
 
+  const std::string& path() const { return path_; }
   std::shared_ptr<const ApiKeys> current() const;
-  /// What the file has now.
-  /// @throws as ApiKeys' constructor.
-  std::shared_ptr<const ApiKeys> read() const;
-  void set(std::shared_ptr<const ApiKeys> keys);
+  /// Reads the file again.
+  /// @throws as ApiKeys' constructor; the keys stay then.
+  void reload();
 
  private:
+  std::shared_ptr<const ApiKeys> read() const;
+
   const std::string path_;
   mutable std::mutex mutex_;
   std::shared_ptr<const ApiKeys> current_;

@@ -5,10 +5,10 @@
 #include <transmute/common/config_schema.h>
 #include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
+#include <transmute/translation/files/model_config.h>
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -216,9 +216,10 @@ void read_sampling(Members& members, SearchOptions& search) {
 void read_search(Members& members, const ApiLimits& limits, ApiRequest& request) {
   SearchOptions& search = request.options.search;
   if (members.find("beam_size") != nullptr) request.beam_size = members.integer("beam_size", 0, {1, limits.beam_size});
-  if (members.find("length_alpha") != nullptr) request.length_alpha = members.number("length_alpha", 0, {0, 10});
+  if (members.find("length_alpha") != nullptr)
+    request.length_alpha = members.number("length_alpha", 0, SearchBounds::kLengthAlpha);
   if (members.find("no_repeat_ngram") != nullptr)
-    request.no_repeat_ngram = members.integer("no_repeat_ngram", 0, {0, 100});
+    request.no_repeat_ngram = members.integer("no_repeat_ngram", 0, SearchBounds::kNoRepeatNgram);
   search.num_hypotheses = members.integer("num_hypotheses", 1, {1, limits.beam_size});
   search.coverage_beta = members.number("coverage_beta", search.coverage_beta, {0, 10});
   search.max_extra_length = members.integer("max_extra_length", search.max_extra_length, {0, limits.extra_length});

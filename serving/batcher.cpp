@@ -21,6 +21,31 @@ void cancel(const Segment& segment) {
   segment.failed(std::make_exception_ptr(Cancelled()));
 }
 
+// Chooses what goes along with the oldest segment so that a batch is about one search: the translator makes several of
+// a larger one, and answers when the last has ended.
+class BatchSize {
+ public:
+  explicit BatchSize(const Segment& oldest)
+      : most_bytes_(kBytesPerToken * static_cast<size_t>(oldest.options->translation.batch_tokens)),
+        most_of_one_(std::max(kAlwaysShort, 2 * length(oldest))) {}
+  /// Counts the segment if it is not much longer than the oldest, and the batch stays small enough.
+  bool take(const Segment& segment) {
+    const size_t longest = std::max(longest_, length(segment));
+    const bool fits = longest <= most_of_one_ && (segments_ + 1) * longest <= most_bytes_;
+    if (segments_ > 0 && !fits) return false;
+    longest_ = longest;
+    ++segments_;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kBytesPerToken = 4, kAlwaysShort = 512;
+  static size_t length(const Segment& segment) { return std::max(segment.text.size(), segment.prefix.size()); }
+
+  const size_t most_bytes_, most_of_one_;
+  size_t segments_ = 0, longest_ = 0;
+};
+
 }  // namespace
 
 Batcher::Batcher(const BatcherOptions& options, std::function<void(size_t)> on_batch)
@@ -108,7 +133,8 @@ void Batcher::work() {
   }
 }
 
-// The oldest segment and those that go with it; as many as leave the other workers their share.
+// The oldest segment and those that go with it; as many as leave the other workers their share. The others keep their
+// order, so that each becomes the oldest.
 std::vector<Segment> Batcher::take_batch() {
   const auto goes_along = [model = waiting_.front().model.get(),
                            options = waiting_.front().options](const Segment& segment) {
@@ -119,9 +145,10 @@ std::vector<Segment> Batcher::take_batch() {
   const size_t wanted = std::min(static_cast<size_t>(options_.batch_size), (alike + workers - 1) / workers);
   std::vector<Segment> batch;
   batch.reserve(wanted);  // what could fail, before any segment has left the queue
+  BatchSize size(waiting_.front());
   auto kept = waiting_.begin();
   for (Segment& segment : waiting_) {
-    if (batch.size() < wanted && goes_along(segment)) {
+    if (batch.size() < wanted && goes_along(segment) && size.take(segment)) {
       --state_.waiting_segments;
       state_.waiting_bytes -= segment.text.size();
       batch.push_back(std::move(segment));

@@ -52,7 +52,8 @@ struct BatcherState {
 };
 
 /// Merges the segments of all requests into batches: a worker that becomes free takes the oldest one that waits and
-/// others of the same model and options. So a batch grows with the load, and a single request waits for nobody.
+/// others of the same model and options, as long as they make up about one search and are not much longer. So a batch
+/// grows with the load, a single request waits for nobody, and a short one that is the oldest for no long ones.
 class Batcher {
  public:
   /// `on_batch` is told of the size of every batch, on any thread.

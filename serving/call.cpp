@@ -83,7 +83,7 @@ void Call::finish(int status) {
   if (counts_ != nullptr) counts_->leave(client_);
   const double seconds = age();
   if (report_.metrics != nullptr) report_.metrics->count_request(route_, status, seconds);
-  if (!report_.log) return;
+  if (!report_.log || (report_.logs_failures_only && !notes_->contains("failure"))) return;
   const HttpRequest& request = exchange_->request();
   Json entry{{"id", id_},
              {"client", request.client},

@@ -37,6 +37,7 @@ struct CallReport {
   Metrics* metrics = nullptr;
   std::function<void(const Json& entry)> log{};  ///< one object for each request; may be empty
   bool logs_texts = false;                       ///< whether the log may quote what a client sent
+  bool logs_failures_only = false;               ///< whether it has only the requests with the note "failure"
 };
 
 /// One request from its arrival to its answer: counts it, logs it, and gives every answer the headers that all have.

@@ -93,6 +93,10 @@ std::string unused_name(const std::string& text) {
   return fmt::format("x{:0{}}", unused, digits);
 }
 
+bool is_line_break(char c) {
+  return c == '\n' || c == '\r';
+}
+
 // Whether TaggedText reads an inline tag as a browser does: to that, names are alike in capitals and "/>" closes no
 // element. A line of text has no line breaks.
 bool reads_alike(const std::string& tag) {
@@ -101,7 +105,7 @@ bool reads_alike(const std::string& tag) {
   const bool has_capitals = tag.compare(is_end ? 2 : 1, name.size(), name) != 0;
   const bool seems_empty = !is_end && tag[tag.size() - 2] == '/' && !is_void_element(name);
   return inline_tag_at(tag, 0).length == tag.size() && !has_capitals && !seems_empty &&
-         tag.find('\n') == std::string::npos;
+         std::none_of(tag.begin(), tag.end(), is_line_break);
 }
 
 // Tags that TaggedText reads otherwise than a browser does, long ones above all, are shortened to their names.
@@ -111,7 +115,7 @@ std::string shortened(const std::string& tag, const std::string& attribute) {
 }
 
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
-std::vector<std::string> tagged_sentences(const std::string& text) {
+std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary) {
   std::string plain;
   std::vector<size_t> places;  // of the plain bytes in the text
   std::vector<bool> is_inside(text.size() + 1);
@@ -137,7 +141,7 @@ std::vector<std::string> tagged_sentences(const std::string& text) {
     if (first != std::string_view::npos) sentences.emplace_back(whole.substr(first, last + 1 - first));
     begin = end;
   };
-  for (const auto& [first, end] : sentence_spans(plain)) {
+  for (const auto& [first, end] : sentence_spans(plain, glossary)) {
     if (first > 0)
       for (size_t cut = before_end + 1; cut <= places[first]; ++cut)
         if (!is_inside[cut]) {
@@ -176,19 +180,24 @@ Document::Document(const std::string& text) {
   add_segment(text);
 }
 
-Document::Document(const std::string& text, TextFormat format, bool split_sentences)
-    : is_html_(format == TextFormat::html) {
-  if (is_html_) {
-    add_html(text, split_sentences);
+Document::Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary)
+    : format_(format) {
+  const SentencesOf sentences_of = [&](const std::string& words) -> std::vector<std::string> {
+    if (!split_sentences) return {words};
+    return format == TextFormat::text ? transmute::split_sentences(words, glossary) : tagged_sentences(words, glossary);
+  };
+  if (format == TextFormat::html) {
+    add_html(text, sentences_of);
   } else {
-    add_lines(text, split_sentences, format);
+    add_lines(text, sentences_of);
   }
 }
 
 void Document::add_segment(const std::string& text) {
   segments_.push_back(text);
+  follows_sentence_.push_back(false);
   between_.emplace_back();
-  if (!is_html_) return;
+  if (format_ != TextFormat::html) return;
   std::map<std::string, std::string>& tags = tags_.emplace_back();
   walk_html(
       text, [](const std::string&) {},
@@ -198,39 +207,34 @@ void Document::add_segment(const std::string& text) {
       });
 }
 
-void Document::add_lines(const std::string& text, bool split_sentences, TextFormat format) {
+void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    add_line(text.substr(begin, end - begin), split_sentences, format);
+    add_line(text.substr(begin, end - begin), sentences_of);
     if (end < text.size()) between_.back() += '\n';
     begin = end + 1;
   }
 }
 
-void Document::add_line(const std::string& line, bool split_sentences, TextFormat format) {
+void Document::add_line(const std::string& line, const SentencesOf& sentences_of) {
   if (!is_more_than_space(line)) {
     between_.back() += line;
     return;
   }
   const size_t first = line.find_first_not_of(kHtmlSpace), last = line.find_last_not_of(kHtmlSpace) + 1;
   between_.back() += line.substr(0, first);
-  const std::string words = line.substr(first, last - first);
-  if (!split_sentences) {
-    add_segment(words);
-  } else {
-    add_sentences(format == TextFormat::text ? transmute::split_sentences(words) : tagged_sentences(words));
-  }
+  add_sentences(sentences_of(line.substr(first, last - first)));
   between_.back() += line.substr(last);
 }
 
 void Document::add_sentences(const std::vector<std::string>& sentences) {
   for (size_t i = 0; i < sentences.size(); ++i) {
-    if (i > 0) between_.back() += ' ';
     add_segment(sentences[i]);
+    follows_sentence_.back() = i > 0;
   }
 }
 
-void Document::add_html(const std::string& html, bool split_sentences) {
+void Document::add_html(const std::string& html, const SentencesOf& sentences_of) {
   placeholder_ = unused_name(html);
   std::string inline_html;
   walk_html(
@@ -240,26 +244,21 @@ void Document::add_html(const std::string& html, bool split_sentences) {
           inline_html += markup;
           return;
         }
-        add_inline_html(std::exchange(inline_html, ""), split_sentences);
+        add_inline_html(std::exchange(inline_html, ""), sentences_of);
         between_.back() += markup;
       });
-  add_inline_html(inline_html, split_sentences);
+  add_inline_html(inline_html, sentences_of);
 }
 
 // Text between two elements that are not inline: white space around it stays, tags within move with their words.
-void Document::add_inline_html(const std::string& html, bool split_sentences) {
+void Document::add_inline_html(const std::string& html, const SentencesOf& sentences_of) {
   if (!has_words(html)) {
     between_.back() += html;
     return;
   }
   const size_t first = html.find_first_not_of(kHtmlSpace), last = html.find_last_not_of(kHtmlSpace) + 1;
   between_.back() += html.substr(0, first);
-  const std::string text = for_model(html.substr(first, last - first));
-  if (split_sentences) {
-    add_sentences(tagged_sentences(text));
-  } else {
-    add_segment(text);
-  }
+  add_sentences(sentences_of(for_model(html.substr(first, last - first))));
   between_.back() += html.substr(last);
 }
 
@@ -270,7 +269,7 @@ std::string Document::for_model(const std::string& html) {
       html,
       [&](const std::string& text) {
         std::string line = decoded(text);
-        std::replace(line.begin(), line.end(), '\n', ' ');
+        std::replace_if(line.begin(), line.end(), is_line_break, ' ');
         result += line;
       },
       [&](const std::string& markup, MarkupKind kind) {
@@ -291,14 +290,22 @@ std::string Document::with(const std::vector<std::string>& translations) const {
 }
 
 std::string Document::beginning(const std::vector<std::string>& translations, size_t unfinished) const {
-  std::string text = between_.front();
-  for (size_t i = 0; i < segments_.size() && i <= unfinished; ++i)
-    text += written(translations[i], i) + (i < unfinished ? between_[i + 1] : "");
+  std::string text = between_.front(), before;  // before: the last sentence of the same line or element
+  for (size_t i = 0; i < segments_.size() && i <= unfinished; ++i) {
+    const std::string sentence = without_tags(translations[i]);
+    if (!follows_sentence_[i]) before.clear();
+    text += space_between(before, sentence) + written(translations[i], i) + (i < unfinished ? between_[i + 1] : "");
+    if (!sentence.empty()) before = sentence;
+  }
   return text;
 }
 
+std::string Document::without_tags(const std::string& translation) const {
+  return format_ == TextFormat::text ? translation : TaggedText(translation).plain();
+}
+
 std::string Document::written(const std::string& translation, size_t segment) const {
-  return is_html_ ? encoded(translation, tags_[segment]) : translation;
+  return format_ == TextFormat::html ? encoded(translation, tags_[segment]) : translation;
 }
 
 }  // namespace v0

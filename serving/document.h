@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/translation/text/glossary.h>
+
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,8 +24,9 @@ class Document {
  public:
   /// Cuts at line breaks, and at sentence ends where `split_sentences` is set, but for those within an inline element.
   /// HTML is cut at elements that are not inline. What head, script, style, pre, code, textarea, svg and math hold
-  /// stays as it is, and so does what an element with translate="no" or class="notranslate" holds.
-  Document(const std::string& text, TextFormat format, bool split_sentences);
+  /// stays as it is, and so does what an element with translate="no" or class="notranslate" holds. No sentence ends
+  /// within a source term of the glossary.
+  Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary = {});
   /// The whole text is one segment.
   explicit Document(const std::string& text);
 
@@ -35,18 +39,22 @@ class Document {
   std::string beginning(const std::vector<std::string>& translations, size_t unfinished) const;
 
  private:
+  // The segments of a line or of what an element holds: its sentences, or the whole.
+  using SentencesOf = std::function<std::vector<std::string>(const std::string&)>;
   void add_segment(const std::string& text);
-  void add_lines(const std::string& text, bool split_sentences, TextFormat format);
-  void add_line(const std::string& line, bool split_sentences, TextFormat format);
+  void add_lines(const std::string& text, const SentencesOf& sentences_of);
+  void add_line(const std::string& line, const SentencesOf& sentences_of);
+  void add_html(const std::string& html, const SentencesOf& sentences_of);
+  void add_inline_html(const std::string& html, const SentencesOf& sentences_of);
   void add_sentences(const std::vector<std::string>& sentences);
-  void add_html(const std::string& html, bool split_sentences);
-  void add_inline_html(const std::string& html, bool split_sentences);
   std::string for_model(const std::string& html);
+  std::string without_tags(const std::string& translation) const;
   std::string written(const std::string& translation, size_t segment) const;
 
-  bool is_html_ = false;
+  TextFormat format_ = TextFormat::text;
   std::vector<std::string> segments_;
   std::vector<std::string> between_{""};  // before each segment, and behind the last
+  std::vector<bool> follows_sentence_;    // of each segment: within the same line or element
   // Of HTML: what stands in the page for each tag that a segment has.
   std::vector<std::map<std::string, std::string>> tags_;
   std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/common/ascii_case.h>
 #include <transmute/serving/html_markup.h>
+
+#include <transmute/common/ascii_case.h>
 #include <transmute/translation/text/inline_tags.h>
 
 #include <algorithm>

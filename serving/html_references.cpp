@@ -7,7 +7,6 @@
 #include <sstream>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 namespace transmute {
 inline namespace v0 {

@@ -8,7 +8,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <new>

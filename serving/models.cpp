@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
+#include <transmute/common/text_file.h>
 #include <transmute/serving/detection.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <unicode/uloc.h>
@@ -28,10 +29,7 @@ bool is_language(const std::string& code) {
 
 // "de" of "train.de" and "train.de.gz"; empty where there is none.
 std::string language_of_file(const std::string& name) {
-  std::filesystem::path path(name);
-  if (path.extension() == ".gz") path = path.stem();
-  const std::string extension = path.extension().string();
-  const std::string code = extension.empty() ? "" : extension.substr(1);
+  const std::string code = text_file_ending(name);
   return is_language(code) ? code : "";
 }
 

@@ -2,7 +2,7 @@
 #include <transmute/serving/task.h>
 
 #include <atomic>
-#include <exception>
+#include <mutex>
 #include <new>
 #include <utility>
 
