@@ -12,7 +12,7 @@ usage="usage: scripts/compare_configs.sh --output FOLDER --source FILE --target 
   [--jobs N] [--beam-size 4] [--set KEY=VALUE]… CONFIG…
 
 --source and --target are the text that is translated for BLEU and its reference. --jobs: configs that are trained side
-by side; as many as cores, with --threads 1, waste least of them, and take as many times the memory."
+by side; one job per core, with --threads 1, is most efficient, and takes as many times the memory."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 # shellcheck source=scripts/settle.sh
 source "$root/scripts/settle.sh"

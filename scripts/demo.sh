@@ -11,9 +11,9 @@ programs=build/release/bin
 
 step() { printf '\n== %s\n' "$1"; }
 
-step "What the build needs"
+step "Installing what the build needs"
 scripts/setup.sh
-echo "all there"
+echo "done"
 
 step "Building (a few minutes the first time)"
 cmake --preset release -DCMAKE_MESSAGE_LOG_LEVEL=WARNING

@@ -18,8 +18,8 @@ gzipped; where the config names several, give its data.train_weights and data.tr
 pair of files. --teacher: a finished model of this language pair to take instead of training teachers; may be repeated,
 for models with one tokenizer. --rerank: each direction's translations are reranked by a model of the other one, those of
 --reverse-model by the first teacher. --set: further settings of all trainings. --tune: settings of the last one, which
-begins with the student and goes on with the text alone; without any there is none. The student is in
-FOLDER/student/model, what became of it in FOLDER/tuned/model."
+begins with the student and goes on with the text alone; without --tune, it is left out. The student is in
+FOLDER/student/model, the tuned student in FOLDER/tuned/model."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 # shellcheck source=scripts/settle.sh
 source "$root/scripts/settle.sh"

@@ -7,8 +7,8 @@ set -euo pipefail
 usage="usage: scripts/table3_small.sh [--data data/multi30k] [--output runs/table3_small] [--rows 'base a_heads_1 …']
   [arguments of scripts/compare_configs.sh]
 
---data is a folder with train, val and test_2016_flickr as .en.gz and .de.gz. Measured is val, as the paper measures on
-its development set."
+--data is a folder with train and val as .en.gz and .de.gz. Results are for val, as the paper's are for its development
+set."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 # shellcheck source=scripts/yaml.sh
 source "$root/scripts/yaml.sh"
