@@ -224,7 +224,7 @@ std::optional<Shift> best_shift(const Words& hypothesis, const Words& reference,
 // sacreBLEU tokenizes references twice, hypotheses once, and Tercom's normalization changes its own output: "man's."
 // becomes "man's ." and that "man 's .".
 std::vector<std::string> reference_words(const TerOptions& options, const std::string& segment) {
-  const std::vector<std::string> words = words_for_ter(options, segment);
+  std::vector<std::string> words = words_for_ter(options, segment);
   if (!options.normalized) return words;
   std::string line;
   for (const std::string& word : words) line += word + ' ';
