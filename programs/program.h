@@ -15,11 +15,11 @@ namespace transmute {
 /// stands for the program's name. Messages call the program what the user called it.
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 
-/// Writes a line to standard error, after the program's name, without_control.
+/// Writes a line to standard error after the program's name, with control characters escaped as by without_control().
 void note(const std::string& text);
 
-/// A text with the control characters that a terminal would obey as \x1b, \n and \u009b: a message may quote files of
-/// strangers.
+/// The text with control characters, which a terminal would obey, written as \x1b, \n and \u009b: messages may quote
+/// files of strangers.
 std::string without_control(const std::string& text);
 
 /// What --version prints of a program: its name, transmute's version and revision, LibTorch, the instruction set.

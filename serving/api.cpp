@@ -112,8 +112,8 @@ std::vector<std::string> source_languages(const ModelSet& models) {
   return codes;
 }
 
-// The models from the source to the target, none where they are the same. Detects the source where it is to be
-// detected.
+// The models from the source to the target, none where they are the same. Detects the source if the request leaves it
+// to the server.
 ModelSet::Route resolve_languages(const ModelSet& models, ApiRequest& request, ApiResult& result) {
   if (request.source == kAutomatic) {
     std::string all;
@@ -133,7 +133,7 @@ ModelSet::Route resolve_languages(const ModelSet& models, ApiRequest& request, A
 }
 
 std::vector<Document> make_documents(const ApiRequest& request, const ModelSet::Route& route) {
-  // Its terms are of the last model's source.
+  // Source terms are in the language of the last model's source: with a pivot, not that of these texts.
   const Glossary glossary = route.size() == 1 ? Glossary(request.options.glossary) : Glossary();
   const bool is_whole = route.empty() || !request.prefixes.empty();
   std::vector<Document> documents;
