@@ -250,18 +250,26 @@ class KeptExchange : public HttpExchange {
   const HttpRequest request_;
 };
 
-TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
+// What an Api needs, with a model of one language pair.
+struct ApiParts {
+  static TranslatorOptions one_thread() {
+    TranslatorOptions options;
+    options.threads = 1;
+    return options;
+  }
   const TinyModelFolder folder;
-  TranslatorOptions one_thread;
-  one_thread.threads = 1;
-  Models models({ModelSource{"en", "de", folder.path()}}, one_thread, "");
-  const CurrentApiKeys keys("");
+  Models models{{ModelSource{"en", "de", folder.path()}}, one_thread(), ""};
+  const CurrentApiKeys keys{""};
   Metrics metrics;
-  Batcher batcher(BatcherOptions{});
+  Batcher batcher{BatcherOptions{}};
+};
+
+TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
+  ApiParts parts;
   Json logged;
   ApiOptions options;
   options.log = [&](const Json& entry) { logged = entry; };
-  Api api(models, keys, batcher, metrics, options);
+  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, options);
   api.set_statistics([]() -> HttpStatistics { throw std::bad_alloc(); });
   HttpRequest request;
   request.method = "GET";
@@ -274,18 +282,12 @@ TEST(Api, AsksTheClientToTryAgainWhereThereIsNotEnoughMemory) {
 }
 
 TEST(Api, LogsItsOwnFailuresEvenWhereItLogsNoRequests) {
-  const TinyModelFolder folder;
-  TranslatorOptions one_thread;
-  one_thread.threads = 1;
-  Models models({ModelSource{"en", "de", folder.path()}}, one_thread, "");
-  const CurrentApiKeys keys("");
-  Metrics metrics;
-  Batcher batcher(BatcherOptions{});
+  ApiParts parts;
   std::vector<std::string> logged;
   ApiOptions options;
   options.log = [&](const Json& entry) { logged.push_back(entry["path"]); };
   options.log_failures_only = true;
-  Api api(models, keys, batcher, metrics, options);
+  Api api(parts.models, parts.keys, parts.batcher, parts.metrics, options);
   api.set_statistics([]() -> HttpStatistics { throw std::runtime_error("no figures"); });
   for (const char* path : {"/health", "/nowhere", "/metrics"}) {
     HttpRequest request;
