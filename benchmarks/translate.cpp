@@ -28,7 +28,6 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <random>

@@ -95,10 +95,12 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/configs" "
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/consumer"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute/tests" COMPONENT runtime)
 foreach(linked IN ITEMS third_party/README.md translation/transmute.h translation/search/next_token_constraint.h
-    parsing/tree_constraint.cpp translation/torchscript/search.py)
+    parsing/tree_constraint.cpp)
   get_filename_component(folder "${linked}" DIRECTORY)
   install(FILES "${PROJECT_SOURCE_DIR}/${linked}"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute/${folder}" COMPONENT runtime)
 endforeach()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/translation/torchscript"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute/translation" COMPONENT runtime FILES_MATCHING PATTERN "*.py")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute-dev" COMPONENT dev
   RENAME copyright)

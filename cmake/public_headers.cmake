@@ -19,5 +19,5 @@ set(TRANSMUTE_PUBLIC_HEADERS
 set(TRANSMUTE_INCLUDED_HEADERS
   common/config_schema.h common/export.h common/threads.h
   model/consistency.h model/recompute.h
-  training/adam_options.h training/data/batch_options.h training/distributed/ranks.h
+  training/adam_options.h training/data/batch_options.h training/data/length_limits.h training/distributed/ranks.h
   translation/files/tensor_file.h translation/model_folder.h translation/search.h translation/transformer_step_model.h)

@@ -7,7 +7,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// The CRC-32 of ISO 3309, which zip and PNG have, of what `crc` is of and these bytes behind it. 0 is that of nothing.
+/// Continues a CRC-32 (ISO 3309, as in zip and PNG). `crc`: checksum of the bytes before these; 0 if there are none.
 uint32_t crc32(uint32_t crc, const void* bytes, size_t count);
 
 /// The checksum of two consecutive byte ranges from theirs. `count`: bytes of the second.

@@ -5,6 +5,7 @@
 #include <spdlog/fmt/ranges.h>
 #include <strings.h>
 #include <transmute/common/files.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -103,6 +104,9 @@ YAML::Node load_yaml(const std::string& where, const std::string& text) {
       throw std::invalid_argument(fmt::format("{}:{}: a second YAML document begins here, and only one is read", where,
                                               documents[1].Mark().line + 1));
     return documents.empty() ? YAML::Node() : documents.front();
+  } catch (const YAML::DeepRecursion& error) {
+    throw std::invalid_argument(
+        fmt::format("{}:{}:{}: nested too deeply", where, error.mark.line + 1, error.mark.column + 1));
   } catch (const YAML::ParserException& error) {
     refuse_tabs(where, text);
     throw std::invalid_argument(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/threads.h>
 
+#include <pthread.h>
 #include <sched.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/cpu_limit.h>
@@ -43,6 +44,19 @@ void start_threads_from(std::vector<std::thread>& threads, int first, int end, c
                       i + 1, end, error.code().message()));
     }
 }
+
+// Puts off pthread_cancel of the calling thread, which would unwind its stack while the threads that it waits for still
+// use what is there.
+class NoCancellation {
+ public:
+  NoCancellation() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { ::pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
 
 }  // namespace
 
@@ -101,6 +115,7 @@ void one_by_one(size_t count, const std::function<void(size_t)>& task) {
 }
 
 void WorkerCrew::run(const std::function<void(int)>& task) {
+  const NoCancellation until_all_have_ended;
   std::fill(errors_.begin(), errors_.end(), nullptr);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -226,6 +241,7 @@ void ThreadPool::for_each(size_t count, const std::function<void(size_t)>& task)
   if (process_ != ::getpid())
     throw std::runtime_error(
         "the process was forked after the threads were started; open the model in the new process");
+  const NoCancellation until_all_have_ended;
   Call call{task, count, served};
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->waiting.splice(state_->waiting.end(), call.place);

@@ -5,6 +5,8 @@
 #include <transmute/translation/files/formats/hugging_face_weights.h>
 #include <transmute/translation/files/formats/marian_files.h>
 
+#include <filesystem>
+
 using namespace transmute;
 
 namespace {

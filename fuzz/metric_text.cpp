@@ -6,8 +6,6 @@
 #include <transmute/metrics/chrf.h>
 #include <transmute/metrics/metric_text.h>
 
-#include <cmath>
-
 using namespace transmute;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   });
   const std::string path = fuzz::scratch_folder() + "/metrics.jsonl";
   fuzz::write_bytes(path, text);
-  const MetricsLog log(path, 1000);  // whatever is in the file
+  const MetricsLog log(path, {1000, false});  // whatever is in the file
   ReportContent content;
   content.records = log.records();
   report_html(content);

@@ -39,26 +39,20 @@ AttentionScoreImpl::AttentionScoreImpl(const AttentionScoreOptions& options) : o
                         " and ", key_size);
       break;
     case ScoreFunction::additive:
-      query_weight_ = register_parameter("query_weight", torch::empty({heads, key_size, query_size}));
-      key_weight_ = register_parameter("key_weight", torch::empty({heads, key_size, key_size}));
-      score_weight_ = register_parameter("score_weight", torch::empty({heads, key_size}));
+      query_weight_ = register_parameter("query_weight", torch::empty({heads, key_size, query_size}, torch::kFloat));
+      key_weight_ = register_parameter("key_weight", torch::empty({heads, key_size, key_size}, torch::kFloat));
+      score_weight_ = register_parameter("score_weight", torch::empty({heads, key_size}, torch::kFloat));
+      xavier_uniform_per_head(query_weight_);
+      xavier_uniform_per_head(key_weight_);
+      draw_uniform(score_weight_, std::sqrt(6.0 / static_cast<double>(key_size + 1)));
       break;
     case ScoreFunction::bilinear:
-      weight_ = register_parameter("weight", torch::empty({heads, query_size, key_size}));
+      weight_ = register_parameter("weight", torch::empty({heads, query_size, key_size}, torch::kFloat));
+      xavier_uniform_per_head(weight_);
       break;
     case ScoreFunction::uniform:
       break;
   }
-  reset_parameters();
-}
-
-void AttentionScoreImpl::reset_parameters() {
-  if (query_weight_.defined()) {
-    xavier_uniform_per_head(query_weight_);
-    xavier_uniform_per_head(key_weight_);
-    draw_uniform(score_weight_, std::sqrt(6.0 / static_cast<double>(options.key_size + 1)));
-  }
-  if (weight_.defined()) xavier_uniform_per_head(weight_);
 }
 
 torch::Tensor AttentionScoreImpl::forward(const torch::Tensor& query, const torch::Tensor& key) {
@@ -140,7 +134,7 @@ torch::Tensor with_biases(const torch::Tensor& product, const std::vector<torch:
   return product + (biases.size() == 1 ? biases.front() : torch::cat(biases)).to(product.scalar_type());
 }
 
-kernels::HeadLayout layout_of(const MultiHeadAttentionImpl& attention) {
+kernels::HeadOptions head_options(const MultiHeadAttentionImpl& attention) {
   const MultiHeadAttentionOptions& options = attention.options;
   const AttentionPoolingImpl& pooling = *attention.pooling;
   return {options.num_heads, options.d_k, options.d_v,
@@ -195,7 +189,8 @@ torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_inp
 
 bool MultiHeadAttentionImpl::fuses(const torch::Tensor& query_input, const torch::Tensor& memory,
                                    const torch::Tensor& mask) const {
-  return is_dot_product(options.score_function) && kernels::can_attend(query_input, memory, mask, layout_of(*this)) &&
+  return is_dot_product(options.score_function) &&
+         kernels::can_attend(query_input, memory, mask, head_options(*this)) &&
          query->weight.scalar_type() == query_input.scalar_type();
 }
 
@@ -205,11 +200,11 @@ torch::Tensor MultiHeadAttentionImpl::fused_heads(const torch::Tensor& query_inp
     return kernels::self_attention(
         with_biases(kernels::joined_linear(query_input, query->weight, key->weight, value->weight),
                     {query->bias, key->bias, value->bias}),
-        mask, layout_of(*this));
+        mask, head_options(*this));
   return kernels::cross_attention(
       with_biases(kernels::joined_linear(query_input, query->weight), {query->bias}),
       with_biases(kernels::joined_linear(memory, key->weight, value->weight), {key->bias, value->bias}), mask,
-      layout_of(*this));
+      head_options(*this));
 }
 
 AttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& query_input, const torch::Tensor& memory,

@@ -28,14 +28,12 @@ struct AttentionScoreOptions {
 /// score_weight [H,A] with A = key_size; bilinear: weight [H,Kq,Kk]. Xavier-uniform per head.
 class TRANSMUTE_API AttentionScoreImpl : public torch::nn::Module {
  public:
+  /// Initializes the parameters at random.
   /// @throws c10::ValueError if the function cannot take these widths.
   explicit AttentionScoreImpl(const AttentionScoreOptions& options);
 
   /// query: [B,H,T,Kq], key: [B,H,S,Kk]; result: [B,H,T,S].
   torch::Tensor forward(const torch::Tensor& query, const torch::Tensor& key);
-
-  /// Initializes the parameters again.
-  void reset_parameters();
 
   const AttentionScoreOptions options;  ///< as given to the constructor
 

@@ -19,7 +19,7 @@ enum class Consistency {
 /// Kind and strength of consistency regularization.
 struct ConsistencyOptions {
   Consistency kind = Consistency::none;
-  double weight = 0;           ///< factor on the divergence
+  double weight = 0;           ///< factor on the divergence; must be positive unless `kind` is none
   double cut_probability = 0;  ///< simcut: probability of zeroing a token's vector
 };
 

@@ -40,7 +40,7 @@ class TRANSMUTE_API DecodedKeyValue {
   /// [R,H,t,K] and [R,H,t,Kv]; undefined before the first token.
   KeyValue tokens() const;
 
-  /// These and T more, [R,H,T,K] and [R,H,T,Kv].
+  /// The tokens so far followed by T more. more: [R,H,T,K] and [R,H,T,Kv], R rows (hypotheses).
   DecodedKeyValue append(const KeyValue& more) const;
 
   /// The rows with the numbers `rows`, int64 [R'].

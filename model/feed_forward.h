@@ -24,8 +24,8 @@ struct FeedForwardOptions {
 TRANSMUTE_API torch::Tensor activate(Activation activation, const torch::Tensor& x);
 
 /// FFN(x) = max(0, x W1 + b1) W2 + b2 (Eq. 2), or the same with another activation function, applied to each position.
-/// Parameters: inner.weight [F,D], inner.bias [F], outer.weight [D,F], outer.bias [D]; weights Xavier-uniform, biases
-/// 0.
+/// Parameters: inner.weight [F,D], inner.bias [F], outer.weight [D,F], outer.bias [D]; weights
+/// Xavier-uniform times FeedForwardOptions::gain, biases 0.
 class TRANSMUTE_API FeedForwardImpl : public torch::nn::Module {
  public:
   /// Initializes the parameters at random.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/initialization.h>
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <transmute/common/random.h>
-#include <transmute/model/generator_state.h>
 #include <transmute/model/kernels/random_key.h>
 #include <transmute/model/libtorch.h>
 
@@ -26,17 +24,6 @@ void fill(torch::Tensor& weight, Number number) {
   const uint64_t key = kernels::random_key();
   float* to = weight.data_ptr<float>();
   for (int64_t i = 0; i < weight.numel(); ++i) to[i] = static_cast<float>(number(key, static_cast<uint64_t>(i)));
-}
-
-// Of one weight, because LibTorch draws its modules' weights in a way of its own; what it takes from the generator for
-// that is given back, so that our draws do not depend on it. The generator's lock is not held meanwhile, because
-// LibTorch takes it to draw.
-torch::nn::Linear small_linear(Bias bias) {
-  const at::Generator generator = at::detail::getDefaultCPUGenerator();
-  const torch::Tensor state = generator_state(generator);
-  torch::nn::Linear linear(torch::nn::LinearOptions(1, 1).bias(bias == Bias::zero));
-  set_generator_state(generator, state);
-  return linear;
 }
 
 }  // namespace
@@ -70,17 +57,19 @@ void draw_normal(torch::Tensor& weight, double standard_deviation) {
 }
 
 torch::nn::Linear make_linear(int64_t in, int64_t out, Bias bias, double gain) {
-  torch::nn::Linear linear = small_linear(bias);
+  // Without outputs, because LibTorch draws its modules' weights in a way of its own: this takes nothing from the
+  // generator, which the application may be drawing from.
+  torch::nn::Linear linear(torch::nn::LinearOptions(1, 0).bias(bias == Bias::zero));
   linear->options.in_features(in).out_features(out);
-  linear->weight.set_data(torch::empty({out, in}));
-  if (bias == Bias::zero) linear->bias.set_data(torch::zeros({out}));
+  linear->weight.set_data(torch::empty({out, in}, torch::kFloat));
+  if (bias == Bias::zero) linear->bias.set_data(torch::zeros({out}, torch::kFloat));
   draw_uniform(linear->weight, gain * std::sqrt(6.0 / static_cast<double>(in + out)));
   return linear;
 }
 
 torch::nn::Embedding make_embedding(int64_t vocab_size, int64_t d_model) {
   torch::nn::Embedding table(
-      torch::nn::EmbeddingOptions(vocab_size, d_model)._weight(torch::empty({vocab_size, d_model})));
+      torch::nn::EmbeddingOptions(vocab_size, d_model)._weight(torch::empty({vocab_size, d_model}, torch::kFloat)));
   draw_normal(table->weight, 1.0 / std::sqrt(static_cast<double>(d_model)));
   return table;
 }

@@ -8,8 +8,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// All attention masks. They are bool tensors, true where attention is allowed, that broadcast against scores
-/// [B,H,T,S].
+// All attention masks. They are bool tensors, true where attention is allowed, that broadcast against scores
+// [B,H,T,S].
 
 /// Allows attention to every token except padding. ids: [B,S]; result: [B,1,1,S].
 TRANSMUTE_API torch::Tensor padding_mask(const torch::Tensor& ids, int64_t padding_id);

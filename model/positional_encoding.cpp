@@ -68,7 +68,7 @@ torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_mode
 PositionalEncodingImpl::PositionalEncodingImpl(const TransformerOptions& options, const PositionalEncodingImpl* other)
     : kind_(options.positional_encoding), d_model_(options.d_model), sinusoids_(options.sinusoids) {
   if (kind_ == PositionalEncodingKind::learned) {
-    table_ = register_parameter("weight", torch::empty({options.max_positions, d_model_}));
+    table_ = register_parameter("weight", torch::empty({options.max_positions, d_model_}, torch::kFloat));
     draw_normal(table_, 1.0 / std::sqrt(static_cast<double>(d_model_)));
   } else {
     const int64_t rows = std::min(options.max_positions, kMostTableRows);

@@ -79,7 +79,7 @@ struct Call : torch::CustomClassHolder {
 struct Recompute : torch::autograd::Function<Recompute> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const LayerFunction& function,
                                const torch::Tensor& x, const MaybeTensor& maybe_memory) {
-    const torch::Tensor memory = maybe_memory.value_or(torch::Tensor());
+    const torch::Tensor memory = kernels::or_undefined(maybe_memory);
     context->saved_data["call"] = c10::IValue::make_capsule(c10::make_intrusive<Call>(function, x.device()));
     context->save_for_backward({x, memory});
     return function(x, memory);  // autograd is off here
@@ -106,7 +106,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
 torch::Tensor recomputed(const LayerFunction& function, const torch::Tensor& x, const torch::Tensor& memory) {
   const bool has_gradient = x.requires_grad() || (memory.defined() && memory.requires_grad());
   if (!torch::GradMode::is_enabled() || !has_gradient) return function(x, memory);
-  return Recompute::apply(function, x, memory.defined() ? MaybeTensor(memory) : MaybeTensor());
+  return Recompute::apply(function, x, kernels::if_defined(memory));
 }
 
 }  // namespace v0

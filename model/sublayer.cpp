@@ -8,8 +8,8 @@ namespace transmute {
 inline namespace v0 {
 
 LayerNormImpl::LayerNormImpl(int64_t d_model, double epsilon)
-    : weight(register_parameter("weight", torch::ones({d_model}))),
-      bias(register_parameter("bias", torch::zeros({d_model}))),
+    : weight(register_parameter("weight", torch::ones({d_model}, torch::kFloat))),
+      bias(register_parameter("bias", torch::zeros({d_model}, torch::kFloat))),
       epsilon_(epsilon) {}
 
 torch::Tensor LayerNormImpl::forward(const torch::Tensor& x) {

@@ -37,7 +37,7 @@ StatesWithOne with_bias_as_input(const torch::Tensor& states, const torch::Tenso
 torch::Tensor twice(const torch::Tensor& ids, const ConsistencyOptions& consistency, int64_t padding_id) {
   if (consistency.kind != Consistency::simcut) return torch::cat({ids, ids});
   const torch::Tensor kept =
-      kernels::dropout(torch::ones(ids.sizes(), ids.device()), consistency.cut_probability, true);
+      kernels::dropout(torch::ones(ids.sizes(), ids.options().dtype(torch::kFloat)), consistency.cut_probability, true);
   return torch::cat({ids, ids.masked_fill(kept.eq(0).logical_and(ids.ne(padding_id)), kernels::kNoToken)});
 }
 
@@ -61,7 +61,8 @@ TransformerImpl::TransformerImpl(const TransformerOptions& given) : options(vali
   }
   if (options.embedding_tying == EmbeddingTying::none)
     output_ = register_module("output", make_linear(options.d_model, options.target_vocab_size, Bias::none));
-  if (options.output_bias) output_bias_ = register_parameter("output_bias", torch::zeros({options.target_vocab_size}));
+  if (options.output_bias)
+    output_bias_ = register_parameter("output_bias", torch::zeros({options.target_vocab_size}, torch::kFloat));
   if (!decoder_only) source_positions_ = register_module("source_positions", PositionalEncoding(options));
   target_positions_ = register_module("target_positions",
                                       PositionalEncoding(options, decoder_only ? nullptr : source_positions_.get()));
@@ -143,6 +144,8 @@ TrainingLoss TransformerImpl::loss(const torch::Tensor& source, const torch::Ten
                                                    loss_options.factor};
   if (is_training() && consistency.kind != Consistency::none) {
     TORCH_CHECK_VALUE(guided == nullptr, "guided attention cannot be combined with a second pass for consistency");
+    TORCH_CHECK_VALUE(consistency.weight > 0, "the weight of a consistency loss must be positive, not ",
+                      consistency.weight);
     const DecoderOutput both = two_passes(source, target_in, loss_options);
     const kernels::DivergenceOptions divergence = divergence_options(consistency);
     const StatesWithOne inputs = with_bias_as_input(both.states.flatten(0, 1), output_weight(), output_bias_);

@@ -43,11 +43,11 @@ struct LossOptions {
 /// The Transformer of section 3: ids in, logits over the target vocabulary out.
 ///
 /// Embeddings are initialized from N(0, 1/d_model) and scaled by embedding_scale(), which gives them unit variance;
-/// other matrices are Xavier-uniform, biases 0 (the paper specifies only the scale). Parameters are float32 and named
-/// as in `encoder.layers.0.self_attention.query.weight`; tied embeddings are one parameter, `embedding.weight`, else
-/// `source_embedding.weight`, `target_embedding.weight` and, untied, `output.weight`. TransformerOptions::output_bias
-/// adds `output_bias` [V], initially 0, and TransformerOptions::embedding_norm the LayerNorms `source_embedding_norm`
-/// and `target_embedding_norm`.
+/// other matrices are drawn as TransformerOptions::initialization says, biases are 0 (the paper specifies only the
+/// embedding scale). Parameters are float32 and named as in `encoder.layers.0.self_attention.query.weight`; tied
+/// embeddings are one parameter, `embedding.weight`, else `source_embedding.weight`, `target_embedding.weight` and,
+/// untied, `output.weight`. TransformerOptions::output_bias adds `output_bias` [V], initially 0, and
+/// TransformerOptions::embedding_norm the LayerNorms `source_embedding_norm` and `target_embedding_norm`.
 ///
 /// With Architecture::decoder_only there is no encoder, and methods take an empty source, [B,0]. Its embedding is
 /// always called `embedding.weight`.
@@ -76,7 +76,7 @@ class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
 
   /// The training loss with teacher forcing for the expected tokens target_out, [B,T] (section 5.4). Avoids
   /// materializing the logits [B,T,V] if kernels::projected_cross_entropy can.
-  /// @throws c10::ValueError if `guided` is combined with a consistency loss.
+  /// @throws c10::ValueError if `guided` is combined with a consistency loss, or the weight of that is not positive.
   TrainingLoss loss(const torch::Tensor& source, const torch::Tensor& target_in, const torch::Tensor& target_out,
                     const LossOptions& options, const GuidedAttention* guided = nullptr);
 

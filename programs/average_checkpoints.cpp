@@ -3,6 +3,7 @@
 
 #include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
 #include <transmute/training/checkpoint.h>
@@ -60,7 +61,10 @@ int main(int argc, char** argv) {
   app.footer("{} -o mean runs/demo/checkpoints/step-*");
   std::vector<std::string> models;
   std::string output;
-  app.add_option("-o,--output", output, "model folder to write")->type_name("FOLDER")->required();
+  app.add_option("-o,--output", output, "model folder to write")
+      ->type_name("FOLDER")
+      ->check(transmute::not_standard_output())
+      ->required();
   app.add_option("models", models, "model folders or checkpoints, one or more")->type_name("FOLDER");
   return transmute::run_program(app, argc, argv, [&] {
     if (models.empty())

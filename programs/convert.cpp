@@ -30,7 +30,10 @@ int main(int argc, char** argv) {
                                                          {"safetensors", transmute::kNeutralWeightsFile}};
   transmute::add_model_flag(app, model);
   app.add_option("--to", form, "format to write")->required()->check(transmute::one_of({"folder", "safetensors"}));
-  app.add_option("-o,--output", output, "output folder")->type_name("FOLDER")->required();
+  app.add_option("-o,--output", output, "output folder")
+      ->type_name("FOLDER")
+      ->check(transmute::not_standard_output())
+      ->required();
   app.add_option("--precision", precision,
                  "number format of the stored matrices; translations are the same as those of the float32 model with "
                  "translate --precision; int8 is for model folders only")

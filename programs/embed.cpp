@@ -137,13 +137,7 @@ int main(int argc, char** argv) {
       ->check(transmute::one_of({"json", "npy"}))
       ->capture_default_str();
   app.add_flag("--normalize", arguments.normalize, "scale each vector to length 1, so that dot products are cosines");
-  app.add_option("--batch-size", arguments.encoder.batch_size, "maximum number of lines in a batch")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
-  app.add_option("--batch-tokens", arguments.encoder.batch_tokens,
-                 "maximum number of tokens in a batch, padding included")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
+  transmute::add_batch_flags(app, arguments.encoder.batch_size, arguments.encoder.batch_tokens);
   app.add_option("--max-source-tokens", arguments.encoder.max_source_tokens,
                  "longer lines are encoded in parts, cut at sentence, clause or word boundaries")
       ->check(transmute::at_least(1))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // export_torchscript: a model as one file for LibTorch and PyTorch. See --help.
 
+#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
@@ -10,6 +11,8 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 
 namespace {
 
@@ -29,7 +32,8 @@ int main(int argc, char** argv) {
   std::string output;
   std::string precision = "float32";
   transmute::add_model_flag(app, model);
-  const auto file = app.add_option("-o,--output", output, "output file")->type_name("FILE");
+  const auto file =
+      app.add_option("-o,--output", output, "output file")->type_name("FILE")->check(transmute::not_standard_output());
   app.add_option("--precision", precision, "number format of the weights; half is for GPUs")
       ->check(transmute::one_of({"float32", "bfloat16", "half"}))
       ->capture_default_str();
@@ -45,6 +49,7 @@ int main(int argc, char** argv) {
                  "instead of --output: a model of NVIDIA Triton's model repository, with config.pbtxt and 1/model.pt, "
                  "whose forward() translates")
       ->type_name("FOLDER")
+      ->check(transmute::not_standard_output())
       ->excludes(file);
   transmute::TorchScriptSearch search;
   const std::vector<CLI::Option*> of_search{
@@ -60,6 +65,10 @@ int main(int argc, char** argv) {
   return transmute::run_program(app, argc, argv, [&] {
     if (output.empty() && triton.empty()) throw std::invalid_argument("--output or --triton is required");
     transmute::check_output_is_no_input(output, {{"--model", model}});
+    if (!triton.empty()) {
+      for (const std::string& written : {triton, transmute::path_in(triton, "1/model.pt")})
+        transmute::check_output_is_no_input(written, {{"--model", model}}, "--triton");
+    }
     if (forward != kTranslate && triton.empty())
       for (const CLI::Option* flag : of_search)
         if (flag->count() > 0)
@@ -74,8 +83,9 @@ int main(int argc, char** argv) {
       return 0;
     }
     transmute::export_torchscript(model, output, options);
-    const auto kibibytes = static_cast<int64_t>(std::filesystem::file_size(output) / 1024);
-    transmute::note("wrote " + output + " (" + transmute::format_count(kibibytes) + " KiB)");
+    std::error_code without_size;  // a pipe, or a device
+    const auto kibibytes = static_cast<int64_t>(std::filesystem::file_size(output, without_size) / 1024);
+    transmute::note("wrote " + output + (without_size ? "" : " (" + transmute::format_count(kibibytes) + " KiB)"));
     return 0;
   });
 }

@@ -28,7 +28,7 @@ enum class ExpressionKind {
 /// One thing to say, independent of language.
 struct Expression {
   ExpressionKind kind = ExpressionKind::cardinal;
-  /// cardinal, ordinal, year: the number. amount: tenths. distance: tenths of a kilometre. duration: minutes.
+  /// cardinal, ordinal, year: the number. amount: tenths. distance: tenths of a kilometer. duration: minutes.
   /// Dates and times of all kinds: seconds since 1970-01-01 00:00 UTC.
   int64_t value = 0;
 };

@@ -78,6 +78,14 @@ CLI::Validator not_empty() {
                         "");
 }
 
+CLI::Validator not_standard_output() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return std::string(text == "-" ? "cannot be standard output; name a file or folder" : "");
+      },
+      "");
+}
+
 CLI::Validator not_negative() {
   return number_that("a number of at least 0", [](double value) { return value >= 0; });
 }

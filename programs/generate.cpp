@@ -26,7 +26,7 @@ struct Arguments {
   std::string format = "text";
   int64_t num_best = 0;
   int64_t beam_size = 0;  // 0: draws
-  int64_t buffer_lines = 4096;
+  transmute::BufferFlag buffer;
   transmute::SamplingOptions sampling;
   transmute::GenerationOptions generation;
   transmute::TranslatorFlags model;
@@ -85,7 +85,7 @@ int generate(const Arguments& arguments) {
   transmute::LoopingLines looping_lines;
   transmute::keep_output_before_bad_line(output, [&] {
     while (true) {
-      std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
+      std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer.lines));
       if (block.empty()) break;
       std::vector<transmute::Translation> results;
       const std::string refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
@@ -141,16 +141,8 @@ void add_text_flags(CLI::App& app, Arguments& arguments) {
                  "never repeat a sequence of N tokens within a text; 0: allow it")
       ->check(transmute::at_least(0))
       ->capture_default_str();
-  app.add_option("--batch-size", arguments.generation.batch_size, "maximum number of lines in a batch")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
-  app.add_option("--batch-tokens", arguments.generation.batch_tokens,
-                 "maximum number of tokens in a batch, padding included")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
-  app.add_option("--buffer-lines", arguments.buffer_lines, "lines to read ahead for filling batches")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
+  transmute::add_batch_flags(app, arguments.generation.batch_size, arguments.generation.batch_tokens);
+  arguments.buffer.add_to(app);
 }
 
 }  // namespace

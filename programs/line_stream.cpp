@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -44,6 +45,26 @@ class FileLines {
   LineReader reader_;
   std::exception_ptr failure_;  // of the next call
 };
+
+// By its name. What else is in the folder of a model may be the output of an earlier run, to be replaced.
+bool may_be_of_model(const std::string& file) {
+  const std::filesystem::path path(file);
+  const std::string name = path.filename().string(), extension = path.extension().string();
+  constexpr const char* kExtensions[] = {".safetensors", ".bin", ".npz", ".model", ".spm", ".json", ".yaml", ".yml"};
+  constexpr const char* kTexts[] = {"checksums.txt", "shared_vocabulary.txt", "source_vocabulary.txt",
+                                    "target_vocabulary.txt"};
+  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions) ||
+         std::find(std::begin(kTexts), std::end(kTexts), name) != std::end(kTexts);
+}
+
+// Whether the name `file`, which may be a link to somewhere else, is in the folder or below it.
+bool is_within(const std::string& file, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return false;
+  const fs::path way = fs::relative(fs::absolute(file, ignored).parent_path(), folder, ignored);
+  return !way.empty() && *way.begin() != "..";
+}
 
 }  // namespace
 
@@ -196,10 +217,16 @@ void check_output_is_no_input(const std::string& output, const std::vector<Named
   std::error_code ignored;
   const bool is_folder = fs::is_directory(output, ignored);
   if (!is_folder && !fs::is_regular_file(output, ignored)) return;  // new, or one like /dev/null that keeps nothing
-  for (const auto& [flag, path] : inputs)
-    if (!is_standard_stream(path) && fs::equivalent(path, output, ignored))
-      throw std::invalid_argument(fmt::format("{} is the {} of {}, which would be lost; give it another name",
-                                              output_flag, is_folder ? "folder" : "file", flag));
+  for (const auto& [flag, path] : inputs) {
+    if (is_standard_stream(path)) continue;
+    const bool is_input = fs::equivalent(path, output, ignored);
+    if (is_input || (!is_folder && may_be_of_model(output) && is_within(output, path)))
+      throw std::invalid_argument(fmt::format("{} is {} of {}, which would be lost; give it another name", output_flag,
+                                              !is_input   ? "a file in the folder"
+                                              : is_folder ? "the folder"
+                                                          : "the file",
+                                              flag));
+  }
 }
 
 std::vector<std::string> next_full_block(const BlockSource& source, size_t most, std::exception_ptr& failure) {

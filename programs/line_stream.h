@@ -74,7 +74,7 @@ struct NamedInput {
 void check_standard_input_once(const std::vector<NamedInput>& inputs);
 
 /// Writing an output must not destroy what is read: @throws std::invalid_argument where it is the file or the folder of
-/// one of the inputs. `output_flag`: the flag that names it.
+/// one of the inputs, or a file of a model in such a folder. `output_flag`: the flag that names it.
 void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
                               const char* output_flag = "--output");
 

@@ -25,7 +25,10 @@ struct Arguments {
 
 void declare_options(CLI::App& app, Arguments& arguments) {
   transmute::DemoCorpusOptions& options = arguments.corpus;
-  app.add_option("-o,--output", arguments.output, "output folder; created if missing")->type_name("FOLDER")->required();
+  app.add_option("-o,--output", arguments.output, "output folder; created if missing")
+      ->type_name("FOLDER")
+      ->check(transmute::not_standard_output())
+      ->required();
   app.add_flag("--force", arguments.force, "overwrite a different text in the folder");
   app.add_option("--source-locale", options.source_locale, "language to translate from, as an ICU locale")
       ->type_name("LOCALE")

@@ -31,8 +31,8 @@ struct Arguments {
 
 transmute::Tokenizer load_tokenizer(const std::string& folder) {
   const auto has = [&](const char* name) { return std::filesystem::exists(transmute::path_in(folder, name)); };
-  if (std::filesystem::is_directory(folder) && !has(transmute::kSharedTokenizerFile) &&
-      !has(transmute::kSourceTokenizerFile))
+  if (folder.empty()) throw std::runtime_error("the path of the model is empty");
+  if (std::filesystem::exists(folder) && !has(transmute::kSharedTokenizerFile) && !has(transmute::kSourceTokenizerFile))
     throw std::runtime_error(
         fmt::format("{}: has no tokenizer ({}); of another program's model, first make a model folder with convert "
                     "--to folder",

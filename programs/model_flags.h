@@ -2,9 +2,9 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/programs/program.h>
 #include <transmute/translation/files/load_model.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 

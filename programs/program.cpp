@@ -9,10 +9,12 @@
 #include <transmute/model/kernels/simd.h>
 #include <transmute/programs/help.h>
 #include <transmute/programs/output.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
@@ -25,17 +27,32 @@ namespace {
 
 volatile std::sig_atomic_t received_signal = 0;
 volatile std::time_t received_at = 0;
+const char* last_words = "";  // of end_at_once()
+
+// Ends the process as the signal would have. The system keeps its own handling of signals from process 1, that of a
+// container: hence the exit.
+[[noreturn]] void end_by(int signal) {
+  std::signal(signal, SIG_DFL);
+  sigset_t raised;
+  ::sigemptyset(&raised);
+  ::sigaddset(&raised, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &raised, nullptr);
+  ::raise(signal);
+  constexpr int kSignalExit = 128;
+  ::_exit(kSignalExit + signal);
+}
+
+void end_at_once(int signal) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, last_words, std::strlen(last_words));
+  end_by(signal);
+}
 
 // Launchers of several processes may pass on a signal that the terminal sent to all: what comes within two seconds is
 // the same wish.
 void remember_signal(int signal) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  if (received_signal != 0 && now.tv_sec - received_at >= 2) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-    return;
-  }
+  if (received_signal != 0 && now.tv_sec - received_at >= 2) end_by(signal);
   if (received_signal != 0) return;
   received_at = now.tv_sec;
   received_signal = signal;
@@ -196,6 +213,12 @@ std::string version_text(const std::string& program) {
   const std::string name = program == "transmute" ? program : program + " (transmute)";
   return fmt::format("{} {}\nLibTorch {}\nCPU kernels: {}", name, build_version(), TORCH_VERSION,
                      kernels::simd_name(kernels::active_simd()));
+}
+
+void end_at_once_on_stop_signals(const char* message) {
+  last_words = message;
+  std::signal(SIGINT, end_at_once);
+  std::signal(SIGTERM, end_at_once);
 }
 
 void catch_stop_signals() {

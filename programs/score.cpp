@@ -191,13 +191,8 @@ int main(int argc, char** argv) {
   arguments.lines.add_to(app);
   app.add_flag("--per-token", arguments.per_token, "also print each token with its log-probability, separated by tabs");
   transmute::add_language_flags(app, arguments.translation.source_language, arguments.translation.target_language);
-  app.add_option("--batch-size", arguments.translation.batch_size, "maximum number of sentences in a batch")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
-  app.add_option("--batch-tokens", arguments.translation.batch_tokens,
-                 "maximum number of tokens in a batch, padding included (source tokens for translations)")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
+  transmute::add_batch_flags(app, arguments.translation.batch_size, arguments.translation.batch_tokens,
+                             {"sentences", "tokens (of translations: source tokens)"});
   return transmute::run_program(app, argc, argv, [&] {
     transmute::configure_process_for_workers();
     return score(arguments);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/programs/program.h>
 #include <transmute/translation/search_options.h>
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 

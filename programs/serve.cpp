@@ -6,11 +6,11 @@
 #include <transmute/common/json.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/program.h>
 #include <transmute/programs/translator_flags.h>
 #include <transmute/serving/api.h>
 #include <transmute/serving/http_server.h>
 #include <transmute/translation/files/device.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -159,25 +159,10 @@ void remember_to_reload(int /*signal*/) {
   asked_to_reload = 1;
 }
 
-// Until the server catches SIGTERM and SIGINT, which end every process but number 1, that of a container: the system
-// keeps from it the signals that it does not handle.
-void end_at_once(int signal) {
-  ::raise(signal);
-  ::_exit(128 + signal);
-}
-
-void end_at_once_on(int signal) {
-  struct sigaction action {};
-  action.sa_handler = end_at_once;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_NODEFER;  // what it raises again finds the system's own handler
-  ::sigaction(signal, &action, nullptr);
-}
-
 int serve(Arguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, remember_to_reload);
-  end_at_once_on(SIGTERM);
-  end_at_once_on(SIGINT);
+  transmute::end_at_once_on_stop_signals();
   arguments.api.log = log;
   arguments.batcher.workers =
       transmute::worker_count(arguments.translator.threads, transmute::parse_device(arguments.translator.device));
@@ -242,7 +227,8 @@ void add_flags(CLI::App& app, Arguments& arguments) {
          "-m,--model", arguments.models,
          "a model in any format that translate reads, preceded by its languages: en-de=MODEL, or en:ar/arb_Arab=MODEL "
          "with a name in a multilingual model's vocabulary; for a model folder alone, the languages come from the "
-         "names of its training files (train.en, train.de); repeat for more languages, also with the same model")
+         "names of its training files (train.en, train.de), for a package of Argos Translate from the package; repeat "
+         "for more languages, also with the same model")
       ->type_name("MODEL")
       ->required();
   app.add_option("--pivot", arguments.pivot,

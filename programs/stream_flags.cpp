@@ -20,6 +20,21 @@ BlockSource StreamFlags::open() const {
   return open_input(input, lines.rules());
 }
 
+void BufferFlag::add_to(CLI::App& app) {
+  app.add_option("--buffer-lines", lines, "lines to read ahead for filling batches")
+      ->check(at_least(1))
+      ->capture_default_str();
+}
+
+void add_batch_flags(CLI::App& app, int64_t& batch_size, int64_t& batch_tokens, const BatchUnits& units) {
+  app.add_option("--batch-size", batch_size, "maximum number of " + units.texts + " in a batch")
+      ->check(at_least(1))
+      ->capture_default_str();
+  app.add_option("--batch-tokens", batch_tokens, "maximum number of " + units.tokens + " in a batch, padding included")
+      ->check(at_least(1))
+      ->capture_default_str();
+}
+
 CLI::Option* add_output_flag(CLI::App& app, std::string& output) {
   return app
       .add_option("-o,--output", output,

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <transmute/programs/line_stream.h>
-#include <transmute/programs/program.h>
 
+#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 
 namespace transmute {
@@ -27,6 +28,22 @@ struct StreamFlags {
   CLI::Option* add_to(CLI::App& app);
   BlockSource open() const;
 };
+
+/// The lines that a program reads ahead for filling its batches: --buffer-lines.
+struct BufferFlag {
+  int64_t lines = 4096;
+
+  void add_to(CLI::App& app);
+};
+
+/// What batches consist of, for --help.
+struct BatchUnits {
+  std::string texts = "lines";
+  std::string tokens = "tokens";
+};
+
+/// --batch-size, --batch-tokens.
+void add_batch_flags(CLI::App& app, int64_t& batch_size, int64_t& batch_tokens, const BatchUnits& units = {});
 
 /// --output alone.
 CLI::Option* add_output_flag(CLI::App& app, std::string& output);

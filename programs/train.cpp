@@ -2,6 +2,7 @@
 // train: learns a Transformer from text. See --help.
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -16,14 +17,12 @@
 #include <transmute/programs/translator_flags.h>
 #include <transmute/training/distributed/launcher.h>
 #include <transmute/training/experiment.h>
+#include <transmute/training/run_folder.h>
 #include <transmute/training/step_timing.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <iostream>
-#include <string_view>
 
 namespace {
 
@@ -34,42 +33,42 @@ struct Arguments {
   double rank_timeout = transmute::RankOptions().timeout_seconds;
 };
 
-constexpr const char* kTime = "[%Y-%m-%d %H:%M:%S] ";
+// The text of a log line, without what would command a terminal: names of files may come from strangers.
+class SafeText : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/, spdlog::memory_buf_t& line) override {
+    const std::string text = transmute::without_control({message.payload.data(), message.payload.size()});
+    line.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<spdlog::custom_flag_formatter> clone() const override { return std::make_unique<SafeText>(); }
+};
+
+std::unique_ptr<spdlog::formatter> log_line(const std::string& who) {
+  auto line = std::make_unique<spdlog::pattern_formatter>();
+  line->add_flag<SafeText>('*').set_pattern(fmt::format("[%Y-%m-%d %H:%M:%S] {}%^%*%$", who));
+  return line;
+}
 
 // To the terminal alone: before there is a run folder and, of the launcher and of ranks other than the first, only
 // what goes wrong.
 void log_to_terminal(const std::string& who, spdlog::level::level_enum level) {
   auto logger = std::make_shared<spdlog::logger>("train", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-  logger->set_pattern(fmt::format("{}{}%^%v%$", kTime, who));
+  logger->set_formatter(log_line(who));
   logger->set_level(level);
   spdlog::set_default_logger(logger);
 }
 
 // To the terminal, and once the run folder is known to be writable, to its train.log as well.
 void start_logging(const std::string& run_folder) {
+  const transmute::RunFolder folder(run_folder);
+  folder.check_links();
   transmute::ensure_writable_folder(run_folder);
-  const auto file = (std::filesystem::path(run_folder) / "train.log").string();
   auto logger = std::make_shared<spdlog::logger>(
       "train", spdlog::sinks_init_list{std::make_shared<spdlog::sinks::stderr_color_sink_mt>(),
-                                       std::make_shared<spdlog::sinks::basic_file_sink_mt>(file)});
-  logger->set_pattern(fmt::format("{}%^%v%$", kTime));
+                                       std::make_shared<spdlog::sinks::basic_file_sink_mt>(folder.log())});
+  logger->set_formatter(log_line(""));
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(logger);
-}
-
-// While there is nothing to save yet, a signal ends the process at once; what it leaves unfinished goes at the next
-// start. Does only what a handler of signals may do.
-void end_at_once(int signal) {
-  constexpr std::string_view kMessage =
-      "\ntrain: stopped before the first step; the same command prepares the training again\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
-void end_at_once_on_signals() {
-  std::signal(SIGINT, end_at_once);
-  std::signal(SIGTERM, end_at_once);
 }
 
 // The command line without --local-ranks, for the ranks that it asks for. Each gets its share of the cores, unless
@@ -105,8 +104,10 @@ std::vector<std::string> command_of_rank(int argc, char** argv, const Arguments&
   }
 }
 
-// --profile must be none of the files that are read.
+// --profile must be none of the files that are read, nor promise what it is not.
 void check_profile(const Arguments& arguments, const transmute::TrainingConfig& config) {
+  if (std::filesystem::path(arguments.setup.trainer.profile).extension() == ".gz")
+    throw std::invalid_argument("--profile: the trace is not compressed; give it a name without .gz");
   const transmute::PairOfFiles &train = arguments.setup.text.train, &valid = arguments.setup.text.valid;
   std::vector<transmute::NamedInput> inputs{
       {"--config", arguments.setup.config}, {"--source", train.source},
@@ -127,9 +128,8 @@ void log_choices(const transmute::Experiment& experiment, const std::string& run
       transmute::format_count(experiment.config.model.tokenizer.vocab_size), model.num_encoder_layers,
       model.num_decoder_layers, model.d_model, model.dropout, transmute::counted(training.max_steps, "step"),
       transmute::format_count(training.batch_tokens), transmute::format_count(training.warmup_steps)));
-  spdlog::info(
-      fmt::format("every value is in {}; to train with others, change a copy and run: transmute train --config COPY",
-                  transmute::path_in(run_folder, transmute::kConfigFile)));
+  spdlog::info(fmt::format("all settings are in {}; to change them, edit a copy and run: transmute train --config COPY",
+                           transmute::path_in(run_folder, transmute::kConfigFile)));
 }
 
 int run_training(const transmute::ExperimentSetup& setup, const transmute::TrainerOptions& options,
@@ -171,7 +171,10 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
         "--source and --target set up a training of one process; for several, run it once, then take the config.yaml "
         "of its run folder with --config");
   log_to_terminal("", options.ranks.rank == 0 ? spdlog::level::info : spdlog::level::warn);
-  if (options.ranks.rank == 0) end_at_once_on_signals();
+  if (options.ranks.rank == 0) {  // what a signal leaves unfinished goes at the next start
+    transmute::end_at_once_on_stop_signals(
+        "\ntrain: stopped before the first step; the same command prepares the training again\n");
+  }
   check_profile(arguments, experiment.config);  // before the text is divided
   transmute::read_experiment(arguments.setup, experiment);
   check_profile(arguments, experiment.config);
@@ -254,7 +257,8 @@ int main(int argc, char** argv) {
   app.add_option("--profile", arguments.setup.trainer.profile,
                  "write a trace of steps 5 to 24 of this run (data, forward, backward and optimizer of each worker, "
                  "and LibTorch's operations) for chrome://tracing or ui.perfetto.dev")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(transmute::not_standard_output());
   add_text_flags(app, arguments, config, run_folder);
   app.add_flag("--describe-config", arguments.describe_config,
                "print all configuration keys with their defaults and meanings");

@@ -41,7 +41,7 @@ struct Arguments {
   std::string format = "text";
   bool sample = false;
   transmute::SamplingOptions sampling;
-  int64_t buffer_lines = 4096;
+  transmute::BufferFlag buffer;
   int64_t num_best = 0;
   int64_t alternatives = 0;
   std::string mbr_utility = "chrf";
@@ -129,7 +129,7 @@ class Prefixes {
     if (!transmute::can_write(target_, prefix))
       throw std::runtime_error(fmt::format(
           "{}:{}: \"{}\" has characters that the model's vocabulary lacks; no translation can begin with it", path_,
-          reader_->line_number(), prefix));
+          reader_->line_number(), transmute::without_control(prefix)));
   }
 
   std::string fault_;
@@ -304,7 +304,7 @@ int translate(const Arguments& arguments) {
   hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines() + static_cast<int64_t>(done)); };
   transmute::keep_output_before_bad_line(output, [&] {
     while (true) {
-      std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer_lines));
+      std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer.lines));
       if (block.empty()) break;
       options.target_prefixes = prefixes.next(block);
       const BlockResult result = translate_block(translator, block, options, hooks, arguments);
@@ -443,16 +443,8 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
       ->check(transmute::one_of({"split", "fail"}))
       ->capture_default_str()
       ->group("Long lines");
-  app.add_option("--batch-size", translation.batch_size, "maximum number of sentences in a batch")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
-  app.add_option("--batch-tokens", translation.batch_tokens,
-                 "maximum number of source tokens in a batch, padding included")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
-  app.add_option("--buffer-lines", arguments.buffer_lines, "lines to read ahead for filling batches")
-      ->check(transmute::at_least(1))
-      ->capture_default_str();
+  transmute::add_batch_flags(app, translation.batch_size, translation.batch_tokens, {"sentences", "source tokens"});
+  arguments.buffer.add_to(app);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/program.h>
 #include <transmute/programs/translator_flags.h>
 
 namespace transmute {

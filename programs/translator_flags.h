@@ -2,10 +2,10 @@
 #pragma once
 
 #include <transmute/programs/line_stream.h>
-#include <transmute/programs/program.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/translator.h>
 
+#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>

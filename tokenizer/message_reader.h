@@ -85,7 +85,8 @@ constexpr uint64_t kNormalizerName = field_tag(1, kBytes), kNormalizerRules = fi
 constexpr uint64_t kPieceText = field_tag(1, kBytes), kPieceScore = field_tag(2, kFourBytes);
 constexpr uint64_t kPieceType = field_tag(3, kVarint);
 constexpr uint64_t kTypeNormal = 1, kTypeUnknown = 2, kTypeControl = 3, kTypeUserDefined = 4, kTypeUnused = 5;
-constexpr uint64_t kTrainerModelType = field_tag(3, kVarint);
+constexpr uint64_t kTrainerModelType = field_tag(3, kVarint), kTrainerSplitByScript = field_tag(21, kVarint);
+constexpr uint64_t kTrainerSplitDigits = field_tag(25, kVarint), kTrainerByteFallback = field_tag(35, kVarint);
 constexpr uint64_t kTrainerFirstPieceName = field_tag(45, kBytes);  // unk_piece, bos_piece, eos_piece, pad_piece
 constexpr uint64_t kTrainerLastPieceName = field_tag(48, kBytes);
 constexpr uint64_t kModelUnigram = 1, kModelBpe = 2, kModelWord = 3;

@@ -158,10 +158,10 @@ void check_free_to_hold_out(const PairOfFiles& files, const std::string& folder,
   const AutomaticText text = held_out_files(files, folder);
   for (const auto* pair : {&text.train, &text.valid})
     for (const std::string& file : {pair->source, pair->target}) {
-      if (!std::filesystem::exists(file)) continue;
-      const bool is_given =
-          std::filesystem::equivalent(file, files.source) || std::filesystem::equivalent(file, files.target);
-      if (is_given || !was_divided)
+      const bool is_link = std::filesystem::is_symlink(file);  // to a file that would be overwritten
+      if (!is_link && !std::filesystem::exists(file)) continue;
+      if (is_link || !was_divided || std::filesystem::equivalent(file, files.source) ||
+          std::filesystem::equivalent(file, files.target))
         throw std::runtime_error(fmt::format(
             "{} already exists, and the run's part of the text would replace it; use another --run-folder", file));
     }

@@ -166,9 +166,13 @@ TrainState CheckpointStore::restore(const TrainedParts& parts) const {
       parts.average->restore(read_tensor_file(fs::exists(average) ? average : weights), average);
     return state;
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(fmt::format(
-        "cannot resume: {}. To go on from the checkpoint before it, remove the folder {}", error.what(), newest));
+    throw cannot_resume(newest, error.what());
   }
+}
+
+std::runtime_error cannot_resume(const std::string& checkpoint, const std::string& why) {
+  return std::runtime_error(
+      fmt::format("cannot resume: {}. To go on from the checkpoint before it, remove the folder {}", why, checkpoint));
 }
 
 void average_parameters(const std::vector<std::string>& model_folders, Transformer& transformer) {

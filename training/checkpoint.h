@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,10 @@ inline namespace v0 {
 /// Where training stands. With the weights, the moments and the config, all that going on needs: order and
 /// dropout are functions of (seed, epoch) and (seed, step).
 struct TrainState {
-  int64_t step = 0;                  ///< updates done
-  int64_t epoch = 0;                 ///< counts from 0
-  int64_t window = 0;                ///< of that epoch, see Epoch; -1: by an older transmute, which had one
-  int64_t batch = 0;                 ///< the next one of that window
+  int64_t step = 0;    ///< updates done
+  int64_t epoch = 0;   ///< counts from 0
+  int64_t window = 0;  ///< within the epoch, see Epoch; -1 in checkpoints of version 1, whose epochs had one window
+  int64_t batch = 0;   ///< the next one of that window
   int64_t target_tokens = 0;         ///< trained on so far
   double seconds = 0;                ///< spent training so far
   std::string metric;                ///< of best_score and score
@@ -75,6 +76,9 @@ class CheckpointStore {
 
   std::string folder_;
 };
+
+/// What is thrown where the newest checkpoint cannot be read, with the remedy.
+std::runtime_error cannot_resume(const std::string& checkpoint, const std::string& why);
 
 /// Sets the transformer's parameters to the mean of those in several model folders, summed in double.
 /// @throws std::runtime_error where one of them is of another shape, or damaged.

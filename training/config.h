@@ -6,9 +6,11 @@
 #include <transmute/model/consistency.h>
 #include <transmute/training/adam_options.h>
 #include <transmute/training/data/batch_options.h>
+#include <transmute/training/data/length_limits.h>
 #include <transmute/training/schedule.h>
 #include <transmute/translation/files/model_config.h>
 #include <transmute/translation/precision.h>
+#include <transmute/translation/search_options.h>
 
 #include <cstdint>
 #include <functional>
@@ -41,14 +43,15 @@ struct DataOptions {
   /// Word alignments of each pair of files, in Pharaoh format; "" for a pair without alignments. Used by
   /// TrainingOptions::guided_alignment.
   std::vector<std::string> train_alignments;
-  std::vector<std::string> valid_source;  ///< source files for validation
-  std::vector<std::string> valid_target;  ///< their translations
-  std::vector<std::string> valid_pairs;   ///< as train_pairs
-  std::vector<std::string> valid_text;    ///< validation text of a decoder-only model
-  int64_t max_source_tokens = 256;        ///< training pairs with a longer source are skipped and counted
-  int64_t max_target_tokens = 256;        ///< likewise for a longer target, or a longer line of plain text
+  std::vector<std::string> valid_source;                     ///< source files for validation
+  std::vector<std::string> valid_target;                     ///< their translations
+  std::vector<std::string> valid_pairs;                      ///< as train_pairs
+  std::vector<std::string> valid_text;                       ///< validation text of a decoder-only model
+  int64_t max_source_tokens = LengthLimits().source_tokens;  ///< pairs with a longer source are skipped and counted
+  /// Likewise for a longer target, or a longer line of plain text.
+  int64_t max_target_tokens = LengthLimits().target_tokens;
   /// Maximum ratio between the numbers of tokens of the two sides; other pairs are skipped and counted. 0: no limit.
-  double max_length_ratio = 0;
+  double max_length_ratio = LengthLimits().ratio;
   /// Subword regularization of source files, drawn again in each epoch (see SubwordSampler): the probability of
   /// BPE-dropout, or alpha for unigram models. 0: none.
   double source_sampling = 0;
@@ -131,10 +134,10 @@ struct ValidationOptions {
   int64_t every = 1000;  ///< steps between two validations
   /// Decides which weights are the best; the loss if nothing is translated.
   ValidationMetric metric = ValidationMetric::automatic;
-  int64_t patience = 0;          ///< end after this many consecutive validations without improvement; 0: never
-  int64_t beam_size = 1;         ///< for the translations; greedy search is faster and ranks weights as well
-  double length_alpha = 0.6;     ///< length penalty of the search
-  int64_t max_sentences = 2000;  ///< sentences translated for BLEU and chrF; 0: none
+  int64_t patience = 0;   ///< end after this many consecutive validations without improvement; 0: never
+  int64_t beam_size = 1;  ///< for the translations; greedy search is faster and ranks weights as well
+  double length_alpha = SearchOptions().length_alpha;  ///< length penalty of the search
+  int64_t max_sentences = 2000;                        ///< sentences translated for BLEU and chrF; 0: none
 };
 
 /// The configuration of an experiment, as in its YAML file.

@@ -73,10 +73,12 @@ void name_own_text(const std::string& run_folder, TrainingConfig& config) {
   if (folder.has_begun()) folder.name_own_text(config);
 }
 
-// Shape and schedule by the size of the text, the micro-batches by the device.
+// Shape and schedule by the size of the text, the micro-batches by the device, the vocabulary as it is where one is
+// given.
 TrainingConfig chosen_config(const ExperimentSetup& setup, const TextSize& size, int64_t smaller = 0) {
   TrainingConfig config = config_for(size, smaller);
   if (is_for_gpu(setup.trainer)) config.training.micro_batch_tokens = TrainingOptions().micro_batch_tokens;
+  if (setup.initial_model.empty()) RunFolder(setup.trainer.run_folder).take_given_vocabulary(config);
   return config;
 }
 
@@ -164,7 +166,7 @@ std::string shape_of(const TrainingConfig& config) {
                      model.num_decoder_layers, model.d_model, format_count(config.training.batch_tokens));
 }
 
-// Seconds per step of the largest shape that gets enough steps, up to the one that the text deserves. Begins with the
+// Seconds per step of the largest shape that gets enough steps, up to the one that suits the text. Begins with the
 // smallest: one that gets enough of them is timed quickly, and only one that does not is timed in vain.
 double choose_shape_for_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment) {
   constexpr double kEnoughSteps = 1500, kShareOfTime = 0.05, kMostSeconds = 20;
@@ -209,8 +211,8 @@ void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Expe
   assign(setup, experiment);
   const int64_t steps = experiment.config.training.max_steps;
   if (steps < wanted)
-    spdlog::info(fmt::format("{} fit into --minutes {:g}; this text deserves {}, which take {} here",
-                             counted(steps, "step"), setup.minutes, format_count(wanted),
+    spdlog::info(fmt::format("--minutes {:g} allows {}; the full training for this text has {} and would take {} here",
+                             setup.minutes, counted(steps, "step"), format_count(wanted),
                              format_duration(seconds * static_cast<double>(wanted))));
 }
 

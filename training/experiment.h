@@ -52,7 +52,7 @@ void read_experiment(const ExperimentSetup& setup, Experiment& experiment);
 using StepTimer = std::function<double(const TrainingConfig& config, const TextSize& size, double most_seconds)>;
 
 /// Fits a chosen config to ExperimentSetup::minutes by the speed of this machine: the largest shape that gets enough
-/// steps, up to the one that the text is worth, and as many steps as fit into the time.
+/// steps, up to the one that suits the text, and as many steps as fit into the time.
 void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment);
 
 /// A trainer of the experiment. A vocabulary whose size was chosen here gets another one where the text has too few

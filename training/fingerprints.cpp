@@ -16,16 +16,16 @@ inline namespace v0 {
 
 namespace {
 
-std::string path_of(const std::string& run_folder) {
-  return path_in(run_folder, "fingerprints.json");
-}
-
 uint64_t number_in(const Json& json, const char* key) {
   if (!json.is_object() || !json.contains(key) || !json[key].is_string()) return 0;
   return std::strtoull(json[key].get<std::string>().c_str(), nullptr, 16);
 }
 
 }  // namespace
+
+std::string Fingerprints::path_of(const std::string& run_folder) {
+  return path_in(run_folder, "fingerprints.json");
+}
 
 bool Fingerprints::exist_in(const std::string& run_folder) {
   return std::filesystem::exists(path_of(run_folder));

@@ -19,6 +19,8 @@ struct Fingerprints {
   uint64_t given = 0;       ///< files_fingerprint of the text that a training without a config was given
   bool divided = false;     ///< hold_out has written that text's two parts
 
+  /// The path of the file.
+  static std::string path_of(const std::string& run_folder);
   /// Whether a folder has them, as that of each run does from its start on.
   static bool exist_in(const std::string& run_folder);
   /// Those of a run folder; without the file, or where it is damaged, nothing is known.

@@ -6,6 +6,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
+#include <transmute/tokenizer/actual_options.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/training/automatic_config.h>
 #include <transmute/training/checkpoint.h>
@@ -16,6 +17,7 @@
 #include <transmute/translation/files/model_output.h>
 
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -28,11 +30,22 @@ namespace {
 
 constexpr const char* kLockFile = "lock";
 
+std::vector<ConfigChange> changes_since_checkpoint(const std::string& checkpoint, const ConfigSchema& now,
+                                                   const std::function<void(TrainingConfig&)>& adjust) {
+  try {
+    return changes_since(path_in(checkpoint, kConfigFile), now, adjust);
+  } catch (const std::invalid_argument& error) {  // the config is damaged
+    throw cannot_resume(checkpoint, error.what());
+  } catch (const std::runtime_error& error) {
+    throw cannot_resume(checkpoint, error.what());
+  }
+}
+
 // Logs every change since the checkpoint before it refuses some of them.
-void compare_with_checkpoint(const RunFolder& run, const std::string& checkpoint, const ConfigSchema& now) {
+void compare_with_checkpoint(const std::string& run, const std::string& checkpoint, const ConfigSchema& now,
+                             const std::function<void(TrainingConfig&)>& adjust) {
   std::vector<std::string> refused;
-  const auto name_own_text = [&](TrainingConfig& config) { run.name_own_text(config); };
-  for (const ConfigChange& change : changes_since(path_in(checkpoint, kConfigFile), now, name_own_text)) {
+  for (const ConfigChange& change : changes_since_checkpoint(checkpoint, now, adjust)) {
     if (change.refused) {
       refused.push_back(fmt::format("{} (it was {}; the config now says {})", change.key, change.before, change.now));
     } else {
@@ -41,8 +54,8 @@ void compare_with_checkpoint(const RunFolder& run, const std::string& checkpoint
   }
   if (!refused.empty())
     throw std::invalid_argument(fmt::format(
-        "{}: {} cannot change after training has started. Use another --run-folder, or restore the old value{}",
-        run.path(), fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
+        "{}: {} cannot change after training has started. Use another --run-folder, or restore the old value{}", run,
+        fmt::join(refused, ", "), refused.size() > 1 ? "s" : ""));
 }
 
 // Learns in silence once all lines are read, so their number is logged then.
@@ -87,7 +100,19 @@ std::string RunFolder::name() const {
   return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
 }
 
+void RunFolder::check_links() const {
+  // Not those of the tokenizer, which may lead to somebody's SentencePiece model: they are read, or removed.
+  const std::string cached = path_in(cache(), "contents.json");
+  for (const std::string& path : {file(kConfigFile), metrics(), report(), log(), Fingerprints::path_of(path_), cached})
+    if (std::error_code ignored; fs::is_symlink(path, ignored))
+      throw std::invalid_argument(fmt::format(
+          "{}: is a symbolic link, and a training would write to the file that it leads to; remove it, or put a copy "
+          "of that file there",
+          path));
+}
+
 std::unique_ptr<ProcessLock> RunFolder::lock() const {
+  check_links();
   // A file called "lock" alone may be of anything.
   const bool is_of_a_run = fs::exists(file(kLockFile)) && Fingerprints::exist_in(path_);
   if (!is_of_a_run && !has_begun())
@@ -121,6 +146,33 @@ void RunFolder::name_own_text(TrainingConfig& config) const {
   if (Fingerprints::read(path_).divided) name_held_out_in(held_out(), config.data);
 }
 
+// An initial model brings its own vocabulary, and a config that describes it.
+void RunFolder::take_given_vocabulary(TrainingConfig& config) const {
+  const bool is_given = Tokenizer::exists(path_) && Fingerprints::read(path_).vocabulary == 0;
+  if (!is_given || !config.training.initialize_from.empty()) return;
+  TokenizerOptions options = actual_options(Tokenizer::load(path_), config.model.tokenizer);
+  // A config of these networks that has two vocabularies would be refused when the run goes on.
+  if (config.is_language_model() || config.model.model.embedding_tying == EmbeddingTying::all) {
+    options.vocabulary = config.model.tokenizer.vocabulary;
+    options.target_vocab_size = config.model.tokenizer.target_vocab_size;
+  }
+  config.model.tokenizer = options;
+}
+
+void RunFolder::describe_given_vocabulary(TrainingConfig& config, std::string& yaml) const {
+  ConfigSchema schema;
+  config.declare(schema);
+  const auto before = schema.values();
+  take_given_vocabulary(config);
+  const auto now = schema.values();
+  if (now == before) return;
+  for (size_t i = 0; i < now.size(); ++i)
+    if (now[i] != before[i])
+      spdlog::info(fmt::format("config: {} is {}, as in the vocabulary in {}; the config said {}", now[i].first,
+                               now[i].second, path_, before[i].second));
+  yaml = schema.to_yaml();
+}
+
 void RunFolder::keep_config(const TrainingConfig& config, const std::string& yaml) const {
   // The run's own config.yaml may have been edited; a checkpoint has the config that it was trained with.
   const std::vector<std::string> trained = CheckpointStore(checkpoints()).list();
@@ -128,8 +180,13 @@ void RunFolder::keep_config(const TrainingConfig& config, const std::string& yam
     TrainingConfig declared = config;
     ConfigSchema schema;
     declared.declare(schema);
-    name_own_text(declared);
-    compare_with_checkpoint(*this, trained.back(), schema);
+    // A checkpoint of an older transmute has what the config said of a given vocabulary.
+    const auto adjust = [&](TrainingConfig& of_run) {
+      name_own_text(of_run);
+      take_given_vocabulary(of_run);
+    };
+    adjust(declared);
+    compare_with_checkpoint(path_, trained.back(), schema, adjust);
   }
   write_file_atomically(file(kConfigFile), yaml);
 }

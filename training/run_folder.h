@@ -24,15 +24,21 @@ class RunFolder {
   std::string metrics() const { return file("metrics.jsonl"); }
   std::string tensorboard() const { return file("tensorboard"); }
   std::string report() const { return file("report.html"); }
+  std::string log() const { return file("train.log"); }
   /// The text that was divided here, see hold_out; an absolute path.
   std::string held_out() const;
   /// The folder's own name, without what leads to it.
   std::string name() const;
 
+  /// The folder may come from a stranger.
+  /// @throws std::invalid_argument naming one of the files that a training writes here, where it is a symbolic link:
+  /// the file that it leads to would be overwritten.
+  void check_links() const;
+
   /// Makes the folder, and keeps other trainings out of it for as long as the result lives. Removes what a crash left
   /// of an unfinished best/ or model/.
-  /// @throws std::invalid_argument naming what a training would replace and is not of one; std::runtime_error naming
-  /// the process that trains in it, or where it cannot be written.
+  /// @throws std::invalid_argument as check_links() does, and naming what a training would replace and is not of one;
+  /// std::runtime_error naming the process that trains in it, or where it cannot be written.
   std::unique_ptr<ProcessLock> lock() const;
 
   /// Whether a run has begun: it has a checkpoint. What an earlier start that failed left behind may be replaced.
@@ -43,6 +49,12 @@ class RunFolder {
 
   /// Makes a config name this folder's part of a text that was divided here: the folder may have been moved since.
   void name_own_text(TrainingConfig& config) const;
+
+  /// Makes a config describe a vocabulary that was put into the folder rather than learned there.
+  /// @throws std::runtime_error naming the vocabulary's file where it is damaged
+  void take_given_vocabulary(TrainingConfig& config) const;
+  /// The same, logging what changes, with the text of the config.
+  void describe_given_vocabulary(TrainingConfig& config, std::string& yaml) const;
 
   /// Keeps the resolved config of a run that starts, or that goes on with some values changed, which are logged.
   /// @param yaml the text of `config`

@@ -35,7 +35,8 @@ struct StepOptions {
 };
 
 /// Takes one training step after another: reads batches, sums their gradients over workers and ranks, and updates the
-/// weights. A step whose loss or gradient is not finite is skipped: the cursor in the text moves, nothing else.
+/// weights. A step whose loss or gradient is not finite is skipped: the cursor in the text moves, nothing else. With
+/// overlapping steps, the next one has begun by then: it has the learning rate and the dropout of its successor.
 class Steps {
  public:
   /// Sums since the last line of metrics.

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {

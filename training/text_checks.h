@@ -5,7 +5,6 @@
 #include <transmute/training/data/training_text.h>
 
 #include <string>
-#include <vector>
 
 namespace transmute {
 inline namespace v0 {

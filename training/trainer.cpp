@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/trainer.h>
 
+#include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
@@ -45,6 +47,13 @@ Guidance guidance_of(const TrainingConfig& config) {
   return {training.guided_alignment, layer - 1, training.guided_head - 1};
 }
 
+// While it lives, the calling thread computes as a new one does: with gradients, outside inference mode and without
+// autocasts, whatever the application has set.
+struct OrdinaryModes {
+  const c10::InferenceMode normal{false};  // which sets gradients, too
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
+};
+
 AdamOptions adam_options(const TrainingOptions& training, const Machine& machine) {
   return {training.adam_beta1, training.adam_beta2,   training.adam_epsilon,
           training.clip_norm,  training.weight_decay, !machine.overlaps_steps};
@@ -88,8 +97,8 @@ class Trainer::Session {
   void log_profile();
   void end_profile();
 
-  const TrainingConfig config_;
-  const std::string config_yaml_;
+  TrainingConfig config_;
+  std::string config_yaml_;
   const TrainerOptions options_;
   const RunFolder folder_;
   ProcessGroup& group_;
@@ -130,7 +139,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       replicas_(make_transformer(), machine_.device, workers_, machine_.precision),
       optimizer_(parameters_of(replicas_.transformer()), adam_options(config.training, machine_)),
       checkpoints_(folder_.checkpoints()) {
-  check_ranks_fit(group_, config_yaml_, train_text_, machine_.precision);
+  check_ranks_fit(group_, config_yaml, train_text_, machine_.precision);  // as each was given it
   replicas_.guide(guidance_of(config_));
   replicas_.use(consistency_of(config_.training));
   if (config_.training.recompute) replicas_.use(Activations::recomputed);
@@ -153,6 +162,7 @@ Tokenizer Trainer::Session::prepare_tokenizer() {
   if (group_.is_first()) {
     lock_ = folder_.lock();
     if (!options_.profile.empty()) profile_ = StepProfile(options_.profile);
+    folder_.describe_given_vocabulary(config_, config_yaml_);
     folder_.keep_config(config_, config_yaml_);
     check_files(config_);
     own = folder_.tokenizer(config_);
@@ -471,6 +481,7 @@ namespace {
 
 Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, const TrainerOptions& options) {
   config.check();
+  const OrdinaryModes modes;
   group_ = std::make_unique<ProcessGroup>(options.ranks, device_of(options));
   try {
     session_ = std::make_unique<Session>(config, config_yaml, options, *group_);
@@ -482,6 +493,7 @@ Trainer::Trainer(const TrainingConfig& config, const std::string& config_yaml, c
 Trainer::~Trainer() = default;
 
 int Trainer::run(const std::function<int()>& stop_signal) {
+  const OrdinaryModes modes;
   try {
     return session_->run(stop_signal);
   } catch (...) {

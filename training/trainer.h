@@ -21,7 +21,8 @@ class ProcessGroup;
 ///     cache/                           the tokenized text, see CorpusCache
 ///     checkpoints/step-000001000/ …    model folders with the optimizer's state, for resuming
 ///     best/                            the model folder with the best validation result
-///     model/                           the finished model folder: the mean of the last checkpoints
+///     model/                           the finished model folder: the moving average with training.ema_decay, else
+///                                      the mean of the last checkpoints
 ///     metrics.jsonl                    a JSON object per line: `"type": "train"` or `"validation"`
 ///     tensorboard/                     the same numbers for TensorBoard
 ///     report.html                      curves, sample translations and the configuration, for a browser
@@ -32,6 +33,9 @@ class ProcessGroup;
 /// With several processes (TrainerOptions::ranks), a step has size times `training.accumulate_batches` batches, of
 /// which each process computes its share. The result is that of one process that accumulates all of them, except for
 /// rounding. Only rank 0 validates and writes.
+///
+/// A Trainer logs to spdlog's default logger, which writes to standard output unless the application sets another one.
+/// Its constructor seeds LibTorch's default generators with `training.seed`, and the training draws from them.
 class TRANSMUTE_API Trainer {
  public:
   /// @param config_yaml the resolved configuration, saved in the run folder and in every model folder

@@ -24,20 +24,35 @@ std::string without_incomplete_end(std::string text) {
 CallHooks::CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts)
     : hooks_(hooks),
       parts_left_(std::move(parts)),
-      done_(static_cast<size_t>(std::count(parts_left_.begin(), parts_left_.end(), size_t{0}))) {}
+      done_(static_cast<size_t>(std::count(parts_left_.begin(), parts_left_.end(), size_t{0}))),
+      is_unwanted_(parts_left_.size()) {}
+
+template <class Hook>
+auto CallHooks::call(const Hook& hook) -> decltype(hook()) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (error_) std::rethrow_exception(error_);
+  if (stopped_) throw Cancelled();
+  try {
+    return hook();
+  } catch (...) {
+    error_ = std::current_exception();
+    throw;
+  }
+}
 
 SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_of,
                                     std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far) {
   SearchHooks search;
-  if (hooks_.should_stop)
-    search.should_stop = [this] {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      return hooks_.should_stop();
-    };
+  // With other hooks only, too: they may have thrown in another batch.
+  if (hooks_.should_stop || hooks_.is_unwanted || hooks_.on_text || hooks_.on_progress)
+    search.should_stop = [this] { return call([this] { return stopped_ = asks_to_stop(); }); };
   if (hooks_.is_unwanted)
     search.is_unwanted = [this, text_of](size_t sentence) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      return hooks_.is_unwanted(text_of(sentence));
+      const size_t text = text_of(sentence);
+      return call([this, text]() -> bool {
+        if (!is_unwanted_[text] && hooks_.is_unwanted(text)) is_unwanted_[text] = true;
+        return is_unwanted_[text];
+      });
     };
   if (hooks_.on_text)
     search.on_tokens = [this, text_of = std::move(text_of), so_far = std::move(so_far)](size_t sentence,
@@ -46,8 +61,7 @@ SearchHooks CallHooks::search_hooks(std::function<size_t(size_t sentence)> text_
       std::optional<std::string> words = so_far(text, certain);
       if (!words) return;
       *words = without_incomplete_end(std::move(*words));
-      const std::lock_guard<std::mutex> lock(mutex_);
-      hooks_.on_text(text, *words);
+      call([&] { hooks_.on_text(text, *words); });
     };
   return search;
 }
@@ -58,9 +72,10 @@ bool CallHooks::part_done(size_t text) {
 }
 
 void CallHooks::text_done(size_t text, const std::string& whole) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (hooks_.on_text) hooks_.on_text(text, whole);
-  if (hooks_.on_progress) hooks_.on_progress(++done_, parts_left_.size());
+  call([&] {
+    if (hooks_.on_text) hooks_.on_text(text, whole);
+    if (hooks_.on_progress) hooks_.on_progress(++done_, parts_left_.size());
+  });
 }
 
 }  // namespace v0

@@ -5,6 +5,7 @@
 #include <transmute/translation/types.h>
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -14,14 +15,16 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Calls the hooks of one call one at a time, and counts the texts that are done. May be used by many threads.
+/// Calls the hooks of one call one at a time, and counts the texts that are done. May be used by many threads: what a
+/// hook asked for in one batch, or threw, holds for the others.
 class CallHooks {
  public:
   /// `parts`: how many each text has; texts without any are done. `hooks` outlives it.
   CallHooks(const TranslationHooks& hooks, std::vector<size_t> parts);
 
   /// The hooks of one batch's search. `text_of` gives the text of a sentence, and `so_far` what can be said of a text
-  /// whose translation begins with `certain`, if anything.
+  /// whose translation begins with `certain`, if anything. They throw Cancelled, or what a hook threw, once the call
+  /// has ended by that.
   SearchHooks search_hooks(std::function<size_t(size_t sentence)> text_of,
                            std::function<std::optional<std::string>(size_t text, const Ids& certain)> so_far);
 
@@ -31,10 +34,17 @@ class CallHooks {
   void text_done(size_t text, const std::string& whole);
 
  private:
+  template <class Hook>
+  auto call(const Hook& hook) -> decltype(hook());
+  bool asks_to_stop() const { return hooks_.should_stop && hooks_.should_stop(); }
+
   const TranslationHooks& hooks_;
   std::mutex mutex_;
   std::vector<size_t> parts_left_;
   size_t done_ = 0;
+  bool stopped_ = false;           // by should_stop
+  std::exception_ptr error_;       // the first that a hook threw
+  std::vector<bool> is_unwanted_;  // each text, once a hook has said so
 };
 
 }  // namespace v0

@@ -116,9 +116,9 @@ void check_can_be_aligned(const SourceParts& sources, const std::function<bool(s
     const bool begins = part == 0 || sources.parts[part - 1].text != text;
     of_text = (begins ? 0 : of_text) + sources.parts[part].ids.size();
     if (is_aligned(text) && of_text > static_cast<size_t>(kMaxWholeTokens))
-      throw BadText(text,
-                    fmt::format("it has {} tokens or more; an alignment takes at most {}: split the text into lines",
-                                of_text, kMaxWholeTokens));
+      throw BadText(text, fmt::format("it has {} tokens or more; an alignment takes at most {}: split it into shorter "
+                                      "lines or paragraphs",
+                                      of_text, kMaxWholeTokens));
   }
 }
 
@@ -331,7 +331,8 @@ void TranslationEngine::rerank(const std::vector<SourcePart>& parts, const std::
     if (scored.size() == before)
       throw BadText(parts[part].text,
                     fmt::format("it cannot be reranked: it or each of its translations has more than the {} tokens "
-                                "that the reverse model takes; lower max_source_tokens, or split the text into lines",
+                                "that the reverse model takes; set a lower limit of source tokens, or split it into "
+                                "shorter lines or paragraphs",
                                 reverse_->most_scored_tokens()));
   }
   const std::vector<Hypothesis> found = reverse_->score(candidates, sources, reverse);

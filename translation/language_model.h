@@ -20,8 +20,9 @@ struct GenerationOptions {
   /// By default, samples num_hypotheses continuations; without SearchOptions::sampling, searches for the most probable
   /// ones. The same seed and prompt give the same texts. Alignments and the coverage penalty are not available.
   SearchOptions search;
-  int64_t batch_size = 64;      ///< maximum number of prompts in a thread's batch
-  int64_t batch_tokens = 4096;  ///< maximum number of prompt tokens in a batch, padding included
+  int64_t batch_size = TranslationOptions().batch_size;  ///< maximum number of prompts in a thread's batch
+  /// Maximum number of prompt tokens in a batch, padding included.
+  int64_t batch_tokens = TranslationOptions().batch_tokens;
 };
 
 /// A trained language model (model.architecture: decoder_only), ready to continue and to score texts. For applications:

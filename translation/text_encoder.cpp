@@ -88,10 +88,10 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   }
   for (size_t text = 0; text < texts.size(); ++text) {
     TextVectors& result = results[text];
-    result.mean =
-        result.tokens.empty() ? torch::zeros({d_model_}) : result.mean / static_cast<int64_t>(result.tokens.size());
+    result.mean = result.tokens.empty() ? torch::zeros({d_model_}, torch::kFloat)
+                                        : result.mean / static_cast<int64_t>(result.tokens.size());
     if (!options.token_vectors) continue;
-    result.vectors = of_text[text].empty() ? torch::zeros({0, d_model_}) : torch::cat(of_text[text]);
+    result.vectors = of_text[text].empty() ? torch::zeros({0, d_model_}, torch::kFloat) : torch::cat(of_text[text]);
     of_text[text].clear();
   }
   return results;

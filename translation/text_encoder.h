@@ -4,6 +4,7 @@
 #include <transmute/common/export.h>
 #include <transmute/common/threads.h>
 #include <transmute/translation/files/model_folder.h>
+#include <transmute/translation/types.h>
 
 #include <string>
 #include <vector>
@@ -23,10 +24,11 @@ struct TextVectors {
 
 /// Options of encoding.
 struct TextEncoderOptions {
-  int64_t batch_size = 64;      ///< maximum number of texts, or parts of texts, in a worker's batch
-  int64_t batch_tokens = 4096;  ///< maximum number of tokens in a batch, padding included
+  /// Maximum number of texts, or parts of texts, in a worker's batch.
+  int64_t batch_size = TranslationOptions().batch_size;
+  int64_t batch_tokens = TranslationOptions().batch_tokens;  ///< maximum number of tokens in a batch, padding included
   /// Longer texts are split at sentence, clause or word boundaries, as are those beyond the model's learned positions.
-  int64_t max_source_tokens = 256;
+  int64_t max_source_tokens = TranslationOptions().max_source_tokens;
   bool token_vectors = true;  ///< false: only the means, which takes far less memory
   /// For multilingual models, see TranslationOptions. Those that name languages on both sides need the source language;
   /// those with tags for the target (">>deu<<" of OPUS-MT) put the target language before the source.

@@ -7,10 +7,12 @@
 #include <transmute/translation/files/dtype.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/files/torchscript_file.h>
+#include <transmute/translation/search/search.h>
 #include <transmute/translation/torchscript/script_transformer.h>
 
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -30,12 +32,24 @@ output [
 dynamic_batching {{ max_queue_delay_microseconds: 1000 }}
 )";
 
-}  // namespace
+struct ScriptedModel {
+  LoadedModel model;
+  torch::jit::Module module;
+};
 
-void export_torchscript(const std::string& model_path, const std::string& output, const TorchScriptOptions& options) {
+void check(const TorchScriptSearch& search) {
+  SearchOptions native;
+  native.beam_size = search.beam_size;
+  native.length_alpha = search.length_alpha;
+  native.max_extra_length = search.max_extra_length;
+  check_search_options(native);
+}
+
+ScriptedModel script_model(const std::string& model_path, const TorchScriptOptions& options) {
   if (options.precision == Precision::int8)
     throw std::invalid_argument("a TorchScript file stores float32, bfloat16 or half, not int8");
-  const LoadedModel model = load_model(model_path, torch::kCPU);
+  if (options.forward_search) check(*options.forward_search);
+  LoadedModel model = load_model(model_path, torch::kCPU);
   if (options.forward_search && model.transformer->options.architecture == Architecture::decoder_only)
     throw std::invalid_argument(fmt::format("{}: a language model, which does not translate", model_path));
   if (options.forward_search && model.tokenizer.target().languages() == LanguagePieces::both_sides)
@@ -43,8 +57,15 @@ void export_torchscript(const std::string& model_path, const std::string& output
         fmt::format("{}: its decoder must be told the target language, which --forward translate and --triton cannot "
                     "do; use serve, or export without them and call decode_step",
                     model_path));
-  const torch::jit::Module module = torchscript::script_transformer(model.transformer, dtype_of(options.precision),
-                                                                    &model.tokenizer.target(), options.forward_search);
+  torch::jit::Module module = torchscript::script_transformer(model.transformer, dtype_of(options.precision),
+                                                              &model.tokenizer.target(), options.forward_search);
+  return {std::move(model), std::move(module)};
+}
+
+}  // namespace
+
+void export_torchscript(const std::string& model_path, const std::string& output, const TorchScriptOptions& options) {
+  const auto [model, module] = script_model(model_path, options);
   save_torchscript_model(output, module, model, precision_name(options.precision));
 }
 
@@ -58,8 +79,9 @@ void export_triton_model(const std::string& model_path, const std::string& folde
     throw std::invalid_argument(fmt::format(
         "{}: Triton names the model after this folder, whose name has a quote, a backslash or a line end; rename it",
         folder));
-  std::filesystem::create_directories(path / "1");
-  export_torchscript(model_path, (path / "1" / "model.pt").string(), translating);
+  const auto [model, module] = script_model(model_path, translating);
+  ensure_writable_folder((path / "1").string());
+  save_torchscript_model((path / "1" / "model.pt").string(), module, model, precision_name(options.precision));
   write_file_atomically((path / "config.pbtxt").string(), fmt::format(kTritonConfig, name));
 }
 

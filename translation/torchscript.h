@@ -32,8 +32,9 @@ inline namespace v0 {
 ///   select(TextCache, rows: Tensor) -> TextCache
 ///   forward(ids: Tensor) -> logits
 ///
-/// Defaults are those of SearchOptions and TranslationOptions. torchscript/types.py, transformer.py, search.py and
-/// forward.py, or language_model.py and generation.py, document each method. `greedy` gives the same ids as the native
+/// Defaults are those of SearchOptions and TranslationOptions. In translation/torchscript, which is installed with the
+/// documentation, types.py, transformer.py, search.py and forward.py, or language_model.py and generation.py, document
+/// each method. `greedy` gives the same ids as the native
 /// search; `generate` samples from the same distribution, but not the same texts. Sources and prompts are ids without
 /// begin and end. `translate` and `greedy` refuse a model whose decoder must be told the target language, which they
 /// cannot do; encode and decode_step are the way there. Parameters have the same names as in a model folder. Extra
@@ -42,7 +43,8 @@ inline namespace v0 {
 ///
 /// `model`: any model that load_model opens.
 /// @throws std::runtime_error if the model cannot be read or the file cannot be written; std::invalid_argument for
-/// int8, and with forward_search for a language model and for one whose decoder must be told the target language.
+/// int8 and a search option that is out of range, and with forward_search for a language model and for one whose
+/// decoder must be told the target language.
 TRANSMUTE_API void export_torchscript(const std::string& model, const std::string& output,
                                       const TorchScriptOptions& options = {});
 

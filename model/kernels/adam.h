@@ -15,8 +15,9 @@ struct AdamStep {
   double epsilon = 0;         ///< added to the root of the squared gradient's mean
   int64_t step = 1;           ///< counts from 1, for the bias corrections
   double gradient_scale = 1;  ///< the gradient is multiplied by this first (clipping)
-  double weight_decay = 0;    ///< decoupled (Loshchilov and Hutter, 2019): learning_rate · weight_decay of it goes
-  double average_share = 0;   ///< of the updated parameter in AdamArrays::average
+  /// Decoupled (Loshchilov and Hutter, 2019): the parameter is multiplied by 1 - learning_rate · weight_decay.
+  double weight_decay = 0;
+  double average_share = 0;  ///< of the updated parameter in AdamArrays::average
 };
 
 /// What an update reads and writes, as many elements of each.

@@ -78,29 +78,29 @@ struct Operand {
 // The tensors of one call. For self-attention `memory` is `query` and the keys stand behind the queries.
 struct Operands {
   torch::Tensor query, memory;
-  HeadLayout layout;
+  HeadOptions options;
 
   int64_t batch() const { return query.size(0); }
   int64_t queries() const { return query.size(1); }
   int64_t keys() const { return memory.size(1); }
-  int64_t key_begin() const { return query.is_same(memory) ? layout.num_heads * layout.key_width : 0; }
+  int64_t key_begin() const { return query.is_same(memory) ? options.num_heads * options.key_width : 0; }
 
   template <class T>
   Operand<T> query_of(const torch::Tensor& like) const {
-    return {data_of<T>(like), queries(), like.size(2), layout.key_width};
+    return {data_of<T>(like), queries(), like.size(2), options.key_width};
   }
   template <class T>
   Operand<T> key_of(const torch::Tensor& like) const {
-    return {data_of<T>(like) + key_begin(), keys(), like.size(2), layout.key_width};
+    return {data_of<T>(like) + key_begin(), keys(), like.size(2), options.key_width};
   }
   template <class T>
   Operand<T> value_of(const torch::Tensor& like) const {
-    return {data_of<T>(like) + key_begin() + layout.num_heads * layout.key_width, keys(), like.size(2),
-            layout.value_width};
+    return {data_of<T>(like) + key_begin() + options.num_heads * options.key_width, keys(), like.size(2),
+            options.value_width};
   }
   template <class T>
   Operand<T> output_of(const torch::Tensor& like) const {
-    return {data_of<T>(like), queries(), like.size(2), layout.value_width};
+    return {data_of<T>(like), queries(), like.size(2), options.value_width};
   }
 };
 
@@ -108,13 +108,13 @@ struct Operands {
 template <class T, class Body>
 void for_each_head(const Operands& o, const torch::Tensor& mask, const DropoutDraw& draw, Body body) {
   const QueryMask query_mask(mask, o.batch(), o.queries(), o.keys());
-  const int64_t heads = o.layout.num_heads;
+  const int64_t heads = o.options.num_heads;
   const MaskKeys drops(draw, o.batch() * heads * o.queries() * o.keys());
   HeadShape shape{o.queries(),
                   o.keys(),
-                  o.layout.key_width,
-                  o.layout.value_width,
-                  static_cast<float>(o.layout.scale),
+                  o.options.key_width,
+                  o.options.value_width,
+                  static_cast<float>(o.options.scale),
                   nullptr,
                   nullptr,
                   query_mask.allowed_query_stride,
@@ -138,16 +138,16 @@ struct DeviceHeads {
 
   DeviceHeads(const Operands& o, const torch::Tensor& given_mask, const DropoutDraw& draw) {
     heads = {o.batch(),
-             o.layout.num_heads,
+             o.options.num_heads,
              o.queries(),
              o.keys(),
-             o.layout.key_width,
+             o.options.key_width,
              o.query.size(2),
              o.memory.size(2),
              nullptr,
              0,
              0,
-             static_cast<float>(o.layout.scale),
+             static_cast<float>(o.options.scale),
              draw.device_mask()};
     if (!given_mask.defined()) return;
     mask = whole_mask(given_mask, o.batch(), o.queries(), o.keys());
@@ -209,7 +209,7 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
                      memory,
                      {num_heads, data["key_width"].toInt(), data["value_width"].toInt(), data["scale"].toDouble(),
                       data["probability"].toDouble()}};
-    const DropoutDraw draw{static_cast<uint64_t>(data["key"].toInt()), o.layout.dropout};
+    const DropoutDraw draw{static_cast<uint64_t>(data["key"].toInt()), o.options.dropout};
     const torch::Tensor query_gradient = torch::empty_like(query);
     const torch::Tensor memory_gradient = crossed ? torch::empty_like(memory) : query_gradient;
     const torch::Tensor to_memory = crossed ? memory_gradient : torch::Tensor();
@@ -237,9 +237,9 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
 };
 
 torch::Tensor fused(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
-                    const HeadLayout& layout) {
-  return FusedAttention::apply(query, if_defined(memory), if_defined(mask), layout.num_heads, layout.key_width,
-                               layout.value_width, layout.scale, layout.dropout);
+                    const HeadOptions& options) {
+  return FusedAttention::apply(query, if_defined(memory), if_defined(mask), options.num_heads, options.key_width,
+                               options.value_width, options.scale, options.dropout);
 }
 
 // [B,L,·] -> [B,H,L,width], from column `begin` on.
@@ -254,49 +254,51 @@ void check_width(const torch::Tensor& x, int64_t width) {
 }  // namespace
 
 bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const torch::Tensor& mask,
-                const HeadLayout& layout) {
+                const HeadOptions& options) {
   if (mask.defined() && mask.dim() >= 3 && mask.size(-3) != 1) return false;
   if (has_kernels(queries)) return true;
   return cuda::takes_rows(queries) && queries.scalar_type() == torch::kBFloat16 &&
-         layout.key_width == layout.value_width && cuda::can_attend(queries.size(1), memory.size(1), layout.key_width);
+         options.key_width == options.value_width &&
+         cuda::can_attend(queries.size(1), memory.size(1), options.key_width);
 }
 
-torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout) {
-  const int64_t keys = layout.num_heads * layout.key_width;
-  return cross_attention_plain(packed.narrow(2, 0, keys), packed.narrow(2, keys, packed.size(2) - keys), mask, layout);
+torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Tensor& mask, const HeadOptions& options) {
+  const int64_t keys = options.num_heads * options.key_width;
+  return cross_attention_plain(packed.narrow(2, 0, keys), packed.narrow(2, keys, packed.size(2) - keys), mask, options);
 }
 
 torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
-                                    const HeadLayout& layout) {
-  const torch::Tensor q = heads_of(query, 0, layout.num_heads, layout.key_width);
-  const torch::Tensor k = heads_of(memory, 0, layout.num_heads, layout.key_width);
-  const torch::Tensor v = heads_of(memory, layout.num_heads * layout.key_width, layout.num_heads, layout.value_width);
-  torch::Tensor weights = torch::matmul(q * layout.scale, k.transpose(-2, -1));  // [B,H,T,S]
+                                    const HeadOptions& options) {
+  const torch::Tensor q = heads_of(query, 0, options.num_heads, options.key_width);
+  const torch::Tensor k = heads_of(memory, 0, options.num_heads, options.key_width);
+  const torch::Tensor v =
+      heads_of(memory, options.num_heads * options.key_width, options.num_heads, options.value_width);
+  torch::Tensor weights = torch::matmul(q * options.scale, k.transpose(-2, -1));  // [B,H,T,S]
   if (mask.defined()) {
     const torch::Tensor blocked = mask.logical_not();
     weights = torch::softmax(weights.masked_fill(blocked, -1e30), -1).masked_fill(blocked, 0.0);
   } else {
     weights = torch::softmax(weights, -1);
   }
-  return torch::matmul(kernels::dropout(weights, layout.dropout, true), v).transpose(1, 2).flatten(2);  // [B,T,H·Kv]
+  return torch::matmul(kernels::dropout(weights, options.dropout, true), v).transpose(1, 2).flatten(2);  // [B,T,H·Kv]
 }
 
-torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout) {
-  check_width(packed, layout.num_heads * (2 * layout.key_width + layout.value_width));
+torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& mask, const HeadOptions& options) {
+  check_width(packed, options.num_heads * (2 * options.key_width + options.value_width));
   check_same_device({packed, mask});
-  if (!can_attend(packed, packed, mask, layout)) return self_attention_plain(packed, mask, layout);
-  return fused(packed, {}, mask, layout);
+  if (!can_attend(packed, packed, mask, options)) return self_attention_plain(packed, mask, options);
+  return fused(packed, {}, mask, options);
 }
 
 torch::Tensor cross_attention(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
-                              const HeadLayout& layout) {
-  check_width(query, layout.num_heads * layout.key_width);
-  check_width(memory, layout.num_heads * (layout.key_width + layout.value_width));
+                              const HeadOptions& options) {
+  check_width(query, options.num_heads * options.key_width);
+  check_width(memory, options.num_heads * (options.key_width + options.value_width));
   TORCH_CHECK_VALUE(memory.size(0) == query.size(0), "attention needs one memory for each of ", query.size(0),
                     " sentences, not ", memory.size(0));
   check_same_device({query, memory, mask});
-  if (!can_attend(query, memory, mask, layout)) return cross_attention_plain(query, memory, mask, layout);
-  return fused(query, memory, mask, layout);
+  if (!can_attend(query, memory, mask, options)) return cross_attention_plain(query, memory, mask, options);
+  return fused(query, memory, mask, options);
 }
 
 }  // namespace kernels

@@ -7,9 +7,9 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-/// How heads lie side by side in the last dimension of a product: each head's queries (width key_width), then each
-/// head's keys, then each head's values (width value_width).
-struct HeadLayout {
+/// The heads of a product, and what is done to their scores and weights. Heads lie side by side in the last dimension:
+/// each head's queries (width key_width), then each head's keys, then each head's values (width value_width).
+struct HeadOptions {
   int64_t num_heads = 1;
   int64_t key_width = 64;
   int64_t value_width = 64;
@@ -21,7 +21,7 @@ struct HeadLayout {
 /// float32 or bfloat16; on GPUs bfloat16, sentences of up to 128 tokens and heads of 32 or 64. queries: [B,T,…],
 /// memory: [B,S,…].
 bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const torch::Tensor& mask,
-                const HeadLayout& layout);
+                const HeadOptions& options);
 
 /// Eq. 1 for all heads at once: each query takes the average of the values, weighted by the softmax of its scaled
 /// dot products with the keys that `mask` allows; 0 where it allows none. One (sentence, head) after the other, on the
@@ -29,16 +29,16 @@ bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const
 /// grows with the length. mask: broadcastable to [B,1,T,S]; result: [B,T,H·Kv].
 ///
 /// queries, keys and values of self-attention in one tensor, packed: [B,T,H·(2K+Kv)].
-torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout);
+torch::Tensor self_attention(const torch::Tensor& packed, const torch::Tensor& mask, const HeadOptions& options);
 
 /// query: [B,T,H·K]; memory: keys and values, [B,S,H·(K+Kv)].
 torch::Tensor cross_attention(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
-                              const HeadLayout& layout);
+                              const HeadOptions& options);
 
 /// The same in LibTorch's own operations: what is right, for any device and type.
-torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Tensor& mask, const HeadLayout& layout);
+torch::Tensor self_attention_plain(const torch::Tensor& packed, const torch::Tensor& mask, const HeadOptions& options);
 torch::Tensor cross_attention_plain(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
-                                    const HeadLayout& layout);
+                                    const HeadOptions& options);
 
 }  // namespace kernels
 }  // namespace v0

@@ -73,7 +73,9 @@ struct FusedCrossEntropy : torch::autograd::Function<FusedCrossEntropy> {
     torch::Tensor states_gradient, weight_gradient;
     if (differentiate) states_gradient = torch::empty_like(states);
     const torch::Tensor memory = torch::empty({vocabulary * chunk_size}, states.options());
-    const torch::Tensor scratch = torch::empty({(vocabulary / 256 + 1) * 64}, torch::kFloat);
+    const int64_t scratch_size = with_element_type(
+        states, [&](auto element) { return row_kernels<decltype(element)>().loss_scratch_size(vocabulary); });
+    const torch::Tensor scratch = torch::empty({scratch_size}, torch::kFloat);
     double loss = 0;
     for (int64_t begin = 0; begin < rows; begin += chunk_size) {
       const int64_t count = std::min(chunk_size, rows - begin);

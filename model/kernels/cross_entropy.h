@@ -26,7 +26,7 @@ torch::Tensor projected_cross_entropy(const torch::Tensor& states, const torch::
 torch::Tensor projected_cross_entropy_plain(const torch::Tensor& states, const torch::Tensor& weight,
                                             const torch::Tensor& targets, const CrossEntropyOptions& options);
 
-/// How two distributions of each token are drawn together.
+/// How the divergence between the two distributions of each token enters the loss.
 struct DivergenceOptions {
   bool second_too = false;     ///< the cross-entropy of the second counts as well
   double forward_weight = 0;   ///< of KL(first||second)
@@ -34,7 +34,7 @@ struct DivergenceOptions {
 };
 
 struct ConsistentCrossEntropy {
-  torch::Tensor loss;        ///< to be made smaller
+  torch::Tensor loss;        ///< the training objective
   torch::Tensor divergence;  ///< the weighted divergences' share of it, without a gradient
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
-#include <transmute/model/kernels/cuda/device_rows.h>
+#include <transmute/model/kernels/cuda/device_kernels.h>
 #include <transmute/model/kernels/dropout_mask.h>
 
 #include <cstdint>
@@ -47,8 +47,8 @@ class DropoutScope {
 /// on the number of threads nor on the device. On GPUs, tensors that the kernels do not take have LibTorch's dropout.
 torch::Tensor dropout(const torch::Tensor& input, double probability, bool training);
 
-/// What a kernel needs that drops elements on its way: the key of its mask, drawn in its forward pass and kept for the
-/// backward one. Drawn as `dropout` draws, so that a plain twin made of it has the same mask.
+/// The dropout mask of a fused operation: its key, drawn in the forward pass and kept for the backward pass. Keys are
+/// drawn in the order in which `dropout` draws them, so that the plain twin has the same mask.
 struct DropoutDraw {
   uint64_t key = 0;
   double probability = 0;

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <stdexcept>
 
-// The matrices are copied into tiles, the left one where it does not lie so already, that the product reads in order:
-// of the right one as many columns as half of a second-level cache holds, past which the rows go, 32 at a time. "Depth"
-// is what the sums run over; a block of it is what the first-level cache holds of 32 rows and 32 columns, a chunk what
-// limits the copies.
+// The product reads its operands as tiles, in order. The right matrix is copied into tiles, as many columns at a time
+// as fill half of the second-level cache; the left one only if its rows cannot be loaded as tiles. The left rows are
+// multiplied with those columns 32 at a time. "Depth" is what the sums run over; a block of it is what the first-level
+// cache holds of 32 rows and 32 columns, a chunk what limits the copies.
 namespace transmute {
 inline namespace v0 {
 namespace kernels {

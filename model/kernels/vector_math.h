@@ -38,18 +38,20 @@ TRANSMUTE_INLINE void store(uint16_t* to, float value) {
   *to = float_to_bfloat16(value);
 }
 
+// Constants of exp_of_negative, here and in vectors.
+constexpr float kExpLowest = -87.0F;
+constexpr float kExpLog2E = 1.44269504F;
+constexpr float kExpLn2High = 0.693359375F;
+constexpr float kExpLn2Low = -2.12194440e-4F;
+constexpr float kExpRound = 12582912.0F;  // 1.5 · 2^23: adding it rounds to an integer that stands in the low bits
+
 /// e^x for x <= 0, to about 2 units in the last place; 0 from -87 down. e^x = 2^n e^r with |r| <= ln(2)/2: ln 2 is
 /// taken off in two parts so that r is exact, and e^r is its Taylor sum.
 TRANSMUTE_INLINE float exp_of_negative(float x) {
-  constexpr float kLowest = -87.0F;
-  constexpr float kLog2E = 1.44269504F;
-  constexpr float kLn2High = 0.693359375F;
-  constexpr float kLn2Low = -2.12194440e-4F;
-  constexpr float kRound = 12582912.0F;  // 1.5 · 2^23: adding it rounds to an integer that stands in the low bits
-  const float clamped = x > kLowest ? x : kLowest;
-  const float shifted = clamped * kLog2E + kRound;
-  const float n = shifted - kRound;
-  const float r = (clamped - n * kLn2High) - n * kLn2Low;
+  const float clamped = x > kExpLowest ? x : kExpLowest;
+  const float shifted = clamped * kExpLog2E + kExpRound;
+  const float n = shifted - kExpRound;
+  const float r = (clamped - n * kExpLn2High) - n * kExpLn2Low;
   float sum = 1.0F / 720;
   sum = sum * r + 1.0F / 120;
   sum = sum * r + 1.0F / 24;
@@ -64,7 +66,7 @@ TRANSMUTE_INLINE float exp_of_negative(float x) {
   bits += shifted_bits << 23;  // times 2^n: only n's low bits survive the shift
   float result;
   std::memcpy(&result, &bits, sizeof(result));
-  return x > kLowest ? result : 0.0F;
+  return x > kExpLowest ? result : 0.0F;
 }
 
 }  // namespace kernels

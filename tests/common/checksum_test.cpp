@@ -9,7 +9,7 @@
 namespace transmute {
 namespace {
 
-// Values that the publications of XXH64 and its bindings give.
+// The check value of CRC-32, and zlib's own function.
 TEST(Crc32, IsTheOneOfZip) {
   const std::string digits = "123456789";
   EXPECT_EQ(crc32(0, digits.data(), digits.size()), 0xcbf43926U);

@@ -274,6 +274,8 @@ TEST_F(ConfigSchemaTest, NamesTheLineOfInvalidYaml) {
   EXPECT_THAT(refusal_of("model:\n  num_heads: 4\n tied: true\n"),
               AllOf(StartsWith(":3:"), HasSubstr("not valid YAML")));
   EXPECT_THAT(refusal_of("model:\n\tnum_heads: 4\n"), StartsWith(":2:1: tabs are not allowed"));
+  EXPECT_THAT(refusal_of("model:\n  files: " + std::string(10'000, '[')),
+              AllOf(StartsWith(":2:"), EndsWith(": nested too deeply")));
 }
 
 TEST_F(ConfigSchemaTest, RefusesASecondDocument) {

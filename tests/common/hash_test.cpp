@@ -18,6 +18,7 @@ using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_text;
 
+// Values that the publications of XXH64 and its bindings give.
 TEST(HashBytes, IsXxh64) {
   const auto hash = [](const std::string& text, uint64_t seed = 0) {
     return hash_bytes(text.data(), text.size(), seed);

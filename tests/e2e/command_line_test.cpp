@@ -206,7 +206,41 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
               HasSubstr("--output is the folder of a model to average"));
   EXPECT_THAT(refusal("export_torchscript", {"-m", weights, "-o", weights}),
               HasSubstr("--output is the file of --model"));
+  EXPECT_THAT(refusal("export_torchscript", {"-m", own, "--triton", own}),
+              HasSubstr("--triton is the folder of --model"));
+  for (const char* name : {"export_torchscript", "translate"})
+    EXPECT_THAT(refusal(name, {"-m", own, "-o", weights}), HasSubstr("--output is a file in the folder of --model"));
   EXPECT_EQ(read_text(weights), before);
+}
+
+TEST_F(CommandLine, WhatCannotGoToStandardOutputIsRefused) {
+  const std::vector<std::vector<std::string>> commands{{"export_torchscript", "-m", "m", "-o", "-"},
+                                                       {"export_torchscript", "-m", "m", "--triton", "-"},
+                                                       {"convert", "-m", "m", "--to", "folder", "-o", "-"},
+                                                       {"average_checkpoints", "m", "-o", "-"},
+                                                       {"make_demo_corpus", "-o", "-"},
+                                                       {"train", "-c", "c", "--profile", "-"}};
+  for (const std::vector<std::string>& words : commands)
+    EXPECT_THAT(refusal(words[0], {words.begin() + 1, words.end()}), HasSubstr("cannot be standard output"));
+  EXPECT_THAT(refusal("train", {"-c", "c", "--profile", "trace.json.gz"}), HasSubstr("without .gz"));
+}
+
+TEST_F(CommandLine, ATorchScriptFileMayGoThroughAPipe) {
+  const std::string file = *folder_ / "piped.pt";
+  const Outcome outcome =
+      shell("set -o pipefail; " + program("export_torchscript") + " -m " + model() + " -o /dev/stdout | cat >" + file);
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.errors, HasSubstr("wrote /dev/stdout\n"));
+  EXPECT_EQ(run("translate", {"-m", file}, "the house\n").exit_code, 0);
+}
+
+TEST_F(CommandLine, AnExportForTritonThatFailsLeavesNothing) {
+  const TemporaryFolder folder;
+  refusal("export_torchscript", {"-m", folder / "none", "--triton", folder / "repository/en-de"}, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder / "repository"));
+  write_text(folder / "file", "");
+  EXPECT_THAT(refusal("export_torchscript", {"-m", model(), "--triton", folder / "file"}, 1),
+              HasSubstr("file/1: the folder cannot be made"));
 }
 
 TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
@@ -237,6 +271,10 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
               HasSubstr("unexpected argument 'my.yaml'; did you mean --config my.yaml?"));
   EXPECT_THAT(refusal("average_checkpoints", {"-o", "x"}), HasSubstr("name the model folders or checkpoints"));
   EXPECT_THAT(refusal("translate", {"-m", ""}, 1), HasSubstr("the path of the model is empty"));
+  EXPECT_THAT(refusal("make_shortlist", {"-m", "", "--source", "a", "--target", "b"}, 1),
+              HasSubstr("the path of the model is empty"));
+  EXPECT_THAT(refusal("make_shortlist", {"-m", program("train"), "--source", "a", "--target", "b"}, 1),
+              HasSubstr("has no tokenizer (tokenizer.model)"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--metric", "BLEU"}), HasSubstr("not 'BLEU'; did you mean bleu?"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--smooth-value", "1"}), HasSubstr("needs --smooth floor or add-k"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--tokenize", "ja-mecab"}), HasSubstr("MeCab's dictionary"));
@@ -299,6 +337,7 @@ TEST_F(CommandLine, AFaultOfAPrefixIsNamedAndTheLinesBeforeItAreWritten) {
   };
   for (const auto& [text, message, written] : {
            Fault{"das\nder\n電車\n", "prefixes:3: \"電車\" has characters", 2},
+           Fault{{"das\nd\0r\n", 8}, "prefixes:2: \"d\\x00r\" has characters", 1},
            Fault{"das\n\xff\n", "prefixes:2: not valid UTF-8", 1},
            Fault{"\xff\n", "prefixes:1: not valid UTF-8", 0},
            Fault{"das\nder\n", "prefixes:3: the file ends here, but the input goes on", 2},

@@ -306,7 +306,7 @@ TEST_F(FirstSteps, TwoFilesAreEnoughForATraining) {
                                          "0.1"};
   const Outcome outcome = run_program_with(command);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("chosen for 2"), HasSubstr("every value is in "),
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("chosen for 2"), HasSubstr("all settings are in "),
                                     Not(HasSubstr("the training ends")), HasSubstr("transmute translate --model")));
   const std::string config = in_run("run", "config.yaml");
   EXPECT_THAT(config,
@@ -403,6 +403,20 @@ TEST_F(FirstSteps, ASignalBeforeTheFirstStepEndsTheTrainingAtOnce) {
   EXPECT_EQ(again.exit_code, 0) << again.errors;
   EXPECT_THAT(again.errors, AllOf(HasSubstr("read 180,000 lines"), HasSubstr("learned the vocabulary in ")));
   for (const std::string& name : names_in(folder_ / "run")) EXPECT_THAT(name, Not(HasSubstr(".partial-")));
+}
+
+// It reads its configuration from a pipe, where it waits until the signal has been sent.
+TEST_F(FirstSteps, ASignalBeforeTheFirstStepAlsoEndsTheFirstProcessOfAContainer) {
+  if (run_program_with({"unshare", "--pid", "--fork", "true"}).exit_code != 0)
+    GTEST_SKIP() << "this process may not make another PID namespace";
+  const std::string script = R"(mkfifo "$2/pipe.yaml"
+unshare --pid --fork --kill-child "$1" --config "$2/pipe.yaml" --run-folder "$2/run" &
+exec 3>"$2/pipe.yaml"
+kill -TERM $(cat /proc/$!/task/$!/children)
+wait $!)";
+  const Outcome outcome =
+      run_program_with({"timeout", "20", "sh", "-c", script, "sh", program("train"), folder_.path()});
+  EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.errors;
 }
 
 TEST_F(FirstSteps, ValidationTextInTheRunFolderIsReplacedOnlyWhereAnEarlierStartWroteIt) {

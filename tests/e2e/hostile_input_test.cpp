@@ -14,7 +14,6 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace transmute {
 namespace {
@@ -104,6 +103,12 @@ TEST_F(HostileInput, MessagesCarryNoControlCharacters) {
   const Outcome noted = run_program_with({program("translate"), "--model", model(), "--glossary", terms});
   EXPECT_THAT(noted.errors, HasSubstr("1 target term in another way"));
   EXPECT_EQ(noted.errors.find('\x1b'), std::string::npos) << noted.errors;
+  const std::string text = folder / "te\x1b[2Jxt";
+  write_text(text, "a b\n");
+  const Outcome logged = run_program_with(
+      {program("train"), "--source", text, "--target", text, "--run-folder", folder / "run", "--threads", "1"});
+  EXPECT_THAT(logged.errors, HasSubstr("reading " + folder / "te\\x1b[2Jxt"));
+  EXPECT_EQ(logged.errors.find('\x1b'), std::string::npos) << logged.errors;
 }
 
 TEST_F(HostileInput, ALineWithoutEndIsRefused) {

@@ -24,6 +24,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The float32 numbers of a safetensors file, in the order of the file.
 std::vector<float> numbers_in(const std::string& path) {
@@ -293,6 +294,7 @@ TEST_F(Ranks, ASignalToAnyOfThemSavesACheckpointAndIsTheExitCode) {
     EXPECT_EQ(exit_code_of(launcher), 128 + SIGTERM) << errors();
     EXPECT_THAT(read_text(folder_ / (run + "/train.log")), HasSubstr("stopped after step"));
     EXPECT_EQ(names_in(checkpoints(run)).size(), 1U);
+    EXPECT_THAT(errors(), AllOf(Not(HasSubstr("c10d")), Not(HasSubstr("InitGoogleLogging")))) << "nobody was lost";
   }
 }
 

@@ -79,7 +79,13 @@ said=$("$root/scripts/wmt14.sh" --rehearse --data rehearsed --run-folder run --p
   --tokenizer tokenizer.pl 2>&1) || fail "wmt14.sh: $said"
 expect "rehearsal" "$said" "tok:13a"
 expect "rehearsal" "$said" "compound-split, tokenized by Moses: "
-[[ $(wc -l <run/newstest2014.de) -eq 60 ]] || fail "newstest2014.de has $(wc -l <run/newstest2014.de) lines"
+expect "rehearsal" "$said" "newstest2013 with the last checkpoint alone"
+expect "rehearsal" "$said" "perplexity"
+for text in newstest2013 newstest2014; do
+  [[ $(wc -l <run/$text.de) -eq 60 ]] || fail "$text.de has $(wc -l <run/$text.de) lines"
+done
+"$programs/translate" --model run/checkpoints/step-000000060 --input rehearsed/newstest2013.en --length-alpha 0.6 |
+  cmp - run/newstest2013.de || fail "newstest2013 was not translated with the last checkpoint"
 said=$("$root/scripts/wmt14.sh" --data rehearsed --programs "$programs" 2>&1) && fail "a rehearsal's text was taken"
 expect "a rehearsal's text" "$said" "generated text"
 grep -q 'average_checkpoints: 5' run/config.yaml || fail "the average of the base model is over 5 checkpoints"
@@ -117,7 +123,7 @@ said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.g
   --programs "$programs" small/a/one.yaml small/b/one.yaml 2>&1) && fail "two rows of one name were taken"
 expect "one name" "$said" "two configs are named one"
 said=$(table "c_layers_9") && fail "a row that does not exist was taken"
-expect "unknown row" "$said" "no row c_layers_9"
+expect "unknown row" "$said" "no row c_layers_9; there are: base a_heads_1"
 
 # -- compare_configs.sh: what stands in a row, from programs that say what they are told to
 mkdir stubs
@@ -176,6 +182,8 @@ said=$(reproduce) || fail "reproduce.sh: $said"
 [[ $(grep -c "as documented" <<<"$said") -eq 3 ]] || fail "three figures are as documented: $said"
 expect "a text that is not there" "$said" "left out: no photos/train.en.gz"
 expect "a model that is not there" "$said" "configs/demo.yaml: training in"
+said=$(reproduce --only $'configs/demo.yaml\nconfigs/multi30k_en_de.yaml\n') || fail "reproduce.sh --only, in lines: $said"
+[[ $(grep -c "as documented" <<<"$said") -eq 3 ]] || fail "--only in lines measures what it names: $said"
 said=$(reproduce) || fail "reproduce.sh again: $said"
 [[ $said != *training* ]] || fail "what had finished was trained again: $said"
 sed -i 's/| 12.3 |/| 13 |/' figures.md
@@ -199,6 +207,16 @@ expect "a training that fails" "$said" "train: error: broken"
 said=$(rebuild stubs) && fail "a figure that deviates was accepted: $said"
 expect "a build that was mended" "$said" "DEVIATES by -0.66"
 
+# -- reproduce.sh: the beginning of a translation that failed is not taken for all of it
+mkdir halting
+cp stubs/* halting
+printf '#!/usr/bin/env bash\nwhile [[ $1 != --output ]]; do shift; done\necho one >"$2"\nexit 1\n' >halting/translate
+rm rebuilt/demo/test.translated
+said=$(rebuild halting) && fail "reproduce.sh passed over a translation that failed"
+expect "a translation that fails" "$said" "translating test failed"
+said=$(rebuild stubs) && fail "a figure that deviates was accepted: $said"
+[[ $(grep -c "as documented" <<<"$said") -eq 2 ]] || fail "part of a translation was measured: $said"
+
 # -- config_with_bases.sh: the ways to write a path and its key
 echo "# the base" >'C# "one".yaml'
 for base in 'C# "one".yaml' 'C# "one".yaml # why' '"C# \"one\".yaml" # why' "'C# \"one\".yaml' # why"; do
@@ -211,6 +229,9 @@ for key in 'base :' '"base":' "'base' :"; do
   said=$("$root/scripts/config_with_bases.sh" written.yaml 2>&1) || fail "config_with_bases.sh: $said"
   expect "$key" "$said" "# the base"
 done
+printf '\xef\xbb\xbfbase: C# "one".yaml\n' >written.yaml
+said=$("$root/scripts/config_with_bases.sh" written.yaml 2>&1) || fail "config_with_bases.sh: $said"
+expect "a byte order mark" "$said" "# the base"
 
 # -- reproduce.sh: a config is also what it is based on
 mkdir -p based/scripts based/configs
@@ -315,7 +336,12 @@ distill() {
   "$root/scripts/distill.sh" --config distilled.yaml --source few.en --target few.de --output distilled --teachers 2 \
     --programs "$programs" --threads 1 --reverse-model run/model --tune training.max_steps=2 "$@" 2>&1
 }
-said=$(distill) || fail "distill.sh: $said"
+mkdir half
+ln -s "$programs/train" half/train
+cp halting/translate half
+halted=$(distill --programs half) && fail "distill.sh passed over a translation that failed"
+expect "a translation that fails" "$halted" "translating failed"
+said=$halted$(distill) || fail "distill.sh: $said"
 for name in teacher_1 teacher_2 student tuned; do expect "distillation" "$said" "distill: training $name in"; done
 expect "distillation" "$said" "the model is in $PWD/distilled/tuned/model"
 [[ $(wc -l <distilled/distilled.target) -eq 40 && $(wc -l <distilled/back_translated.source) -eq 40 ]] ||

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <transmute/tests/e2e/programs.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Inputs that train refuses: what it says, and the exit code (2: the caller's mistake, 1: everything else).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/e2e/training_run.h>
@@ -15,8 +16,6 @@ using ::testing::HasSubstr;
 
 class TrainingRefusal : public TrainingRun {};
 
-// What is wrong with the input, what is said about it, and the exit code: 2 for the caller's fault, 1 for the
-// world's.
 TEST_F(TrainingRefusal, NamesBothLineCountsWhereTheyDiffer) {
   write_text(folder_ / "data/train.de", "eins\nzwei\n");
   const Outcome outcome = train("run");
@@ -93,6 +92,16 @@ TEST_F(TrainingRefusal, NamesARunFolderThatCannotBeMade) {
   const Outcome outcome = run_program_with(train_command(config_, folder_ / "file/run"));
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("file/run: the folder cannot be made"));
+}
+
+TEST_F(TrainingRefusal, DoesNotAddToAFileThatItsLogIsALinkTo) {
+  std::filesystem::create_directory(folder_ / "run");
+  write_text(folder_ / "victim", "precious");
+  std::filesystem::create_symlink(folder_ / "victim", folder_ / "run/train.log");
+  const Outcome outcome = train("run");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("run/train.log: is a symbolic link"));
+  EXPECT_EQ(read_text(folder_ / "victim"), "precious");
 }
 
 TEST_F(TrainingRefusal, RefusesAnotherNetworkInTheSameRunFolder) {

@@ -17,7 +17,6 @@
 #include <chrono>
 #include <random>
 #include <sstream>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 

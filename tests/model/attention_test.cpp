@@ -65,7 +65,7 @@ TransformerOptions for_reference(const MultiHeadAttentionOptions& options) {
 
 MultiHeadAttention random_attention(ScoreFunction function, torch::Dtype dtype = torch::kDouble) {
   MultiHeadAttention attention(odd_options(function));
-  testing::randomise_parameters(*attention, 11);
+  testing::randomize_parameters(*attention, 11);
   attention->to(dtype);
   return attention;
 }
@@ -90,7 +90,7 @@ TEST(AttentionScore, EqualsLoopsForEveryFunctionAndWidth) {
     const int64_t key_size = 6;
     const int64_t query_size = is_dot_product(function) ? key_size : 4;
     AttentionScore score(AttentionScoreOptions{function, 3, query_size, key_size});
-    testing::randomise_parameters(*score, 3);
+    testing::randomize_parameters(*score, 3);
     score->to(torch::kDouble);
     const torch::Tensor query = random_tensor({2, 3, 4, query_size}, 1);
     const torch::Tensor key = random_tensor({2, 3, 5, key_size}, 2);
@@ -142,7 +142,7 @@ TEST(AttentionPooling, StandsAloneWithWidthsOfItsOwn) {
     const int64_t key_size = 6;
     const int64_t query_size = is_dot_product(function) ? key_size : 3;
     AttentionPooling pooling(AttentionScoreOptions{function, 1, query_size, key_size});
-    testing::randomise_parameters(*pooling, 3);
+    testing::randomize_parameters(*pooling, 3);
     pooling->to(torch::kDouble);
     const torch::Tensor query = random_tensor({1, 1, 4, query_size}, 1);
     const torch::Tensor key = random_tensor({1, 1, 5, key_size}, 2);

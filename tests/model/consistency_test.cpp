@@ -142,5 +142,13 @@ TEST(ConsistentTransformer, HasOnePassOutsideTrainingAndRefusesGuidanceOfTwo) {
   EXPECT_THROW(model->loss(ids, ids, ids, options, &guided), c10::ValueError);
 }
 
+TEST(ConsistentTransformer, RefusesAWeightThatIsNotPositive) {
+  Transformer model = random_transformer(two_shapes(8, 13).front(), torch::kFloat);
+  model->train();
+  const torch::Tensor ids = testing::ids_tensor({{1, 2}});
+  for (const Consistency kind : {Consistency::r_drop, Consistency::simcut})
+    EXPECT_THROW(model->loss(ids, ids, ids, {0.1, 1, Activations::kept, {kind, 0, 0.1}}), c10::ValueError);
+}
+
 }  // namespace
 }  // namespace transmute

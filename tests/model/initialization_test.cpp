@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 #include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/new_transformer.h>
 
+#include <atomic>
 #include <cmath>
-#include <cstring>
+#include <set>
+#include <thread>
+#include <utility>
 
 namespace transmute {
 namespace {
@@ -84,6 +88,43 @@ TEST(Initialization, IsTheSameFromReleaseToRelease) {
   EXPECT_EQ(hash_of(new_transformer(options_of(2), 2)), 11116155356384131466ULL);
   EXPECT_EQ(hash_of(new_transformer(options_of(3, NormPosition::pre, Initialization::xavier))),
             14903253186891493222ULL);
+}
+
+TEST(Initialization, IsOfFloat32WhateverTheApplicationsDefaultTypeIs) {
+  TransformerOptions options = options_of(2, NormPosition::pre);
+  options.embedding_tying = EmbeddingTying::none;
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.score_function = ScoreFunction::additive;
+  options.output_bias = options.embedding_norm = true;
+  for (const ScoreFunction function : {ScoreFunction::additive, ScoreFunction::bilinear}) {
+    options.score_function = function;
+    const uint64_t expected = hash_of(new_transformer(options));
+    for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+      const testing::DefaultDtype of_the_application(dtype);
+      const Transformer transformer = new_transformer(options);
+      for (const auto& item : transformer->named_parameters())
+        EXPECT_EQ(item.value().scalar_type(), torch::kFloat) << item.key() << ", " << dtype;
+      EXPECT_EQ(hash_of(transformer), expected) << dtype;
+    }
+  }
+}
+
+// Of networks whose weights are read: an application opens a model while it draws.
+TEST(Initialization, GivesNoNumberASecondTimeToOtherThreads) {
+  std::atomic<bool> ended{false};
+  std::thread maker([&] {
+    const UndrawnWeights undrawn;
+    for (int i = 0; i < 3000; ++i) make_linear(2, 2, Bias::zero);
+    ended = true;
+  });
+  std::set<std::pair<double, double>> drawn;
+  size_t draws = 0;
+  for (; !ended; ++draws) {
+    const torch::Tensor numbers = torch::rand({2}, torch::kDouble);
+    drawn.emplace(numbers[0].item<double>(), numbers[1].item<double>());
+  }
+  maker.join();
+  EXPECT_EQ(drawn.size(), draws);
 }
 
 TEST(Initialization, DoesNotDependOnTheNumberOfThreads) {

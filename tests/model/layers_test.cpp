@@ -47,7 +47,7 @@ TransformerOptions small_options(NormPosition position = NormPosition::post) {
 
 template <class Module>
 Module randomized(Module module, torch::Dtype dtype = torch::kDouble) {
-  testing::randomise_parameters(*module, 21);
+  testing::randomize_parameters(*module, 21);
   module->to(dtype);
   return module;
 }

@@ -4,7 +4,6 @@
 #include <transmute/model/transformer.h>
 #include <transmute/tests/support/new_transformer.h>
 
-#include <cmath>
 #include <limits>
 #include <random>
 #include <stdexcept>

@@ -85,7 +85,7 @@ void expect_same(const char* what, torch::Dtype type, double tolerance, const In
   }
 }
 
-TEST_P(GpuKernels, ResidualNorms) {
+TEST_P(GpuKernels, ResidualNormsEqualTheirPlainTwins) {
   for (const auto& [rows, columns] : {std::pair{1, 8}, {37, 128}, {700, 512}, {64, 1000}, {33, 1024}, {20, 2048}})
     for (const double dropout : {0.0, 0.3})
       for (const double scale : {1.0, 1.7}) {
@@ -103,7 +103,7 @@ TEST_P(GpuKernels, ResidualNorms) {
       }
 }
 
-TEST_P(GpuKernels, NormsAndSums) {
+TEST_P(GpuKernels, NormsAndSumsEqualTheirPlainTwins) {
   expect_same(
       "layer_norm", GetParam(), 8 * epsilon(GetParam()),
       {torch::randn({3, 50, 512}), torch::randn({512}), torch::randn({512})},
@@ -129,7 +129,7 @@ TEST_P(GpuKernels, NormsAndSums) {
       [](const Inputs& i) { return kernels::dropout(i[0], 0.25, true); });
 }
 
-TEST_P(GpuKernels, InnerLayers) {
+TEST_P(GpuKernels, InnerLayersEqualTheirPlainTwins) {
   for (const double dropout : {0.0, 0.3})
     expect_same(
         "linear_relu_dropout", GetParam(), 8 * epsilon(GetParam()),
@@ -138,7 +138,7 @@ TEST_P(GpuKernels, InnerLayers) {
         [&](const Inputs& i) { return kernels::linear_relu_dropout_plain(i[0], i[1], i[2], dropout); });
 }
 
-TEST_P(GpuKernels, Embeddings) {
+TEST_P(GpuKernels, EmbeddingsEqualTheirPlainTwins) {
   const torch::Tensor positions = torch::randn({29, 72});
   for (const double dropout : {0.0, 0.3}) {
     const kernels::EmbedOptions options{8.0, dropout};
@@ -150,7 +150,7 @@ TEST_P(GpuKernels, Embeddings) {
   }
 }
 
-TEST_P(GpuKernels, CrossEntropies) {
+TEST_P(GpuKernels, CrossEntropiesEqualTheirPlainTwins) {
   // Whole vectors of logits; single ones, as 1,001 pieces want them; several chunks.
   for (const auto& [rows, vocabulary] : {std::pair{300, 8000}, {77, 1001}, {1500, 130000}}) {
     torch::Tensor targets = torch::randint(0, vocabulary, {rows}, torch::kLong);
@@ -215,35 +215,35 @@ torch::Tensor causal_of(int64_t length) {
 
 using GpuAttention = GpuKernels;
 
-TEST_F(GpuAttention, OfOneSentenceToItself) {
+TEST_F(GpuAttention, OfOneSentenceToItselfEqualsItsPlainTwin) {
   for (const int64_t width : {32, 64})
     for (const int64_t length : {1, 7, 16, 17, 40, 64, 100, 128})
       for (const double dropout : {0.0, 0.2})
         for (const bool is_causal : {false, true}) {
-          const kernels::HeadLayout layout{3, width, width, 0.125, dropout};
+          const kernels::HeadOptions options{3, width, width, 0.125, dropout};
           const torch::Tensor packed = torch::randn({5, length, 9 * width});
           const torch::Tensor mask = is_causal ? causal_of(length) : padding_of(5, length);
           // With the 99 KB of shared memory that all these GPUs have.
-          ASSERT_TRUE(length > 96 || kernels::can_attend(packed.to(torch::kBFloat16).cuda(), packed, mask, layout));
+          ASSERT_TRUE(length > 96 || kernels::can_attend(packed.to(torch::kBFloat16).cuda(), packed, mask, options));
           const std::string what =
               "width " + std::to_string(width) + ", length " + std::to_string(length) + ", " + std::to_string(dropout);
           expect_same(
               what.c_str(), torch::kBFloat16, 0.01, {packed, mask},
-              [&](const Inputs& i) { return kernels::self_attention(i[0], i[1], layout); },
-              [&](const Inputs& i) { return kernels::self_attention_plain(i[0], i[1], layout); });
+              [&](const Inputs& i) { return kernels::self_attention(i[0], i[1], options); },
+              [&](const Inputs& i) { return kernels::self_attention_plain(i[0], i[1], options); });
         }
 }
 
-TEST_F(GpuAttention, OfOneSentenceToAnother) {
+TEST_F(GpuAttention, OfOneSentenceToAnotherEqualsItsPlainTwin) {
   for (const auto& [queries, keys] : {std::pair{1, 128}, {128, 3}, {20, 50}, {70, 33}, {90, 128}})
     for (const bool has_mask : {false, true}) {
-      const kernels::HeadLayout layout{2, 64, 64, 0.125, 0.1};
+      const kernels::HeadOptions options{2, 64, 64, 0.125, 0.1};
       expect_same(
           "cross-attention", torch::kBFloat16, 0.01,
           {torch::randn({4, queries, 128}), torch::randn({4, keys, 256}),
            has_mask ? padding_of(4, keys) : torch::Tensor()},
-          [&](const Inputs& i) { return kernels::cross_attention(i[0], i[1], i[2], layout); },
-          [&](const Inputs& i) { return kernels::cross_attention_plain(i[0], i[1], i[2], layout); });
+          [&](const Inputs& i) { return kernels::cross_attention(i[0], i[1], i[2], options); },
+          [&](const Inputs& i) { return kernels::cross_attention_plain(i[0], i[1], i[2], options); });
     }
 }
 

@@ -123,7 +123,7 @@ TEST_F(Gpu, BeamSearchInFewerBitsFindsNearlyThat) {
   EXPECT_THROW(make_step_model({cpu_}, gpu, Precision::int8), std::invalid_argument);
 }
 
-// Autocast, page-locked transfers and all.
+// With rounded copies of the matrices and page-locked transfers, as in training.
 TEST_F(Gpu, GradientsInBfloat16AreNearTheCpus) {
   WorkerCrew workers(1);
   const Batch batch{source_, target_, target_, {}, source_.numel(), target_.numel()};

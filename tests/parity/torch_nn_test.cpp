@@ -90,7 +90,7 @@ torch::nn::TransformerDecoderLayer twin_of(const DecoderLayer& layer, const Tran
 
 template <class Module>
 Module randomized(Module module, uint64_t seed) {
-  testing::randomise_parameters(*module, seed);
+  testing::randomize_parameters(*module, seed);
   module->to(torch::kDouble);
   return module;
 }

@@ -7,16 +7,22 @@
 #include <torch/script.h>
 #include <transmute/model/libtorch.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <locale>
 #include <memory>
+#include <sstream>
 
+#include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tensors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/tests/support/zip_files.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/files/torchscript_file.h>
 #include <transmute/translation/torchscript.h>
@@ -39,6 +45,7 @@ using testing::tiny_tokenizer;
 using testing::tiny_tokenizer_options;
 using testing::tiny_transformer;
 using testing::write_text;
+using testing::write_zip;
 
 // Files, as export_torchscript writes them of a model folder.
 class TorchScriptFile : public ::testing::Test {
@@ -95,6 +102,56 @@ TEST_F(TorchScriptFile, TranslatesInTheTranslator) {
   const Translator of_file(path, {"cpu", 1});
   for (const auto& line : {"the red house", "the old train is near.", ""})
     EXPECT_EQ(of_file.translate(line), of_folder.translate(line));
+}
+
+// "1.000" and "0,5".
+struct OtherNumbers : std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+TEST_F(TorchScriptFile, IsTheSameInALocaleThatWritesNumbersInAnotherWay) {
+  export_torchscript(model, path);
+  const std::string expected = read_text(path);
+  const std::locale before = std::locale::global(std::locale(std::locale(), new OtherNumbers));
+  export_torchscript(model, path);
+  std::ostringstream number;
+  number << 1234.5;
+  std::locale::global(before);
+  EXPECT_EQ(number.str(), "1.234,5") << "the application has its locale again";
+  EXPECT_EQ(read_text(path), expected);
+  EXPECT_NO_THROW(torch::jit::load(path));
+}
+
+TEST_F(TorchScriptFile, IsNotMadeWithASearchThatIsRefusedNatively) {
+  TorchScriptSearch no_beam, no_number, endless;
+  no_beam.beam_size = -3;
+  no_number.length_alpha = std::nan("");
+  endless.max_extra_length = std::numeric_limits<int64_t>::max();
+  for (const TorchScriptSearch& search : {no_beam, no_number, endless}) {
+    TorchScriptOptions options;
+    options.forward_search = search;
+    EXPECT_THROW(export_torchscript(model, path, options), std::invalid_argument);
+    EXPECT_THROW(export_triton_model(model, folder / "repository/tiny", options), std::invalid_argument);
+  }
+  EXPECT_THAT(testing::names_in(folder.path()), ::testing::ElementsAre("model"));
+}
+
+TEST_F(TorchScriptFile, GivesServersTheSameScoresWhateverTheDefaultTypeIs) {
+  const torch::NoGradGuard no_grad;
+  TorchScriptOptions options;
+  options.forward_search.emplace();
+  export_torchscript(model, path, options);
+  torch::jit::Module module = torch::jit::load(path);
+  const torch::Tensor source = torch::tensor({{7, 8, 9, 10}, {12, 13, 7, 0}});
+  const auto expected = module.forward({source}).toTuple();
+  for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+    const testing::DefaultDtype of_the_application(dtype);
+    const auto found = module.forward({source}).toTuple();
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_TRUE(torch::equal(found->elements()[i].toTensor(), expected->elements()[i].toTensor())) << dtype;
+  }
 }
 
 // A row is a source's ids, with its end or without, and padding.
@@ -182,6 +239,12 @@ TEST_F(TorchScriptFile, NamesAModuleOfAnotherProgram) {
   other.define("def forward(self, x):\n    return x\n");
   other.save(path);
   EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": "), HasSubstr("not one that export_torchscript made")));
+}
+
+TEST_F(TorchScriptFile, NamesAnArchiveOfAnotherKind) {
+  write_zip(path, {{"translate-en_de-1_0/metadata.json", "{}"}, {"translate-en_de-1_0/model/model.bin", "x"}});
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": a zip archive that is no model"), HasSubstr("unzip"),
+                               Not(HasSubstr("TorchScript"))));
 }
 
 TEST_F(TorchScriptFile, IsReadWithoutRunningItsCode) {

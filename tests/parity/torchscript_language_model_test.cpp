@@ -8,7 +8,9 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <sstream>
+#include <stdexcept>
 
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/temporary_folder.h>
@@ -91,7 +93,7 @@ std::vector<std::vector<ScriptText>> generate(torch::jit::Module module, const s
 class TorchScriptLanguageModel : public ::testing::TestWithParam<LanguageModelVariant> {
  protected:
   TorchScriptLanguageModel() : transformer(GetParam().options), module("none") {
-    testing::randomise_parameters(*transformer, 7);
+    testing::randomize_parameters(*transformer, 7);
     transformer->eval();
     for (const auto& item : transformer->named_parameters()) {
       item.value().set_requires_grad(false);
@@ -213,6 +215,41 @@ TEST_P(TorchScriptLanguageModel, DrawsTokensAsOftenAsTheyAreProbable) {
 
 INSTANTIATE_TEST_SUITE_P(Variants, TorchScriptLanguageModel, ::testing::ValuesIn(language_model_variants()),
                          [](const auto& info) { return info.param.name; });
+
+TEST(TorchScriptGeneration, HasTheDefaultsOfTheOptions) {
+  const GenerationOptions options;
+  const SamplingOptions sampling;
+  const torch::jit::Module module =
+      torchscript::script_transformer(Transformer(language_model_variants().front().options), torch::kFloat);
+  const auto default_of = [&](const char* method, const std::string& name) {
+    for (const auto& argument : module.get_method(method).function().getSchema().arguments())
+      if (argument.name() == name) return *argument.default_value();
+    throw std::logic_error(name);
+  };
+  EXPECT_EQ(default_of("generate", "temperature").toDouble(), sampling.temperature);
+  EXPECT_EQ(default_of("generate", "top_k").toInt(), sampling.top_k);
+  EXPECT_EQ(default_of("generate", "top_p").toDouble(), sampling.top_p);
+  EXPECT_EQ(default_of("generate", "seed").toInt(), static_cast<int64_t>(sampling.seed));
+  EXPECT_EQ(default_of("generate", "num_samples").toInt(), options.search.num_hypotheses);
+  for (const char* method : {"generate", "greedy"}) {
+    EXPECT_EQ(default_of(method, "max_new_tokens").toInt(), options.search.max_extra_length);
+    EXPECT_EQ(default_of(method, "batch_size").toInt(), options.batch_size);
+  }
+}
+
+TEST(TorchScriptGeneration, SaysWhatIsWrongWithItsArguments) {
+  const torch::jit::Module module =
+      torchscript::script_transformer(Transformer(language_model_variants().front().options), torch::kFloat);
+  const auto refusal = [&](const std::string& name, const c10::IValue& value) {
+    return message_of<std::exception>([&] { generate(module, {{5}}, {{name, value}}); });
+  };
+  for (const int64_t tokens : {int64_t{-1}, std::numeric_limits<int64_t>::max()})
+    EXPECT_THAT(refusal("max_new_tokens", tokens), HasSubstr("max_new_tokens must be from 0 to 1000000"));
+  for (const double number : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    EXPECT_THAT(refusal("temperature", number), HasSubstr("temperature must be finite"));
+  for (const double number : {0.0, 1.5, std::nan("")})
+    EXPECT_THAT(refusal("top_p", number), HasSubstr("top_p be more than 0 and at most 1"));
+}
 
 TEST(TorchScriptLanguageModelFile, IsOpenedAsTheModelThatItIs) {
   const testing::TemporaryFolder folder;

@@ -6,9 +6,12 @@
 #include <torch/script.h>
 #include <transmute/model/libtorch.h>
 
+#include <cmath>
+#include <limits>
 #include <sstream>
 #include <tuple>
 
+#include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/tensors.h>
 #include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/torchscript/script_transformer.h>
@@ -21,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::largest_difference;
 using testing::random_ids;
-using testing::randomise_parameters;
+using testing::randomize_parameters;
 using ::testing::SizeIs;
 
 // The order of operations is the same, but the script's may be fused, and each rounds at 6e-8.
@@ -232,7 +235,7 @@ double alignment_difference(const torch::Tensor& script, const std::vector<std::
 // output's too, each token follows itself: hypotheses are the same but for the place of a token, and equally good.)
 Transformer random_transformer(const TransformerOptions& options) {
   Transformer transformer(options);
-  randomise_parameters(*transformer, 7);
+  randomize_parameters(*transformer, 7);
   transformer->eval();
   for (const auto& item : transformer->named_parameters()) {
     item.value().set_requires_grad(false);
@@ -441,10 +444,34 @@ TEST(TorchScriptSearch, SaysWhatIsWrongWithItsArguments) {
   EXPECT_THAT(refusal({{5}}, [](auto& o) { o.beam_size = 0; }), HasSubstr("beam_size must be at least 1, not 0"));
   EXPECT_THAT(refusal({{5}}, [](auto& o) { o.num_hypotheses = 5; }),
               HasSubstr("num_hypotheses must lie between 1 and beam_size (4), not 5"));
-  EXPECT_THAT(refusal({{5}}, [](auto& o) { o.length_alpha = -1; }), HasSubstr("length_alpha must not be negative"));
+  EXPECT_THAT(refusal({{5}}, [](auto& o) { o.length_alpha = -1; }),
+              HasSubstr("length_alpha must be finite and not negative"));
+  EXPECT_THAT(refusal({{5}}, [](auto& o) { o.length_alpha = std::nan(""); }),
+              HasSubstr("length_alpha must be finite and not negative"));
   EXPECT_THAT(refusal({{5}}, [](auto& o) { o.max_extra_length = -1; }),
-              HasSubstr("max_extra_length must not be negative"));
+              HasSubstr("max_extra_length must be from 0 to 1000000, not -1"));
+  EXPECT_THAT(refusal({{5}}, [](auto& o) { o.max_extra_length = std::numeric_limits<int64_t>::max(); }),
+              HasSubstr("max_extra_length must be from 0 to 1000000"));
   EXPECT_THAT(refusal({{5}, {6, 23}}, [](auto&) {}), HasSubstr("source 1 holds id 23, outside the vocabulary of 23"));
+}
+
+TEST(TorchScriptSearch, FindsTheSameWhateverTheApplicationsDefaultTypeIs) {
+  const torch::jit::Module module = small_script(small_options());
+  const std::vector<Ids> sources = some_sources(small_options());
+  SearchOptions search;
+  search.num_hypotheses = 3;
+  const auto expected = translate(module, sources, search);
+  for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+    const testing::DefaultDtype of_the_application(dtype);
+    const auto found = translate(module, sources, search);
+    for (size_t s = 0; s < sources.size(); ++s)
+      for (size_t n = 0; n < expected[s].size(); ++n) {
+        EXPECT_EQ(found[s][n].ids, expected[s][n].ids) << dtype;
+        EXPECT_EQ(found[s][n].score, expected[s][n].score) << dtype;
+        EXPECT_EQ(found[s][n].log_probability, expected[s][n].log_probability) << dtype;
+        EXPECT_TRUE(torch::equal(found[s][n].alignment, expected[s][n].alignment)) << dtype;
+      }
+  }
 }
 
 TEST(TorchScriptSearch, SaysWhereLearnedPositionsEnd) {

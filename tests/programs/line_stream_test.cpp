@@ -85,6 +85,11 @@ TEST(AnOutput, IsNoneOfTheInputs) {
               HasSubstr("--output is the file of --y, which would be lost"));
   EXPECT_THAT(refusal(folder / "link", {{"--x", folder / "a"}}), HasSubstr("--output is the file of --x"));
   EXPECT_THAT(refusal(folder / "model/", {{"--model", folder / "model"}}), HasSubstr("is the folder of --model"));
+  for (const char* name : {"model/tokenizer.model", "model/results.txt"}) testing::write_text(folder / name, "text");
+  EXPECT_THAT(refusal(folder / "model/tokenizer.model", {{"--model", folder / "model"}}),
+              HasSubstr("--output is a file in the folder of --model, which would be lost"));
+  for (const char* name : {"model/new.model", "model/results.txt"})
+    EXPECT_NO_THROW(check_output_is_no_input(folder / name, {{"--model", folder / "model"}})) << name;
   const std::vector<NamedInput> inputs{{"--a", folder / "a"}, {"--b", "-"}, {"--c", ""}, {"--d", "/dev/null"}};
   for (const std::string& output : {folder / "new", std::string("-"), std::string(), std::string("/dev/null")})
     EXPECT_NO_THROW(check_output_is_no_input(output, inputs)) << output;

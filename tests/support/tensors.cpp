@@ -55,14 +55,14 @@ torch::Tensor random_ids(torch::IntArrayRef sizes, int64_t vocab_size, uint64_t 
   return torch::randint(1, vocab_size, sizes, generator(seed), torch::kLong);
 }
 
-void randomise_parameters(torch::nn::Module& module, uint64_t seed) {
+void randomize_parameters(torch::nn::Module& module, uint64_t seed) {
   const torch::NoGradGuard no_grad;
   for (auto& parameter : module.parameters()) parameter.copy_(random_tensor(parameter.sizes(), seed++) * 0.5);
 }
 
 Transformer random_transformer(const TransformerOptions& options, torch::Dtype dtype) {
   Transformer model(options);
-  randomise_parameters(*model, 31);
+  randomize_parameters(*model, 31);
   model->to(dtype);
   model->eval();
   return model;

@@ -31,7 +31,7 @@ torch::Tensor random_ids(torch::IntArrayRef sizes, int64_t vocab_size, uint64_t 
 
 /// Draws every parameter anew from N(0, 0.5²), norms and biases too: initial values 0 and 1 would hide
 /// mistakes.
-void randomise_parameters(torch::nn::Module& module, uint64_t seed);
+void randomize_parameters(torch::nn::Module& module, uint64_t seed);
 
 /// A network of such parameters, in eval mode.
 Transformer random_transformer(const TransformerOptions& options, torch::Dtype dtype);

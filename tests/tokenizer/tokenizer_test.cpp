@@ -7,7 +7,6 @@
 #include <ctime>
 #include <filesystem>
 #include <locale>
-#include <map>
 #include <regex>
 #include <stdexcept>
 #include <string>

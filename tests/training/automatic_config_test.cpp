@@ -222,6 +222,12 @@ TEST(HoldOut, ReplacesNothingThatIsNotTheRuns) {
   EXPECT_THAT(refusal("a", false), HasSubstr("already exists"));
   check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "text", true);
   check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "nowhere", false);
+  std::filesystem::create_directory(folder / "links");
+  std::filesystem::create_symlink(folder / "victim", folder / "links/train.en");
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                check_free_to_hold_out({folder / "a.en", folder / "a.de"}, folder / "links", true);
+              }),
+              HasSubstr("links/train.en already exists"));
 }
 
 TEST(HoldOut, IsFoundAgainInAFolderThatWasMoved) {

@@ -2,11 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/training/experiment.h>
 
 #include <cstdint>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace transmute {
@@ -17,6 +18,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::message_of;
+using testing::TemporaryFolder;
 
 // A text that is worth the third shape: 4 layers, after those of 2 and 3.
 constexpr TextSize kSize{29'000, 348'000};
@@ -81,6 +83,14 @@ TEST_F(FitIntoMinutes, KeepsTheShapeOfAnInitialModel) {
   EXPECT_THAT(timed_, ElementsAre(4));
   EXPECT_EQ(layers(), 4);
   EXPECT_EQ(steps(), 510);
+}
+
+TEST_F(FitIntoMinutes, DescribesAVocabularyThatTheRunFolderWasGiven) {
+  const TemporaryFolder folder;
+  setup_.trainer.run_folder = folder.path();
+  testing::tiny_tokenizer().save(folder.path());
+  fit({0, 0.1, 0.2, 0.4});
+  EXPECT_EQ(experiment_.config.model.tokenizer.vocab_size, 80);
 }
 
 TEST_F(FitIntoMinutes, LeavesWhatWasAskedFor) {

@@ -80,7 +80,7 @@ TEST(Adam, GivesTheSameBitsWithAnyNumberOfThreads) {
   for (size_t p = 0; p < one.size(); ++p) EXPECT_TRUE(torch::equal(one[p].second, three[p].second));
 }
 
-TEST(Adam, DoesInLibTorchsOperationsWhatItDoesInOnePass) {
+TEST(Adam, DoesInLibTorchsOperationsWhatFusedAdamDoes) {
   WorkerCrew workers(1);
   for (const double clip_norm : {0.0, 0.5}) {
     AdamOptions options;
@@ -141,7 +141,7 @@ TEST(Adam, StartsAnUpdateThatDoesNotHappenWhereTheLossIsNotFinite) {
   for (size_t p = 0; p < 2; ++p) EXPECT_TRUE(torch::equal(parameters[p].second, untouched[p].second));
 }
 
-// In one pass and in LibTorch's operations, beside the definition in double.
+// FusedAdam and LibTorch's operations, beside the definition in double.
 TEST(Adam, KeepsTheAverageOfTheWeightsAfterEachUpdate) {
   WorkerCrew workers(2);
   for (const bool fused : {true, false})

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/log_capture.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/run_folder.h>
 
@@ -17,8 +19,10 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::LogCapture;
 using testing::message_of;
 using testing::names_in;
+using ::testing::Not;
 using testing::read_text;
 using testing::TemporaryFolder;
 using ::testing::UnorderedElementsAre;
@@ -64,6 +68,20 @@ TEST_F(KeptConfig, NamesEveryValueThatCannotChangeAndStaysAsItIs) {
   EXPECT_THAT(read_text(folder_ / "run/config.yaml"), HasSubstr("d_model: 64"));
 }
 
+TEST_F(KeptConfig, NamesTheRemedyWhereThatOfTheNewestCheckpointIsLostOrDamaged) {
+  EXPECT_EQ(keep({}), "");
+  const std::string checkpoint = run_.checkpoints() + "/step-000000001";
+  std::filesystem::create_directories(checkpoint);
+  const auto refusal = [&] { return message_of<std::runtime_error>([&] { keep({}); }); };
+  const auto names_remedy =
+      AllOf(HasSubstr("cannot resume: " + checkpoint + "/config.yaml:"), HasSubstr("remove the folder " + checkpoint));
+  EXPECT_THAT(refusal(), names_remedy);
+  for (const char* damaged : {"model: [", "modle: {}", "training: {warmup_steps: x}"}) {
+    write_text(checkpoint + "/config.yaml", damaged);
+    EXPECT_THAT(refusal(), names_remedy) << damaged;
+  }
+}
+
 TEST_F(KeptConfig, MayNameTheOwnTextInTheFolderThatTheRunWasMovedFrom) {
   const auto text_in = [](const std::string& folder) {
     return std::vector<std::string>{
@@ -85,6 +103,64 @@ TEST_F(KeptConfig, MayNameTheOwnTextInTheFolderThatTheRunWasMovedFrom) {
   EXPECT_EQ(keep(text_in("/before")), "");
   EXPECT_THAT(keep({"data.train_source=[/other/train.en]", "data.train_target=[/other/train.de]"}),
               HasSubstr("data.train_source (it was"));
+}
+
+class GivenVocabulary : public KeptConfig {
+ protected:
+  void SetUp() override {
+    TokenizerOptions options = testing::tiny_tokenizer_options();
+    options.normalization = "identity";
+    std::filesystem::create_directory(run_.path());
+    testing::tiny_tokenizer(options).save(run_.path());
+  }
+
+  // The text of a config that describes the vocabulary.
+  std::string described(const std::vector<std::string>& assignments) const {
+    TrainingConfig config;
+    ConfigSchema schema;
+    config.declare(schema);
+    for (const auto& assignment : assignments) schema.set(assignment);
+    std::string yaml = schema.to_yaml();
+    run_.describe_given_vocabulary(config, yaml);
+    EXPECT_EQ(yaml, schema.to_yaml());
+    return yaml;
+  }
+};
+
+TEST_F(GivenVocabulary, IsDescribedByTheConfig) {
+  const LogCapture log;
+  EXPECT_THAT(described({"tokenizer.vocab_size=500"}),
+              AllOf(HasSubstr("vocab_size: 80\n"), HasSubstr("normalization: \"identity\"\n")));
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("config: tokenizer.vocab_size is 80, as in the vocabulary in "),
+                                HasSubstr("/run; the config said 500"),
+                                HasSubstr("tokenizer.normalization is \"identity\", as"), Not(HasSubstr("algorithm"))));
+}
+
+TEST_F(GivenVocabulary, LeavesTheConfigAloneWhereItWasLearnedHere) {
+  Fingerprints kept;
+  kept.vocabulary = 1;
+  kept.write(run_.path());
+  EXPECT_THAT(described({"tokenizer.vocab_size=500"}), HasSubstr("vocab_size: 500\n"));
+}
+
+TEST_F(GivenVocabulary, GoesOnWithTheConfigThatTheRunBeganWith) {
+  const std::filesystem::path checkpoint = run_.checkpoints() + "/step-000000001";
+  std::filesystem::create_directories(checkpoint);
+  for (const std::string& yaml : {described({"tokenizer.vocab_size=500"}),
+                                  std::string("tokenizer:\n  vocab_size: 500\n")}) {  // an older version's
+    write_text((checkpoint / "config.yaml").string(), yaml);
+    EXPECT_EQ(keep({"tokenizer.vocab_size=500"}), "");
+    EXPECT_EQ(keep({"tokenizer.vocab_size=80", "tokenizer.normalization=identity"}), "");
+    EXPECT_THAT(keep({"model.d_model=64"}), HasSubstr("model.d_model (it was 512; the config now says 64)"));
+  }
+}
+
+// Two vocabularies cannot be tied, and its own config.yaml must not keep the run from going on.
+TEST_F(GivenVocabulary, DoesNotMakeTheConfigInvalid) {
+  std::filesystem::rename(run_.path() + "/tokenizer.model", run_.path() + "/tokenizer.source.model");
+  std::filesystem::copy_file(run_.path() + "/tokenizer.source.model", run_.path() + "/tokenizer.target.model");
+  EXPECT_THAT(described({}), AllOf(HasSubstr("vocab_size: 80\n"), HasSubstr("vocabulary: shared\n")));
+  EXPECT_THAT(described({"model.embedding_tying=none"}), HasSubstr("vocabulary: separate\n"));
 }
 
 TEST(RunFolder, IsRidOfUnfinishedModelsAndOfNothingElse) {
@@ -116,6 +192,36 @@ TEST(RunFolder, LeavesWhatIsNotOfATrainingAlone) {
       EXPECT_EQ(std::filesystem::exists(folder / "lock"), has_lock);
       EXPECT_FALSE(std::filesystem::exists(folder / "fingerprints.json"));
     }
+}
+
+TEST(RunFolder, IsNotWrittenThroughLinks) {
+  for (const char* name :
+       {"config.yaml", "metrics.jsonl", "report.html", "fingerprints.json", "train.log", "cache/contents.json"}) {
+    const TemporaryFolder folder;
+    const std::string run = folder / "run", victim = folder / "victim";
+    RunFolder(run).lock();  // a training was here
+    std::filesystem::create_directory(run + "/cache");
+    std::filesystem::remove(run + "/" + name);
+    std::filesystem::create_symlink(victim, run + "/" + name);
+    for (const bool exists : {false, true}) {
+      if (exists) write_text(victim, "precious");
+      EXPECT_THAT(message_of<std::invalid_argument>([&] { RunFolder(run).lock(); }),
+                  AllOf(HasSubstr(run + "/" + name), HasSubstr("symbolic link")));
+      EXPECT_EQ(std::filesystem::exists(victim), exists);
+    }
+    EXPECT_EQ(read_text(victim), "precious");
+  }
+}
+
+TEST(RunFolder, MayBeALinkAndHaveFoldersAndATokenizerThatAreLinks) {
+  const TemporaryFolder folder;
+  for (const char* name : {"run", "checkpoints", "cache"}) std::filesystem::create_directory(folder / name);
+  write_text(folder / "mine.model", "precious");
+  std::filesystem::create_symlink(folder / "mine.model", folder / "run/tokenizer.model");
+  for (const char* name : {"checkpoints", "cache"})
+    std::filesystem::create_symlink(folder / name, folder / ("run/" + std::string(name)));
+  std::filesystem::create_symlink(folder / "run", folder / "linked");
+  EXPECT_NO_THROW(RunFolder(folder / "linked").lock());
 }
 
 TEST(RunFolder, ServesAgainWhereAStartEndedBeforeItLearnedAnything) {

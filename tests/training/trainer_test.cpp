@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/json.h>
 #include <transmute/common/random.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/log_capture.h>
@@ -119,6 +122,59 @@ class SmallTraining : public ::testing::Test {
   int threads_ = 1;
 };
 
+// What an application has set for its own thread, or for the process.
+class TrainingInAnApplication : public SmallTraining {};
+
+TEST_F(TrainingInAnApplication, IsTheSameInEveryModeOfTheCallersThread) {
+  const std::vector<std::string> settings{"training.max_steps=10"};
+  ASSERT_EQ(train("plain", false, settings), 0);
+  const std::string expected = checkpoint_bytes("plain", "000000010");
+  {
+    const torch::NoGradGuard no_grad;
+    EXPECT_EQ(train("no_grad", false, settings), 0);
+    EXPECT_FALSE(torch::GradMode::is_enabled());
+  }
+  {
+    const c10::InferenceMode inference;
+    EXPECT_EQ(train("inference", false, settings), 0);
+    EXPECT_TRUE(c10::InferenceMode::is_enabled());
+  }
+  {
+    c10::impl::tls_set_dispatch_key_excluded(c10::DispatchKey::AutocastCPU, false);
+    EXPECT_EQ(train("autocast", false, settings), 0);
+    EXPECT_FALSE(c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutocastCPU));
+    c10::impl::tls_set_dispatch_key_excluded(c10::DispatchKey::AutocastCPU, true);
+  }
+  for (const char* run : {"no_grad", "inference", "autocast"})
+    EXPECT_TRUE(checkpoint_bytes(run, "000000010") == expected) << run;
+}
+
+TEST_F(TrainingInAnApplication, IsTheSameWhateverTheDefaultTypeIs) {
+  const std::vector<std::string> settings{"training.max_steps=10"};
+  ASSERT_EQ(train("plain", false, settings), 0);
+  for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+    const std::string run = torch::toString(dtype);
+    const testing::DefaultDtype of_the_application(dtype);
+    EXPECT_EQ(train(run, false, settings), 0);
+    EXPECT_TRUE(checkpoint_bytes(run, "000000010") == checkpoint_bytes("plain", "000000010")) << run;
+  }
+}
+
+// Another program may have learned it.
+class VocabularyOfAnotherRun : public SmallTraining {};
+
+TEST_F(VocabularyOfAnotherRun, IsWhatTheConfigsOfTheRunAndItsModelDescribe) {
+  ASSERT_EQ(train("first", false, {"tokenizer.vocab_size=22", "tokenizer.normalization=identity"}), 0);
+  std::filesystem::create_directory(folder_ / "run");
+  std::filesystem::copy_file(folder_ / "first/tokenizer.model", folder_ / "run/tokenizer.model");
+  ASSERT_EQ(train("run", false), 0);
+  ASSERT_EQ(train("run", false, {"training.max_steps=50"}), 0) << "the config that it began with goes on with it";
+  for (const char* part : {"run/config.yaml", "run/model/config.yaml", "run/checkpoints/step-000000050/config.yaml"})
+    EXPECT_THAT(read_text(folder_ / part),
+                AllOf(HasSubstr("vocab_size: 22\n"), HasSubstr("normalization: \"identity\"\n")))
+        << part;
+}
+
 class OverlappingSteps : public SmallTraining {};
 
 TEST_F(OverlappingSteps, TrainTheSameWeightsAndReportTheSameNumbers) {
@@ -212,7 +268,7 @@ TEST_F(OverlappingSteps, NeedOneWorker) {
 }
 
 // The config's numbers are passed on by position: values that differ show which of them arrives where. A training
-// without overlapping steps updates its weights in one fused pass, one with them in LibTorch's operations.
+// without overlapping steps updates its weights by FusedAdam, one with them in LibTorch's operations.
 class TrainerSettings : public SmallTraining {
  protected:
   std::map<std::string, torch::Tensor> after_first_step(const std::string& run, const std::string& file) const {

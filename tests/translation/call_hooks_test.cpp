@@ -4,6 +4,7 @@
 #include <transmute/translation/call_hooks.h>
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,63 @@ TEST(CallHooks, AskSearchForNothingThatNobodyWants) {
   const SearchHooks search = call.search_hooks({}, {});
   EXPECT_FALSE(search.on_tokens);
   EXPECT_FALSE(search.should_stop);
+}
+
+std::optional<std::string> some_text(size_t, const Ids&) {
+  return "text";
+}
+
+// Two batches of one call, of two texts each.
+struct TwoBatches {
+  explicit TwoBatches(const TranslationHooks& hooks)
+      : call(hooks, {2, 1, 2, 1}),
+        first(call.search_hooks([](size_t sentence) { return sentence; }, some_text)),
+        second(call.search_hooks([](size_t sentence) { return sentence + 2; }, some_text)) {}
+
+  CallHooks call;
+  SearchHooks first, second;
+};
+
+TEST(CallHooks, StopEveryBatchWhereOneIsToldToStop) {
+  int asked = 0, told = 0;
+  TranslationHooks hooks;
+  hooks.should_stop = [&] { return ++asked == 1; };
+  hooks.is_unwanted = [](size_t) { return false; };
+  hooks.on_text = [&](size_t, const std::string&) { ++told; };
+  TwoBatches batches(hooks);
+  EXPECT_TRUE(batches.first.should_stop());
+  EXPECT_THROW(batches.second.should_stop(), Cancelled);
+  EXPECT_THROW(batches.second.is_unwanted(0), Cancelled);
+  EXPECT_THROW(batches.second.on_tokens(0, {7}), Cancelled);
+  EXPECT_THROW(batches.call.text_done(2, "text"), Cancelled);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(told, 0);
+}
+
+TEST(CallHooks, ThrowInEveryBatchWhatOneThrew) {
+  TranslationHooks hooks;
+  hooks.on_progress = [](size_t, size_t) { throw std::domain_error("of the application"); };
+  TwoBatches batches(hooks);
+  EXPECT_FALSE(batches.first.should_stop());
+  EXPECT_THROW(batches.call.text_done(3, "text"), std::domain_error);
+  EXPECT_THROW(batches.first.should_stop(), std::domain_error);
+  EXPECT_THROW(batches.second.should_stop(), std::domain_error);
+}
+
+TEST(CallHooks, RememberTheTextsThatAreUnwanted) {
+  std::vector<size_t> asked;
+  TranslationHooks hooks;
+  hooks.is_unwanted = [&](size_t text) {
+    asked.push_back(text);
+    return text == 2 && asked.size() == 2;
+  };
+  TwoBatches batches(hooks);
+  EXPECT_FALSE(batches.second.is_unwanted(0));
+  EXPECT_TRUE(batches.second.is_unwanted(0));
+  EXPECT_TRUE(batches.second.is_unwanted(0)) << "its other part";
+  EXPECT_FALSE(batches.second.is_unwanted(1));
+  EXPECT_FALSE(batches.first.is_unwanted(0));
+  EXPECT_THAT(asked, ElementsAre(2, 2, 3, 0));
 }
 
 // A character of several bytes that is not complete yet decodes as U+FFFD, for each of its bytes.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/json.h>
+#include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/subprocess.h>
@@ -76,6 +77,16 @@ TEST(TextEncoder, ATextWithoutTokensIsZero) {
   }
   EXPECT_GT(all[2].mean.abs().sum().item<double>(), 0);
   EXPECT_TRUE(encoder_of(tiny_model()).encode({}).empty());
+}
+
+TEST(TextEncoder, GivesFloat32WhateverTheApplicationsDefaultTypeIs) {
+  for (const torch::Dtype dtype : kDefaultDtypes) {
+    const DefaultDtype of_the_application(dtype);
+    for (const TextVectors& text : encoder_of(tiny_model()).encode({"", "the house"})) {
+      EXPECT_EQ(text.vectors.scalar_type(), torch::kFloat);
+      EXPECT_EQ(text.mean.scalar_type(), torch::kFloat);
+    }
+  }
 }
 
 TEST(TextEncoder, AnOverLongTextIsEncodedInPartsThatKeepEveryToken) {

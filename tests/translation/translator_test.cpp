@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/model/kernels/simd.h>
+#include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
@@ -233,6 +234,25 @@ TEST_F(ATranslator, KnowsThreePrecisions) {
   EXPECT_EQ(transmute_open(model().c_str(), &c_options, &error), nullptr);
   EXPECT_THAT(error, HasSubstr("not one of float32, bfloat16, int8 and half"));
   transmute_string_free(error);
+}
+
+TEST_F(ATranslator, ComputesTheSameWhateverTheApplicationsDefaultTypeIs) {
+  const auto probability = [&](Precision precision) {
+    TranslatorOptions options;
+    options.threads = 1;
+    options.precision = precision;
+    return Translator(model(), options)
+        .translate_batch({"the red house is near."}, few_tokens())[0]
+        .hypotheses[0]
+        .log_probability;
+  };
+  for (const Precision precision : {Precision::float32, Precision::int8}) {
+    const double expected = probability(precision);
+    for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+      const testing::DefaultDtype of_the_application(dtype);
+      EXPECT_EQ(probability(precision), expected) << dtype;
+    }
+  }
 }
 
 TEST_F(ATranslator, AveragesTheModelsOfAnEnsemble) {

@@ -33,7 +33,8 @@ torch::Tensor padding(size_t rows, size_t columns) {
 // [B,T,S]: each target position's links share 1 among them.
 torch::Tensor alignment_of(const ParallelText& text, const std::vector<size_t>& pairs, int64_t target_columns,
                            int64_t source_columns) {
-  torch::Tensor alignment = torch::zeros({static_cast<int64_t>(pairs.size()), target_columns, source_columns});
+  torch::Tensor alignment =
+      torch::zeros({static_cast<int64_t>(pairs.size()), target_columns, source_columns}, torch::kFloat);
   float* sentence = alignment.data_ptr<float>();
   for (const size_t pair : pairs) {
     const int32_t* links = text.links.data(pair);

@@ -193,6 +193,7 @@ std::shared_ptr<const TokenShards> CorpusCache::open(const AlignedFiles& files, 
       return std::make_shared<TokenShards>(corpus, key);
     } catch (const DamagedShards& error) {
       spdlog::warn(fmt::format("{}: the text is tokenized again", error.what()));
+      if (!fs::is_directory(corpus)) fs::remove(corpus);  // which make() would leave alone
     }
   }
   make(corpus, files, tokenizer, limits, workers, key);

@@ -9,8 +9,8 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Which target token translates which source token: t(target | source) of IBM Model 1 (Brown et al., "The Mathematics
-/// of Statistical Machine Translation", 1993, section 4.4), by expectation maximization. The source's end is Model 1's
+/// Which target token translates which source token: t(target | source) of Model 1 of Brown et al., "The Mathematics of
+/// Statistical Machine Translation", 1993, by expectation maximization. The source's end is Model 1's
 /// empty word, which stands in every source.
 class LexicalModel {
  public:

@@ -3,6 +3,7 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/training/data/length_limits.h>
 
 #include <transmute/common/text_file.h>
 
@@ -55,15 +56,9 @@ struct LeftOut {
   int64_t empty = 0;  ///< source or target has no content; of plain text, the line
   int64_t long_source = 0;
   int64_t long_target = 0;
-  int64_t unequal = 0;  ///< one side is LengthLimits::ratio times as long as the other, or more
+  int64_t unequal = 0;  ///< one side is more than LengthLimits::ratio times as long as the other
   int64_t total() const { return empty + long_source + long_target + unequal; }
   void add(const LeftOut& other);
-};
-
-struct LengthLimits {
-  int64_t source_tokens = 256;
-  int64_t target_tokens = 256;
-  double ratio = 0;  ///< tokens of the longer side for each of the shorter, at most; 0: no limit
 };
 
 struct LoadedText {

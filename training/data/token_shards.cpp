@@ -186,7 +186,7 @@ void ShardWriter::finish(const LeftOut& left_out) {
 
 TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(folder), key_(key) {
   const std::string path = path_in(folder, kIndexFile);
-  if (!std::filesystem::exists(path)) throw damaged(path, "missing");
+  if (!std::filesystem::is_regular_file(path)) throw damaged(path, "missing, or no file");
   size_t pairs_per_shard = 0;
   try {
     Json index = parse_json(read_file(path));
@@ -210,6 +210,8 @@ TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(fold
                         left_out.value("unequal", int64_t{0})};  // of 0.1 none
   } catch (const Json::exception& error) {
     throw damaged(path, error.what());
+  } catch (const JsonLimitError& error) {
+    throw damaged(path, error.what());
   }
   if (pairs_per_shard == 0 || pairs_per_shard % kBlockPairs != 0 || (token_bytes_ != 2 && token_bytes_ != 4))
     throw damaged(path, "of impossible values");
@@ -219,7 +221,7 @@ TokenShards::TokenShards(const std::string& folder, uint64_t key) : folder_(fold
 }
 
 TokenShards::Shard TokenShards::open_shard(const std::string& path, uint64_t key, size_t pairs) const {
-  if (!std::filesystem::exists(path)) throw damaged(path, "missing");
+  if (!std::filesystem::is_regular_file(path)) throw damaged(path, "missing, or no file");
   Shard shard{path, std::make_unique<InputFile>(path), pairs};
   const size_t blocks = (pairs + kBlockPairs - 1) / kBlockPairs;
   const size_t table_bytes = (blocks + 1) * sizeof(BlockPlace);

@@ -144,7 +144,9 @@ int run_local_ranks(int count, const std::vector<std::string>& command, double t
         if (passed_on && rank.signal == stop_signal()) continue;
         spdlog::error(what);  // others have said themselves what was wrong
       }
-      if (left > 0 && rank.rank != 0) report_lost_rank(options, what);  // without rank 0 nobody listens
+      // After a stop signal all of them end so, with a checkpoint.
+      const bool stopped = rank.signal == 0 && (rank.code == 128 + SIGINT || rank.code == 128 + SIGTERM);
+      if (!stopped && left > 0 && rank.rank != 0) report_lost_rank(options, what);  // without rank 0 nobody listens
     }
   }
   return code;

@@ -15,7 +15,7 @@ inline namespace v0 {
 namespace distributed {
 
 constexpr auto kPoll = std::chrono::milliseconds(20);
-/// For the others to hear the last words of a rank that ends.
+/// Time for the other ranks to read why a rank ended.
 constexpr double kGraceSeconds = 3;
 
 /// Keys of the store. Counters are made by adding to them, so that reading one never waits.

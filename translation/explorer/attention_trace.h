@@ -4,7 +4,6 @@
 #include <transmute/model/transformer.h>
 #include <transmute/tokenizer/special_ids.h>
 
-#include <string>
 #include <vector>
 
 namespace transmute {

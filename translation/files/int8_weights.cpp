@@ -36,7 +36,8 @@ void keep_int8(Transformer& transformer, const std::string& parameter, const Int
   module->register_buffer(name + kNumbers, matrix.numbers);
   module->register_buffer(name + kScales, matrix.scales);
   constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
-  module->named_parameters(false)[name].set_data(torch::full({1, 1}, kNotANumber).expand(matrix.numbers.sizes()));
+  module->named_parameters(false)[name].set_data(
+      torch::full({1, 1}, kNotANumber, torch::kFloat).expand(matrix.numbers.sizes()));
 }
 
 std::optional<Int8Matrix> kept_int8(const torch::OrderedDict<std::string, torch::Tensor>& buffers,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/files/load_model.h>
 
+#include <c10/core/InferenceMode.h>
 #include <transmute/common/files.h>
 #include <transmute/translation/files/formats/ctranslate2.h>
 #include <transmute/translation/files/formats/hugging_face.h>
@@ -50,6 +51,7 @@ LoadedModel load_any_model(const std::string& path, torch::Device device, Int8We
 
 LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8,
                        const ParallelFor& parallel_for) {
+  const c10::InferenceMode normal(false);  // tensors that are made in it can be used in it only
   try {
     return load_any_model(path, device, int8, parallel_for);
   } catch (const std::filesystem::filesystem_error& error) {  // as of links in a circle

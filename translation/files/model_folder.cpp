@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/files/model_folder.h>
 
+#include <c10/core/InferenceMode.h>
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
 #include <transmute/model/initialization.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/model/weights_view.h>
+#include <transmute/model/weight_names.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/translation/files/dtype.h>
+#include <transmute/translation/files/finite.h>
 #include <transmute/translation/files/int8_weights.h>
 #include <transmute/translation/files/model_checksums.h>
 
@@ -169,7 +171,12 @@ NamedTensors stored_in(Precision precision, const Transformer& transformer) {
       stored.emplace_back(name, matrix.numbers);
       stored.emplace_back(name + kScaleSuffix, matrix.scales);
     } else {
-      stored.emplace_back(name, parameter.to(dtype_of(precision)));
+      const torch::Tensor rounded = parameter.to(dtype_of(precision)).contiguous();
+      if (!all_finite(rounded.data_ptr(), static_cast<size_t>(rounded.numel()), rounded.scalar_type()))
+        throw std::runtime_error(fmt::format("\"{}\" has numbers that are too large for the precision {}; choose {}",
+                                             name, precision_name(precision),
+                                             precision == Precision::half ? "bfloat16" : "float32"));
+      stored.emplace_back(name, rounded);
     }
   }
   return stored;
@@ -245,6 +252,7 @@ void check_tokenizer(const Tokenizer& tokenizer, const ModelChecksums& checksums
 
 LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8,
                               const ParallelFor& parallel_for) {
+  const c10::InferenceMode normal(false);  // tensors that are made in it can be used in it only
   const std::string weights_path = find_weights(folder);
   const std::string config_path = path_in(folder, kConfigFile);
   const uint64_t weight_bytes = InputFile(weights_path).size();
@@ -285,6 +293,7 @@ void save_model_folder(const std::string& folder, const std::string& config, con
 }
 
 Transformer twin_of(const Transformer& original, const torch::TensorOptions& numbers) {
+  const c10::InferenceMode normal(false);  // as in load_model_folder
   const torch::NoGradGuard no_grad;
   const UndrawnWeights undrawn;
   Transformer twin(original->options);

@@ -38,9 +38,9 @@ TRANSMUTE_API LoadedModel load_model_folder(const std::string& folder, torch::De
                                             Int8Weights int8 = Int8Weights::expanded,
                                             const ParallelFor& parallel_for = one_by_one);
 
-/// Writes the files of a model folder and their checksums; see write_folder_atomically. `config` is the whole resolved
-/// YAML. `stored`: the type of the matrices that multiply states; vectors, embeddings and position vectors are float32.
-/// Each int8 matrix `….weight` [outputs,inputs] comes with `….weight_scale` [outputs], float32.
+/// Writes the files of a model folder and their checksums into an existing folder. `config` is the whole resolved YAML.
+/// `stored`: the type of the matrices that multiply states; vectors, embeddings and position vectors are float32. Each
+/// int8 matrix `….weight` [outputs,inputs] comes with `….weight_scale` [outputs], float32.
 TRANSMUTE_API void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
                                      const Transformer& transformer, const char* weights_file = kWeightsFile,
                                      Precision stored = Precision::float32);

@@ -241,9 +241,11 @@ NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parall
     crc = joined_crc32(crc, chunk.crc, chunk.bytes);
     file_crc = joined_crc32(file_crc, chunk.crc, chunk.bytes);
   }
-  if (demands.checksum.value_or(file_crc) != file_crc ||
-      (has_checksum && header[kMetadata][kChecksum] != fmt::format("{:08x}", crc)))
-    damaged(path, "its checksum does not match its content");
+  if (demands.checksum.value_or(file_crc) != file_crc) damaged(path, "its checksum does not match its content");
+  if (has_checksum && header[kMetadata][kChecksum] != fmt::format("{:08x}", crc))
+    damaged(path,
+            fmt::format("its checksum does not match its content; if you changed that, leave {} out of the metadata",
+                        kChecksum));
   for (const Chunk& chunk : chunks)
     if (!chunk.is_finite)
       damaged(path, fmt::format("'{}' has numbers that are infinite or no numbers", entries[chunk.tensor].name));

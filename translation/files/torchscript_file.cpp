@@ -11,9 +11,12 @@
 #include <transmute/translation/files/pickle.h>
 #include <transmute/translation/files/torchscript_weights.h>
 
+#include <clocale>
 #include <filesystem>
+#include <locale>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -85,8 +88,13 @@ NamedTensors read_weights(const std::string& path, const ZipArchive& archive) {
 }
 
 // The checksum that the file says it has.
-std::string check_facts(const std::string& path, const torch::jit::ExtraFilesMap& files) {
+std::string check_facts(const std::string& path, const ZipArchive& archive, const torch::jit::ExtraFilesMap& files) {
   const std::string& text = files.at(kFacts);
+  if (text.empty() && !archive.has("data.pkl"))
+    throw std::runtime_error(
+        path +
+        ": a zip archive that is no model; unzip one that contains a model, such as a package of Argos Translate, and "
+        "give the folder");
   if (text.empty())
     throw std::runtime_error(
         fmt::format("{}: a TorchScript file, but not one that export_torchscript made (it has no {})", path, kFacts));
@@ -118,6 +126,27 @@ Tokenizer tokenizer_of(const std::string& path, torch::jit::ExtraFilesMap& files
   return Tokenizer(both, both);
 }
 
+// While it lives, new streams print numbers in the classic locale. LibTorch prints a module's code through streams,
+// which take the process's locale: with another decimal point or with grouped digits, the file could not be loaded.
+// Streams that other threads make meanwhile print in the classic locale too.
+class ClassicNumbers {
+ public:
+  ClassicNumbers() : c_locale_(std::setlocale(LC_ALL, nullptr)) {
+    // Without a name, so that C's locale stays what it is.
+    std::locale::global(std::locale(std::locale::classic(), new std::numpunct<char>));
+  }
+  ~ClassicNumbers() {
+    std::locale::global(outer_);
+    std::setlocale(LC_ALL, c_locale_.c_str());  // which a locale with a name has just changed
+  }
+  ClassicNumbers(const ClassicNumbers&) = delete;
+  ClassicNumbers& operator=(const ClassicNumbers&) = delete;
+
+ private:
+  const std::locale outer_;  // the global one
+  const std::string c_locale_;
+};
+
 }  // namespace
 
 void save_torchscript_model(const std::string& path, const torch::jit::Module& module, const LoadedModel& model,
@@ -133,14 +162,18 @@ void save_torchscript_model(const std::string& path, const torch::jit::Module& m
                    {"crc32", checksum_of(parameters_of(module), files)}};
   files[kFacts] = json_text(facts, 2) + "\n";
   std::ostringstream content;
-  module.save(content, files);
+  {
+    std::optional<ClassicNumbers> classic;
+    if (std::locale() != std::locale::classic()) classic.emplace();
+    module.save(content, files);
+  }
   write_file_atomically(path, content.str());
 }
 
 LoadedModel load_torchscript_model(const std::string& path, torch::Device device) {
   const ZipArchive archive = open(path);
   torch::jit::ExtraFilesMap files = read_extra_files(archive);
-  const std::string checksum = check_facts(path, files);
+  const std::string checksum = check_facts(path, archive, files);
   const NamedTensors weights = read_weights(path, archive);
   if (weights.empty())
     throw std::runtime_error(fmt::format("{}: has no parameters; a frozen file runs in LibTorch only", path));

@@ -118,10 +118,10 @@ TRANSMUTE_TARGET_AVX512 inline __m512 load_lanes(const uint16_t* from, __mmask16
 
 // kernels::exp_of_negative, 16 at a time.
 TRANSMUTE_TARGET_AVX512 inline __m512 exp_of_negative(__m512 x) {
-  const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-87.0F), _CMP_GT_OQ);
-  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504F)), 8);
-  const __m512 r =
-      _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4F), _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375F), x));
+  const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(kernels::kExpLowest), _CMP_GT_OQ);
+  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(kernels::kExpLog2E)), 8);
+  const __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kernels::kExpLn2Low),
+                                    _mm512_fnmadd_ps(n, _mm512_set1_ps(kernels::kExpLn2High), x));
   __m512 sum = _mm512_set1_ps(1.0F / 720);
   sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(1.0F / 120));
   sum = _mm512_fmadd_ps(sum, r, _mm512_set1_ps(1.0F / 24));

@@ -3,7 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
-#include <transmute/model/weights_view.h>
+#include <transmute/model/weight_names.h>
 #include <transmute/translation/files/int8_weights.h>
 #include <transmute/translation/inference/row_kernels.h>
 
@@ -84,7 +84,7 @@ class Packer {
   }
 
   void release(const std::string& name) const {
-    torch::Tensor(parameters_[name]).set_data(torch::empty({0}));
+    torch::Tensor(parameters_[name]).set_data(torch::empty({0}, torch::kFloat));
     if (const auto int8 = kept_int8(buffers_, name))
       torch::Tensor(int8->numbers).set_data(torch::empty({0}, torch::kChar));
   }

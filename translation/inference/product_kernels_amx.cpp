@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/amx_tiles.h>
-#include <transmute/translation/inference/product_kernels.h>
+#include <transmute/translation/inference/finish_lanes.h>
 
 #if defined(__x86_64__)
 #include <algorithm>
@@ -10,17 +10,6 @@ inline namespace v0 {
 namespace inference {
 
 namespace {
-
-using kernels::first_lanes;
-
-TRANSMUTE_TARGET_AMX inline void finish(__m512 sum, int64_t row, int64_t column, const ProductOutput& out) {
-  const __mmask16 lanes = first_lanes(out.outputs - column);
-  const int64_t at = row * out.outputs + column;
-  if (out.bias != nullptr) sum = _mm512_add_ps(sum, _mm512_loadu_ps(out.bias + column));
-  if (out.residual != nullptr) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, out.residual + at));
-  if (out.relu) sum = _mm512_max_ps(sum, _mm512_setzero_ps());
-  _mm512_mask_storeu_ps(out.y + at, lanes, sum);
-}
 
 // Rows [first, first+rows) times panels `panel` and `panel`+1: x and weight are their first tiles.
 enum class Numbers { bfloat16, int8 };
@@ -86,9 +75,9 @@ TRANSMUTE_TARGET_AMX void multiply(const uint8_t* x, int64_t rows, const uint8_t
           const __m512i raw = _mm512_load_si512(sums + row * 32 + half * 16);
           if constexpr (kNumbers == Numbers::int8) {
             const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(raw), _mm512_set1_ps(scales->rows[first + row]));
-            finish(_mm512_mul_ps(scaled, _mm512_load_ps(scales->columns + column)), first + row, column, out);
+            finish_lanes(_mm512_mul_ps(scaled, _mm512_load_ps(scales->columns + column)), first + row, column, out);
           } else {
-            finish(_mm512_castsi512_ps(raw), first + row, column, out);
+            finish_lanes(_mm512_castsi512_ps(raw), first + row, column, out);
           }
         }
     }

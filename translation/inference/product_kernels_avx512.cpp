@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/kernels/avx512.h>
-#include <transmute/translation/inference/product_kernels.h>
+#include <transmute/translation/inference/finish_lanes.h>
 
 #if defined(__x86_64__)
 #include <algorithm>
@@ -20,17 +20,7 @@ using kernels::first_lanes;
 constexpr int64_t kLanes = 16;
 constexpr int64_t kInputsAhead = 24;  // that weights are fetched
 
-// Writes 16 sums of row `row` from output `column` on.
-TRANSMUTE_TARGET_AVX512 inline void finish(__m512 sum, int64_t row, int64_t column, const ProductOutput& out) {
-  const __mmask16 lanes = first_lanes(out.outputs - column);
-  const int64_t at = row * out.outputs + column;
-  if (out.bias != nullptr) sum = _mm512_add_ps(sum, _mm512_loadu_ps(out.bias + column));
-  if (out.residual != nullptr) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, out.residual + at));
-  if (out.relu) sum = _mm512_max_ps(sum, _mm512_setzero_ps());
-  _mm512_mask_storeu_ps(out.y + at, lanes, sum);
-}
-
-// The same of a tile: rows from the output's first on, kVectors of 16 outputs from `column` on.
+// finish_lanes of a tile: rows from the output's first on, kVectors of 16 outputs from `column` on.
 template <int kRows, int kVectors>
 TRANSMUTE_TARGET_AVX512 inline void finish(__m512 (&sums)[kRows][kVectors], int64_t column, const ProductOutput& out) {
   __mmask16 lanes[kVectors];
@@ -139,7 +129,7 @@ TRANSMUTE_VNNI void int8_tile(const int8_t* x, const int8_t* weight, int64_t ste
       const int64_t column = (panel + v) * kTileOutputs;
       const __m512i sum = _mm512_sub_epi32(sums[r][v], _mm512_load_si512(scales.column_sums + column));
       const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(scales.rows[first_row + r]));
-      finish(_mm512_mul_ps(scaled, _mm512_load_ps(scales.columns + column)), first_row + r, column, out);
+      finish_lanes(_mm512_mul_ps(scaled, _mm512_load_ps(scales.columns + column)), first_row + r, column, out);
     }
 }
 
@@ -173,7 +163,7 @@ TRANSMUTE_BF16 void bfloat16_tile(const uint16_t* x, const uint16_t* weight, int
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 2
-    for (int v = 0; v < 2; ++v) finish(sums[r][v], first_row + r, (panel + v) * kTileOutputs, out);
+    for (int v = 0; v < 2; ++v) finish_lanes(sums[r][v], first_row + r, (panel + v) * kTileOutputs, out);
 }
 
 // Calls body(first row, rows) for strips of at most kNarrowRows rows that do not cross a block of 16.

@@ -36,18 +36,30 @@ TRANSMUTE_INLINE void transpose(const float* from, int64_t rows, int64_t columns
     }
 }
 
-// The largest magnitude: in lanes, for the compiler to make vectors of.
+// The bits of a magnitude. They have the order of what they stand for, and those of NaN come last.
+constexpr int32_t kMagnitudeBits = 0x7fffffff;
+
+TRANSMUTE_INLINE float from_bits(int32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// The largest magnitude, or NaN where there is one: in lanes, for the compiler to make vectors of.
 TRANSMUTE_INLINE float largest_magnitude(const float* x, int64_t count) {
   constexpr int64_t kLanes = 32;
-  float lanes[kLanes] = {};
+  int32_t lanes[kLanes] = {};
   const int64_t whole = count / kLanes * kLanes;
+  const auto take = [&](int64_t lane, int64_t i) {
+    int32_t bits;
+    std::memcpy(&bits, x + i, sizeof(bits));
+    const int32_t magnitude = bits & kMagnitudeBits;
+    lanes[lane] = magnitude > lanes[lane] ? magnitude : lanes[lane];
+  };
   for (int64_t i = 0; i < whole; i += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      const float magnitude = std::fabs(x[i + lane]);
-      lanes[lane] = magnitude > lanes[lane] ? magnitude : lanes[lane];
-    }
-  for (int64_t i = whole; i < count; ++i) lanes[0] = std::max(lanes[0], std::fabs(x[i]));
-  return *std::max_element(lanes, lanes + kLanes);
+    for (int64_t lane = 0; lane < kLanes; ++lane) take(lane, i + lane);
+  for (int64_t i = whole; i < count; ++i) take(0, i);
+  return from_bits(*std::max_element(lanes, lanes + kLanes));
 }
 
 // Rounds |x| <= 2^22 to the nearest integer, ties to even: adding 1.5 · 2^23 leaves it in the low bits.
@@ -148,15 +160,18 @@ TRANSMUTE_TARGET_AVX512 void transpose_avx512(const float* from, int64_t rows, i
 // By hand: compilers make several passes of the conversion to bytes.
 TRANSMUTE_TARGET_AVX512 float quantize_row_avx512(const float* x, int64_t inputs, int64_t steps, int32_t offset,
                                                   int8_t* to) {
-  __m512 largest_of[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+  const __m512i magnitude = _mm512_set1_epi32(kMagnitudeBits);
+  __m512i largest_of[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
   int64_t i = 0;
   for (; i + 2 * kLanes <= inputs; i += 2 * kLanes) {
-    largest_of[0] = _mm512_max_ps(largest_of[0], _mm512_abs_ps(_mm512_loadu_ps(x + i)));
-    largest_of[1] = _mm512_max_ps(largest_of[1], _mm512_abs_ps(_mm512_loadu_ps(x + i + kLanes)));
+    largest_of[0] = _mm512_max_epi32(largest_of[0], _mm512_and_si512(magnitude, _mm512_loadu_si512(x + i)));
+    largest_of[1] = _mm512_max_epi32(largest_of[1], _mm512_and_si512(magnitude, _mm512_loadu_si512(x + i + kLanes)));
   }
-  for (; i < inputs; i += kLanes)
-    largest_of[0] = _mm512_max_ps(largest_of[0], _mm512_abs_ps(_mm512_maskz_loadu_ps(first_lanes(inputs - i), x + i)));
-  const float largest = _mm512_reduce_max_ps(_mm512_max_ps(largest_of[0], largest_of[1]));
+  for (; i < inputs; i += kLanes) {
+    const __m512i rest = _mm512_maskz_loadu_epi32(first_lanes(inputs - i), x + i);
+    largest_of[0] = _mm512_max_epi32(largest_of[0], _mm512_and_si512(magnitude, rest));
+  }
+  const float largest = from_bits(_mm512_reduce_max_epi32(_mm512_max_epi32(largest_of[0], largest_of[1])));
   const __m512 inverse = _mm512_set1_ps(largest > 0 ? 127.0F / largest : 0.0F);
   const __m512i shift = _mm512_set1_epi8(static_cast<char>(offset));
   // A whole step at a time: a tile's load would wait for parts of a line that were written apart.

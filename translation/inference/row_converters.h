@@ -15,7 +15,7 @@ struct RowConverters {
   /// to[column][row] = from[row][column].
   void (*transpose)(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
                     int64_t to_stride);
-  /// In int8, plus `offset`. Returns the scale.
+  /// In int8, plus `offset`. Returns the scale, which is NaN where the row has one, and infinite where that is in it.
   float (*quantize_row)(const float* x, int64_t inputs, int64_t steps, int32_t offset, int8_t* to);
   /// In bfloat16.
   void (*round_row)(const float* x, int64_t inputs, int64_t steps, uint16_t* to);

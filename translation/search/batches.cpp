@@ -15,7 +15,7 @@ namespace {
 
 // Tokens of a batch's hypotheses: their keys and values take 1.5 GiB with the base Transformer. The default options
 // stay below.
-constexpr int64_t kMostTokens = 1 << 16;
+constexpr int64_t kMostBatchTokens = 1 << 16;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ SearchSize search_size(const SearchOptions& options) {
 std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& lengths, int64_t batch_size,
                                                    int64_t batch_tokens, SearchSize size,
                                                    const std::vector<int64_t>& more_hypotheses) {
-  const int64_t least = std::min(size.hypotheses, kMostTokens);
+  const int64_t least = std::min(size.hypotheses, kMostBatchTokens);
   // Of the text's batch: doubled until they are enough.
   const auto hypotheses = [&](size_t text) {
     int64_t most = least;
@@ -53,8 +53,8 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<size_t>& le
       of_batch = hypotheses(text);
       const auto padded = static_cast<int64_t>(lengths[text]) + 1;
       rows_allowed = std::min(batch_size, batch_tokens / padded);
-      const int64_t tokens = of_batch * (padded + std::min(size.extra_length, kMostTokens));
-      if (tokens > 0) rows_allowed = std::min(rows_allowed, kMostTokens / tokens);
+      const int64_t tokens = of_batch * (padded + std::min(size.extra_length, kMostBatchTokens));
+      if (tokens > 0) rows_allowed = std::min(rows_allowed, kMostBatchTokens / tokens);
       rows_allowed = std::max<int64_t>(1, rows_allowed);
     }
     batches.back().push_back(text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/translation/search/search.h>
+#include <transmute/translation/search/step_model.h>
 
 #include <memory>
 #include <vector>

@@ -21,7 +21,7 @@ namespace {
 using search::SentenceSearch;
 
 // Beyond what anybody asks for, and low enough that no sum or product of them overflows.
-constexpr int64_t kMostTokens = 1'000'000;
+constexpr int64_t kMostLength = 1'000'000;
 
 // The last token of every live hypothesis: [B,N]. Sentences whose beam is not full repeat their first
 // hypothesis.
@@ -129,7 +129,7 @@ class BatchSearch {
     }
   }
 
-  // By a token, those that are not done.
+  // Advances each unfinished sentence by one token.
   void advance(const NextToken& next, size_t most_candidates) {
     const auto scores = search::make_next_scores(next.logits, searching_, most_candidates, finder_);
     if (hooks_.should_stop && hooks_.should_stop()) throw Cancelled();
@@ -202,9 +202,9 @@ void check_search_options(const SearchOptions& options) {
           fmt::format("length_alpha must be finite and not negative, not {}", options.length_alpha));
   require(options.coverage_beta >= 0 && std::isfinite(options.coverage_beta),
           fmt::format("coverage_beta must be finite and not negative, not {}", options.coverage_beta));
-  require_between(options.max_extra_length, 0, kMostTokens, "max_extra_length");
-  require_between(options.min_length, 0, kMostTokens, "min_length");
-  require_between(options.no_repeat_ngram, 0, kMostTokens, "no_repeat_ngram");
+  require_between(options.max_extra_length, 0, kMostLength, "max_extra_length");
+  require_between(options.min_length, 0, kMostLength, "min_length");
+  require_between(options.no_repeat_ngram, 0, kMostLength, "no_repeat_ngram");
   require(!options.constraint || !options.alternatives, "alternatives cannot be combined with a constraint");
   if (!options.sampling) return;
   require(!options.alternatives, "sampling and alternatives exclude each other");

@@ -108,14 +108,16 @@ std::vector<int64_t> TermsSoFar::wanted() const {
   return tokens;
 }
 
-// The longest of the terms that remain is taken: where one begins with another, what follows tells which it is.
+// The longest of the terms that remain is taken: where one begins with another, what follows tells which it is. What
+// turns out to be the beginning of none is read again for the terms within it.
 void TermsSoFar::add(int64_t token) {
   if (terms_ == nullptr) return;
-  Ids last = open_;
-  last.push_back(token);
-  if (!is_begun(last, 0) && finish(open_)) last = {token};
-  while (!last.empty() && !is_begun(last, 0)) last.erase(last.begin());
-  open_ = std::move(last);
+  open_.push_back(token);
+  while (!open_.empty() && !is_begun(open_, 0)) {
+    size_t taken = open_.size() - 1;
+    while (taken > 0 && !finish({open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(taken)})) --taken;
+    open_.erase(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(std::max<size_t>(taken, 1)));
+  }
   if (!open_.empty() && !is_begun(open_, 1)) {
     finish(open_);
     open_.clear();

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace transmute {
@@ -84,6 +86,8 @@ std::string stripped(const std::string& text) {
 }  // namespace
 
 Glossary::Glossary(const std::vector<GlossaryEntry>& entries) {
+  std::unordered_map<std::string, std::string> targets;
+  std::vector<std::string> sources;
   for (const auto& [source, target] : entries) {
     if (find_invalid_utf8(source) != std::string::npos || find_invalid_utf8(target) != std::string::npos)
       throw std::invalid_argument("a term of the glossary is not valid UTF-8");
@@ -91,37 +95,49 @@ Glossary::Glossary(const std::vector<GlossaryEntry>& entries) {
     if (term.empty() || is_blank(target))
       throw std::invalid_argument(
           fmt::format("the glossary has a term without content: \"{}\", \"{}\"", source, target));
-    const auto [known, is_new] = targets_.emplace(term, target);
+    const auto [known, is_new] = targets.emplace(term, target);
     if (!is_new && known->second != target)
       throw std::invalid_argument(fmt::format(
           "the glossary translates \"{}\" as \"{}\" and as \"{}\"; keep one of them", source, known->second, target));
-    lengths_.insert(term.size());
+    if (!is_new) continue;
+    terms_.push_back({term.size(), target});
+    sources.push_back(term);
   }
+  finder_ = TermFinder(sources);
 }
 
 std::vector<TermMatch> Glossary::matches_in(const std::string& original) const {
   std::vector<TermMatch> matches;
-  if (targets_.empty()) return matches;
+  if (terms_.empty()) return matches;
   const auto [text, places] = fold_white_space(original);
+  std::vector<bool> is_inside(text.size() + 1);  // a word, at each place
+  std::vector<uint32_t> longest(text.size(), TermFinder::kNoTerm);
+  uint32_t state = TermFinder::kStart;
+  for (size_t at = text.size(); at-- > 0;) {
+    state = finder_.read(static_cast<uint8_t>(text[at]), state);
+    is_inside[at] = inside_word(text, at);
+    if (is_inside[at]) continue;
+    uint32_t term = finder_.longest_at(state);
+    while (term != TermFinder::kNoTerm && is_inside[at + terms_[term].length]) term = finder_.shorter_than(term);
+    longest[at] = term;
+  }
   for (size_t at = 0; at < text.size();) {
-    size_t next = at + 1;
-    for (const size_t length : lengths_) {
-      if (at + length > text.size() || inside_word(text, at) || inside_word(text, at + length)) continue;
-      const auto found = targets_.find(text.substr(at, length));
-      if (found == targets_.end()) continue;
-      next = at + length;
-      matches.push_back({places[at], places[next - 1] + 1, found->second});
-      break;
+    if (longest[at] == TermFinder::kNoTerm) {
+      ++at;
+      continue;
     }
-    at = next;
+    const Term& term = terms_[longest[at]];
+    matches.push_back({places[at], places[at + term.length - 1] + 1, term.target});
+    at += term.length;
   }
   return matches;
 }
 
 std::vector<std::string> Glossary::terms_for(const std::string& text) const {
   std::vector<std::string> terms;
+  std::unordered_set<std::string> seen;
   for (TermMatch& match : matches_in(text))
-    if (std::find(terms.begin(), terms.end(), match.target) == terms.end()) terms.push_back(std::move(match.target));
+    if (seen.insert(match.target).second) terms.push_back(std::move(match.target));
   return terms;
 }
 

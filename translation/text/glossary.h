@@ -2,12 +2,10 @@
 #pragma once
 
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/text/term_finder.h>
 #include <transmute/translation/types.h>
 
-#include <functional>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace transmute {
@@ -37,8 +35,13 @@ class Glossary {
   std::vector<std::string> terms_for(const std::string& text) const;
 
  private:
-  std::unordered_map<std::string, std::string> targets_;  // by source term, with single spaces
-  std::set<size_t, std::greater<>> lengths_;              // of the source terms
+  struct Term {
+    size_t length;  // bytes of the source term, with single spaces
+    std::string target;
+  };
+
+  std::vector<Term> terms_;
+  TermFinder finder_;  // of the source terms
 };
 
 /// Reads "source term<tab>target term" lines, plain or gzipped; empty lines and lines that begin with # and have no

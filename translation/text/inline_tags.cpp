@@ -47,15 +47,28 @@ size_t end_of_element_tag(const std::string& text, size_t at) {
   return std::string::npos;
 }
 
+// How many bytes the placeholder that begins at `at` has; 0 where none does. Templates have more than a name in double
+// braces, such as {{ price | currency }}; a '<' there begins a tag, which is one by itself.
+size_t placeholder_length(const std::string& text, size_t at) {
+  constexpr std::string_view kSigils = "$%#", kClosing = "}}}";
+  const size_t first = at + (kSigils.find(text[at]) == std::string_view::npos ? 0 : 1);
+  size_t begin = first;
+  while (begin < text.size() && begin - first < kClosing.size() && text[begin] == '{') ++begin;
+  const size_t braces = begin - first;
+  if (braces == 0) return 0;
+  const auto no_name = std::find_if_not(text.begin() + static_cast<int64_t>(begin), text.end(), is_name_byte);
+  const size_t end = braces == 1 ? static_cast<size_t>(no_name - text.begin()) : text.find_first_of("{}<", begin);
+  if (end >= text.size() || text.compare(end, braces, kClosing, 0, braces) != 0) return 0;
+  return end + braces - at;
+}
+
 // How many bytes the tag that begins at `at` has; 0 where none does.
 size_t tag_length(const std::string& text, size_t at) {
-  const char open = text[at];
-  if (open != '<' && open != '{') return 0;
-  const auto no_name = std::find_if_not(text.begin() + static_cast<int64_t>(at) + 1, text.end(), is_name_byte);
-  const size_t end = open == '<' ? end_of_element_tag(text, at) : static_cast<size_t>(no_name - text.begin());
-  if (end >= text.size() || text[end] != (open == '<' ? '>' : '}')) return 0;
-  const size_t name = at + 1 + (open == '<' && text[at + 1] == '/' ? 1 : 0);
-  if (open == '<' && !is_letter(text[name])) return 0;  // 3 < 4
+  if (text[at] != '<') return placeholder_length(text, at);
+  const size_t end = end_of_element_tag(text, at);
+  if (end >= text.size()) return 0;
+  const size_t name = at + 1 + (text[at + 1] == '/' ? 1 : 0);
+  if (!is_letter(text[name])) return 0;  // 3 < 4
   return end + 1 - at;
 }
 
@@ -82,7 +95,7 @@ bool is_void_element(const std::string& element) {
 InlineTag inline_tag_at(const std::string& text, size_t at) {
   InlineTag tag;
   tag.length = tag_length(text, at);
-  if (tag.length == 0 || text[at] == '{') return tag;
+  if (tag.length == 0 || text[at] != '<') return tag;
   if (text[at + 1] == '/') {
     tag.kind = InlineTag::Kind::closing;
   } else if (text[at + tag.length - 2] != '/' && !is_void_element(name_of(text.substr(at, tag.length)))) {

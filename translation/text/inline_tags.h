@@ -11,7 +11,8 @@ inline namespace v0 {
 /// Bytes of a text from `first` to before `second`.
 using ByteSpan = std::pair<size_t, size_t>;
 
-/// An inline tag: <b>, </b>, <br/> and the like, or a placeholder such as {name} or {0}.
+/// An inline tag: <b>, </b>, <br/> and the like, or a placeholder: {name} or {0}, also behind $, % or #, and whatever
+/// is in two or three pairs of braces, such as {{ name }}.
 struct InlineTag {
   enum class Kind {
     opening,
@@ -28,7 +29,7 @@ bool is_void_element(const std::string& element);
 /// The tag that begins at byte `at` of the text.
 InlineTag inline_tag_at(const std::string& text, size_t at);
 
-/// A text with its inline tags taken out: <b>, </b>, <br/> and the like, and placeholders such as {name} or {0}.
+/// A text with its inline tags taken out: <b>, </b>, <br/> and the like, and placeholders (see InlineTag).
 class TaggedText {
  public:
   explicit TaggedText(const std::string& text);

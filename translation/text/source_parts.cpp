@@ -83,6 +83,12 @@ SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, 
   return whole;
 }
 
+std::string leading_tag(const SubwordModel& tokenizer, const std::string& text) {
+  if (text.compare(0, 2, ">>") != 0) return "";
+  const Ids tag = whole_source(tokenizer, text, 0).tag;
+  return tag.empty() ? "" : tokenizer.piece(tag.front());
+}
+
 std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std::string& text) {
   std::vector<std::string> pieces = tokenizer.encode_as_pieces(text);
   if (tokenizer.begins_with_tag(tokenizer.encode(text))) pieces.erase(pieces.begin());
@@ -191,7 +197,7 @@ void demand_terms(SourceParts& sources, const Glossary& glossary, const Tokenize
     }
     if (tokens > kMaxTermTokens)
       throw BadText(part.text, fmt::format("the glossary demands terms of {} tokens of one translation, more than {}; "
-                                           "shorten its entries, or split the text into lines",
+                                           "shorten its entries, or split the text into shorter lines or paragraphs",
                                            tokens, kMaxTermTokens));
   }
 }

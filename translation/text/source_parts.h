@@ -41,6 +41,10 @@ struct SourceParts {
 /// A text as one part, however long it is.
 SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, size_t number);
 
+/// The tag that names the language of a text and of the sentences behind it (">>deu<<"), as
+/// TranslationOptions::target_language takes it; empty where the text begins with none that the tokenizer knows.
+std::string leading_tag(const SubwordModel& tokenizer, const std::string& text);
+
 /// The pieces of a text, without a tag that names its language.
 std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std::string& text);
 

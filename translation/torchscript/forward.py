@@ -23,14 +23,14 @@ class Translation:
         longest = max([len(hypotheses[0].ids) for hypotheses in found])
         ids: List[List[int]] = []
         lengths: List[int] = []
-        scores: List[float] = []
+        scores: List[Tensor] = []  # not by torch.tensor, which rounds floats to the application's default type
         for hypotheses in found:
             best = hypotheses[0]
             ids.append(best.ids + [self.padding_id for _ in range(longest - len(best.ids))])
             lengths.append(len(best.ids))
-            scores.append(best.score)
+            scores.append(torch.full([1], best.score, dtype=torch.float32))
         return (
             torch.tensor(ids, dtype=torch.int64).to(source.device),
             torch.tensor(lengths, dtype=torch.int64).to(source.device),
-            torch.tensor(scores, dtype=torch.float32).to(source.device),
+            torch.cat(scores).to(source.device),
         )

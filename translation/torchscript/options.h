@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/translation/precision.h>
+#include <transmute/translation/search_options.h>
 
 #include <cstdint>
 #include <optional>
@@ -11,9 +12,9 @@ inline namespace v0 {
 
 /// The search of a forward() that translates; see SearchOptions.
 struct TorchScriptSearch {
-  int64_t beam_size = 4;          ///< hypotheses kept per sentence
-  double length_alpha = 0.6;      ///< exponent of the length penalty
-  int64_t max_extra_length = 50;  ///< maximum target length minus source length
+  int64_t beam_size = SearchOptions().beam_size;                ///< hypotheses kept per sentence
+  double length_alpha = SearchOptions().length_alpha;           ///< exponent of the length penalty
+  int64_t max_extra_length = SearchOptions().max_extra_length;  ///< maximum target length minus source length
 };
 
 /// Options of an export.

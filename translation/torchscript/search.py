@@ -68,10 +68,10 @@ class Search:
             raise ValueError(
                 "num_hypotheses must lie between 1 and beam_size ({}), not {}".format(beam_size, num_hypotheses)
             )
-        if length_alpha < 0.0:
-            raise ValueError("length_alpha must not be negative, not {}".format(length_alpha))
-        if max_extra_length < 0:
-            raise ValueError("max_extra_length must not be negative, not {}".format(max_extra_length))
+        if not (length_alpha >= 0.0 and length_alpha < float("inf")):
+            raise ValueError("length_alpha must be finite and not negative, not {}".format(length_alpha))
+        if max_extra_length < 0 or max_extra_length > 1000000:
+            raise ValueError("max_extra_length must be from 0 to 1000000, not {}".format(max_extra_length))
         if batch_size < 1 or batch_tokens < 1:
             raise ValueError("batch_size and batch_tokens must be at least 1")
 
@@ -137,7 +137,7 @@ class Search:
         finished: List[List[FinishedHypothesis]] = []
         for _ in sources:
             none_yet: List[FinishedHypothesis] = []
-            live.append([LiveHypothesis(no_ids, no_ids, 0.0)])
+            live.append([LiveHypothesis(no_ids, no_ids, 0.0, 0)])
             finished.append(none_yet)
 
         searching = [s for s in range(len(sources))]
@@ -146,7 +146,8 @@ class Search:
         beam = 1
         length = 0
         ids = torch.full([len(sources), 1], self.begin_id, dtype=torch.int64)
-        totals = torch.zeros([len(sources), 1, 1])  # log-probabilities so far; -inf for the repeats that fill a beam
+        # Log-probabilities so far; -inf for the repeats that fill a beam.
+        totals = torch.zeros([len(sources), 1, 1], dtype=torch.float32)
         while len(searching) > 0:
             step = self.decode_step(ids, cache)
             alignments.append(step.alignment.flatten(0, 1).cpu())
@@ -186,8 +187,9 @@ class Search:
                         if log_probability > never:
                             if token != self.end_id:
                                 ids_with_it = parents[n].ids + [token]
+                                rows_with_it = parents[n].rows + [row + n]
                                 next_live.append(
-                                    LiveHypothesis(ids_with_it, parents[n].rows + [row + n], log_probability)
+                                    LiveHypothesis(ids_with_it, rows_with_it, log_probability, b * count + rank)
                                 )
                             elif rank < beam_size:
                                 # An end below the beam would not have been kept either, had it been another token.
@@ -213,7 +215,7 @@ class Search:
 
             # Sentences whose beam is not full repeat their first hypothesis.
             last_ids: List[int] = []
-            last_totals: List[float] = []
+            last_places: List[int] = []
             last_rows: List[int] = []
             for sentence in remaining:
                 hypotheses = live[sentence]
@@ -221,14 +223,17 @@ class Search:
                     hypothesis = hypotheses[n if n < len(hypotheses) else 0]
                     last_ids.append(hypothesis.ids[-1])
                     last_rows.append(hypothesis.rows[-1] - first_row)
-                    last_totals.append(hypothesis.log_probability if n < len(hypotheses) else never)
+                    last_places.append(hypothesis.place if n < len(hypotheses) else -1)
             first_row += len(searching) * beam
             searching = remaining
             beam = beam_size
             length += 1
             if len(searching) > 0:
                 ids = torch.tensor(last_ids, dtype=torch.int64).view([-1, beam])
-                totals = torch.tensor(last_totals, dtype=torch.float32).view([-1, beam, 1])
+                # Not by torch.tensor, which rounds floats to the application's default type before any other.
+                places = torch.tensor(last_places, dtype=torch.int64).to(best_values.device)
+                totals = best_values.flatten().index_select(0, places.clamp(min=0))
+                totals = totals.masked_fill(places < 0, never).view([-1, beam, 1])
                 cache = self.select(
                     step.cache, torch.tensor(kept, dtype=torch.int64), torch.tensor(last_rows, dtype=torch.int64)
                 )

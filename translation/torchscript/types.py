@@ -37,6 +37,7 @@ class LiveHypothesis(NamedTuple):
     ids: List[int]
     rows: List[int]  # for each token, where its alignment is among those of all steps
     log_probability: float
+    place: int  # of log_probability among the best values of the step
 
 
 class FinishedHypothesis(NamedTuple):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adam over all parameters together: as many as fit into the arguments of one launch at a time.
 
-#include <transmute/model/kernels/cuda/device_rows.h>
+#include <transmute/model/kernels/cuda/device_kernels.h>
 #include <transmute/model/kernels/cuda/device.cuh>
 
 #include <algorithm>

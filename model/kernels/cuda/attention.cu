@@ -4,7 +4,7 @@
 // Weights are not kept; the backward pass computes them anew from the queries' log-sums (Dao et al., "FlashAttention",
 // 2022).
 
-#include <transmute/model/kernels/cuda/device_rows.h>
+#include <transmute/model/kernels/cuda/device_kernels.h>
 #include <transmute/model/kernels/cuda/device.cuh>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <transmute/common/random.h>
-#include <transmute/model/kernels/cuda/device_rows.h>
+#include <transmute/model/kernels/cuda/device_kernels.h>
 #include <transmute/model/kernels/dropout_mask.h>
 
 #include <new>

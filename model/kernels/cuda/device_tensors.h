@@ -2,7 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
-#include <transmute/model/kernels/cuda/device_rows.h>
+#include <transmute/model/kernels/cuda/device_kernels.h>
 
 // Between tensors and the plain arrays that the kernels of GPUs take.
 namespace transmute {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/model/kernels/cuda/device_rows.h>
+#include <transmute/model/kernels/cuda/device_kernels.h>
 #include <transmute/model/kernels/cuda/device.cuh>
 
 #include <algorithm>

@@ -185,10 +185,6 @@ TRANSMUTE_INLINE Words allowed_lanes(const HeadShape& shape, int64_t query, int6
   return allowed;
 }
 
-TRANSMUTE_INLINE Floats only(Words keep, Floats values) {
-  return reinterpret_cast<Floats>(keep & reinterpret_cast<Words>(values));
-}
-
 // Factors of dropout, 0 or mask.scale, for the keys from `s` on.
 TRANSMUTE_INLINE Floats dropout_factors(const HeadShape& shape, int64_t query, int64_t s) {
   const int64_t element = shape.first_element + query * shape.keys + s;

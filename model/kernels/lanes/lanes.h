@@ -134,6 +134,11 @@ TRANSMUTE_INLINE Floats zero_behind(Floats values, Part part) {
   return lane_numbers() < static_cast<uint32_t>(part.count) ? values : Floats{};
 }
 
+// The values where `keep` is set, 0 elsewhere.
+TRANSMUTE_INLINE Floats only(Words keep, Floats values) {
+  return reinterpret_cast<Floats>(keep & reinterpret_cast<Words>(values));
+}
+
 // Calls body(i, Whole or Part) for each vector of [0, count).
 template <class Body>
 TRANSMUTE_INLINE void for_lanes(int64_t count, Body body) {
@@ -172,11 +177,11 @@ TRANSMUTE_INLINE float largest_of(Floats values) {
 
 // As exp_of_negative of one number.
 TRANSMUTE_INLINE Floats exp_of_negative(Floats x) {
-  const Floats lowest = splat(-87.0F);
+  const Floats lowest = splat(kExpLowest);
   const Floats clamped = x > lowest ? x : lowest;
-  const Floats shifted = clamped * 1.44269504F + 12582912.0F;
-  const Floats n = shifted - 12582912.0F;
-  const Floats r = (clamped - n * 0.693359375F) - n * -2.12194440e-4F;
+  const Floats shifted = clamped * kExpLog2E + kExpRound;
+  const Floats n = shifted - kExpRound;
+  const Floats r = (clamped - n * kExpLn2High) - n * kExpLn2Low;
   Floats sum = r * (1.0F / 720) + 1.0F / 120;
   sum = sum * r + 1.0F / 24;
   sum = sum * r + 1.0F / 6;

@@ -38,10 +38,6 @@ TRANSMUTE_INLINE void for_masked_lanes(const MaskView& mask, int64_t row, int64_
   }
 }
 
-TRANSMUTE_INLINE Floats only(Words keep, Floats values) {
-  return reinterpret_cast<Floats>(keep & reinterpret_cast<Words>(values));
-}
-
 // residual_scale · residual + Dropout(x + bias) of one row into `sums`; returns their total. `keeps` gets the mask
 // where not null.
 template <class T>
@@ -322,6 +318,10 @@ double loss_columns(T* logits, int64_t vocabulary, int64_t columns, const int64_
   return total;
 }
 
+int64_t loss_scratch_size(int64_t vocabulary) {
+  return (vocabulary + kLossRows - 1) / kLossRows * kLossVectors * kLanes;
+}
+
 template <class T>
 void add_to(float* to, const T* from, int64_t count) {
   for_lanes(
@@ -342,9 +342,10 @@ void copy_rounded(T* to, const float* from, int64_t count) {
 }
 
 template <class T>
-constexpr RowKernels<T> kTable = {norm_forward<T>, norm_backward<T>, add_forward<T>,   add_backward<T>,
-                                  relu_forward<T>, relu_backward<T>, embed_forward<T>, embed_backward<T>,
-                                  loss_columns<T>, add_to<T>,        widen<T>,         copy_rounded<T>};
+constexpr RowKernels<T> kTable = {norm_forward<T>, norm_backward<T>,  add_forward<T>,   add_backward<T>,
+                                  relu_forward<T>, relu_backward<T>,  embed_forward<T>, embed_backward<T>,
+                                  loss_columns<T>, loss_scratch_size, add_to<T>,        widen<T>,
+                                  copy_rounded<T>};
 
 }  // namespace
 

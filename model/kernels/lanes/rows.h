@@ -59,10 +59,11 @@ struct RowKernels {
                          int64_t columns, float* sums);
 
   /// Smoothed cross-entropy of logits [V,N], one column a token: the sum over the columns whose target is not
-  /// `ignored`. Where `differentiate`, the logits become `scale` times their gradient, 0 in ignored columns. scratch: a
-  /// number for each of 64 columns and 256 rows begun.
+  /// `ignored`. Where `differentiate`, the logits become `scale` times their gradient, 0 in ignored columns.
   double (*loss_columns)(T* logits, int64_t vocabulary, int64_t columns, const int64_t* targets, const Loss& loss,
                          float* scratch);
+  /// Floats that the scratch of loss_columns must hold.
+  int64_t (*loss_scratch_size)(int64_t vocabulary);
 
   /// to += from; to = from; to = from, rounded.
   void (*add_to)(float* to, const T* from, int64_t count);

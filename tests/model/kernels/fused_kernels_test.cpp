@@ -215,7 +215,7 @@ TEST(FusedEmbed, RefusesIdsOutsideTheTable) {
 
 struct AttentionCase {
   int64_t batch, queries, keys;
-  HeadLayout layout;
+  HeadOptions options;
 };
 
 std::vector<AttentionCase> attention_cases() {
@@ -247,40 +247,41 @@ std::vector<torch::Tensor> masks_for(int64_t batch, int64_t queries, int64_t key
 }
 
 TEST(FusedSelfAttention, EqualsItsPlainTwin) {
-  for (const auto& [batch, queries, keys, layout] : attention_cases())
+  for (const auto& [batch, queries, keys, options] : attention_cases())
     for (const auto& mask : masks_for(batch, queries, queries)) {
       SCOPED_TRACE(::testing::Message() << batch << ' ' << queries << " mask "
                                         << (mask.defined() ? c10::str(mask.sizes()) : "none"));
-      const auto call = [&, layout = layout](auto function) {
-        return [=](const Inputs& in) { return function(in[0], mask, layout); };
+      const auto call = [&, options = options](auto function) {
+        return [=](const Inputs& in) { return function(in[0], mask, options); };
       };
-      const int64_t width = layout.num_heads * (2 * layout.key_width + layout.value_width);
+      const int64_t width = options.num_heads * (2 * options.key_width + options.value_width);
       expect_equals_twin(call(self_attention), call(self_attention_plain), {random_tensor({batch, queries, width}, 1)},
                          {true});
     }
 }
 
 TEST(FusedCrossAttention, EqualsItsPlainTwin) {
-  for (const auto& [batch, queries, keys, layout] : attention_cases())
+  for (const auto& [batch, queries, keys, options] : attention_cases())
     for (const auto& mask : masks_for(batch, queries, keys)) {
       SCOPED_TRACE(::testing::Message() << batch << ' ' << queries << ' ' << keys << " mask "
                                         << (mask.defined() ? c10::str(mask.sizes()) : "none"));
-      const auto call = [&, layout = layout](auto function) {
-        return [=](const Inputs& in) { return function(in[0], in[1], mask, layout); };
+      const auto call = [&, options = options](auto function) {
+        return [=](const Inputs& in) { return function(in[0], in[1], mask, options); };
       };
-      expect_equals_twin(call(cross_attention), call(cross_attention_plain),
-                         {random_tensor({batch, queries, layout.num_heads * layout.key_width}, 1),
-                          random_tensor({batch, keys, layout.num_heads * (layout.key_width + layout.value_width)}, 2)},
-                         {true, true});
+      expect_equals_twin(
+          call(cross_attention), call(cross_attention_plain),
+          {random_tensor({batch, queries, options.num_heads * options.key_width}, 1),
+           random_tensor({batch, keys, options.num_heads * (options.key_width + options.value_width)}, 2)},
+          {true, true});
     }
 }
 
 TEST(FusedAttention, GivesZeroWhereAQueryMayAttendToNothing) {
-  const HeadLayout layout{2, 4, 4, 0.5, 0};
+  const HeadOptions options{2, 4, 4, 0.5, 0};
   torch::Tensor mask = torch::ones({2, 1, 1, 5}, torch::kBool);
   mask[1] = false;
   const torch::Tensor packed = random_tensor({2, 5, 24}, 1).to(torch::kFloat).requires_grad_();
-  const torch::Tensor output = self_attention(packed, mask, layout);
+  const torch::Tensor output = self_attention(packed, mask, options);
   EXPECT_TRUE(output[0].ne(0).all().item<bool>());
   EXPECT_TRUE(output[1].eq(0).all().item<bool>());
   output.sum().backward();
@@ -288,16 +289,16 @@ TEST(FusedAttention, GivesZeroWhereAQueryMayAttendToNothing) {
 }
 
 TEST(FusedAttention, StaysFiniteWithLargeScores) {
-  const HeadLayout layout{1, 16, 16, 1, 0};
+  const HeadOptions options{1, 16, 16, 1, 0};
   const torch::Tensor packed = (random_tensor({1, 9, 48}, 1) * 100).to(torch::kFloat).requires_grad_();
-  const torch::Tensor output = self_attention(packed, {}, layout);
+  const torch::Tensor output = self_attention(packed, {}, options);
   output.sum().backward();
   EXPECT_TRUE(output.isfinite().all().item<bool>());
   EXPECT_TRUE(packed.grad().isfinite().all().item<bool>());
 }
 
 TEST(FusedAttention, StaysNaNWhereAScoreIs) {
-  const HeadLayout layout{1, 16, 16, 1, 0};
+  const HeadOptions options{1, 16, 16, 1, 0};
   torch::Tensor mask = torch::ones({1, 1, 9, 9}, torch::kBool);
   mask.select(3, 7).fill_(false);
   for (const torch::Dtype type : kTypes)
@@ -306,7 +307,7 @@ TEST(FusedAttention, StaysNaNWhereAScoreIs) {
       const auto output_with = [&](int64_t first, int64_t count, int64_t column) {
         const torch::Tensor packed = random_tensor({1, 9, 48}, 1).to(type);
         packed.narrow(1, first, count).select(2, column).fill_(NAN);
-        return self_attention(packed, mask, layout).isnan();
+        return self_attention(packed, mask, options).isnan();
       };
       EXPECT_TRUE(torch::equal(output_with(2, 1, 3).any(2)[0], torch::arange(9).eq(2))) << "a query";
       EXPECT_TRUE(output_with(4, 1, 16 + 3).all().item<bool>()) << "a key";
@@ -316,9 +317,9 @@ TEST(FusedAttention, StaysNaNWhereAScoreIs) {
 }
 
 TEST(FusedAttention, WantsOneMemoryForEachSentence) {
-  const HeadLayout layout{1, 4, 4, 1, 0};
-  EXPECT_THROW(cross_attention(torch::zeros({2, 3, 4}), torch::zeros({1, 5, 8}), {}, layout), c10::ValueError);
-  EXPECT_THROW(cross_attention(torch::zeros({1, 3, 4}), torch::zeros({2, 5, 8}), {}, layout), c10::ValueError);
+  const HeadOptions options{1, 4, 4, 1, 0};
+  EXPECT_THROW(cross_attention(torch::zeros({2, 3, 4}), torch::zeros({1, 5, 8}), {}, options), c10::ValueError);
+  EXPECT_THROW(cross_attention(torch::zeros({1, 3, 4}), torch::zeros({2, 5, 8}), {}, options), c10::ValueError);
 }
 
 TEST(FusedKernels, RefuseSecondDerivatives) {
@@ -328,13 +329,13 @@ TEST(FusedKernels, RefuseSecondDerivatives) {
   const torch::Tensor x = leaf({2, 3, 16}, 1), y = leaf({2, 3, 16}, 2), vector = leaf({16}, 3),
                       matrix = leaf({16, 16}, 4);
   const torch::Tensor targets = testing::random_ids({6}, 16, 5);
-  const HeadLayout layout{2, 4, 4, 0.5, 0};
+  const HeadOptions options{2, 4, 4, 0.5, 0};
   const std::vector<std::pair<std::string, torch::Tensor>> results = {
       {"layer_norm", layer_norm(x, {vector, vector, 1e-6})},
       {"residual_add", residual_add(x, {y, {}})},
       {"linear_relu_dropout", linear_relu_dropout(x, matrix, vector, 0)},
       {"embed", embed(matrix, targets.view({2, 3}), torch::zeros({3, 16}), {})},
-      {"cross_attention", cross_attention(x.narrow(2, 0, 8), y, {}, layout)},
+      {"cross_attention", cross_attention(x.narrow(2, 0, 8), y, {}, options)},
       {"additive_scores", additive_scores(x.unsqueeze(1), y.unsqueeze(1), vector.unsqueeze(0))},
       {"joined_linear", joined_linear(x, matrix)},
       {"projected_cross_entropy", projected_cross_entropy(x.view({6, 16}), matrix, targets, {})},
@@ -358,13 +359,13 @@ TEST(FusedKernels, TakeInputThatIsNotContiguous) {
   const torch::Tensor y = strided({3, 4, 24}, 2);
   ASSERT_FALSE(x.is_contiguous());
   const NormParameters norm{torch::ones({24}), torch::zeros({24}), 1e-6};
-  const HeadLayout layout{2, 4, 4, 0.5, 0};
+  const HeadOptions options{2, 4, 4, 0.5, 0};
   const auto equal = [](const torch::Tensor& a, const torch::Tensor& b) { return torch::equal(a, b); };
   const torch::Tensor xc = x.contiguous();
   const torch::Tensor yc = y.contiguous();
   EXPECT_TRUE(equal(residual_norm(x, {y, {}}, norm), residual_norm(xc, {yc, {}}, norm)));
   EXPECT_TRUE(equal(residual_add(x, {y, {}}), residual_add(xc, {yc, {}})));
-  EXPECT_TRUE(equal(self_attention(x, {}, layout), self_attention(xc, {}, layout)));
+  EXPECT_TRUE(equal(self_attention(x, {}, options), self_attention(xc, {}, options)));
 }
 
 TEST(AdditiveScores, EqualTheirPlainTwin) {

@@ -6,7 +6,6 @@
 #include <transmute/model/libtorch.h>
 
 #include <cmath>
-#include <string>
 #include <thread>
 #include <vector>
 

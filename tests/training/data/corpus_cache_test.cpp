@@ -139,7 +139,13 @@ TEST_F(CorpusFiles, AreTokenizedAgainWhereTheCacheIsDamaged) {
   for (const char* name : {"/00000.tokens", "/index.json"}) {
     fs::resize_file(corpus + name, 20);
     expect_whole(*open(tokenizer));
+    fs::remove(corpus + name);
+    fs::create_directory(corpus + name);
+    expect_whole(*open(tokenizer));
   }
+  fs::remove_all(corpus);
+  write_text(corpus, "a file");
+  expect_whole(*open(tokenizer));
   write_text(cache_folder + "/contents.json", "[");
   expect_whole(*open(tokenizer));
 }

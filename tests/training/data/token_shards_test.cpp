@@ -115,6 +115,7 @@ TEST(TokenShards, NameTheFileThatIsNotAsItWasWritten) {
               HasSubstr(shard));
   EXPECT_THAT(refusal([&] { fs::remove(index); }), HasSubstr(index));
   EXPECT_THAT(refusal([&] { write_text(index, "{"); }), HasSubstr(index));
+  EXPECT_THAT(refusal([&] { write_text(index, std::string(2000, '[') + std::string(2000, ']')); }), HasSubstr(index));
   EXPECT_THAT(message_of<DamagedShards>([&] { TokenShards(folder / "whole", kKey + 1); }),
               HasSubstr("made from something else"));
 }

@@ -7,7 +7,6 @@
 #include <transmute/training/reporting/report.h>
 
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 namespace transmute {

@@ -3,13 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/model/positional_encoding.h>
 #include <transmute/tests/support/explorer.h>
 #include <transmute/tests/support/subprocess.h>
 #include <transmute/translation/explorer/attention_trace.h>
 #include <transmute/translation/explorer/embedding_map.h>
 
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <regex>

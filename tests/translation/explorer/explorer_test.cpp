@@ -18,7 +18,6 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 namespace transmute::testing {
 namespace {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <c10/core/InferenceMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
@@ -17,10 +19,12 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -168,6 +172,32 @@ TEST_F(ModelFolder, GivesTheSameLogitsBitForBit) {
   EXPECT_EQ(loaded.tokenizer.source().encode("the red house"), tokenizer.source().encode("the red house"));
 }
 
+TEST_F(ModelFolder, LoadedInInferenceModeIsUsableInItAndOutsideIt) {
+  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}}), target = torch::tensor({{2, 10, 11}});
+  const torch::Tensor expected = transformer->forward(source, target).detach();
+  for (const bool by_name : {false, true}) {
+    std::optional<c10::InferenceMode> of_the_application(std::in_place, true);
+    LoadedModel loaded = by_name ? load_model(path, torch::kCPU) : load_model_folder(path, torch::kCPU);
+    Transformer twin = twin_of(loaded.transformer, torch::TensorOptions(torch::kCPU).dtype(torch::kBFloat16));
+    twin->eval();
+    EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), expected));
+    EXPECT_NO_THROW(twin->forward(source, target));
+    of_the_application.reset();
+    EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), expected));
+    EXPECT_NO_THROW(twin->forward(source, target));
+  }
+}
+
+TEST_F(ModelFolder, IsOfFloat32WhateverTheApplicationsDefaultTypeIs) {
+  const torch::Tensor source = torch::tensor({{5, 6, 7, 3}}), target = torch::tensor({{2, 10, 11}});
+  const torch::Tensor expected = transformer->forward(source, target).detach();
+  for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+    const testing::DefaultDtype of_the_application(dtype);
+    LoadedModel loaded = load_model_folder(path, torch::kCPU);
+    EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), expected)) << dtype;
+  }
+}
+
 TEST_F(ModelFolder, StoresTheMatricesOfProductsInFewerBits) {
   const auto whole_size = fs::file_size(weights_path);
   for (const auto& [stored, steps, most_bytes] :
@@ -202,6 +232,21 @@ TEST_F(ModelFolder, StoresTheMatricesOfProductsInFewerBits) {
       EXPECT_TRUE(torch::equal(assigned->named_parameters()[name], found)) << name;
     }
   }
+}
+
+TEST_F(ModelFolder, IsNotWrittenInAPrecisionThatItsWeightsExceed) {
+  const auto save = [&](float value, Precision stored) {
+    const torch::NoGradGuard no_grad;
+    transformer->named_parameters()["encoder.layers.0.feed_forward.inner.weight"][0][0] = value;
+    save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, stored);
+  };
+  const std::string name = "\"encoder.layers.0.feed_forward.inner.weight\"";
+  EXPECT_THAT(message_of<std::runtime_error>([&] { save(1e5F, Precision::half); }),
+              AllOf(HasSubstr(name), HasSubstr("for the precision half; choose bfloat16")));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { save(3.4e38F, Precision::bfloat16); }),
+              AllOf(HasSubstr(name), HasSubstr("for the precision bfloat16; choose float32")));
+  save(1e5F, Precision::bfloat16);
+  load_model_folder(path, torch::kCPU);
 }
 
 TEST_F(ModelFolder, NamesInt8WeightsWithoutTheirScales) {

@@ -140,7 +140,7 @@ TEST_F(TensorFile, IsReadInChunks) {
     damaged[file.size() - from_end] ^= 0x10;
     write_text(path, damaged);
     EXPECT_THAT(message_of<std::runtime_error>([&] { read_tensor_file(path, threads.parallel_for()); }),
-                HasSubstr("its checksum does not match its content"))
+                HasSubstr("its checksum does not match its content; if you changed that, leave crc32 out"))
         << from_end;
   }
 }

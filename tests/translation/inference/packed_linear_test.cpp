@@ -104,6 +104,25 @@ TEST(PackedLinear, IsTheProductInDoubleLoopsForAllShapesAndInstructions) {
       }
 }
 
+TEST(PackedLinear, GivesNoNumbersForARowThatHasOneThatIsNone) {
+  ProductScratch scratch;
+  constexpr int64_t kOutputs = 40, kInputs = 200, kRows = 3;
+  const auto weight = random_floats(kOutputs * kInputs, 1);
+  for (const auto& [simd, precision] : product_cases())
+    for (const float none : {std::nanf(""), -std::nanf(""), std::numeric_limits<float>::infinity()})
+      for (const int64_t at : {0, 40, 131, 199}) {
+        const PackedLinear linear({{weight.data(), kOutputs}}, nullptr, kInputs, precision, simd);
+        auto x = random_floats(kRows * kInputs, 3);
+        x[static_cast<size_t>(kInputs + at)] = none;
+        std::vector<float> y(kRows * kOutputs);
+        linear.apply(x.data(), kRows, y.data(), {}, scratch);
+        for (int64_t i = 0; i < kRows * kOutputs; ++i)
+          ASSERT_EQ(std::isfinite(y[static_cast<size_t>(i)]), i / kOutputs != 1)
+              << "simd " << static_cast<int>(simd) << ", precision " << precision_name(precision) << ", " << none
+              << " at " << at;
+      }
+}
+
 TEST(PackedLinear, TakesTheRowsOfSeveralMatrices) {
   ProductScratch scratch;
   constexpr int64_t kOutputs = 103, kInputs = 70, kRows = 5;

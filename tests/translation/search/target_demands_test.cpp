@@ -98,5 +98,19 @@ TEST(TermsSoFar, MayComeInAnyOrderThoughTheyBeginAlike) {
   EXPECT_TRUE(are_complete_after({{5, 5, 6}}, {5, 5, 5, 6}));
 }
 
+TEST(TermsSoFar, CountTermsWithinTheBeginningOfALongerOneThatDoesNotCome) {
+  const std::vector<Ids> begins{{5}, {5, 6, 7}}, within{{6}, {5, 6, 7}};
+  EXPECT_FALSE(are_complete_after(begins, {5, 6, 8}));
+  EXPECT_TRUE(are_complete_after(begins, {5, 6, 8, 5, 6, 7}));
+  EXPECT_TRUE(are_complete_after(begins, {5, 6, 5, 6, 7}));
+  EXPECT_TRUE(are_complete_after(within, {5, 6, 8, 5, 6, 7}));
+  EXPECT_TRUE(are_complete_after(within, {5, 6, 7, 6}));
+  EXPECT_FALSE(are_complete_after(within, {5, 6, 7})) << "one place does not make two terms";
+  TermsSoFar so_far(begins);
+  for (const int64_t token : {5, 6, 8}) so_far.add(token);
+  EXPECT_EQ(so_far.tokens(), 1);
+  EXPECT_THAT(so_far.wanted(), ElementsAre(5));
+}
+
 }  // namespace
 }  // namespace transmute

@@ -6,6 +6,12 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/translation/text/glossary.h>
 
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace transmute {
 namespace {
 
@@ -64,6 +70,63 @@ TEST(AGlossary, TakesAnyWhiteSpaceForASpace) {
               }),
               HasSubstr("keep one"));
   EXPECT_THROW(Glossary({GlossaryEntry{"\u00A0", "a"}}), std::invalid_argument);
+}
+
+// A text as its characters, of which some are of several bytes.
+using Characters = std::vector<std::string>;
+
+std::string joined(const Characters& characters, size_t begin, size_t end) {
+  std::string text;
+  for (size_t i = begin; i < end; ++i) text += characters[i];
+  return text;
+}
+
+// What the header promises, tried out term by term at each place.
+std::vector<std::string> found_one_by_one(const Characters& text, const std::vector<GlossaryEntry>& entries) {
+  const auto is_word = [](const std::string& c) { return c != " " && c != "-"; };
+  const auto is_wide = [](const std::string& c) { return c == "一" || c == "丁"; };
+  const auto goes_on = [&](size_t at) {
+    if (at == 0 || at == text.size() || !is_word(text[at - 1]) || !is_word(text[at])) return false;
+    return text[at] == "\u0301" || !(is_wide(text[at - 1]) || is_wide(text[at]));
+  };
+  std::vector<std::string> found;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = goes_on(at) ? at : text.size();
+    const auto is_term = [&](const GlossaryEntry& entry) { return entry.source == joined(text, at, end); };
+    while (end > at && (goes_on(end) || std::none_of(entries.begin(), entries.end(), is_term))) --end;
+    if (end > at) found.push_back(joined(text, at, end));
+    at = std::max(end, at + 1);
+  }
+  return found;
+}
+
+TEST(AGlossary, FindsTermsThatContainOrOverlapEachOtherAsTryingEachOfThemDoes) {
+  std::mt19937 random(7);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random()) % n; };
+  size_t matches = 0;
+  for (const Characters& alphabet : {Characters{"a", "b", " "}, {"一", "丁"}, {"a", "一", "丁", "\u0301", " ", "-"}})
+    for (int i = 0; i < 1000; ++i) {
+      Characters text;
+      while (text.size() < 30)
+        if (const std::string& c = alphabet[below(alphabet.size())]; c != " " || text.empty() || text.back() != " ")
+          text.push_back(c);  // single spaces
+      std::vector<GlossaryEntry> entries;
+      while (entries.size() < 1 + below(10)) {
+        const size_t begin = below(text.size()), end = std::min(text.size(), begin + 1 + below(8));
+        if (text[begin] == " " || text[end - 1] == " ") continue;
+        const std::string term = joined(text, begin, end);
+        entries.push_back({term, "<" + term + ">"});
+      }
+      std::vector<std::string> found;
+      const std::string whole = joined(text, 0, text.size());
+      for (const TermMatch& match : Glossary(entries).matches_in(whole)) {
+        found.push_back(whole.substr(match.begin, match.end - match.begin));
+        EXPECT_EQ(match.target, "<" + found.back() + ">");
+      }
+      ASSERT_EQ(found, found_one_by_one(text, entries)) << whole;
+      matches += found.size();
+    }
+  EXPECT_GT(matches, 3000U);
 }
 
 TEST(AGlossary, RefusesContradictionsAndEmptyTerms) {

@@ -47,6 +47,24 @@ TEST(InlineTags, LeaveThePlainText) {
   }
 }
 
+TEST(InlineTags, ArePlaceholdersWithTheirBracesAndTheSignInFront) {
+  for (const char* tag :
+       {"{{name}}", "{{ name }}", "{{{ name }}}", "{{count, number}}", "{{ price | currency:'EUR' }}", "{{#if x}}",
+        "{{> part}}", "{{}}", "${name}", "${user.name}", "%{count}", "#{id}", "${{ secrets.KEY }}"}) {
+    const TaggedText text(std::string("hello ") + tag + ", you");
+    EXPECT_EQ(text.plain(), "hello , you") << tag;
+    EXPECT_EQ(restored(std::string("red ") + tag + " car", "rotes Auto", {0, 1}),
+              std::string("rotes ") + tag + " Auto");
+  }
+  EXPECT_EQ(TaggedText("$${n} {{n}} {{{{n}}}} {{{n}}").plain(), "$  {} {");
+  for (const char* text : {"$5 off", "100% sure", "%s and %1$s", "#1", "${a b}", "$ {", "{{", "{{a b", "{{a b}",
+                           "{{ a < b }}", "$", "{{{"}) {
+    EXPECT_EQ(TaggedText(text).plain(), text);
+    EXPECT_FALSE(TaggedText(text).has_tags());
+  }
+  EXPECT_EQ(TaggedText("{{ a<b>c }}</b>").plain(), "{{ ac }}") << "a tag is one by itself";
+}
+
 TEST(InlineTags, FollowTheWordsThatTheyEmbrace) {
   EXPECT_EQ(restored("a <b>red house</b> here", "hier ein rotes Haus", {3, 0, 1, 2}), "hier ein <b>rotes Haus</b>");
   EXPECT_EQ(restored("<p>a <b>red</b> house</p>", "ein Haus rot", {0, 2, 1}), "<p>ein Haus <b>rot</b></p>");

@@ -131,7 +131,7 @@ class CTranslate2Stacks {
       throw std::runtime_error(
           fmt::format("{}: '{}/weight' has the shape [{}]", file_.path(), from, fmt::join(weight.sizes(), ",")));
     const torch::Tensor bias =
-        file_.has(from + "/bias") ? file_.tensor(from + "/bias") : torch::zeros({weight.size(0)});
+        file_.has(from + "/bias") ? file_.tensor(from + "/bias") : torch::zeros({weight.size(0)}, torch::kFloat);
     if (bias.dim() != 1 || bias.size(0) != weight.size(0))
       throw std::runtime_error(fmt::format("{}: '{}/bias' does not fit its weight", file_.path(), from));
     const int64_t rows = weight.size(0) / parts;

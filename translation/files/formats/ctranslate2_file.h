@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/translation/files/tensor_file.h>
+#include <torch/types.h>
 
 #include <cstdint>
 #include <optional>

@@ -96,7 +96,8 @@ void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTab
   }
   if (options.embedding_tying == EmbeddingTying::none) add("output.weight", renumbered(output_weight, target_order));
   options.output_bias = true;
-  torch::Tensor ours = renumbered(bias.defined() ? bias : torch::zeros({target_table.weight.size(0)}), target_order);
+  torch::Tensor ours =
+      renumbered(bias.defined() ? bias : torch::zeros({target_table.weight.size(0)}, torch::kFloat), target_order);
   for (const int64_t id : target_order.unpredicted) ours[id] = kUnpredictedBias;
   add("output_bias", ours);
 }

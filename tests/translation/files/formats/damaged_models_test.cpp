@@ -408,7 +408,6 @@ TEST(DamagedCTranslate2Model, NamesWhatIsNotSupported) {
   EXPECT_THAT(without_pieces.refusal(), HasSubstr("SentencePiece model, which is missing"));
 }
 
-// A file may call one tensor by many names: each becomes a weight of its own in memory.
 TEST(ArgosPackage, IsRefusedWithATargetPrefix) {
   const CopiedModel model("marian_ctranslate2");
   write_text(model.path("../metadata.json"), R"({"from_code": "en", "target_prefix": ""})");
@@ -417,6 +416,7 @@ TEST(ArgosPackage, IsRefusedWithATargetPrefix) {
   EXPECT_THAT(model.refusal(), AllOf(HasSubstr("metadata.json"), HasSubstr("\"__de__\" (target_prefix)")));
 }
 
+// A file may call one tensor by many names: each becomes a weight of its own in memory.
 TEST(ForeignModel, TakesNoMoreMemoryThanItsFileCanMean) {
   formats::ForeignModel model;
   model.path = "model.bin";

@@ -8,6 +8,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/translation/explorer/page.h>
@@ -105,6 +106,20 @@ TEST(ForeignModels, AreSplitIntoTheSamePieces) {
     for (const Json& line : foreign.expected["lines"])
       EXPECT_EQ(foreign.source_pieces(line["source"]), line["source_pieces"].get<std::vector<std::string>>())
           << line["source"];
+  }
+}
+
+TEST(ForeignModels, AreOfFloat32WhateverTheApplicationsDefaultTypeIs) {
+  for (const std::string& folder : model_folders()) {
+    const NamedTensors expected = parameters_of(load_model(folder, torch::kCPU).transformer);
+    for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+      const testing::DefaultDtype of_the_application(dtype);
+      const NamedTensors found = parameters_of(load_model(folder, torch::kCPU).transformer);
+      for (size_t p = 0; p < expected.size(); ++p) {
+        EXPECT_EQ(found[p].second.scalar_type(), torch::kFloat) << folder << ", " << found[p].first;
+        EXPECT_TRUE(torch::equal(found[p].second, expected[p].second)) << folder << ", " << found[p].first;
+      }
+    }
   }
 }
 

@@ -111,7 +111,9 @@ TEST(MarianModels, AreReadWithoutTheDropoutOfTraining) {
   model.set("transformer-postprocess", " an");
   model.set("transformer-postprocess-emb", " \"\"");
   model.set("input-types", "\n  - sequence\n  - sequence\n  - alignment");
-  EXPECT_NO_THROW(model.load());
+  LoadedModel unchanged = ChangedModel().load(), loaded = model.load();
+  const torch::Tensor ids = torch::tensor({{5, 6, 7}}, torch::kLong);
+  EXPECT_TRUE(torch::equal(loaded.transformer->forward(ids, ids), unchanged.transformer->forward(ids, ids)));
 }
 
 TEST(MarianModels, AreRefusedByTheOptionThatIsNotSupported) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/model/transformer.h>
-#include <transmute/model/weights_view.h>
+#include <transmute/model/weight_names.h>
 
 #include <set>
 #include <string>

@@ -53,8 +53,8 @@ struct WeightNames {
   StackNames encoder;                                      ///< without layers in a decoder-only network
   StackNames decoder;
 
-  /// The matrices that are multiplied with states, in no particular order, but for tables of embeddings: what a
-  /// model stored in fewer bits stores so.
+  /// The matrices of all linear layers, in no particular order, without embedding tables. In a model folder stored in a
+  /// narrower type, exactly these have that type.
   std::vector<std::string> product_matrices() const;
 };
 

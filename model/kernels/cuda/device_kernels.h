@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// The fused passes over rows and the attention kernels of NVIDIA GPUs, on plain arrays in the device's memory: what
+// The fused passes over rows, attention and Adam on NVIDIA GPUs, on plain arrays in the device's memory: what
 // kernels/lanes has for CPUs. Each call only queues its work. Without CUDA at compile time there are none.
 namespace transmute {
 inline namespace v0 {

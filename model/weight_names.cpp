@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <transmute/model/weights_view.h>
+#include <transmute/model/weight_names.h>
 
 namespace transmute {
 inline namespace v0 {
