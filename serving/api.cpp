@@ -2,6 +2,7 @@
 #include <transmute/serving/api.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/serving/detection.h>
 #include <transmute/serving/openapi.h>
 #include <transmute/serving/task.h>
@@ -12,6 +13,7 @@
 #include <array>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -106,25 +108,38 @@ void fail_with(Call& call, const std::exception_ptr& error) {
   call.end_events(failure.status);
 }
 
-std::vector<std::string> source_languages(const ModelSet& models) {
-  std::vector<std::string> codes;
-  for (const auto& [source, targets] : models.targets()) codes.push_back(source);
-  return codes;
+// For detection, which takes the first where a text tells nothing: that is one to translate from. All are targets of
+// themselves.
+std::vector<std::string> languages_to_detect(const ModelSet& models, const std::string& target = "") {
+  std::vector<std::string> first, others;
+  for (const auto& [code, targets] : models.targets()) {
+    const bool leads_there = target.empty() ? targets.size() > 1 : code != target && targets.count(target) != 0;
+    (leads_there ? first : others).push_back(code);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  return first;
+}
+
+// As the models' owner writes it.
+std::string known_language(const ModelSet& models, const std::string& code) {
+  std::string language = models.language(code);
+  if (language.empty()) throw ApiError(400, quotable(code) + " is not supported");
+  return language;
 }
 
 // The models from the source to the target, none where they are the same. Detects the source if the request leaves it
 // to the server.
 ModelSet::Route resolve_languages(const ModelSet& models, ApiRequest& request, ApiResult& result) {
-  if (request.source == kAutomatic) {
+  const bool is_left_to_the_server = lower_case(request.source) == kAutomatic;
+  if (!is_left_to_the_server) request.source = known_language(models, request.source);
+  request.target = known_language(models, request.target);
+  if (is_left_to_the_server) {
     std::string all;
     for (const std::string& text : request.texts) all += text + "\n";
-    result.detected = detect_language(all, source_languages(models), request.format == TextFormat::html).front();
+    const std::vector<std::string> languages = languages_to_detect(models, request.target);
+    result.detected = detect_language(all, languages, request.format == TextFormat::html).front();
     request.source = result.detected->code;
   }
-  if (!models.has_source(request.source))
-    throw ApiError(
-        400, request.source + " is not supported" + (models.has_target(request.source) ? " as a source language" : ""));
-  if (!models.has_target(request.target)) throw ApiError(400, request.target + " is not supported");
   if (request.source == request.target) return {};
   ModelSet::Route route = models.route(request.source, request.target);
   if (route.empty())
@@ -339,22 +354,22 @@ void Api::detect(const CallPointer& call) {
   request.texts = {text};
   check_texts(request, options_.limits);
   Json answer = Json::array();
-  for (const DetectedLanguage& language : detect_language(text, source_languages(*models_.current())))
+  for (const DetectedLanguage& language : detect_language(text, languages_to_detect(*models_.current())))
     answer.push_back(json_of(language));
   call->answer(answer);
 }
 
 void Api::languages(const CallPointer& call) {
   Json answer = Json::array();
-  for (const auto& [source, targets] : models_.current()->targets())
-    answer.push_back({{"code", source}, {"name", language_name(source)}, {"targets", targets}});
+  for (const auto& [code, targets] : models_.current()->targets())
+    answer.push_back({{"code", code}, {"name", language_name(code)}, {"targets", targets}});
   call->answer(answer);
 }
 
 void Api::settings(const CallPointer& call) {
   const auto models = models_.current();
-  const std::string source = models->targets().begin()->first;
-  const auto& targets = models->targets().begin()->second;
+  const std::string source = languages_to_detect(*models).front();
+  const std::set<std::string>& targets = models->targets().at(source);
   const std::string target =
       *std::find_if(targets.begin(), targets.end(), [&](const auto& code) { return code != source; });
   const auto language = [](const std::string& code) { return Json{{"code", code}, {"name", language_name(code)}}; };

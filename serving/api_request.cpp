@@ -2,14 +2,18 @@
 #include <transmute/serving/api_request.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <transmute/common/config_schema.h>
+#include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
 #include <transmute/translation/files/model_config.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 namespace transmute {
@@ -119,7 +123,10 @@ class Members {
     const Json* value = find(name);
     if (value == nullptr) return otherwise;
     if (!value->is_string()) refuse(name_of(name) + " must be a string");
-    return value->get<std::string>();
+    std::string text = value->get<std::string>();
+    // Messages that name it would end there.
+    if (text.find('\0') != std::string::npos) refuse(name_of(name) + " must not contain a zero byte");
+    return text;
   }
   bool flag(const std::string& name, bool otherwise) {
     const Json* value = find(name);
@@ -182,7 +189,7 @@ TextFormat read_format(const std::string& name, bool with_tags) {
   if (name == "text" || (name.empty() && !with_tags)) return TextFormat::text;
   if (name == "html") return TextFormat::html;
   if (name == "tags" && with_tags) return TextFormat::tags;
-  refuse("format must be text" + std::string(with_tags ? ", tags" : "") + " or html, not \"" + name + "\"");
+  refuse("format must be text" + std::string(with_tags ? ", tags" : "") + " or html, not \"" + quotable(name) + "\"");
 }
 
 std::vector<GlossaryEntry> read_glossary(Members& members, const ApiLimits& limits) {
@@ -239,20 +246,28 @@ void complete(ApiRequest& request, const ApiLimits& limits) {
   request.search_as({});
 }
 
+bool is_short_integer(const std::string& text) {
+  const size_t sign = text.compare(0, 1, "-") == 0 ? 1 : 0;
+  return text.size() > sign && text.size() < 9 && text.find_first_not_of("0123456789", sign) == std::string::npos;
+}
+
+// As LibreTranslate reads it: without a fraction, and 0 where it is negative.
 int64_t whole_number(const Json* value, int64_t most) {
-  if (value == nullptr) return 0;
-  if (value->is_number_integer() && *value >= 0 && *value <= most) return value->get<int64_t>();
-  if (value->is_string()) {
-    const std::string digits = value->get<std::string>();
-    const bool is_number =
-        !digits.empty() && digits.size() < 9 && digits.find_first_not_of("0123456789") == std::string::npos;
-    if (is_number && std::stoll(digits) <= most) return std::stoll(digits);
-    if (digits.empty()) return 0;
-  }
-  refuse(fmt::format("alternatives must be an integer from 0 to {}", most));
+  if (value == nullptr || *value == "") return 0;
+  std::optional<double> number;
+  if (value->is_number()) number = std::trunc(value->get<double>());
+  if (value->is_string() && is_short_integer(value->get<std::string>())) number = std::stod(value->get<std::string>());
+  if (!number || *number > static_cast<double>(most))
+    refuse(fmt::format("alternatives must be an integer from 0 to {}", most));
+  return static_cast<int64_t>(std::max(0.0, *number));
 }
 
 }  // namespace
+
+std::string quotable(const std::string& text) {
+  constexpr size_t kMostBytes = 40;
+  return shortened_name(text, kMostBytes) + (text.size() > kMostBytes ? "…" : "");
+}
 
 void check_texts(const ApiRequest& request, const ApiLimits& limits) {
   if (request.texts.size() > limits.texts)

@@ -24,6 +24,9 @@ class ApiError : public std::runtime_error {
   int status_;
 };
 
+/// A client's text as a message quotes it: not much of it.
+std::string quotable(const std::string& text);
+
 /// What one request may ask for.
 struct ApiLimits {
   size_t texts = 1000;            ///< in one request

@@ -6,15 +6,25 @@
 #include <unicode/uloc.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
 
+std::string standard_code(const std::string& code) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> kCodes{
+      {{"iw", "he"}, {"jw", "jv"}, {"pb", "pt-BR"}, {"zt", "zh-Hant"}}};
+  for (const auto& [other, standard] : kCodes)
+    if (code == other) return standard;
+  return code;
+}
+
 std::string likely_script(const std::string& code) {
   UErrorCode error = U_ZERO_ERROR;
   char whole[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
-  uloc_addLikelySubtags(code.c_str(), whole, sizeof whole, &error);
+  uloc_addLikelySubtags(standard_code(code).c_str(), whole, sizeof whole, &error);
   const int32_t length = U_FAILURE(error) ? 0 : uloc_getScript(whole, script, sizeof script, &error);
   return U_FAILURE(error) ? "" : std::string(script, static_cast<size_t>(length));
 }
@@ -22,11 +32,9 @@ std::string likely_script(const std::string& code) {
 namespace {
 
 // "eng" of "en", "eng" and "en-US", so that the codes of the models may have two letters or three. Norwegian's two
-// written forms are one language to the detector, which has older codes of Hebrew and Javanese.
+// written forms are one language to the detector.
 std::string detected_as(const std::string& code) {
-  std::string base = code.substr(0, code.find_first_of("-_"));
-  if (base == "iw") base = "he";
-  if (base == "jw") base = "jv";
+  const std::string base = standard_code(code.substr(0, code.find_first_of("-_")));
   const std::string letters = uloc_getISO3Language(base.c_str());
   if (letters == "nob" || letters == "nno") return "nor";
   return letters.empty() ? base : letters;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/common/ascii_case.h>
-
 #include <cstddef>
 #include <functional>
 #include <map>

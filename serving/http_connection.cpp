@@ -2,6 +2,7 @@
 #include <transmute/serving/http_connection.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>

@@ -53,8 +53,9 @@ struct Shared {
   boost::asio::io_context loop{1};  // last: what waits in it uses the others when it is thrown away
 };
 
-/// One client's connection: reads a request, hands it to the handler, writes the answer, and again. It goes through
-/// idle, header, body, handling and writing, and has one timer for whichever it is in. At most one read is under way;
+/// One client's connection: reads a request, hands it to the handler, writes the answer, and again. Its phases
+/// are idle, header, body, handling (which includes writing the answer), lingering and closed; one timer limits the
+/// present one. At most one read is under way;
 /// while a request is handled, that read notices a client that leaves, and keeps what comes behind the request.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:

@@ -2,7 +2,10 @@
 #include <transmute/serving/models.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/ascii_case.h>
+#include <transmute/common/config_schema.h>
 #include <transmute/common/files.h>
+#include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
 #include <transmute/serving/detection.h>
 #include <transmute/tokenizer/tokenizer.h>
@@ -13,6 +16,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -39,25 +44,44 @@ std::string language_of_key(const YAML::Node& data, const char* key) {
   return language_of_file(files[0].as<std::string>());
 }
 
-ModelSource with_languages_of_its_text(const std::string& folder) {
-  ModelSource model{"", "", folder};
+void take_languages_of_its_text(const std::string& folder, ModelSource& model) {
   const std::string config = path_in(folder, "config.yaml");
-  if (!std::filesystem::exists(folder))
-    throw std::invalid_argument("--model " + folder + ": there is no such folder or file");
+  if (!std::filesystem::exists(config)) return;
+  const YAML::Node data = YAML::Load(read_regular_file(config, kMaxConfigBytes))["data"];
+  model.source = language_of_key(data, "train_source");
+  model.target = language_of_key(data, "train_target");
+}
+
+// Of a package of Argos Translate.
+void take_languages_of_its_package(const std::string& folder, ModelSource& model) {
+  const std::string metadata = path_in(folder, "metadata.json");
+  if (!std::filesystem::exists(metadata)) return;
+  const std::optional<Json> json = parse_json_if_valid(read_regular_file(metadata, kMaxConfigBytes));
+  if (!json || !json->is_object()) return;
+  const auto language = [&](const char* key) {
+    const auto code = json->find(key);
+    return code != json->end() && code->is_string() && is_language(code->get<std::string>()) ? code->get<std::string>()
+                                                                                             : "";
+  };
+  model.source = language("from_code");
+  model.target = language("to_code");
+}
+
+ModelSource with_languages_of_its_own(const std::string& folder) {
+  ModelSource model{"", "", folder};
   try {
-    if (std::filesystem::exists(config)) {
-      const YAML::Node data = YAML::Load(read_file(config))["data"];
-      model.source = language_of_key(data, "train_source");
-      model.target = language_of_key(data, "train_target");
-    }
+    take_languages_of_its_text(folder, model);
+    if (model.source.empty()) take_languages_of_its_package(folder, model);
   } catch (const YAML::Exception&) {  // says no languages; opening it says what is wrong with it
   }
-  if (model.source.empty() || model.target.empty() || model.source == model.target)
-    throw std::invalid_argument("--model " + folder +
-                                ": the names of the files that it was trained on do not tell its languages; say them: "
-                                "--model en-de=" +
-                                folder);
-  return model;
+  if (!model.source.empty() && !model.target.empty() && model.source != model.target) return model;
+  const auto has = [&](const char* file) { return std::filesystem::exists(path_in(folder, file)); };
+  if (!has("config.yaml") && !has("metadata.json"))
+    const Translator opened(folder, TranslatorOptions{});  // says what is wrong with what is no model
+  throw std::invalid_argument("--model " + folder +
+                              ": the names of the files that it was trained on do not tell its languages; say them: "
+                              "--model en-de=" +
+                              folder);
 }
 
 // Takes "/arb_Arab" off "ar/arb_Arab", and returns the name.
@@ -95,7 +119,7 @@ ModelSet::Hop open(const ModelSource& source, std::shared_ptr<const Translator> 
 
 ModelSource parse_model_source(const std::string& text) {
   const size_t equals = text.find('=');
-  if (equals == std::string::npos) return with_languages_of_its_text(text);
+  if (equals == std::string::npos) return with_languages_of_its_own(text);
   const std::string languages = text.substr(0, equals);
   const size_t colon = languages.find(':');
   const size_t separator = colon == std::string::npos ? languages.find('-') : colon;
@@ -145,18 +169,20 @@ ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptio
     if (!translator) translator = std::make_shared<const Translator>(model.path, options);
     hops_[languages] = open(model, translator);
   }
-  std::set<std::string> all;
+  std::set<std::string> from, into;
   for (const auto& [languages, hop] : hops_) {
-    targets_[languages.first];
-    all.insert(languages.second);
+    from.insert(languages.first);
+    into.insert(languages.second);
   }
-  if (!pivot_.empty() && (all.count(pivot_) == 0 || targets_.count(pivot_) == 0))
+  if (!pivot_.empty() && (into.count(pivot_) == 0 || from.count(pivot_) == 0))
     throw std::invalid_argument("--pivot " + pivot_ + ": a model into this language and one from it are needed");
-  for (auto& [source, targets] : targets_) {
-    targets.insert(source);  // as LibreTranslate has it: such text stays as it is
-    for (const std::string& target : all)
-      if (!route(source, target).empty()) targets.insert(target);
-  }
+  // As LibreTranslate has it, a language that no model translates from is listed too, and text that is to be translated
+  // into its own language stays as it is.
+  for (const std::set<std::string>& languages : {from, into})
+    for (const std::string& language : languages) targets_[language].insert(language);
+  for (const std::string& source : from)
+    for (const std::string& target : into)
+      if (!route(source, target).empty()) targets_[source].insert(target);
 }
 
 ModelSet::Route ModelSet::route(const std::string& source, const std::string& target) const {
@@ -168,9 +194,12 @@ ModelSet::Route ModelSet::route(const std::string& source, const std::string& ta
   return {first->second, second->second};
 }
 
-bool ModelSet::has_target(const std::string& language) const {
-  return std::any_of(targets_.begin(), targets_.end(),
-                     [&](const auto& targets) { return targets.second.count(language) != 0; });
+std::string ModelSet::language(const std::string& code) const {
+  if (targets_.count(code) != 0) return code;
+  const auto same = std::find_if(targets_.begin(), targets_.end(), [wanted = lower_case(code)](const auto& language) {
+    return lower_case(language.first) == wanted;
+  });
+  return same == targets_.end() ? "" : same->first;
 }
 
 Models::Models(std::vector<ModelSource> models, TranslatorOptions options, std::string pivot)
@@ -193,7 +222,7 @@ void Models::reload() {
 std::string language_name(const std::string& code) {
   UErrorCode error = U_ZERO_ERROR;
   UChar name[128];
-  const int32_t length = uloc_getDisplayName(code.c_str(), "en", name, 128, &error);
+  const int32_t length = uloc_getDisplayName(standard_code(code).c_str(), "en", name, 128, &error);
   if (U_FAILURE(error) || length == 0) return code;
   std::string text;
   icu::UnicodeString(name, length).toUTF8String(text);

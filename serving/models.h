@@ -23,8 +23,9 @@ struct ModelSource {
 };
 
 /// Reads "en-de=FOLDER", "pt-BR:en=FOLDER", "ar/arb_Arab:en=FOLDER" or "FOLDER" alone. In the last case, the languages
-/// are those by which the files that the model was trained on are called, as in train.en and train.de.
-/// @throws std::invalid_argument where the languages cannot be told.
+/// are those by which the files that the model was trained on are called, as in train.en and train.de, or those that a
+/// package of Argos Translate names in its metadata.json.
+/// @throws std::invalid_argument where the languages cannot be told; std::runtime_error where FOLDER is no model
 ModelSource parse_model_source(const std::string& text);
 
 /// "en-de".
@@ -53,9 +54,10 @@ class ModelSet {
   /// The models that lead from one language to the other, in the order of use: one, or two by way of the pivot.
   /// Empty where none do.
   Route route(const std::string& source, const std::string& target) const;
-  bool has_source(const std::string& language) const { return targets_.count(language) != 0; }
-  bool has_target(const std::string& language) const;
-  /// The languages that each source language can be translated to.
+  /// A language's code as the models' owner writes it; empty where no model has the language. The case of the letters
+  /// of `code` does not matter.
+  std::string language(const std::string& code) const;
+  /// The languages that each one can be translated to, itself included.
   const std::map<std::string, std::set<std::string>>& targets() const { return targets_; }
 
  private:

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/serving/task.h>
 
+#include <transmute/serving/api_request.h>
+#include <transmute/translation/text/inline_tags.h>
+#include <transmute/translation/text/source_parts.h>
+
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -45,15 +50,19 @@ class Task : public std::enable_shared_from_this<Task> {
 
   bool start() {
     std::vector<Segment> segments;
-    for (size_t document = 0; document < translations_.size(); ++document)
+    for (size_t document = 0; document < translations_.size(); ++document) {
+      std::string tag;  // for all segments that follow it
       for (size_t i = 0; i < translations_[document].size(); ++i) {
         const std::string& text = request_.documents[document].segments()[i];
         if (request_.route.empty()) {
           translations_[document][i] = unchanged(text);
-        } else {
-          segments.push_back(segment({document, i}, 0, text));
+          continue;
         }
+        if (const std::string own = tag_of(text); !own.empty()) tag = own;
+        segments.push_back(segment({document, i}, 0, text));
+        if (!tag.empty()) segments.back().options = options_with(tag, segments.back().options);
       }
+    }
     if (segments.empty()) {
       request_.on_done(std::move(translations_));
       return true;
@@ -65,6 +74,25 @@ class Task : public std::enable_shared_from_this<Task> {
   struct Place {
     size_t document, segment;
   };
+
+  // That the route's first model finds in front of a segment.
+  std::string tag_of(const std::string& segment) const {
+    const SubwordModel& tokenizer = request_.route.front().model->tokenizer().source();
+    if (tokenizer.languages() != LanguagePieces::tags) return "";
+    return leading_tag(tokenizer, request_.options->translation.inline_tags ? TaggedText(segment).plain() : segment);
+  }
+
+  std::shared_ptr<const SegmentOptions> options_with(const std::string& tag,
+                                                     const std::shared_ptr<const SegmentOptions>& options) {
+    std::shared_ptr<const SegmentOptions>& tagged = tagged_options_[tag];
+    if (!tagged) {
+      TranslationOptions translation = options->translation;
+      translation.target_language = tag;
+      const std::string key = key_of(translation);
+      tagged = std::make_shared<const SegmentOptions>(SegmentOptions{std::move(translation), key});
+    }
+    return tagged;
+  }
 
   Segment segment(Place place, size_t hop, const std::string& text) {
     const bool is_last = hop + 1 == request_.route.size();
@@ -135,6 +163,7 @@ class Task : public std::enable_shared_from_this<Task> {
   std::vector<std::vector<Translation>> translations_;
   std::vector<std::vector<std::string>> so_far_;
   std::vector<std::vector<bool>> is_done_;
+  std::map<std::string, std::shared_ptr<const SegmentOptions>> tagged_options_;  // of the first model, by the tag
   std::vector<size_t> unfinished_;  // of each document, its first segment that is not done
   std::vector<std::string> told_;   // of each document, by on_text
   size_t left_ = 0;                 // segments without a translation

@@ -1,5 +1,5 @@
 // The page of `serve`. Text enters the document as text nodes only; styles that depend on data go through the CSSOM,
-// which the Content-Security-Policy allows.
+// which the Content-Security-Policy allows. Addresses are relative: behind a proxy the page may stand in any folder.
 const byId = (id) => document.getElementById(id);
 const source = byId('source'), target = byId('target'), from = byId('from'), to = byId('to');
 const status = byId('status'), alternatives = byId('alternatives'), glossary = byId('glossary');
@@ -56,7 +56,7 @@ function requestFor(text, more) {
 
 // The server refuses the alignments of a long text (413), which is then translated without them.
 async function askToTranslate(text, signal) {
-  const asked = (alignments) => ask('/v1/translate', requestFor(text, {stream: true, alignments}), signal);
+  const asked = (alignments) => ask('v1/translate', requestFor(text, {stream: true, alignments}), signal);
   try {
     return await asked(true);
   } catch (error) {
@@ -178,6 +178,13 @@ function hideAttention() {
   document.querySelector('.attention')?.remove();
 }
 
+// A segment by itself: a tag such as >>deu<<, which tells some models the language, holds for the segments behind it.
+function sourceOf(segment) {
+  const upTo = last.segments.slice(0, last.segments.indexOf(segment) + 1);
+  const tag = upTo.map(({source}) => source.match(/^>>\S+?<</)?.[0]).filter(Boolean).at(-1);
+  return !tag || segment.source.startsWith('>>') ? segment.source : `${tag} ${segment.source}`;
+}
+
 async function showAlternatives(element, segment, prefix) {
   closeAlternatives();
   say('Looking for alternatives…');
@@ -186,7 +193,7 @@ async function showAlternatives(element, segment, prefix) {
       source: last.source, target: last.target, prefix, split_sentences: false,
       alternatives: mostAlternatives,
     };
-    const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
+    const answer = await (await ask('v1/translate', requestFor(sourceOf(segment), more))).json();
     const found = answer.translations[0].segments[0].hypotheses.map((hypothesis) => hypothesis.text);
     if (!last?.segments.includes(segment)) return;  // translated again meanwhile
     say(`${found.length} alternatives`);
@@ -246,7 +253,7 @@ async function rescore(translation, segment, text) {
       source: translation.source, target: translation.target, prefix: text, split_sentences: false, alternatives: 1,
       alignments: true,
     };
-    const answer = await (await ask('/v1/translate', requestFor(segment.source, more))).json();
+    const answer = await (await ask('v1/translate', requestFor(sourceOf(segment), more))).json();
     const hypothesis = answer.translations[0].segments[0].hypotheses[0];
     if (last?.text !== translation.text || !hypothesis.text.startsWith(text)) return;
     segment.hypotheses[0] = {...hypothesis, text};
@@ -288,27 +295,19 @@ function moveBetweenAlternatives(event) {
   event.preventDefault();
 }
 
-const namesOfLanguages = new Intl.DisplayNames(['en'], {type: 'language', fallback: 'code'});
-// The server names those that it translates from; the browser knows the others.
-const nameOf = (code) => {
-  const known = languages.find((language) => language.code === code);
-  if (known) return known.name;
-  try {
-    return namesOfLanguages.of(code);
-  } catch {
-    return code;  // no code of a language
-  }
-};
+const nameOf = (code) => languages.find((language) => language.code === code)?.name || code;
 
 function fill(select, codes, wanted) {
   select.replaceChildren(...codes.map((code) => new Option(code === 'auto' ? 'Detect' : nameOf(code), code)));
   if (codes.includes(wanted)) select.value = wanted;
 }
 
+// The server lists each language as a target of its own, too: such text stays as it is.
+const targetsOf = (language) => language.targets.filter((code) => code !== language.code);
+
 function fillTargets(wanted) {
   const of = languages.find((language) => language.code === from.value);
-  const all = languages.flatMap((language) => language.targets.filter((code) => code !== language.code));
-  fill(to, [...new Set(of ? of.targets.filter((code) => code !== of.code) : all)], wanted);
+  fill(to, [...new Set(of ? targetsOf(of) : languages.flatMap(targetsOf))], wanted);
 }
 
 function swap() {
@@ -378,12 +377,12 @@ function listen() {
 async function start() {
   listen();
   try {
-    languages = await (await ask('/languages')).json();
-    const codes = languages.map((language) => language.code);
+    languages = await (await ask('languages')).json();
+    const codes = languages.filter((language) => targetsOf(language).length).map((language) => language.code);
     fill(from, codes.length > 1 ? ['auto', ...codes] : codes, codes.length > 1 ? 'auto' : codes[0]);
     fillTargets();
     if (source.value) translate();
-    const {components} = await (await ask('/openapi.json')).json();
+    const {components} = await (await ask('openapi.json')).json();
     const {maximum} = components.schemas.V1Request.properties.alternatives;
     mostAlternatives = Math.min(kNumAlternatives, maximum);
   } catch (error) {

@@ -92,6 +92,17 @@ TEST(LibreTranslateRequest, IgnoresMembersThatItDoesNotKnow) {
             "de");
 }
 
+TEST(LibreTranslateRequest, MayAskForANumberOfAlternativesAsLibreTranslateReadsIt) {
+  const auto alternatives = [](const std::string& number) {
+    const std::string json = R"({"q":"a","source":"en","target":"de","alternatives":)" + number + "}";
+    return parse_libretranslate(json_request(json), small_limits()).alternatives;
+  };
+  for (const char* none : {"-1", "-1e300", "0.5", R"("-1")", R"("")", "null"}) EXPECT_EQ(alternatives(none), 0) << none;
+  for (const char* two : {"2", "2.0", "2.9", R"("2")"}) EXPECT_EQ(alternatives(two), 2) << two;
+  for (const char* refused : {"8", "1e300", "18446744073709551615", R"("2.0")", R"("-")", R"("--1")", "true", "[]"})
+    EXPECT_THROW(alternatives(refused), ApiError) << refused;
+}
+
 TEST(LibreTranslateRequest, IsRefusedWithLibreTranslatesWords) {
   const auto refused = [](const char* json) { return refusal(parse_libretranslate, json_request(json)); };
   EXPECT_EQ(refused(R"({"source":"en","target":"de"})"), "400 Invalid request: missing q parameter");
@@ -122,6 +133,16 @@ TEST(ApiRequest, RefusesWhatIsNoUtf8AndNoJson) {
        {std::string("{\"q\":\"\xff\"}"), std::string("{\"q\":\"\\ud800\"}"), std::string("{\"q\":"), std::string(""),
         std::string("[]"), std::string("1"), std::string("{\"q\":\"a\"} x"), std::string("{\"q\":\"a\0b\"}", 11)})
     EXPECT_THAT(refusal(parse_libretranslate, json_request(body)), HasSubstr("400 Invalid request: ")) << body;
+}
+
+TEST(ApiRequest, RefusesZeroBytesWhereAMessageMayNameTheText) {
+  EXPECT_EQ(refusal(parse_libretranslate, form_request("q=a&source=en%00x&target=de")),
+            "400 Invalid request: source must not contain a zero byte");
+  EXPECT_EQ(refusal(parse_v1, json_request(R"({"text":"a","source":"en","target":"d\u0000"})")),
+            "400 Invalid request: target must not contain a zero byte");
+  EXPECT_EQ(refusal(parse_v1, json_request(v1_with(R"("glossary":[{"source":"a","target":"\u0000"}])"))),
+            "400 Invalid request: glossary[].target must not contain a zero byte");
+  EXPECT_EQ(refusal(parse_v1, json_request(R"({"text":"a\u0000","source":"en","target":"de"})")), "accepted");
 }
 
 TEST(ApiRequest, RefusesDeepJsonWithoutRecursion) {
@@ -172,7 +193,7 @@ TEST(V1Request, ReadsEveryOption) {
   EXPECT_EQ(request.options.glossary[0].target, "b");
 }
 
-TEST(V1Request, NamesUnknownMembersAndTheirNeighbour) {
+TEST(V1Request, NamesUnknownMembersAndTheirNeighbor) {
   const auto refused = [](const std::string& more) { return refusal(parse_v1, json_request(v1_with(more))); };
   EXPECT_EQ(refused(R"("beamsize":3)"),
             "400 Invalid request: unknown member \"beamsize\"; did you mean \"beam_size\"?");

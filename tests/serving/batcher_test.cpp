@@ -214,7 +214,7 @@ TEST_F(ABatcher, DoesNotEvenBeginWhatWasGivenUpInTheQueue) {
   EXPECT_THAT(sizes, IsEmpty());
 }
 
-TEST_F(ABatcher, OneTextThatFailsDoesNotFailItsNeighbours) {
+TEST_F(ABatcher, OneTextThatFailsDoesNotFailItsNeighbors) {
   Batcher batcher({1, 64, 100, 10'000});
   std::vector<Segment> segments;
   segments.push_back(blocking_segment());

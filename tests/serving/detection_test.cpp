@@ -19,6 +19,8 @@ TEST(Detection, TellsTheScriptsOfALanguageApart) {
   EXPECT_EQ(best(traditional, {"zh", "zh-TW"}), "zh-TW");
   EXPECT_EQ(best(simplified, {"zh-TW", "zh"}), "zh");
   EXPECT_EQ(best(traditional, {"en", "zh"}), "zh") << "where no model has its script";
+  EXPECT_EQ(best(traditional, {"zh", "zt"}), "zt") << "Argos Translate's code";
+  EXPECT_EQ(best(simplified, {"zh", "zt"}), "zh");
 }
 
 }  // namespace

@@ -49,6 +49,8 @@ TEST(Document, SplitsSentencesWhereAsked) {
   EXPECT_THAT(Document("{a}. B <b>c</b>.", TextFormat::tags, true).segments(), ElementsAre("{a}.", "B <b>c</b>."));
   EXPECT_THAT(Document("A {dog}. A <b>cat.</b>", TextFormat::tags, true).segments(),
               ElementsAre("A {dog}.", "A <b>cat.</b>"));
+  EXPECT_THAT(Document("A {{ dog. Or }}. A ${cat.name}.", TextFormat::tags, true).segments(),
+              ElementsAre("A {{ dog. Or }}.", "A ${cat.name}."));
 }
 
 TEST(Document, OfNothingHasNoSegments) {

@@ -9,7 +9,6 @@
 #include <transmute/tests/serving/no_memory.h>
 
 #include <condition_variable>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <new>

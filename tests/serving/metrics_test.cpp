@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <transmute/serving/metrics.h>
 
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <transmute/common/config_schema.h>
 #include <transmute/serving/detection.h>
 #include <transmute/serving/models.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 
+#include <filesystem>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +22,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // "source|target|path", and the names in a multilingual model.
 std::string parsed(const std::string& text) {
@@ -50,6 +56,30 @@ TEST(ModelSource, TakesItsLanguagesFromTheTrainingFiles) {
     EXPECT_THAT(message_of<std::invalid_argument>([&] { with(config); }), HasSubstr("--model en-de=")) << config;
 }
 
+TEST(ModelSource, IsNotWaitedForNorReadWithoutEnd) {
+  const TemporaryFolder folder;
+  const std::string config = folder / "config.yaml";
+  const auto refusal = [&] { return message_of<std::runtime_error>([&] { parse_model_source(folder.path()); }); };
+  write_text(config, std::string(kMaxConfigBytes + 1, '#'));
+  EXPECT_THAT(refusal(), HasSubstr(config));
+  std::filesystem::remove(config);
+  ASSERT_EQ(mkfifo(config.c_str(), 0600), 0);
+  EXPECT_THAT(refusal(), HasSubstr(config));
+}
+
+TEST(ModelSource, TakesItsLanguagesFromAPackageOfArgosTranslate) {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& metadata) {
+    write_text(folder / "metadata.json", metadata);
+    return parsed(folder.path());
+  };
+  EXPECT_EQ(with(R"({"package_version": "1.9", "from_code": "pb", "to_code": "en"})"), "pb|en|" + folder.path());
+  for (const char* metadata :
+       {R"({"from_code": "en"})", R"({"from_code": "en", "to_code": "en"})", R"({"from_code": 1, "to_code": "en"})",
+        R"({"from_code": "engl", "to_code": "de"})", "[]", "{"})
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { with(metadata); }), HasSubstr("--model en-de=")) << metadata;
+}
+
 TEST(LanguageInVocabulary, IsTheOneThatACodeMeans) {
   const std::vector<std::string> nllb{"arb_Arab", "deu_Latn", "eng_Latn", "srp_Cyrl", "zho_Hans", "zho_Hant"};
   EXPECT_EQ(language_in_vocabulary("de", nllb), "deu_Latn");
@@ -68,6 +98,17 @@ TEST(LanguageInVocabulary, IsTheOneThatACodeMeans) {
                 language_in_vocabulary("pt", {"pt_BR", "pt_PT"});
               }),
               HasSubstr("several languages"));
+}
+
+TEST(ModelSet, ListsEveryLanguageAsATargetOfItself) {
+  const std::string folder = TRANSMUTE_TEST_DATA "/formats/nllb";
+  const ModelSet models({parse_model_source("EN/eng_Latn:de=" + folder)}, TranslatorOptions{}, "");
+  using Targets = std::map<std::string, std::set<std::string>>;
+  EXPECT_EQ(models.targets(), (Targets{{"EN", {"EN", "de"}}, {"de", {"de"}}}));
+  EXPECT_EQ(models.language("en"), "EN");
+  EXPECT_EQ(models.language("De"), "de");
+  EXPECT_EQ(models.language("fr"), "");
+  EXPECT_THAT(models.route("de", "EN"), IsEmpty());
 }
 
 // One model serves all pairs that it is named for, and each hop tells it of the languages.
@@ -94,6 +135,7 @@ TEST(ModelSet, TellsAMultilingualModelOfTheLanguages) {
 TEST(LanguageName, IsEnglish) {
   EXPECT_EQ(language_name("de"), "German");
   EXPECT_EQ(language_name("pt-BR"), "Portuguese (Brazil)");
+  EXPECT_EQ(language_name("pb"), "Portuguese (Brazil)") << "Argos Translate's code";
   EXPECT_EQ(language_name("xx"), "xx");
 }
 
@@ -119,6 +161,7 @@ TEST(Detection, ChoosesAmongTheLanguagesOfTheModels) {
   EXPECT_EQ(best(javanese, {"en", "jv"}), "jv") << "jw to the detector";
   EXPECT_EQ(best(hebrew, {"deu", "heb"}), "heb");
   EXPECT_EQ(best(german, {"heb", "deu"}), "deu");
+  EXPECT_EQ(best("Um homem de camisa vermelha está na rua e olha para um cachorro.", {"en", "pb"}), "pb");
   EXPECT_EQ(best("Dette er en liten hund som løper over gaten og ikke vil stoppe.", {"en", "nb"}), "nb");
   for (const char* text : {"", " ", "1234", "?"}) EXPECT_EQ(detect_language(text, {"en", "de"}).size(), 1U) << text;
 }

@@ -206,6 +206,13 @@ TEST_F(ServePage, SaysWhereItCannotCopy) {
   EXPECT_TRUE(page_->becomes_true("document.querySelector('#status.problem')?.textContent.includes('HTTPS')"));
 }
 
+TEST_F(ServePage, OffersOnlyLanguagesThatCanBeTranslated) {
+  EXPECT_EQ(page_->evaluate("[...document.querySelector('#from').options].map((option) => option.value).join()"),
+            "auto,de,en");
+  translate_from("en");
+  EXPECT_EQ(page_->evaluate("[...document.querySelector('#to').options].map((option) => option.value).join()"), "de");
+}
+
 TEST_F(ServePage, CallsLanguagesByTheirNames) {
   translate_from("de");
   EXPECT_EQ(page_->evaluate("[...document.querySelector('#to').options].map((option) => option.text).join()"),

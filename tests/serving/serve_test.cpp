@@ -30,6 +30,7 @@
 namespace transmute::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -147,6 +148,44 @@ TEST_F(Serve, TranslatesAsLibreTranslateDoes) {
   EXPECT_EQ(large["translatedText"], page) << "nothing is translated, whatever its size";
 }
 
+TEST_F(Serve, LeavesATextThatIsInTheTargetLanguageAsItIs) {
+  const char* german = "Ein Mann steht auf der Straße und sieht einem Hund zu.";
+  EXPECT_EQ(post("/translate", {{"q", german}, {"source", "de"}, {"target", "de"}})["translatedText"], german);
+  const Json detected = post("/translate", {{"q", german}, {"source", "auto"}, {"target", "de"}});
+  EXPECT_EQ(detected["detectedLanguage"]["language"], "de");
+  EXPECT_EQ(detected["translatedText"], german);
+  EXPECT_EQ(post("/detect", {{"q", german}})[0]["language"], "de");
+  const Json unknown = post("/translate", {{"q", "1234"}, {"source", "auto"}, {"target", "de"}});
+  EXPECT_EQ(unknown["detectedLanguage"]["language"], "en") << "the one that can be translated";
+  EXPECT_EQ(post("/detect", {{"q", "1234"}})[0]["language"], "en");
+}
+
+TEST_F(Serve, TakesCodesOfLanguagesInCapitals) {
+  const Json plain = post("/translate", {{"q", kText}, {"source", "EN"}, {"target", "De"}});
+  EXPECT_EQ(plain["translatedText"], translated(kText));
+  const Json answer = post("/v1/translate", v1_request({{"source", "Auto"}, {"target", "DE"}}));
+  EXPECT_EQ(answer["source"], "en");
+  EXPECT_EQ(answer["target"], "de") << "as the server's owner writes it";
+}
+
+TEST_F(Serve, QuotesNoMoreThanABitOfWhatItDoesNotKnow) {
+  const std::string code = std::string(39, 'z') + "äz";
+  const std::string quoted = std::string(39, 'z') + "…";
+  for (const char* member : {"source", "target"})
+    EXPECT_EQ(post("/v1/translate", v1_request({{member, code}}), 400)["error"], quoted + " is not supported");
+  EXPECT_THAT(post("/v1/translate", v1_request({{"format", code}}), 400)["error"].get<std::string>(),
+              HasSubstr("not \"" + quoted + "\""));
+}
+
+// A proxy may pass /mt/ on to the server's root.
+TEST_F(Serve, RefersToNothingByAnAbsoluteAddress) {
+  Client client(server_->port());
+  EXPECT_THAT(client.get("/").body, AllOf(HasSubstr("src=\"page.js\""), Not(HasSubstr("=\"/"))));
+  EXPECT_THAT(client.get("/page.js").body, AllOf(HasSubstr("ask('languages')"), Not(HasSubstr("'/"))));
+  EXPECT_THAT(client.get("/page.css").body, Not(HasSubstr("url(")));
+  EXPECT_EQ(schemas_->document()["servers"], parse_json(R"([{"url":"."}])"));
+}
+
 TEST_F(Serve, TakesForms) {
   const Answer answer =
       Client(server_->port())
@@ -160,7 +199,7 @@ TEST_F(Serve, RefusesWithLibreTranslatesStatusAndWords) {
   EXPECT_EQ(post("/translate", {{"q", "a"}, {"source", "zz"}, {"target", "de"}}, 400)["error"], "zz is not supported");
   EXPECT_EQ(post("/translate", {{"q", "a"}, {"source", "en"}, {"target", "zz"}}, 400)["error"], "zz is not supported");
   EXPECT_EQ(post("/translate", {{"q", "a"}, {"source", "de"}, {"target", "en"}}, 400)["error"],
-            "de is not supported as a source language");
+            "en is not supported as a target of de");
   Client client(server_->port());
   EXPECT_EQ(client.post("/translate", "{", "").status, 400);
   EXPECT_EQ(client.get("/translate").status, 405);
@@ -172,8 +211,10 @@ TEST_F(Serve, RefusesWithLibreTranslatesStatusAndWords) {
 }
 
 TEST_F(Serve, SaysItsLanguagesSettingsAndHealth) {
-  EXPECT_EQ(get("/languages"), parse_json(R"([{"code":"en","name":"English","targets":["de","en"]}])"));
+  EXPECT_EQ(get("/languages"), parse_json(R"([{"code":"de","name":"German","targets":["de"]},
+                                              {"code":"en","name":"English","targets":["de","en"]}])"));
   const Json settings = get("/frontend/settings");
+  EXPECT_EQ(settings["language"]["source"]["name"], "English");
   EXPECT_EQ(settings["language"]["target"]["name"], "German");
   EXPECT_EQ(settings["keyRequired"], false);
   for (const char* path : {"/health", "/health/live", "/health/ready"}) EXPECT_EQ(get(path)["status"], "ok");
@@ -253,6 +294,40 @@ TEST_F(Serve, KeepsMarkup) {
   EXPECT_THAT(text, HasSubstr("</li><li>"));
   EXPECT_EQ(text.find("<b>"), text.rfind("<b>"));
   EXPECT_LT(text.find("<b>"), text.find("</b>"));
+}
+
+TEST_F(Serve, TranslatesTheSentencesBehindATagIntoItsLanguage) {
+  const std::string model = TRANSMUTE_TEST_DATA "/formats/marian";
+  const Translator library(model);
+  const auto into = [&](const std::string& language) {
+    TranslationOptions options;
+    options.search = library.default_search();
+    options.target_language = language;
+    return library.translate_batch({"He is old."}, options).front();
+  };
+  const auto score = [](const Translation& translation) { return translation.hypotheses.front().score; };
+  const Translation german = into("deu"), dutch = into("nld");
+  ASSERT_NE(score(german), score(dutch));
+  RunningServe server({"--model", "en:de/deu=" + model, "--threads", "1"});
+  Client client(server.port());
+  const auto last_segment = [&](const Json& text, const std::string& format = "text") {
+    const Answer answer = client.post("/v1/translate", v1_request({{"text", text}, {"format", format}}).dump());
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return parse_json(answer.body)["translations"].back()["segments"].back();
+  };
+  for (const char* format : {"text", "tags", "html"}) {
+    const Json segment = last_segment(">>nld<< A man. He is old.", format);
+    EXPECT_EQ(segment["hypotheses"][0]["score"], score(dutch)) << format;
+    EXPECT_EQ(segment["source"], "He is old.");
+    EXPECT_EQ(segment["source_tokens"], Json(dutch.source_tokens));
+    EXPECT_EQ(last_segment("A man. He is old.", format)["hypotheses"][0]["score"], score(german)) << format;
+  }
+  EXPECT_EQ(last_segment(">>nld<< A man.\nHe is old.")["hypotheses"][0]["score"], score(dutch));
+  EXPECT_EQ(last_segment("<p>&gt;&gt;nld&lt;&lt; A man.</p><p>He is old.</p>", "html")["hypotheses"][0]["score"],
+            score(dutch));
+  EXPECT_EQ(last_segment(">>nld<< A man.\n>>deu<< A dog.\nHe is old.")["hypotheses"][0]["score"], score(german));
+  EXPECT_EQ(last_segment({">>nld<< A man.", "He is old."})["hypotheses"][0]["score"], score(german)) << "another text";
+  EXPECT_EQ(last_segment(">>xyz<< A man. He is old.")["hypotheses"][0]["score"], score(german)) << "an unknown one";
 }
 
 // The events of a stream as "name data".
@@ -763,7 +838,8 @@ TEST(ServeUsage, NamesWhatIsWrong) {
   EXPECT_THAT(errors({}, 2), HasSubstr("--model"));
   EXPECT_THAT(errors({"--model", "en-de=/nowhere"}, 1), HasSubstr("/nowhere"));
   EXPECT_THAT(errors({"--model", "english=/nowhere"}, 2), HasSubstr("write en-de=FOLDER"));
-  EXPECT_THAT(errors({"--model", "/nowhere"}, 2), HasSubstr("there is no such folder"));
+  EXPECT_THAT(errors({"--model", "/nowhere"}, 1), HasSubstr("/nowhere: no such model folder"));
+  EXPECT_THAT(errors({"--model", "/etc/passwd"}, 1), HasSubstr("/etc/passwd: no model"));
   const TinyModelFolder folder;
   EXPECT_THAT(errors({"--model", folder.path()}, 2), HasSubstr("--model en-de="));
   const std::string model = "en-de=" + folder.path();
