@@ -10,7 +10,7 @@ with_bases() { # with_bases <config> <depth>
     echo "config_with_bases: error: $1: more than 16 files in the chain of \"base\"; does it name itself?" >&2
     exit 1
   fi
-  base=$(sed -nE "s/^(base|\"base\"|'base')[[:space:]]*:[[:space:]]+//p" "$1" | sed -E '
+  base=$(sed -nE "1s/^\xef\xbb\xbf//; s/^(base|\"base\"|'base')[[:space:]]*:[[:space:]]+//p" "$1" | sed -E '
     s/^"(([^"\]|\\.)*)".*/\1/; t escaped
     s/^'\''([^'\'']*)'\''.*/\1/; t
     s/[[:space:]]+(#.*)?$//; b

@@ -108,8 +108,10 @@ translated() { # translated <text> <to> <model>…
   shift 2
   [[ -f $to ]] && return
   echo "distill: translating $text"
-  "$programs/translate" --model "$@" --input "$text" --output "$to" --threads "$threads" 2>"$output/translate.log" ||
-    fail_with_log "translating" "$output/translate.log"
+  # At a line that cannot be translated, those before it are written.
+  "$programs/translate" --model "$@" --input "$text" --output "$to.part" --threads "$threads" \
+    2>"$output/translate.log" || fail_with_log "translating" "$output/translate.log"
+  mv "$to.part" "$to"
 }
 
 # Where the config has a list with an entry for each text, the translations get theirs behind that of --source.

@@ -166,6 +166,8 @@ lines=1000
 $on_gpu || { training=(--set training.max_steps=20 --set training.warmup_steps=10 --set validation.every=20
   --set training.checkpoint_every=20 --set tokenizer.vocab_size=2000); lines=20; }
 ((reserve > 40)) || reserve=0 # no time for it
+# What an earlier check left may be of another build; training would go on from it.
+[[ ! -f $output/multi30k/train.log ]] || rm -rf "$output/multi30k"
 if stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_en_de_small.yaml" \
   --run-folder "$output/multi30k" --device "$device" --set "data.folder=$(yaml "$here/text")" \
   --set training.micro_batch_tokens=0 "${training[@]}"; then

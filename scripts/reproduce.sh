@@ -28,7 +28,7 @@ while [[ $# -gt 0 ]]; do
   case "$1" in
     --multi30k) multi30k=${2:?$usage}; shift 2 ;;
     --output) output=${2:?$usage}; shift 2 ;;
-    --only) only=${2:?$usage}; shift 2 ;;
+    --only) only=${2:?$usage} only=${only//[[:space:]]/ }; shift 2 ;;
     --table) table=${2:?$usage}; shift 2 ;;
     --programs) programs=${2:?$usage}; shift 2 ;;
     --threads) threads=${2:?$usage}; shift 2 ;;
@@ -94,18 +94,23 @@ translated() { # translated <config> <text>: the file with its translations, by 
   local run to
   run=$(run_of "$1")
   to=$run/$2.translated
-  [[ -f $to ]] || "$programs/translate" --model "$run/model" --input "$(source_of "$1" "$2")" --output "$to" \
-    --threads "$threads" 2>"$run/translate.log" || fail "translating $2 failed: $run/translate.log"
+  if [[ ! -f $to ]]; then
+    # At a line that cannot be translated, those before it are written.
+    "$programs/translate" --model "$run/model" --input "$(source_of "$1" "$2")" --output "$to.part" \
+      --threads "$threads" 2>"$run/translate.log" || fail "translating $2 failed: $run/translate.log"
+    mv "$to.part" "$to"
+  fi
   echo "$to"
 }
 
 measured() { # measured <config> <text> <measure>
-  local source
+  local source translation
   source=$(source_of "$1" "$2")
   local reference=${source%.en*}.de${source##*.en}
+  [[ $3 == perplexity ]] || translation=$(translated "$1" "$2") || exit 1
   case "$3" in
-    BLEU) "$programs/evaluate" --hypothesis "$(translated "$1" "$2")" --reference "$reference" --score-only ;;
-    "exact, %") paste -d $'\001' "$(translated "$1" "$2")" <(gzip -dcf "$reference") |
+    BLEU) "$programs/evaluate" --hypothesis "$translation" --reference "$reference" --score-only ;;
+    "exact, %") paste -d $'\001' "$translation" <(gzip -dcf "$reference") |
       awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f\n", 100 * right / NR }' ;;
     perplexity) sed -nE 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$(run_of "$1")/metrics.jsonl" |
       sort -n | awk 'NR == 1 { printf "%.2f\n", $1 }' ;;

@@ -25,6 +25,7 @@ usage="usage: scripts/setup.sh [--tests]   (with --tests: also what only the tes
 case "${1:-}" in
   "") ;;
   --tests) packages+=("${test_packages[@]}") ;;
+  --help) echo "$usage"; exit 0 ;;
   *) echo "$usage" >&2; exit 2 ;;
 esac
 

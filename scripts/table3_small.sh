@@ -14,8 +14,9 @@ root="$(cd "$(dirname "$0")/.." && pwd)"
 source "$root/scripts/yaml.sh"
 data=data/multi30k
 output=runs/table3_small
-rows="base a_heads_1 a_heads_4 a_heads_16 a_heads_32 b_d_k_4 b_d_k_8 c_layers_1 c_layers_2 c_layers_4 c_d_model_64
+all_rows="base a_heads_1 a_heads_4 a_heads_16 a_heads_32 b_d_k_4 b_d_k_8 c_layers_1 c_layers_2 c_layers_4 c_d_model_64
   c_d_model_256 c_d_ff_256 c_d_ff_1024 d_dropout_0 d_dropout_20 d_smoothing_0 d_smoothing_20 e_learned_positions big"
+rows=$all_rows
 others=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
@@ -29,7 +30,7 @@ done
 configs=()
 for row in $rows; do
   config=$root/configs/table3_small/$row.yaml
-  [[ -f $config ]] || { echo "table3_small: error: no row $row; there are: ${rows//$'\n'/}" >&2; exit 2; }
+  [[ -f $config ]] || { echo "table3_small: error: no row $row; there are: ${all_rows//$'\n'/}" >&2; exit 2; }
   configs+=("$config")
 done
 [[ -f $data/train.en.gz ]] ||
