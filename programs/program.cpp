@@ -29,8 +29,8 @@ volatile std::sig_atomic_t received_signal = 0;
 volatile std::time_t received_at = 0;
 const char* last_words = "";  // of end_at_once()
 
-// Ends the process as the signal would have. The system keeps its own handling of signals from process 1, that of a
-// container: hence the exit.
+// Ends the process as the signal would have. Process 1, that of a container, is spared what signals do by default:
+// hence the exit.
 [[noreturn]] void end_by(int signal) {
   std::signal(signal, SIG_DFL);
   sigset_t raised;
