@@ -29,7 +29,7 @@
 namespace {
 
 struct Arguments {
-  std::vector<std::string> models;
+  std::vector<std::string> models, shortlists;
   transmute::TranslatorOptions translator;
   std::string precision, pivot;
   std::string address = "127.0.0.1";
@@ -75,6 +75,7 @@ transmute::Models open_models(const Arguments& arguments) {
   options.precision = transmute::precision_of_flag(arguments.precision);
   std::vector<transmute::ModelSource> sources;
   for (const std::string& model : arguments.models) sources.push_back(transmute::parse_model_source(model));
+  transmute::give_shortlists(arguments.shortlists, sources);
   return {sources, options, arguments.pivot};
 }
 
@@ -234,6 +235,10 @@ void add_flags(CLI::App& app, Arguments& arguments) {
   app.add_option("--pivot", arguments.pivot,
                  "language through which to translate between pairs that have no model of their own")
       ->type_name("LANGUAGE");
+  app.add_option("--shortlist", arguments.shortlists,
+                 "a table written by make_shortlist, which makes single sentences faster, preceded by its model's "
+                 "languages if there are several models: en-de=FILE; repeat for more models")
+      ->type_name("FILE");
   app.add_option("--address", arguments.address,
                  "IP address to listen on; 0.0.0.0 or :: for all of the machine's addresses, preferably behind a proxy "
                  "with TLS")

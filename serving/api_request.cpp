@@ -229,6 +229,7 @@ void read_search(Members& members, const ApiLimits& limits, ApiRequest& request)
     request.no_repeat_ngram = members.integer("no_repeat_ngram", 0, SearchBounds::kNoRepeatNgram);
   search.num_hypotheses = members.integer("num_hypotheses", 1, {1, limits.beam_size});
   search.coverage_beta = members.number("coverage_beta", search.coverage_beta, {0, 10});
+  search.min_length = members.integer("min_length", search.min_length, {0, limits.extra_length});
   search.max_extra_length = members.integer("max_extra_length", search.max_extra_length, {0, limits.extra_length});
   search.alignments = members.flag("alignments", false);
   read_sampling(members, search);
@@ -289,10 +290,10 @@ void check_texts(const ApiRequest& request, const ApiLimits& limits) {
 
 std::string key_of(const TranslationOptions& options) {
   const SearchOptions& search = options.search;
-  std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}", search.beam_size, search.num_hypotheses, search.length_alpha,
-                  static_cast<int>(search.length_penalty), search.coverage_beta, search.no_repeat_ngram,
-                  search.max_extra_length, search.alignments, search.alternatives, options.inline_tags);
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", search.beam_size, search.num_hypotheses,
+                                search.length_alpha, static_cast<int>(search.length_penalty), search.coverage_beta,
+                                search.no_repeat_ngram, search.min_length, search.max_extra_length, search.alignments,
+                                search.alternatives, options.inline_tags);
   if (search.sampling)
     key += fmt::format(" sampling {} {} {} {}", search.sampling->temperature, search.sampling->top_k,
                        search.sampling->top_p, search.sampling->seed);

@@ -93,6 +93,19 @@ std::string take_name(std::string& code) {
   return name;
 }
 
+// Reads "en-de", "pt-BR:en" or "ar/arb_Arab:en"; false where these are not two languages.
+bool take_languages(const std::string& languages, ModelSource& model) {
+  const size_t colon = languages.find(':');
+  const size_t separator = colon == std::string::npos ? languages.find('-') : colon;
+  if (separator == std::string::npos) return false;
+  model.source = languages.substr(0, separator);
+  model.target = languages.substr(separator + 1);
+  model.source_name = take_name(model.source);
+  model.target_name = take_name(model.target);
+  const bool is_clear = colon != std::string::npos || std::count(languages.begin(), languages.end(), '-') == 1;
+  return is_clear && is_language(model.source) && is_language(model.target) && model.source != model.target;
+}
+
 ModelSet::Hop open(const ModelSource& source, std::shared_ptr<const Translator> model) {
   ModelSet::Hop hop{std::move(model)};
   const SubwordModel& from = hop.model->tokenizer().source();
@@ -121,21 +134,35 @@ ModelSource parse_model_source(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) return with_languages_of_its_own(text);
   const std::string languages = text.substr(0, equals);
-  const size_t colon = languages.find(':');
-  const size_t separator = colon == std::string::npos ? languages.find('-') : colon;
   ModelSource model{"", "", text.substr(equals + 1)};
-  if (separator != std::string::npos) {
-    model.source = languages.substr(0, separator);
-    model.target = languages.substr(separator + 1);
-    model.source_name = take_name(model.source);
-    model.target_name = take_name(model.target);
-  }
-  const bool is_clear = colon != std::string::npos || std::count(languages.begin(), languages.end(), '-') == 1;
-  if (!is_clear || !is_language(model.source) || !is_language(model.target) || model.source == model.target)
+  if (!take_languages(languages, model))
     throw std::invalid_argument("--model " + text + ": \"" + languages +
                                 "\" names no two languages; write en-de=FOLDER, pt-BR:en=FOLDER, or "
                                 "ar/arb_Arab:en/eng_Latn=FOLDER with the names of a multilingual model");
   return model;
+}
+
+void give_shortlists(const std::vector<std::string>& shortlists, std::vector<ModelSource>& models) {
+  for (const std::string& text : shortlists) {
+    const auto refuse = [&](const std::string& why) {
+      throw std::invalid_argument("--shortlist " + text + ": " + why);
+    };
+    const size_t equals = text.find('=');
+    auto of = models.begin();
+    if (equals != std::string::npos) {
+      ModelSource wanted;
+      if (!take_languages(text.substr(0, equals), wanted)) refuse("write en-de=FILE");
+      of = std::find_if(models.begin(), models.end(), [&](const ModelSource& model) {
+        return model.source == wanted.source && model.target == wanted.target;
+      });
+      if (of == models.end()) refuse("no --model is given for " + model_name(wanted));
+    } else if (models.size() != 1) {
+      refuse("there are several models; say whose it is: --shortlist en-de=" + text);
+    }
+    if (!of->shortlist.empty()) refuse("another one is given for " + model_name(*of));
+    of->shortlist = equals == std::string::npos ? text : text.substr(equals + 1);
+    if (of->shortlist.empty()) refuse("needs a file");
+  }
 }
 
 std::string model_name(const ModelSource& model) {
@@ -161,12 +188,16 @@ std::string language_in_vocabulary(const std::string& code, const std::vector<st
 
 ModelSet::ModelSet(const std::vector<ModelSource>& models, const TranslatorOptions& options, std::string pivot)
     : pivot_(std::move(pivot)) {
-  std::map<std::string, std::shared_ptr<const Translator>> opened;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const Translator>> opened;
   for (const ModelSource& model : models) {
     const auto languages = std::make_pair(model.source, model.target);
     if (hops_.count(languages) != 0) throw std::invalid_argument("two models are given for " + model_name(model));
-    std::shared_ptr<const Translator>& translator = opened[model.path];
-    if (!translator) translator = std::make_shared<const Translator>(model.path, options);
+    std::shared_ptr<const Translator>& translator = opened[{model.path, model.shortlist}];
+    if (!translator) {
+      TranslatorOptions with_shortlist = options;
+      with_shortlist.shortlist.table = model.shortlist;
+      translator = std::make_shared<const Translator>(model.path, with_shortlist);
+    }
     hops_[languages] = open(model, translator);
   }
   std::set<std::string> from, into;

@@ -20,6 +20,7 @@ struct ModelSource {
   std::string path;           ///< a model folder, or a file of export_torchscript
   std::string source_name{};  ///< in a multilingual model's vocabulary, where the code does not tell it: "arb_Arab"
   std::string target_name{};  ///< likewise
+  std::string shortlist{};    ///< a table of make_shortlist; empty: none
 };
 
 /// Reads "en-de=FOLDER", "pt-BR:en=FOLDER", "ar/arb_Arab:en=FOLDER" or "FOLDER" alone. In the last case, the languages
@@ -27,6 +28,10 @@ struct ModelSource {
 /// package of Argos Translate names in its metadata.json.
 /// @throws std::invalid_argument where the languages cannot be told; std::runtime_error where FOLDER is no model
 ModelSource parse_model_source(const std::string& text);
+
+/// Gives each "en-de=FILE", or "FILE" where there is one model, to the model of those languages.
+/// @throws std::invalid_argument where it is no model's, or the model has one already.
+void give_shortlists(const std::vector<std::string>& shortlists, std::vector<ModelSource>& models);
 
 /// "en-de".
 std::string model_name(const ModelSource& model);
@@ -46,7 +51,7 @@ class ModelSet {
   };
   using Route = std::vector<Hop>;
 
-  /// Opens a multilingual model once, however many languages it serves.
+  /// Opens a multilingual model once, however many languages it serves, but once for each shortlist.
   /// @throws as Translator's constructor; std::invalid_argument for two models of the same languages, and for a
   /// language that a multilingual model does not have.
   ModelSet(const std::vector<ModelSource>& models, const TranslatorOptions& options, std::string pivot);

@@ -28,7 +28,7 @@ Json openapi(const ApiLimits& limits) {
   list_of(v1["prefix"])["maxItems"] = limits.texts;
   v1["glossary"]["maxItems"] = limits.glossary_entries;
   for (const char* name : {"beam_size", "num_hypotheses", "alternatives"}) v1[name]["maximum"] = limits.beam_size;
-  v1["max_extra_length"]["maximum"] = limits.extra_length;
+  for (const char* name : {"min_length", "max_extra_length"}) v1[name]["maximum"] = limits.extra_length;
   return document;
 }
 

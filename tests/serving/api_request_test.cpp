@@ -171,7 +171,7 @@ TEST(V1Request, ReadsEveryOption) {
       json_request(
           R"({"text":["a","b"],"source":"en","target":"de","format":"text","prefix":["x",""],"api_key":"k","stream":true,
               "beam_size":2,"num_hypotheses":3,"length_alpha":0.5,"coverage_beta":0.1,"no_repeat_ngram":3,
-              "max_extra_length":7,"alignments":true,"glossary":[{"source":"a","target":"b"}],
+              "min_length":4,"max_extra_length":7,"alignments":true,"glossary":[{"source":"a","target":"b"}],
               "sampling":{"temperature":0.5,"top_k":3,"top_p":0.9,"seed":11}})"),
       {});
   EXPECT_THAT(request.prefixes, ElementsAre("x", ""));
@@ -182,6 +182,7 @@ TEST(V1Request, ReadsEveryOption) {
   EXPECT_EQ(search.length_alpha, 0.5);
   EXPECT_EQ(search.coverage_beta, 0.1);
   EXPECT_EQ(search.no_repeat_ngram, 3);
+  EXPECT_EQ(search.min_length, 4);
   EXPECT_EQ(search.max_extra_length, 7);
   EXPECT_TRUE(search.alignments);
   ASSERT_TRUE(search.sampling);
@@ -245,10 +246,11 @@ TEST(V1Request, MayShareABatchOnlyWhereAllOptionsAreEqual) {
   const auto key = [](const std::string& more) { return parse_v1(json_request(v1_with(more)), {}).key; };
   const std::string plain = key(R"("beam_size":4)");
   EXPECT_EQ(plain, parse_v1(json_request(R"({"text":"b","source":"en","target":"de"})"), {}).key);
-  for (const char* more : {R"("beam_size":3)", R"("num_hypotheses":2)", R"("length_alpha":0.61)",
-                           R"("coverage_beta":0.1)", R"("no_repeat_ngram":2)", R"("max_extra_length":49)",
-                           R"("alignments":true)", R"("alternatives":1)", R"("format":"tags")", R"("sampling":{})",
-                           R"("sampling":{"seed":2})", R"("glossary":[{"source":"a","target":"b"}])"})
+  for (const char* more :
+       {R"("beam_size":3)", R"("num_hypotheses":2)", R"("length_alpha":0.61)", R"("coverage_beta":0.1)",
+        R"("no_repeat_ngram":2)", R"("min_length":1)", R"("max_extra_length":49)", R"("alignments":true)",
+        R"("alternatives":1)", R"("format":"tags")", R"("sampling":{})", R"("sampling":{"seed":2})",
+        R"("glossary":[{"source":"a","target":"b"}])"})
     EXPECT_NE(key(more), plain) << more;
   EXPECT_NE(key(R"("glossary":[{"source":"a","target":"b=c"}])"), key(R"("glossary":[{"source":"a=b","target":"c"}])"));
 }

@@ -5,9 +5,11 @@
 #include <transmute/common/config_schema.h>
 #include <transmute/serving/detection.h>
 #include <transmute/serving/models.h>
+#include <transmute/tests/serving/tiny_model_folder.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tokenizer/tokenizer.h>
 
 #include <filesystem>
 #include <map>
@@ -80,6 +82,29 @@ TEST(ModelSource, TakesItsLanguagesFromAPackageOfArgosTranslate) {
     EXPECT_THAT(message_of<std::invalid_argument>([&] { with(metadata); }), HasSubstr("--model en-de=")) << metadata;
 }
 
+TEST(ModelSource, GetsItsShortlist) {
+  const auto given = [](const std::vector<std::string>& shortlists, const std::vector<std::string>& models) {
+    std::vector<ModelSource> sources;
+    for (const std::string& model : models) sources.push_back(parse_model_source(model));
+    give_shortlists(shortlists, sources);
+    std::vector<std::string> tables;
+    for (const ModelSource& source : sources) tables.push_back(source.shortlist);
+    return tables;
+  };
+  using Tables = std::vector<std::string>;
+  EXPECT_EQ(given({"a.txt"}, {"en-de=m"}), Tables({"a.txt"}));
+  EXPECT_EQ(given({"pt-BR:en=a=b"}, {"en-de=m", "pt-BR:en=n"}), Tables({"", "a=b"}));
+  EXPECT_EQ(given({"en:ar=a"}, {"en:ar/arb_Arab=m"}), Tables({"a"}));
+  const auto refusal = [&](const Tables& shortlists) {
+    return message_of<std::invalid_argument>([&] { given(shortlists, {"en-de=m", "de-en=n"}); });
+  };
+  EXPECT_THAT(refusal({"a.txt"}), HasSubstr("--shortlist en-de=a.txt"));
+  EXPECT_THAT(refusal({"en-fr=a"}), HasSubstr("no --model is given for en-fr"));
+  EXPECT_THAT(refusal({"ende=a"}), HasSubstr("write en-de=FILE"));
+  EXPECT_THAT(refusal({"en-de="}), HasSubstr("needs a file"));
+  EXPECT_THAT(refusal({"de-en=a", "de-en=b"}), HasSubstr("another one is given for de-en"));
+}
+
 TEST(LanguageInVocabulary, IsTheOneThatACodeMeans) {
   const std::vector<std::string> nllb{"arb_Arab", "deu_Latn", "eng_Latn", "srp_Cyrl", "zho_Hans", "zho_Hant"};
   EXPECT_EQ(language_in_vocabulary("de", nllb), "deu_Latn");
@@ -130,6 +155,27 @@ TEST(ModelSet, TellsAMultilingualModelOfTheLanguages) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { set({"en-no=" + folder}); }),
               AllOf(HasSubstr("--model en-no=" + folder), HasSubstr("write no/NAME")));
   EXPECT_THAT(message_of<std::invalid_argument>([&] { set({"en:no/nor=" + folder}); }), HasSubstr("\"nor\""));
+}
+
+TEST(ModelSet, UsesAShortlistForTheModelsOfItsLanguagesAlone) {
+  const TinyModelFolder folder;
+  const TemporaryFolder tables;
+  TranslatorOptions options;
+  options.shortlist.frequent = 0;
+  std::vector<ModelSource> sources{parse_model_source("en-de=" + folder.path()),
+                                   parse_model_source("en-fr=" + folder.path())};
+  const Tokenizer tokenizer = Translator(folder.path()).tokenizer();
+  write_text(tables / "table", tokenizer.target().piece(10) + " " + tokenizer.source().piece(10) + " 0.5\n");
+  give_shortlists({"en-de=" + (tables / "table")}, sources);
+  const ModelSet models(sources, options, "");
+  const std::string text = "the red house is there";
+  const auto translated = [&](const std::string& target) {
+    return models.route("en", target).at(0).model->translate(text);
+  };
+  EXPECT_EQ(translated("fr"), Translator(folder.path()).translate(text));
+  options.shortlist.table = sources[0].shortlist;
+  EXPECT_EQ(translated("de"), Translator(folder.path(), options).translate(text));
+  EXPECT_NE(translated("de"), translated("fr"));
 }
 
 TEST(LanguageName, IsEnglish) {

@@ -53,6 +53,7 @@ TEST(OpenApi, SaysTheLibrarysDefaults) {
   fallback("no_repeat_ngram", search.no_repeat_ngram);
   EXPECT_EQ(members["num_hypotheses"]["default"], search.num_hypotheses);
   EXPECT_EQ(members["coverage_beta"]["default"], search.coverage_beta);
+  EXPECT_EQ(members["min_length"]["default"], search.min_length);
   EXPECT_EQ(members["max_extra_length"]["default"], search.max_extra_length);
   const Json sampling = description()["components"]["schemas"]["Sampling"]["properties"];
   EXPECT_EQ(sampling["seed"]["default"], SamplingOptions().seed);
@@ -71,6 +72,7 @@ TEST(OpenApi, SaysTheLimitsOfItsServer) {
   EXPECT_EQ(members["beam_size"]["maximum"], 5);
   EXPECT_EQ(members["num_hypotheses"]["maximum"], 5);
   EXPECT_EQ(members["alternatives"]["maximum"], 5);
+  EXPECT_EQ(members["min_length"]["maximum"], 9);
   EXPECT_EQ(members["max_extra_length"]["maximum"], 9);
   EXPECT_EQ(members["glossary"]["maxItems"], 3);
 }
