@@ -365,6 +365,7 @@ void ConfigSchema::read_file(const std::string& path) {
       throw std::invalid_argument(
           fmt::format("{}: more than {} files in the chain of \"base\"; does it name itself?", path, kMaxBaseDepth));
     chain.emplace_back(file, load_yaml(file, transmute::read_file(file, kMaxConfigBytes)));
+    files_.push_back(file);
     const YAML::Node& root = chain.back().second;
     std::string base;
     if (root.IsMap() && root[kBaseKey]) {

@@ -74,6 +74,9 @@ class TRANSMUTE_API ConfigSchema {
   /// The same for YAML that is in memory and has no base. `name`: what messages call it.
   void read_text(const std::string& text, const std::string& name);
 
+  /// Every file that was read, bases included.
+  const std::vector<std::string>& files() const { return files_; }
+
   /// Applies one `section.key=value`, as `--set` gives it; the value is YAML (`[a, b]` for lists).
   void set(const std::string& assignment);
 
@@ -118,6 +121,7 @@ class TRANSMUTE_API ConfigSchema {
   std::vector<std::string> ignored_sections_;
   std::vector<Field> fields_;
   std::vector<FormerName> former_names_;
+  std::vector<std::string> files_;
 };
 
 /// The candidate with the smallest edit distance to `word`, or "" where none is near.

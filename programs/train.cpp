@@ -105,17 +105,18 @@ std::vector<std::string> command_of_rank(int argc, char** argv, const Arguments&
 }
 
 // --profile must be none of the files that are read, nor promise what it is not.
-void check_profile(const Arguments& arguments, const transmute::TrainingConfig& config) {
+void check_profile(const Arguments& arguments, const transmute::Experiment& experiment) {
   if (std::filesystem::path(arguments.setup.trainer.profile).extension() == ".gz")
     throw std::invalid_argument("--profile: the trace is not compressed; give it a name without .gz");
   const transmute::PairOfFiles &train = arguments.setup.text.train, &valid = arguments.setup.text.valid;
   std::vector<transmute::NamedInput> inputs{
       {"--config", arguments.setup.config}, {"--source", train.source},
       {"--target", train.target},           {"--valid-source", valid.source},
-      {"--valid-target", valid.target},     {"training.initialize_from", config.training.initialize_from}};
-  for (const transmute::NamedFiles& of_key : config.data.files())
-    for (const std::string& file : of_key.files)
-      inputs.push_back({of_key.key, transmute::path_in(config.data.folder, file)});
+      {"--valid-target", valid.target},     {"training.initialize_from", experiment.config.training.initialize_from}};
+  for (const std::string& file : experiment.schema.files()) inputs.push_back({"base", file});
+  const transmute::DataOptions& data = experiment.config.data;
+  for (const transmute::NamedFiles& of_key : data.files())
+    for (const std::string& file : of_key.files) inputs.push_back({of_key.key, transmute::path_in(data.folder, file)});
   transmute::check_output_is_no_input(arguments.setup.trainer.profile, inputs, "--profile");
 }
 
@@ -175,9 +176,9 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
     transmute::end_at_once_on_stop_signals(
         "\ntrain: stopped before the first step; the same command prepares the training again\n");
   }
-  check_profile(arguments, experiment.config);  // before the text is divided
+  check_profile(arguments, experiment);  // before the text is divided
   transmute::read_experiment(arguments.setup, experiment);
-  check_profile(arguments, experiment.config);
+  check_profile(arguments, experiment);
   if (arguments.local_ranks > 1) {
     transmute::catch_stop_signals();
     log_to_terminal("", spdlog::level::warn);

@@ -3,6 +3,12 @@
 # From nothing to translations: installs what is missing, builds, makes a small parallel text, trains on it, translates
 # expressions that were held out, and counts how many came out exactly right.
 set -euo pipefail
+
+usage="usage: scripts/demo.sh
+
+Installs the packages (with sudo if needed), builds, and trains for three minutes. Writes build/, data/demo and runs/demo."
+[[ ${1:-} == --help ]] && { echo "$usage"; exit 0; }
+[[ $# -eq 0 ]] || { echo "$usage" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 
 run=runs/demo

@@ -342,6 +342,8 @@ TEST_F(ConfigSchemaTest, ReadsTheBaseFirst) {
   EXPECT_EQ(settings.folder, "grand") << "the base's base, relative to the base";
   EXPECT_FALSE(settings.tied);
   EXPECT_EQ(settings.warmup_steps, 4000);
+  EXPECT_THAT(schema.files(),
+              ElementsAre(EndsWith(".yaml"), EndsWith("family/parent.yaml"), EndsWith("family/grand/root.yaml")));
 }
 
 TEST_F(ConfigSchemaTest, NamesTheBaseThatIsAtFault) {

@@ -412,6 +412,9 @@ TEST_F(Training, AProfileIsWrittenOverNothingThatIsRead) {
   const std::string source = folder_ / "data/train.en", target = folder_ / "data/train.de";
   const std::vector<std::string> with_config{program("train"), "--config", config_};
   EXPECT_THAT(refusal(with_config, config_), HasSubstr("--profile is the file of --config"));
+  const std::string derived = folder_ / "derived.yaml";
+  write_text(derived, "base: " + std::filesystem::path(config_).filename().string() + "\n");
+  EXPECT_THAT(refusal({program("train"), "--config", derived}, config_), HasSubstr("--profile is the file of base"));
   EXPECT_THAT(refusal(with_config, source), HasSubstr("--profile is the file of data.train_source"));
   EXPECT_THAT(refusal(with_config, folder_ / "data/valid.de"), HasSubstr("--profile is the file of data.valid_target"));
   EXPECT_THAT(refusal({program("train"), "--source", source, "--target", target}, target),

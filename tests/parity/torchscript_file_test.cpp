@@ -247,6 +247,11 @@ TEST_F(TorchScriptFile, NamesAnArchiveOfAnotherKind) {
                                Not(HasSubstr("TorchScript"))));
 }
 
+TEST_F(TorchScriptFile, NamesWeightsWithoutTheirNetwork) {
+  std::filesystem::copy_file(TRANSMUTE_TEST_DATA "/formats/torch_save/views.archive.bin", path);
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path + ": weights that torch.save wrote"), HasSubstr("give the folder")));
+}
+
 TEST_F(TorchScriptFile, IsReadWithoutRunningItsCode) {
   const std::string victim = folder / "victim";
   torch::jit::Module hostile("Hostile");

@@ -241,14 +241,15 @@ TEST(TorchScriptGeneration, SaysWhatIsWrongWithItsArguments) {
   const torch::jit::Module module =
       torchscript::script_transformer(Transformer(language_model_variants().front().options), torch::kFloat);
   const auto refusal = [&](const std::string& name, const c10::IValue& value) {
-    return message_of<std::exception>([&] { generate(module, {{5}}, {{name, value}}); });
+    return message_of<std::runtime_error>([&] { generate(module, {{5}}, {{name, value}}); });
   };
   for (const int64_t tokens : {int64_t{-1}, std::numeric_limits<int64_t>::max()})
     EXPECT_THAT(refusal("max_new_tokens", tokens), HasSubstr("max_new_tokens must be from 0 to 1000000"));
   for (const double number : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()})
     EXPECT_THAT(refusal("temperature", number), HasSubstr("temperature must be finite"));
+  EXPECT_THAT(refusal("top_k", int64_t{-1}), HasSubstr("top_k must not be negative"));
   for (const double number : {0.0, 1.5, std::nan("")})
-    EXPECT_THAT(refusal("top_p", number), HasSubstr("top_p be more than 0 and at most 1"));
+    EXPECT_THAT(refusal("top_p", number), HasSubstr("top_p must be more than 0 and at most 1"));
 }
 
 TEST(TorchScriptLanguageModelFile, IsOpenedAsTheModelThatItIs) {
@@ -278,7 +279,7 @@ TEST(TorchScriptLanguageModelFile, IsOpenedAsTheModelThatItIs) {
     return std::string();
   };
   EXPECT_THAT(refusal({{5}, {99999}}, {}), HasSubstr("prompt 1 holds id 99999, outside the vocabulary"));
-  EXPECT_THAT(refusal({{5}}, {{"top_p", 0.0}}), HasSubstr("top_p be more than 0"));
+  EXPECT_THAT(refusal({{5}}, {{"top_p", 0.0}}), HasSubstr("top_p must be more than 0"));
 }
 
 }  // namespace

@@ -112,8 +112,9 @@ TEST(PaperConfigs, EveryRowHasThePapersValues) {
     EXPECT_EQ(config.training.batch_tokens * config.training.accumulate_batches, 25000) << name;
     EXPECT_EQ(config.training.warmup_steps, 4000) << name;
     EXPECT_EQ(config.training.average_checkpoints, name == "big" ? 20 : 5) << name;
-    if (name == "base" || name == "big")  // every ten minutes, of steps that took 0.4 and 1.0 s (sections 5.2 and 6.1)
+    if (name == "base" || name == "big") {  // every ten minutes, of steps that took 0.4 and 1.0 s (sections 5.2, 6.1)
       EXPECT_EQ(config.training.checkpoint_every, name == "big" ? 600 : 1500) << name;
+    }
   }
 }
 

@@ -95,6 +95,10 @@ std::string check_facts(const std::string& path, const ZipArchive& archive, cons
         path +
         ": a zip archive that is no model; unzip one that contains a model, such as a package of Argos Translate, and "
         "give the folder");
+  if (text.empty() && !archive.has("constants.pkl"))
+    throw std::runtime_error(path +
+                             ": weights that torch.save wrote, without what describes their network; give the folder "
+                             "that they belong to, such as one of Hugging Face with its config.json");
   if (text.empty())
     throw std::runtime_error(
         fmt::format("{}: a TorchScript file, but not one that export_torchscript made (it has no {})", path, kFacts));

@@ -18,12 +18,16 @@ class Generation:
         all); top_p: only among the fewest best tokens with this probability together. The same seed and prompt give the
         same texts, whatever is drawn beside them. A text ends by itself or max_new_tokens after its prompt. Padding,
         begin, unknown and line ends are never drawn, but taken from a prompt."""
-        if max_new_tokens < 0 or max_new_tokens > 1000000 or batch_size < 1 or num_samples < 1:
-            raise ValueError("max_new_tokens must be from 0 to 1000000, batch_size and num_samples be at least 1")
-        if not (temperature >= 0.0 and temperature < float("inf") and top_k >= 0 and top_p > 0.0 and top_p <= 1.0):
-            raise ValueError(
-                "temperature must be finite, it and top_k not negative, and top_p be more than 0 and at most 1"
-            )
+        if max_new_tokens < 0 or max_new_tokens > 1000000:
+            raise ValueError("max_new_tokens must be from 0 to 1000000, not {}".format(max_new_tokens))
+        if not (temperature >= 0.0 and temperature < float("inf")):
+            raise ValueError("temperature must be finite and not negative, not {}".format(temperature))
+        if top_k < 0:
+            raise ValueError("top_k must not be negative, and is {}".format(top_k))
+        if not (top_p > 0.0 and top_p <= 1.0):
+            raise ValueError("top_p must be more than 0 and at most 1, not {}".format(top_p))
+        if num_samples < 1 or batch_size < 1:
+            raise ValueError("num_samples and batch_size must be at least 1")
         for i in range(len(prompts)):
             for token in prompts[i]:
                 if token < 0 or token >= self.vocab_size:

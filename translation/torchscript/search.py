@@ -19,6 +19,7 @@ class Search:
         most."""
         self.check_options(beam_size, num_hypotheses, length_alpha, max_extra_length, batch_size, batch_tokens)
         self.check_sources(sources)
+        options = SearchOptions(beam_size, num_hypotheses, length_alpha, max_extra_length)
         nothing: List[Hypothesis] = []
         results = [nothing for _ in range(len(sources))]
         order = self.longest_first(sources)
@@ -27,9 +28,7 @@ class Search:
             padded_length = len(sources[order[first]]) + 1
             rows = max(1, min(batch_size, batch_tokens // padded_length))
             chosen = order[first : first + rows]
-            found = self.search(
-                [sources[i] for i in chosen], beam_size, num_hypotheses, length_alpha, max_extra_length
-            )
+            found = self.search([sources[i] for i in chosen], options)
             for i in range(len(chosen)):
                 results[chosen[i]] = found[i]
             first += rows
@@ -108,28 +107,97 @@ class Search:
         hypothesis: LiveHypothesis,
         row: int,
         log_probability: float,
-        num_hypotheses: int,
-        length_alpha: float,
+        options: SearchOptions,
     ) -> None:
         """Puts an ended hypothesis into its place among the best, which stay sorted."""
-        score = log_probability / self.length_penalty(len(hypothesis.ids) + 1, length_alpha)
+        score = log_probability / self.length_penalty(len(hypothesis.ids) + 1, options.length_alpha)
         place = len(finished)
         while place > 0 and finished[place - 1].score < score:
             place -= 1
         finished.insert(place, FinishedHypothesis(hypothesis.ids, hypothesis.rows + [row], log_probability, score))
-        if len(finished) > num_hypotheses:
+        if len(finished) > options.num_hypotheses:
             finished.pop()
 
-    def search(
+    def end_all(
         self,
-        sources: List[List[int]],
-        beam_size: int,
-        num_hypotheses: int,
-        length_alpha: float,
-        max_extra_length: int,
+        parents: List[LiveHypothesis],
+        finished: List[FinishedHypothesis],
+        ends: List[float],
+        first_row: int,
+        options: SearchOptions,
+    ) -> None:
+        """Ends a sentence's live hypotheses, `ends` being the end's log-probabilities after them."""
+        for n in range(len(parents)):
+            log_probability = parents[n].log_probability + ends[n]
+            if log_probability > float("-inf"):
+                self.finish(finished, parents[n], first_row + n, log_probability, options)
+
+    def extend(
+        self,
+        parents: List[LiveHypothesis],
+        finished: List[FinishedHypothesis],
+        values: List[float],
+        indices: List[int],
+        vocabulary: int,
+        first_row: int,
+        first_place: int,
+        options: SearchOptions,
+    ) -> List[LiveHypothesis]:
+        """The live hypotheses that a sentence's continuations make, best first. Ended ones go into `finished`.
+
+        A continuation is its log-probability (`values`, descending) and parent * vocabulary + token (`indices`)."""
+        extended: List[LiveHypothesis] = []
+        for rank in range(len(values)):
+            if len(extended) == options.beam_size:
+                break
+            if values[rank] == float("-inf"):
+                continue
+            n = indices[rank] // vocabulary
+            token = indices[rank] % vocabulary
+            if token != self.end_id:
+                extended.append(
+                    LiveHypothesis(
+                        parents[n].ids + [token], parents[n].rows + [first_row + n], values[rank], first_place + rank
+                    )
+                )
+            elif rank < options.beam_size:
+                # An end below the beam would not have been kept either, had it been another token.
+                self.finish(finished, parents[n], first_row + n, values[rank], options)
+        return extended
+
+    def is_done(
+        self,
+        live: List[LiveHypothesis],
+        finished: List[FinishedHypothesis],
+        max_length: int,
+        options: SearchOptions,
+    ) -> bool:
+        """Whether no live hypothesis can still rank among the best num_hypotheses, however long it becomes (greedy
+        search: at the first end)."""
+        if len(live) == 0:
+            return True
+        if len(finished) < options.num_hypotheses:
+            return False
+        # Log-probabilities only fall, and the penalty is largest at the maximum length.
+        best_possible = live[0].log_probability / self.length_penalty(max_length + 1, options.length_alpha)
+        return options.beam_size == 1 or best_possible <= finished[-1].score
+
+    def with_alignments(
+        self, sources: List[List[int]], finished: List[List[FinishedHypothesis]], rows: Tensor
     ) -> List[List[Hypothesis]]:
-        """Decodes one batch. A sentence is done when no live hypothesis can still rank among the best num_hypotheses,
-        however long it becomes (greedy search: at the first end). At the maximum length the end is forced."""
+        """The finished hypotheses of each source with their alignments, which are `rows` of all steps: [rows,S]."""
+        results: List[List[Hypothesis]] = []
+        for b in range(len(sources)):
+            best: List[Hypothesis] = []
+            for hypothesis in finished[b]:
+                chosen = torch.tensor(hypothesis.rows, dtype=torch.int64)
+                alignment = rows.index_select(0, chosen)[:, : len(sources[b]) + 1].contiguous()
+                best.append(Hypothesis(hypothesis.ids, hypothesis.score, hypothesis.log_probability, alignment))
+            results.append(best)
+        return results
+
+    def search(self, sources: List[List[int]], options: SearchOptions) -> List[List[Hypothesis]]:
+        """Decodes one batch, each sentence until is_done(). At the maximum length the end is forced."""
         never = float("-inf")
         cache = self.start_decoding(self.encode(self.padded(sources)))
         no_ids: List[int] = []
@@ -158,7 +226,7 @@ class Search:
             sums = step.log_probabilities + totals.to(step.log_probabilities.device)
             for token in self.excluded_ids:
                 sums.select(2, token).fill_(never)
-            count = min(2 * beam_size, beam * vocabulary)
+            count = min(2 * options.beam_size, beam * vocabulary)
             best_values, best_indices = sums.flatten(1).topk(count, 1)
             values: List[List[float]] = best_values.cpu().tolist()
             indices: List[List[int]] = best_indices.cpu().tolist()
@@ -166,67 +234,34 @@ class Search:
             kept: List[int] = []
             remaining: List[int] = []
             for b in range(len(searching)):
-                sentence = searching[b]
-                parents = live[sentence]
+                s = searching[b]
                 row = first_row + b * beam
+                max_length = min(len(sources[s]) + options.max_extra_length, self.target_positions.most_tokens())
                 next_live: List[LiveHypothesis] = []
-                max_length = min(len(sources[sentence]) + max_extra_length, self.target_positions.most_tokens())
                 if length >= max_length:
-                    for n in range(len(parents)):
-                        log_probability = parents[n].log_probability + ends[b][n]
-                        if log_probability > never:
-                            self.finish(
-                                finished[sentence], parents[n], row + n, log_probability, num_hypotheses, length_alpha
-                            )
+                    self.end_all(live[s], finished[s], ends[b], row, options)
                 else:
-                    rank = 0
-                    while rank < count and len(next_live) < beam_size:
-                        log_probability = values[b][rank]
-                        n = indices[b][rank] // vocabulary
-                        token = indices[b][rank] % vocabulary
-                        if log_probability > never:
-                            if token != self.end_id:
-                                ids_with_it = parents[n].ids + [token]
-                                rows_with_it = parents[n].rows + [row + n]
-                                next_live.append(
-                                    LiveHypothesis(ids_with_it, rows_with_it, log_probability, b * count + rank)
-                                )
-                            elif rank < beam_size:
-                                # An end below the beam would not have been kept either, had it been another token.
-                                self.finish(
-                                    finished[sentence],
-                                    parents[n],
-                                    row + n,
-                                    log_probability,
-                                    num_hypotheses,
-                                    length_alpha,
-                                )
-                        rank += 1
-                live[sentence] = next_live
-
-                done = len(next_live) == 0
-                if not done and len(finished[sentence]) >= num_hypotheses:
-                    # Log-probabilities only fall, and the penalty is largest at the maximum length.
-                    best_possible = next_live[0].log_probability / self.length_penalty(max_length + 1, length_alpha)
-                    done = beam_size == 1 or best_possible <= finished[sentence][-1].score
-                if not done:
+                    next_live = self.extend(
+                        live[s], finished[s], values[b], indices[b], vocabulary, row, b * count, options
+                    )
+                live[s] = next_live
+                if not self.is_done(next_live, finished[s], max_length, options):
                     kept.append(b)
-                    remaining.append(sentence)
+                    remaining.append(s)
 
             # Sentences whose beam is not full repeat their first hypothesis.
             last_ids: List[int] = []
             last_places: List[int] = []
             last_rows: List[int] = []
-            for sentence in remaining:
-                hypotheses = live[sentence]
-                for n in range(beam_size):
-                    hypothesis = hypotheses[n if n < len(hypotheses) else 0]
+            for s in remaining:
+                for n in range(options.beam_size):
+                    hypothesis = live[s][n if n < len(live[s]) else 0]
                     last_ids.append(hypothesis.ids[-1])
                     last_rows.append(hypothesis.rows[-1] - first_row)
-                    last_places.append(hypothesis.place if n < len(hypotheses) else -1)
+                    last_places.append(hypothesis.place if n < len(live[s]) else -1)
             first_row += len(searching) * beam
             searching = remaining
-            beam = beam_size
+            beam = options.beam_size
             length += 1
             if len(searching) > 0:
                 ids = torch.tensor(last_ids, dtype=torch.int64).view([-1, beam])
@@ -238,15 +273,4 @@ class Search:
                     step.cache, torch.tensor(kept, dtype=torch.int64), torch.tensor(last_rows, dtype=torch.int64)
                 )
 
-        rows = torch.cat(alignments)  # [all rows of all steps, S]
-        results: List[List[Hypothesis]] = []
-        for b in range(len(sources)):
-            best: List[Hypothesis] = []
-            for hypothesis in finished[b]:
-                chosen = torch.tensor(hypothesis.rows, dtype=torch.int64)
-                alignment = rows.index_select(0, chosen)[:, : len(sources[b]) + 1].contiguous()
-                best.append(
-                    Hypothesis(hypothesis.ids, hypothesis.score, hypothesis.log_probability, alignment)
-                )
-            results.append(best)
-        return results
+        return self.with_alignments(sources, finished, torch.cat(alignments))

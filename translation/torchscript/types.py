@@ -33,6 +33,13 @@ class Hypothesis(NamedTuple):
     alignment: Tensor  # [len(ids)+1, source length+1] float32 on the CPU, the ends included; rows sum to 1
 
 
+class SearchOptions(NamedTuple):
+    beam_size: int
+    num_hypotheses: int
+    length_alpha: float
+    max_extra_length: int
+
+
 class LiveHypothesis(NamedTuple):
     ids: List[int]
     rows: List[int]  # for each token, where its alignment is among those of all steps
