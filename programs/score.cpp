@@ -55,9 +55,10 @@ struct Totals {
   std::string add(const std::vector<transmute::Hypothesis>& hypotheses, const Arguments& arguments) {
     std::string text;
     for (const auto& hypothesis : hypotheses) {
-      text += format(hypothesis, arguments.per_token);
+      const bool has_tokens = arguments.text.empty() || !hypothesis.tokens.empty();
+      text += format(hypothesis, arguments.per_token && has_tokens);
       ++lines;
-      if (!arguments.text.empty() && hypothesis.tokens.empty()) continue;
+      if (!has_tokens) continue;
       log_probability += hypothesis.log_probability;
       tokens += static_cast<int64_t>(hypothesis.tokens.size()) + 1;
     }

@@ -14,6 +14,8 @@ usage="usage: scripts/compare_configs.sh --output FOLDER --source FILE --target 
 --source and --target are the text that is translated for BLEU and its reference. --jobs: configs that are trained side
 by side; one job per core, with --threads 1, is most efficient, and takes as many times the memory."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/exact.sh
+source "$root/scripts/exact.sh"
 # shellcheck source=scripts/settle.sh
 source "$root/scripts/settle.sh"
 programs=$root/build/release/bin
@@ -59,16 +61,32 @@ settings_of() { # settings_of <config>
     sha256sum <"$target"
   } | sha256sum | cut -d' ' -f1
 }
+# What sha256sum --check reads, for each file of training and validation text; the config is one that train wrote.
+text_of() { # text_of <run folder>
+  local folder file
+  [[ -f $1/config.yaml ]] || return 0
+  folder=$(sed -nE 's/^  folder: "(.*)"$/\1/p' "$1/config.yaml")
+  sed -nE 's/^  (train|valid)_(source|target|pairs|text|alignments): //p' "$1/config.yaml" |
+    { grep -oE '"([^"\\]|\\.)+"' || true; } | while IFS= read -r file; do
+      file=${file:1:-1}
+      [[ $file == /* || -z $folder ]] || file=$folder/$file
+      file=$(sed -E 's/\\(.)/\1/g' <<<"$file")
+      [[ ! -f $file ]] || sha256sum "$(realpath "$file")"
+    done
+}
 last() { # last <sed expression with one group> <file>
   sed -nE "$1" "$2" | tail -n 1
 }
 
 run_row() { # run_row <config>
-  local name run stamp log translation bleu exact perplexity
+  local name run stamp log translation text changed bleu exact perplexity
   name=$(basename "$1" .yaml)
   run=$output/$name
   stamp=$(settings_of "$1")
   if [[ -f $run/row.txt ]] && [[ $(head -n 1 "$run/row.txt") == "$stamp" ]]; then
+    changed=$(sed '1d; $d' "$run/row.txt" | sha256sum --check --quiet --ignore-missing 2>/dev/null |
+      sed -n '1s/: FAILED$//p' || true)
+    [[ -z $changed ]] || fail "$run was trained when $changed had another content; delete $run, or use another --output"
     echo "$name: finished before"
     return
   fi
@@ -78,15 +96,16 @@ run_row() { # run_row <config>
   log=$run/train.log
   "$programs/train" --config "$1" --run-folder "$run" --threads "$threads" "${settings[@]}" >"$run/output.log" 2>&1 ||
     fail_with_log "training of $name" "$run/output.log"
+  text=$(text_of "$run")
   "$programs/translate" --model "$run/model" --input "$source" --output "$translation" --beam-size "$beam" \
     --threads "$threads" 2>"$run/translate.log" || fail_with_log "translating with $name" "$run/translate.log"
   bleu=$("$programs/evaluate" --hypothesis "$translation" --reference "$target" --score-only)
-  exact=$(paste -d $'\001' "$translation" <(gzip -dcf "$target") |
-    awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f", 100 * right / NR }')
+  exact=$(exact_percent "$translation" "$target")
   perplexity=$(last 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$run/metrics.jsonl")
   [[ -z $perplexity ]] || perplexity=$(printf '%.3f' "$perplexity")
   {
     echo "$stamp"
+    [[ -z $text ]] || echo "$text"
     printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$(last 's/.* ([0-9,]+) parameters.*/\1/p' "$log")" \
       "$(last 's/.*finished after step ([0-9,]+) .*/\1/p' "$log")" \
       "${perplexity:--}" "$bleu" "$exact" \
@@ -116,6 +135,6 @@ for row in "${rows[@]}"; do wait "$row" || failed=1; done
 cat "$output/table.md"
 cat <<END
 
-Perplexity: per piece of the validation text, with the weights of the last update. BLEU: sacreBLEU's, of $(basename "$source")
-with the mean of the last checkpoints, beam $beam; exact: lines equal to the reference. Training: minutes and seconds, or hours, of training alone.
+Perplexity: per piece of the validation text, at the last validation. BLEU: sacreBLEU's, of $(basename "$source") with the
+finished model, beam $beam; exact: lines equal to the reference. Training: minutes and seconds, or hours, of training alone.
 END

@@ -13,13 +13,13 @@ usage="usage: scripts/distill.sh --config FILE --source FILE --target FILE --out
   [--teachers 3 | --teacher MODEL…] [--reverse-model MODEL] [--rerank] [--tune KEY=VALUE]… [--programs FOLDER]
   [--threads N] [--set KEY=VALUE]…
 
---source and --target: the text of the config's data.train_source and data.train_target, one file each, plain or
-gzipped; where the config names several, give its data.train_weights and data.train_alignments anew with --set, for one
-pair of files. --teacher: a finished model of this language pair to take instead of training teachers; may be repeated,
-for models with one tokenizer. --rerank: each direction's translations are reranked by a model of the other one, those of
---reverse-model by the first teacher. --set: further settings of all trainings. --tune: settings of the last one, which
-begins with the student and goes on with the text alone; without --tune, it is left out. The student is in
-FOLDER/student/model, the tuned student in FOLDER/tuned/model."
+--source and --target: the training text, one file each, plain or gzipped. It replaces the config's data.train_source,
+data.train_target and data.train_pairs; where these name several files, give the config's data.train_weights and
+data.train_alignments anew with --set, for one pair of files. --teacher: a finished model of this language pair to take
+instead of training teachers; may be repeated, for models with one tokenizer. --rerank: each direction's translations are
+reranked by a model of the other one, those of --reverse-model by the first teacher. --set: further settings of all
+trainings. --tune: settings of the last one, which begins with the student and goes on with the text alone; without
+--tune, it is left out. The student is in FOLDER/student/model, the tuned student in FOLDER/tuned/model."
 root="$(cd "$(dirname "$0")/.." && pwd)"
 # shellcheck source=scripts/settle.sh
 source "$root/scripts/settle.sh"
@@ -90,8 +90,8 @@ train() { # train <name> <setting>…
   shift
   [[ -f $run/finished ]] && return
   echo "distill: training $name in $run"
-  "$programs/train" --config "$config" --run-folder "$run" --threads "$threads" "${settings[@]}" "$@" \
-    >>"$output/$name.log" 2>&1 || fail_with_log "training of $name" "$output/$name.log"
+  "$programs/train" --config "$config" --run-folder "$run" --threads "$threads" --set "data.train_pairs=[]" \
+    "${settings[@]}" "$@" >>"$output/$name.log" 2>&1 || fail_with_log "training of $name" "$output/$name.log"
   touch "$run/finished"
 }
 

@@ -188,7 +188,7 @@ if stage multi30k "$reserve" "$here/bin/train" --config "$here/configs/multi30k_
   done
   $compared && row "lines translated the same on $device and cpu" \
     "$(paste -d $'\001' "$output/parity.$device.de" "$output/parity.cpu.de" |
-      awk -F $'\001' '$1 == $2 { same++ } END { print same + 0 " of " NR }')" lines
+      awk -F $'\001' '("x" $1) == ("x" $2) { same++ } END { print same + 0 " of " NR }')" lines
 fi
 row "time" "$SECONDS" s
 

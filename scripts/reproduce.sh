@@ -14,6 +14,8 @@ usage="usage: scripts/reproduce.sh [--multi30k data/multi30k] [--output runs/rep
 left out and named. --only: the configs to reproduce, such as 'configs/demo.yaml'; default: all of the table.
 Exit status: 0 where every measured value lies within its tolerance, 1 where one does not, 2 for bad usage."
 root="$(cd "$(dirname "$0")/.." && pwd)"
+# shellcheck source=scripts/exact.sh
+source "$root/scripts/exact.sh"
 # shellcheck source=scripts/settle.sh
 source "$root/scripts/settle.sh"
 # shellcheck source=scripts/yaml.sh
@@ -110,8 +112,7 @@ measured() { # measured <config> <text> <measure>
   [[ $3 == perplexity ]] || translation=$(translated "$1" "$2") || exit 1
   case "$3" in
     BLEU) "$programs/evaluate" --hypothesis "$translation" --reference "$reference" --score-only ;;
-    "exact, %") paste -d $'\001' "$translation" <(gzip -dcf "$reference") |
-      awk -F '\001' '$1 == $2 { right++ } END { printf "%.1f\n", 100 * right / NR }' ;;
+    "exact, %") exact_percent "$translation" "$reference" ;;
     perplexity) sed -nE 's/.*"type":"validation".*"perplexity":([0-9.]+).*/\1/p' "$(run_of "$1")/metrics.jsonl" |
       sort -n | awk 'NR == 1 { printf "%.2f\n", $1 }' ;;
     *) fail "$table: unknown measure \"$3\"" ;;

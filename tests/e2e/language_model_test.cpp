@@ -272,6 +272,7 @@ TEST_F(TrainedLanguageModel, ScoresEachTokenAndPassesOverEmptyLines) {
   const auto lines = split_lines(outcome.output);
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0], lines[2]);
+  EXPECT_EQ(lines[1], "0.000000") << "an empty line has no tokens, not even an end";
   const auto tabs = std::count(lines[0].begin(), lines[0].end(), '\t');  // tokens and the end
   EXPECT_THAT(outcome.errors, HasSubstr("3 lines, " + std::to_string(2 * tabs) + " tokens with the ends"));
 

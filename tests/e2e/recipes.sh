@@ -117,6 +117,13 @@ said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.g
   --programs "$programs" --set data.folder=small "$root/configs/table3_small/c_layers_1.yaml" 2>&1) &&
   fail "rows of different settings were put into one table"
 expect "other settings" "$said" "was begun with another config, text, beam or --set"
+cp small/train.en.gz train.en.gz
+gzip -dc train.en.gz | sed '1s/$/ more/' | gzip -c >small/train.en.gz
+said=$(table "c_layers_1") && fail "a row of another training text was taken"
+expect "another training text" "$said" "c_layers_1 was trained when $PWD/small/train.en.gz had another content; delete"
+mv train.en.gz small/train.en.gz
+said=$(table "c_layers_1") || fail "table3_small.sh with the old text: $said"
+expect "the old text" "$said" "c_layers_1: finished before"
 mkdir small/a small/b
 touch small/{a,b}/one.yaml
 said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.gz --target small/val.de.gz \
@@ -152,6 +159,17 @@ expect "a slip" "$said" 'did you mean "max_steps"?'
 said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --target four.de --programs stubs \
   "$root/configs/demo.yaml") || fail "compare_configs.sh with stubs: $said"
 expect "a row" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 75.0 | 1:02 |"
+# Carriage returns and a byte order mark are no part of a line, tabs are; lines are compared as text, not as numbers.
+cp -r stubs numeric
+cat >numeric/translate <<'END'
+#!/usr/bin/env bash
+while [[ $1 != --output ]]; do shift; done
+printf 'one\n100\n007\na\tb\n' >"$2"
+END
+printf '\xef\xbb\xbfone\r\n1e2\r\n7\r\na\tc\r\n' | gzip -c >windows.de.gz
+said=$("$root/scripts/compare_configs.sh" --output exact --source four.en --target windows.de.gz --programs numeric \
+  "$root/configs/demo.yaml") || fail "compare_configs.sh with lines like numbers: $said"
+expect "exact lines" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 25.0 | 1:02 |"
 mkdir unvalidated
 cp stubs/* unvalidated
 echo ': >"$2/metrics.jsonl"' >>unvalidated/train
@@ -235,7 +253,7 @@ expect "a byte order mark" "$said" "# the base"
 
 # -- reproduce.sh: a config is also what it is based on
 mkdir -p based/scripts based/configs
-cp "$root/scripts/"{reproduce,config_with_bases,settle,yaml}.sh based/scripts
+cp "$root/scripts/"{reproduce,config_with_bases,exact,settle,yaml}.sh based/scripts
 echo "base: parent.yaml" >based/configs/child.yaml
 echo "# a stub does not read it" >based/configs/parent.yaml
 printf '%s\n' '<!-- reproduced figures -->' '| `configs/child.yaml` | test | BLEU | 12.3 | 0.1 |' \
@@ -403,6 +421,15 @@ lists() { grep -E '^  train_(weights|alignments): ' "$weighed/$1/config.yaml"; }
   fail "the lists of --tune: $(lists tuned)"
 said=$(weigh --set training.max_steps=6) && fail "another --set went into the same folder"
 expect "another --set" "$said" "was begun with another config, text, teachers or --set"
+
+# -- distill.sh: --source and --target take the place of all of the config's text
+sed -E 's/train_source.*/train_pairs: few.tsv, train_weights: [0.5]}/' distilled.yaml >paired.yaml
+said=$("$root/scripts/distill.sh" --config paired.yaml --source few.en --target few.de --output paired --teachers 1 \
+  --programs "$programs" --threads 1 2>&1) || fail "distill.sh with a config of pairs: $said"
+for name in teacher_1 student; do
+  grep -qxF '  train_pairs: []' "paired/$name/config.yaml" || fail "$name also learned from the config's pairs"
+done
+grep -qxF '  train_weights: [0.5, 0.5]' paired/student/config.yaml || fail "the student's weights of a config of pairs"
 
 # -- parsing.sh: trees of a little grammar to a parser; under the constraint it writes nothing but trees
 mkdir bank
