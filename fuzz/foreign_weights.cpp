@@ -35,10 +35,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const fuzz::MemoryFile file(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
     if (kind == 0) formats::CTranslate2File read(file.path());
     if (kind == 1) require_no_more_than(bytes.size(), formats::read_marian_file(file.path()).tensors);
-    if (kind == 2) formats::read_marian_vocabulary(file.path(), 1000);
+    if (kind == 2) {
+      fuzz::write_bytes(folder + "/vocab.yml", bytes);
+      formats::read_marian_vocabulary(folder + "/vocab.yml", 1000);
+    }
     if (kind == 3) {
       formats::read_flat_yaml(bytes);
-      formats::read_yaml_list(bytes, "vocabs");
+      formats::parse_marian_decoder(bytes, "decoder.yml");
     }
     if (kind >= 4) {
       fuzz::write_bytes(folder + (kind == 4 ? "/pytorch_model.bin" : "/model.safetensors"), bytes);

@@ -213,9 +213,7 @@ std::vector<std::string> read_pieces(const std::string& folder, const std::strin
 
 // Beside the model or, in a package of Argos Translate, beside the model's folder; empty where there is none.
 std::string sentencepiece_of(const std::string& folder, const std::string& side) {
-  for (const std::string& name : {side + ".spm", std::string("sentencepiece.bpe.model"),
-                                  std::string("sentencepiece.model"), std::string("spm.model")})
-    if (fs::exists(path_in(folder, name))) return path_in(folder, name);
+  if (const std::string beside = find_sentencepiece(folder, side); !beside.empty()) return beside;
   const fs::path package = fs::path(folder).parent_path();
   if (!fs::exists(package / "metadata.json")) return "";
   if (fs::exists(package / "sentencepiece.model")) return (package / "sentencepiece.model").string();

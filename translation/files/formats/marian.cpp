@@ -227,12 +227,12 @@ std::string named_file(const std::string& folder, const std::string& name) {
 }
 
 // What a decoder.yml lists; nothing where it does not exist.
-std::vector<std::string> listed_files(const std::string& decoder, const std::string& key) {
+std::vector<std::string> listed_files(const std::string& decoder, std::vector<std::string> MarianDecoder::*list) {
   std::vector<std::string> files;
   if (!fs::exists(decoder)) return files;
   const std::string folder = fs::path(decoder).parent_path().string();
-  for (const std::string& name : read_yaml_list(read_marian_settings(decoder), key))
-    files.push_back(named_file(folder, name));
+  const MarianDecoder content = read_marian_decoder(decoder);
+  for (const std::string& name : content.*list) files.push_back(named_file(folder, name));
   return files;
 }
 
@@ -251,7 +251,7 @@ Vocabularies find_vocabularies(const std::string& npz) {
   const std::string folder = fs::path(npz).parent_path().string();
   std::vector<std::string> files;
   for (const std::string& decoder : decoder_files(npz))
-    if (files.empty()) files = listed_files(decoder, "vocabs");
+    if (files.empty()) files = listed_files(decoder, &MarianDecoder::vocabs);
   for (const char* name : {"vocab.spm", "vocab.yml"})
     if (files.empty() && fs::exists(path_in(folder, name))) files.push_back(path_in(folder, name));
   for (const char* end : {".vocab.yml", ".spm"})
@@ -281,13 +281,13 @@ SearchOptions read_search(const std::string& npz) {
   const auto files = decoder_files(npz);
   const auto path = std::find_if(files.begin(), files.end(), [](const auto& file) { return fs::exists(file); });
   if (path == files.end()) return search;
-  for (const auto& [key, text] : read_flat_yaml(read_marian_settings(*path))) {
-    const std::string name = *path + ": " + key;
-    if (key == "beam-size") search.beam_size = within(SearchBounds::kBeamSize, number_of(text), name, text);
-    if (key != "normalize") continue;
-    search.length_penalty = LengthPenalty::power;
-    search.length_alpha = within(SearchBounds::kLengthAlpha, number_of(text), name, text);
-  }
+  const MarianDecoder decoder = read_marian_decoder(*path);
+  const std::string &beam_size = decoder.beam_size, &normalize = decoder.normalize;
+  if (!beam_size.empty())
+    search.beam_size = within(SearchBounds::kBeamSize, number_of(beam_size), *path + ": beam-size", beam_size);
+  if (normalize.empty()) return search;
+  search.length_penalty = LengthPenalty::power;
+  search.length_alpha = within(SearchBounds::kLengthAlpha, number_of(normalize), *path + ": normalize", normalize);
   return search;
 }
 
@@ -318,10 +318,9 @@ Renumbering read_order(const std::string& path, int64_t rows) {
 std::shared_ptr<const SubwordModel> marian_tokenizer(const std::string& vocabulary, const std::string& side,
                                                      const Renumbering& order) {
   if (is_sentencepiece(vocabulary)) return make_subword_model(vocabulary, order);
-  const std::string beside = path_in(fs::path(vocabulary).parent_path().string(), side + ".spm");
-  return fs::exists(beside)
-             ? make_subword_model(beside, order)
-             : std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, vocabulary), vocabulary);
+  const std::string beside = find_sentencepiece(fs::path(vocabulary).parent_path().string(), side);
+  return beside.empty() ? std::make_shared<SubwordModel>(model_of_spaced_pieces(order.table, vocabulary), vocabulary)
+                        : make_subword_model(beside, order);
 }
 
 // Which are not read: to say so.
@@ -343,7 +342,11 @@ bool is_marian_file(const std::string& path) {
 }
 
 std::string find_marian_file(const std::string& folder) {
-  const std::vector<std::string> listed = listed_files(path_in(folder, "decoder.yml"), "models");
+  const std::string decoder = path_in(folder, "decoder.yml");
+  const std::vector<std::string> listed = listed_files(decoder, &MarianDecoder::models);
+  if (listed.size() > 1)
+    throw std::runtime_error(fmt::format("{}: lists {} models, an ensemble; name each of their files: --model {}",
+                                         decoder, listed.size(), fmt::join(listed, " --model ")));
   if (!listed.empty() && fs::exists(listed.front())) return listed.front();
   std::vector<std::string> found = files_that_end_in(folder, ".npz");
   found.erase(std::remove_if(found.begin(), found.end(), [](const std::string& path) { return !is_marian_file(path); }),

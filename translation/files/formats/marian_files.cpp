@@ -6,10 +6,13 @@
 #include <transmute/common/text_file.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/translation/files/formats/json_config.h>
 #include <transmute/translation/files/formats/vocabulary.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
@@ -65,6 +68,55 @@ std::string unquoted(const std::string& given) {
     if (inner[i] == '\'') ++i;  // '' is one quote
   }
   return single;
+}
+
+[[noreturn]] void refuse_kind(const std::string& name, const char* key, const char* kind) {
+  throw std::runtime_error(fmt::format("{}: {} is not {}", name, key, kind));
+}
+
+std::string text_of(const YAML::Node& map, const char* key, const std::string& name) {
+  const YAML::Node value = map[key];
+  if (!value || value.IsNull()) return "";
+  if (!value.IsScalar()) refuse_kind(name, key, "a single value");
+  return value.Scalar();
+}
+
+std::vector<std::string> texts_of(const YAML::Node& map, const char* key, const std::string& name) {
+  const YAML::Node value = map[key];
+  if (!value || value.IsNull()) return {};
+  if (value.IsScalar()) return {value.Scalar()};
+  if (!value.IsSequence()) refuse_kind(name, key, "a list");
+  std::vector<std::string> texts;
+  for (const YAML::Node& item : value) {
+    if (!item.IsScalar()) refuse_kind(name, key, "a list of texts");
+    texts.push_back(item.Scalar());
+  }
+  return texts;
+}
+
+void put_piece(std::vector<std::string>& pieces, size_t id, const std::string& piece, size_t rows) {
+  if (id >= rows) return;
+  if (pieces.size() <= id) pieces.resize(id + 1);
+  pieces[id] = piece;
+}
+
+std::vector<std::string> pieces_of_lines(const std::string& path, size_t rows) {
+  std::vector<std::string> pieces;
+  std::istringstream lines(read_model_text(path));
+  for (std::string line; pieces.size() < rows && std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    pieces.push_back(line);
+  }
+  return pieces;
+}
+
+std::vector<std::string> pieces_of_json(const nlohmann::ordered_json& map, const std::string& path, size_t rows) {
+  std::vector<std::string> pieces;
+  for (const auto& [piece, number] : map.items()) {
+    if (!number.is_number_unsigned()) throw std::runtime_error(fmt::format("{}: \"{}\" has no number", path, piece));
+    put_piece(pieces, number.get<size_t>(), piece, rows);
+  }
+  return pieces;
 }
 
 // An array of NumPy: a magic text, a header that describes it in Python's syntax, and its numbers.
@@ -143,8 +195,24 @@ bool is_marian_binary(const std::string& path) {
          std::all_of(version + 1, std::end(version), [](unsigned char byte) { return byte == 0; });
 }
 
-std::string read_marian_settings(const std::string& path) {
-  return read_regular_file(path, kMaxSettingsBytes);
+MarianDecoder parse_marian_decoder(const std::string& text, const std::string& name) {
+  MarianDecoder decoder;
+  try {
+    const YAML::Node root = YAML::Load(text);
+    if (root.IsNull()) return decoder;
+    if (!root.IsMap()) throw std::runtime_error(fmt::format("{}: has no lines \"key: value\"", name));
+    decoder.models = texts_of(root, "models", name);
+    decoder.vocabs = texts_of(root, "vocabs", name);
+    decoder.beam_size = text_of(root, "beam-size", name);
+    decoder.normalize = text_of(root, "normalize", name);
+  } catch (const YAML::Exception& error) {
+    throw std::runtime_error(fmt::format("{}:{}: not valid YAML: {}", name, error.mark.line + 1, error.msg));
+  }
+  return decoder;
+}
+
+MarianDecoder read_marian_decoder(const std::string& path) {
+  return parse_marian_decoder(read_regular_file(path, kMaxSettingsBytes), path);
 }
 
 MarianFile read_marian_file(const std::string& path) {
@@ -196,22 +264,11 @@ std::map<std::string, std::string> read_flat_yaml(const std::string& text) {
   return values;
 }
 
-std::vector<std::string> read_yaml_list(const std::string& text, const std::string& key) {
-  std::vector<std::string> items;
-  bool inside = false;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::string content = without_spaces(line);
-    if (content.rfind("- ", 0) == 0) {
-      if (inside) items.push_back(unquoted(content.substr(2)));
-      continue;
-    }
-    inside = line.rfind(key + ":", 0) == 0;
-  }
-  return items;
-}
-
 std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t rows) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending != ".yml" && ending != ".yaml" && ending != ".json") return pieces_of_lines(path, rows);
+  // Either may have any of these endings: JSON is YAML, too.
+  if (const nlohmann::ordered_json json = read_json(path); json.is_object()) return pieces_of_json(json, path, rows);
   std::vector<std::string> pieces;
   std::istringstream lines(read_model_text(path));
   std::string line, long_piece;
@@ -232,9 +289,7 @@ std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t 
     const auto id = static_cast<size_t>(std::stoll(number));
     const std::string piece = unquoted(has_piece ? long_piece : line.substr(0, colon));
     has_piece = false;
-    if (id >= rows) continue;
-    if (pieces.size() <= id) pieces.resize(id + 1);
-    pieces[id] = piece;
+    put_piece(pieces, id, piece, rows);
   }
   return pieces;
 }

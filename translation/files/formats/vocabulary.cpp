@@ -6,6 +6,7 @@
 #include <transmute/tokenizer/piece_marks.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 namespace transmute {
@@ -23,6 +24,13 @@ bool is_reserved_text(const std::string& piece) {
 
 std::string read_model_text(const std::string& path) {
   return read_regular_file(path, kMaxVocabularyBytes);
+}
+
+std::string find_sentencepiece(const std::string& folder, const std::string& side) {
+  for (const std::string& name : {side + ".spm", std::string("sentencepiece.bpe.model"),
+                                  std::string("sentencepiece.model"), std::string("spm.model")})
+    if (std::filesystem::exists(path_in(folder, name))) return path_in(folder, name);
+  return "";
 }
 
 bool is_language_tag(const std::string& piece) {

@@ -42,6 +42,10 @@ struct Renumbering {
 /// @throws std::runtime_error where it is no regular file or far larger than any of those
 std::string read_model_text(const std::string& path);
 
+/// The SentencePiece model of a side ("source" or "target") in a folder: its own, or one of both sides. Empty where
+/// there is none.
+std::string find_sentencepiece(const std::string& folder, const std::string& side);
+
 /// Whether it is a tag of OPUS-MT's models for a language, such as >>deu<<.
 bool is_language_tag(const std::string& piece);
 

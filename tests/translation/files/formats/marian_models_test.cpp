@@ -8,6 +8,7 @@
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/zip_files.h>
+#include <transmute/translation/files/formats/marian_files.h>
 #include <transmute/translation/files/load_model.h>
 #include <transmute/translation/inference/step_models.h>
 #include <transmute/translation/search/score_targets.h>
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -196,6 +198,75 @@ TEST(MarianModels, LeaveOutTheLastPiecesOfALongVocabulary) {
   const LoadedModel loaded = load_model(model.folder(), torch::kCPU);
   EXPECT_EQ(loaded.tokenizer.source().size(),
             load_model(CopiedModel("npz").folder(), torch::kCPU).tokenizer.source().size());
+}
+
+TEST(MarianModels, OfAnEnsembleAreNamedInsteadOfReadingOnlyTheFirst) {
+  const CopiedModel model("npz");
+  fs::copy(model.path("model.npz"), model.path("b.npz"));
+  model.change("decoder.yml", "  - model.npz", "  - model.npz\n  - b.npz");
+  EXPECT_THAT(model.refusal(),
+              AllOf(HasSubstr("decoder.yml: lists 2 models, an ensemble"),
+                    HasSubstr("--model " + model.path("model.npz") + " --model "), HasSubstr("b.npz")));
+  EXPECT_NO_THROW(load_model(model.path("b.npz"), torch::kCPU));
+}
+
+TEST(MarianModels, HaveADecoderYmlInAnyStyleOfYaml) {
+  const CopiedModel model("npz");
+  fs::rename(model.path("model.npz"), model.path("b.npz"));
+  fs::rename(model.path("opus.vocab.yml"), model.path("words.yml"));
+  for (const char* text :
+       {"models: [b.npz]\nvocabs: [words.yml, \"words.yml\"]\nbeam-size: 7\n",
+        "models:\n- b.npz  # the best\nvocabs:\n- words.yml # both\n- words.yml\nbeam-size: 7 # x\n"}) {
+    write_text(model.path("decoder.yml"), text);
+    EXPECT_EQ(load_model(model.folder(), torch::kCPU).search.beam_size, 7) << text;
+  }
+}
+
+TEST(MarianModels, AreRefusedWhereTheirDecoderYmlIsDamaged) {
+  const CopiedModel model("npz");
+  for (const std::string& text :
+       {std::string("models: [model.npz"), std::string("- model.npz"), std::string("models: {a: b}"),
+        std::string("models: [[model.npz]]"), "models: " + std::string(100000, '['), std::string("beam-size: [6]")}) {
+    write_text(model.path("decoder.yml"), text);
+    EXPECT_THAT(model.refusal(), HasSubstr("decoder.yml:")) << text.substr(0, 40);
+  }
+}
+
+// Pieces of npz's vocabulary by number.
+std::vector<std::string> pieces_of_npz() {
+  return formats::read_marian_vocabulary(TRANSMUTE_TEST_DATA "/formats/npz/opus.vocab.yml", 44);
+}
+
+TEST(MarianModels, HaveVocabulariesOfPlainLinesOrJson) {
+  const std::vector<std::string> pieces = pieces_of_npz();
+  std::string lines;
+  nlohmann::ordered_json json;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    lines += pieces[i] + "\n";
+    json[pieces[i]] = i;
+  }
+  for (const auto& [name, text] :
+       {std::pair<std::string, std::string>{"vocab.txt", lines}, {"vocab.json", json.dump()}}) {
+    const CopiedModel model("npz");
+    const Ids wanted = load_model(model.folder(), torch::kCPU).tokenizer.source().encode("A B");
+    write_text(model.path(name), text);
+    write_text(model.path("decoder.yml"), "models: [model.npz]\nvocabs: [" + name + ", " + name + "]\n");
+    EXPECT_EQ(formats::read_marian_vocabulary(model.path(name), 44), pieces) << name;
+    EXPECT_EQ(load_model(model.folder(), torch::kCPU).tokenizer.source().encode("A B"), wanted) << name;
+  }
+  const CopiedModel model("npz");
+  write_text(model.path("vocab.json"), R"({"</s>": 0, "<unk>": -1})");
+  write_text(model.path("decoder.yml"), "models: [model.npz]\nvocabs: [vocab.json, vocab.json]\n");
+  EXPECT_THAT(model.refusal(), HasSubstr("vocab.json: \"<unk>\" has no number"));
+}
+
+TEST(MarianModels, MayShareASentencePieceModel) {
+  for (const char* name : {"sentencepiece.bpe.model", "sentencepiece.model", "spm.model"}) {
+    const CopiedModel model("npz");
+    fs::rename(model.path("source.spm"), model.path(name));
+    fs::remove(model.path("target.spm"));
+    EXPECT_NO_THROW(load_model(model.folder(), torch::kCPU)) << name;
+  }
 }
 
 // ---- Models that Marian trained ----
