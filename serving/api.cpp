@@ -7,6 +7,7 @@
 #include <transmute/serving/openapi.h>
 #include <transmute/serving/task.h>
 #include <transmute/serving/web_sources.h>
+#include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/text/inline_tags.h>
 
 #include <algorithm>
@@ -157,26 +158,53 @@ std::vector<Document> make_documents(const ApiRequest& request, const ModelSet::
   return documents;
 }
 
-// Each token of a translation has a number for each token of its segment, which grows with the square of its length,
-// and a translation may have max_extra_length tokens more than its segment.
-void check_alignments(const ApiRequest& request, const std::vector<Document>& documents) {
-  constexpr double kMost = 8e6, kMostForTags = 64e6;  // the latter are not sent
+using TokenCount = std::function<size_t(const SubwordModel& model, const std::string& text)>;
+
+size_t exact_tokens(const SubwordModel& model, const std::string& text) {
+  return model.encode(text).size();
+}
+
+// Hardly ever too few, and quick.
+size_t bytes_as_tokens(const SubwordModel& /*model*/, const std::string& text) {
+  return text.size();
+}
+
+// The most numbers that the alignments can have: each token of a translation has one for each token of its segment, and
+// each part of a segment, of which two together have more than max_source_tokens, can have max_extra_length tokens
+// more.
+double alignment_numbers(const ApiRequest& request, const std::vector<Document>& documents, const Tokenizer& tokenizer,
+                         const TokenCount& tokens_of) {
   const SearchOptions& search = request.options.search;
-  if (!search.alignments && !request.options.inline_tags) return;
   double numbers = 0;
-  for (const Document& document : documents)
-    for (const std::string& segment : document.segments()) {
+  for (size_t d = 0; d < documents.size(); ++d) {
+    const double prefix =
+        request.prefixes.empty() ? 0 : static_cast<double>(tokens_of(tokenizer.target(), request.prefixes[d]));
+    for (const std::string& segment : documents[d].segments()) {
       // Tags have no tokens.
-      const size_t bytes = request.options.inline_tags ? TaggedText(segment).plain().size() : segment.size();
-      const double tokens = std::max(1.0, static_cast<double>(bytes) / 2);  // hardly more
-      numbers +=
-          tokens * (tokens + static_cast<double>(search.max_extra_length)) * static_cast<double>(search.num_hypotheses);
+      const std::string text = request.options.inline_tags ? TaggedText(segment).plain() : segment;
+      const auto source = static_cast<double>(std::max<size_t>(1, tokens_of(tokenizer.source(), text)));
+      const double parts = 1 + 2 * source / static_cast<double>(request.options.max_source_tokens);
+      const double target = source + parts * static_cast<double>(search.max_extra_length) + prefix;
+      numbers += source * target * static_cast<double>(search.num_hypotheses);
     }
-  if (numbers > (search.alignments ? kMost : kMostForTags))
-    throw ApiError(413, search.alignments
-                            ? "alignments of so much text would be too large; send fewer or shorter sentences at a "
-                              "time, or ask for fewer hypotheses"
-                            : "a text with markup has too long sentences; send shorter ones, or fewer at a time");
+  }
+  return numbers;
+}
+
+void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route) {
+  const bool are_sent = request.options.search.alignments;
+  if (!are_sent && !request.options.inline_tags) return;
+  const double most = are_sent ? 8e6 : 64e6;
+  const Tokenizer& tokenizer = route.back().model->tokenizer();
+  const auto fits = [&](const TokenCount& tokens_of) {
+    return alignment_numbers(request, documents, tokenizer, tokens_of) <= most;
+  };
+  // With a pivot, the text that the last model will get is not known yet.
+  if ((!are_sent || route.size() > 1) && fits(bytes_as_tokens)) return;
+  if (route.size() == 1 && fits(exact_tokens)) return;
+  throw ApiError(413, are_sent ? "alignments of so much text would be too large; send fewer or shorter sentences at a "
+                                 "time, or ask for fewer hypotheses"
+                               : "a text with markup has too long sentences; send shorter ones, or fewer at a time");
 }
 
 // What the request says is for the last model of the route; those before it translate by themselves.
@@ -302,7 +330,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   task.route = resolve_languages(*models_.current(), *request, *result);
   result->documents = make_documents(*request, task.route);
   check_room_for(result->documents);
-  if (!task.route.empty()) check_alignments(*request, result->documents);
+  if (!task.route.empty()) check_alignments(*request, result->documents, task.route);
   task.documents = result->documents;
   task.prefixes = request->prefixes;
   set_options(task, *request);

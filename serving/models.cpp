@@ -151,7 +151,8 @@ void give_shortlists(const std::vector<std::string>& shortlists, std::vector<Mod
     auto of = models.begin();
     if (equals != std::string::npos) {
       ModelSource wanted;
-      if (!take_languages(text.substr(0, equals), wanted)) refuse("write en-de=FILE");
+      if (!take_languages(text.substr(0, equals), wanted) || !wanted.source_name.empty() || !wanted.target_name.empty())
+        refuse("write en-de=FILE");
       of = std::find_if(models.begin(), models.end(), [&](const ModelSource& model) {
         return model.source == wanted.source && model.target == wanted.target;
       });

@@ -76,7 +76,7 @@ typedef struct transmute_translation_options {
   int64_t alignment_layer;  /* decoder layer, from 1; 0: the last */
   int64_t alignment_head;   /* from 1; 0: the mean over heads */
   double coverage_beta;     /* weight of the coverage penalty; 0: none */
-  int64_t min_length;       /* minimum number of target tokens */
+  int64_t min_length;       /* minimum number of target tokens, unless the maximum is less */
   int64_t no_repeat_ngram;  /* forbid repeating any n tokens in a row; 0: allow it */
   int power_length_penalty; /* nonzero: the length penalty is length^length_alpha */
 
@@ -200,8 +200,8 @@ TRANSMUTE_API size_t transmute_result_hypotheses(const transmute_result* result,
 /* A hypothesis, detokenized. */
 TRANSMUTE_API const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis);
 
-/* The score by which hypotheses are ranked: log P / length penalty; with rerank_candidates, plus rerank_weight times
- * that of the reverse model. */
+/* The score by which hypotheses are ranked: log P / length penalty, plus coverage_beta times the coverage
+ * penalty; with rerank_candidates, plus rerank_weight times the reverse model's log P / length penalty. */
 TRANSMUTE_API double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis);
 
 /* Natural log-probability of a hypothesis, including the end token. */

@@ -100,7 +100,7 @@ TEST(ModelSource, GetsItsShortlist) {
   };
   EXPECT_THAT(refusal({"a.txt"}), HasSubstr("--shortlist en-de=a.txt"));
   EXPECT_THAT(refusal({"en-fr=a"}), HasSubstr("no --model is given for en-fr"));
-  EXPECT_THAT(refusal({"ende=a"}), HasSubstr("write en-de=FILE"));
+  for (const char* text : {"ende=a", "en:de/deu=a"}) EXPECT_THAT(refusal({text}), HasSubstr("write en-de=FILE"));
   EXPECT_THAT(refusal({"en-de="}), HasSubstr("needs a file"));
   EXPECT_THAT(refusal({"de-en=a", "de-en=b"}), HasSubstr("another one is given for de-en"));
 }

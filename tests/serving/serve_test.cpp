@@ -755,6 +755,15 @@ TEST_F(Serve, RefusesAlignmentsThatWouldFillTheMemory) {
                                        {"max_extra_length", 500}});
   EXPECT_THAT(post("/v1/translate", short_lines, 413)["error"], HasSubstr("alignments of so much text"))
       << "each translation may have 500 tokens more than its text";
+  std::string parts;
+  for (int i = 0; i < 1700; ++i) parts += "a ";
+  const Json long_parts =
+      v1_request({{"text", parts}, {"alignments", true}, {"min_length", 500}, {"max_extra_length", 500}});
+  EXPECT_THAT(post("/v1/translate", long_parts, 413)["error"], HasSubstr("alignments of so much text"))
+      << "each part of a long text may have 500 more";
+  const Json long_prefix =
+      v1_request({{"text", parts.substr(0, 2800)}, {"prefix", words}, {"alignments", true}, {"max_extra_length", 0}});
+  EXPECT_THAT(post("/v1/translate", long_prefix, 413)["error"], HasSubstr("alignments of so much text"));
   std::string name(1000, 'x');
   const std::string error = post("/v1/translate", v1_request({{name, 1}}), 400)["error"];
   EXPECT_THAT(error, HasSubstr("its name has 1000 bytes"));
