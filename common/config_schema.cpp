@@ -354,6 +354,7 @@ void ConfigSchema::read_section(const std::string& file, const std::string& sect
     } catch (const BadValue& error) {
       throw std::invalid_argument(fmt::format("{}: \"{}\" {}", where, qualified(section, key), error.what()));
     }
+    given_.insert(qualified(section, field->key));
   }
 }
 
@@ -401,6 +402,7 @@ void ConfigSchema::set(const std::string& assignment) {
   } catch (const BadValue& error) {
     throw std::invalid_argument(fmt::format("{}: \"{}\" {}", where, name, error.what()));
   }
+  given_.insert(qualified(section, field->key));
 }
 
 std::string ConfigSchema::to_yaml() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +81,9 @@ class TRANSMUTE_API ConfigSchema {
   /// Applies one `section.key=value`, as `--set` gives it; the value is YAML (`[a, b]` for lists).
   void set(const std::string& assignment);
 
+  /// Whether a file, text or set() has given the key, called `section.key`, be it with its default value.
+  bool is_given(const std::string& key) const { return given_.count(key) != 0; }
+
   /// Every key with its present value.
   std::string to_yaml() const;
 
@@ -122,6 +126,7 @@ class TRANSMUTE_API ConfigSchema {
   std::vector<Field> fields_;
   std::vector<FormerName> former_names_;
   std::vector<std::string> files_;
+  std::set<std::string> given_;
 };
 
 /// The candidate with the smallest edit distance to `word`, or "" where none is near.

@@ -111,10 +111,9 @@ double peak_rate(int64_t d_model) {
   return 0.36 / static_cast<double>(d_model);
 }
 
-// Subwords are some 1.4 times as many as words, and batches are filled to nine tenths.
 double steps_per_pass(const TextSize& size, int64_t batch_tokens) {
-  const double tokens = 1.4 * static_cast<double>(size.words) + pairs_of(size);
-  return std::max(1.0, tokens / (0.9 * static_cast<double>(batch_tokens)));
+  const double tokens = kTokensPerWord * static_cast<double>(size.words) + pairs_of(size);
+  return std::max(1.0, tokens / (kBatchFill * static_cast<double>(batch_tokens)));
 }
 
 // All that follows from the number of steps.
@@ -255,7 +254,7 @@ void begin_with(TrainingConfig& config, const TextSize& size, const std::string&
   config.model = ModelConfig();
   config.model.model.dropout = dropout;
   config.training.initialize_from = model;
-  take_network_of_initial_model(config);
+  take_network_of_initial_model(config, ConfigSchema());  // nothing is given so far
   config.training.learning_rate = peak_rate(config.model.model.d_model) / kShareOfRate;
   set_steps(config, size, std::max<int64_t>(1, config.training.max_steps / kShareOfSteps));
 }

@@ -21,6 +21,10 @@ struct AutomaticText {
   PairOfFiles valid;  ///< empty: lines held out of `train`, see hold_out
 };
 
+/// What plans assume before there is a tokenizer: subwords per word, and the share of TrainingOptions::batch_tokens
+/// that the tokens of a batch reach.
+constexpr double kTokensPerWord = 1.4, kBatchFill = 0.9;
+
 /// What is known of a text before anything is learned from it.
 struct TextSize {
   int64_t pairs = 0;

@@ -54,6 +54,7 @@ TrainState state_of(const Json& json, int64_t version) {
     if (best.contains("validations_since"))  // where older versions kept it
       state.validations_since_best = count_at(best, "validations_since");
   }
+  state.conditions = json.value("conditions", std::string());
   if (json.contains("validations_since_best")) state.validations_since_best = count_at(json, "validations_since_best");
   if (json.contains("validation")) {
     state.metric = json["validation"].at("metric");
@@ -72,6 +73,7 @@ std::string to_json(const TrainState& state) {
   if (state.best_score) json["best"] = {{"metric", state.metric}, {"score", *state.best_score}};
   // Outside of "best": validations without a finite score count before there is one.
   json["validations_since_best"] = state.validations_since_best;
+  if (!state.conditions.empty()) json["conditions"] = state.conditions;
   if (state.validation_due) json["validation_due"] = true;
   if (state.is_interim) json["interim"] = true;
   if (state.score) json["validation"] = {{"metric", state.metric}, {"score", *state.score}};
@@ -141,7 +143,9 @@ void CheckpointStore::prune(const KeepPolicy& policy) const {
     if (state.is_interim) continue;
     if (newest++ < policy.newest) kept.insert(*path);
     if (policy.every > 0 && state.step % policy.every == 0) kept.insert(*path);
-    if (state.score && state.metric == policy.metric) scored.emplace_back(-*state.score, *path);
+    const bool comparable =
+        state.metric == policy.metric && (state.conditions.empty() || state.conditions == policy.conditions);
+    if (state.score && comparable) scored.emplace_back(-*state.score, *path);
   }
   std::sort(scored.begin(), scored.end());
   for (size_t i = 0; i < scored.size() && static_cast<int64_t>(i) < policy.best; ++i) kept.insert(scored[i].second);

@@ -24,12 +24,16 @@ struct TrainState {
   int64_t target_tokens = 0;         ///< trained on so far
   double seconds = 0;                ///< spent training so far
   std::string metric;                ///< of best_score and score
+  std::string conditions;            ///< of the validations, see Validator::conditions; empty: not known
   std::optional<double> best_score;  ///< the higher the better
   int64_t validations_since_best = 0;
   std::optional<double> score;   ///< of the validation after this very step; the higher the better
   int64_t batches_per_step = 0;  ///< of the last step: accumulated ones times processes; 0: not known
   bool validation_due = false;   ///< after this very step, where a signal stopped the training before it
   bool is_interim = false;       ///< a checkpoint for a stopped training to go on from, outside the regular ones
+
+  /// The pass over the text, counted from 1, that the last batch came from: the cursor is already behind it.
+  int64_t pass() const { return epoch > 0 && window == 0 && batch == 0 ? epoch : epoch + 1; }
 };
 
 /// As a checkpoint keeps it.
@@ -43,6 +47,8 @@ struct KeepPolicy {
   int64_t best = 0;    ///< with the highest scores by `metric`; of equal ones the older
   int64_t every = 0;   ///< whose step is a multiple of this; 0: none
   std::string metric;  ///< scores by another one do not count
+  /// Nor do scores under other conditions; checkpoints of older versions, which name none, count.
+  std::string conditions;
 };
 
 /// What is trained: written to checkpoints, and set from them.

@@ -323,7 +323,9 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("precision", &training.precision, kPrecisions,
              "number format of matrix products; auto: bfloat16 if the CPU (AVX512-BF16, AMX) or GPU supports it, else "
              "float32");
-  schema.add("log_every", &training.log_every, "number of steps between two log lines", kAtLeastOne);
+  schema.add("log_every", &training.log_every,
+             "number of steps between two records of metrics.jsonl, and log lines where there is no progress bar",
+             kAtLeastOne);
   schema.add("checkpoint_every", &training.checkpoint_every, "number of steps between two checkpoints", kAtLeastOne);
   schema.add("keep_checkpoints", &training.keep_checkpoints, "number of newest checkpoints to keep", kAtLeastOne);
   schema.add("keep_best", &training.keep_best,
@@ -376,6 +378,15 @@ std::vector<std::string> TrainingConfig::unused_values(const TrainingOptions& us
   const bool is_noam = training.schedule == Schedule::noam, is_guided = training.guided_alignment > 0;
   const bool is_of_translations =
       validation.metric != ValidationMetric::automatic && validation.metric != ValidationMetric::loss;
+  const TransformerOptions& network = model.model;
+  const TransformerOptions usual_network;
+  const bool is_given = !training.initialize_from.empty();  // a finished model's network, with all of its values
+  const bool is_sinusoidal = network.positional_encoding == PositionalEncodingKind::sinusoidal;
+  const ValidationOptions usual_validation;
+  const bool translates = !is_language_model() && validation.max_sentences > 0;
+  const char* nothing_translated = is_language_model()
+                                       ? "with model.architecture: decoder_only, which translates nothing"
+                                       : "with validation.max_sentences: 0, which translates nothing";
   struct Value {
     const char* key;
     bool differs;
@@ -400,6 +411,17 @@ std::vector<std::string> TrainingConfig::unused_values(const TrainingOptions& us
       {"data.train_alignments", !data.train_alignments.empty(), is_guided, "without training.guided_alignment"},
       {"validation.metric", is_of_translations, validation.max_sentences > 0,
        "with validation.max_sentences: 0, which translates nothing; the loss decides"},
+      {"validation.beam_size", validation.beam_size != usual_validation.beam_size, translates, nothing_translated},
+      {"validation.length_alpha", validation.length_alpha != usual_validation.length_alpha, translates,
+       nothing_translated},
+      {"model.max_positions", network.max_positions != usual_network.max_positions, !is_sinusoidal || is_given,
+       "without model.positional_encoding: learned; sinusoids have no limit"},
+      {"model.position_layout", network.sinusoids.layout != usual_network.sinusoids.layout, is_sinusoidal || is_given,
+       "with model.positional_encoding: learned"},
+      {"model.position_frequencies", network.sinusoids.frequencies != usual_network.sinusoids.frequencies,
+       is_sinusoidal || is_given, "with model.positional_encoding: learned"},
+      {"model.first_position", network.sinusoids.first_position != usual_network.sinusoids.first_position,
+       is_sinusoidal || is_given, "with model.positional_encoding: learned"},
   };
   std::vector<std::string> unused;
   for (const Value& value : values)

@@ -111,7 +111,7 @@ struct TrainingOptions {
   /// hardware, otherwise float32.
   std::optional<Precision> precision = Precision::float32;
 
-  int64_t log_every = 50;           ///< steps between two lines of metrics
+  int64_t log_every = 50;           ///< steps between two records of metrics.jsonl
   int64_t checkpoint_every = 1000;  ///< steps between two checkpoints
   int64_t keep_checkpoints = 5;     ///< number of newest checkpoints to keep
   int64_t keep_best = 0;            ///< number of checkpoints with the best validation.metric to keep in addition

@@ -154,7 +154,7 @@ void read_experiment(const ExperimentSetup& setup, Experiment& experiment) {
   }
   name_own_text(run_folder_of(setup), experiment.config);
   assign(setup, experiment);
-  take_network_of_initial_model(experiment.config, RunFolder(run_folder_of(setup)).begun_config());
+  take_network_of_initial_model(experiment.config, experiment.schema, RunFolder(run_folder_of(setup)).begun_config());
   experiment.config.check();
 }
 

@@ -49,25 +49,25 @@ bool is_the_runs_own(const std::string& key) {
          key == "model.activation_dropout" || is_of_search(key);
 }
 
-bool has_search_of_its_own(const ModelConfig& config) {
-  const auto values = values_of(config), defaults = values_of({});
-  for (size_t i = 0; i < values.size(); ++i)
-    if (is_of_search(values[i].first) && values[i] != defaults[i]) return true;
-  return false;
-}
-
-// A default says nothing, so that configs may leave out what the model knows.
-void require_nothing_else(const ModelConfig& given, const ModelConfig& initial, const std::string& path) {
-  const auto defaults = values_of({}), asked = values_of(given), found = values_of(initial);
+void require_nothing_else(const ModelConfig& asked, const ModelConfig& initial, const ConfigSchema& schema,
+                          const std::string& path) {
+  const auto values = values_of(asked), found = values_of(initial);
   std::string differences;
-  for (size_t i = 0; i < asked.size(); ++i) {
-    const auto& [key, value] = asked[i];
-    if (is_the_runs_own(key) || value == defaults[i].second || value == found[i].second) continue;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto& [key, value] = values[i];
+    if (is_the_runs_own(key) || !schema.is_given(key) || value == found[i].second) continue;
     differences += fmt::format("{}{} is {}, not {}", differences.empty() ? "" : "; ", key, found[i].second, value);
   }
   if (!differences.empty())
     throw std::invalid_argument(
         fmt::format("training.initialize_from: in {}, {}; leave these keys out of the config", path, differences));
+}
+
+void take_given_search(const ModelConfig& asked, const ConfigSchema& schema, ModelConfig& model) {
+  ConfigSchema of_model;
+  model.declare(of_model);
+  for (const auto& [key, value] : values_of(asked))
+    if (is_of_search(key) && schema.is_given(key)) of_model.set(key + "=" + value);
 }
 
 // The sections `model` and `tokenizer` of a model's config, or of a run's.
@@ -81,16 +81,17 @@ ModelConfig read_model_config(const std::string& yaml, const std::string& name) 
 
 }  // namespace
 
-void take_network_of_initial_model(TrainingConfig& config, const std::string& begun_config) {
+void take_network_of_initial_model(TrainingConfig& config, const ConfigSchema& schema,
+                                   const std::string& begun_config) {
   const std::string& path = config.training.initialize_from;
   if (path.empty()) return;
   ModelConfig initial = begun_config.empty() ? read_model_config(load_initial_model(config).config, path)
                                              : read_model_config(read_file(begun_config), begun_config);
-  require_nothing_else(config.model, initial, path);
+  require_nothing_else(config.model, initial, schema, path);
   initial.model.dropout = config.model.model.dropout;
   initial.model.attention_dropout = config.model.model.attention_dropout;
   initial.model.activation_dropout = config.model.model.activation_dropout;
-  if (has_search_of_its_own(config.model)) initial.search = config.model.search;
+  take_given_search(config.model, schema, initial);
   config.model = initial;
 }
 

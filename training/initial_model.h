@@ -11,13 +11,15 @@ inline namespace v0 {
 
 class Transformer;
 
-/// Gives `config` the network and the tokenizer of the model that TrainingOptions::initialize_from names, but for the
-/// dropout rates, which stay the config's own; does nothing where it names none.
+/// Gives `config` the network, the tokenizer and the search of the model that TrainingOptions::initialize_from names,
+/// but for the dropout rates, which stay the config's own; does nothing where it names none.
+/// @param schema which keys the config was given: of the search, these replace the model's
 /// @param begun_config the config of a run that has begun, which knows them already: the model need not be there any
 /// more; empty for a new run
 /// @throws std::invalid_argument naming the keys of the config that say something else; std::runtime_error where the
 /// model cannot be read.
-void take_network_of_initial_model(TrainingConfig& config, const std::string& begun_config = {});
+void take_network_of_initial_model(TrainingConfig& config, const ConfigSchema& schema,
+                                   const std::string& begun_config = {});
 
 /// The tokenizer of that model.
 Tokenizer tokenizer_of_initial_model(const TrainingConfig& config);

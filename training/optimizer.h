@@ -30,7 +30,7 @@ class Adam {
   /// that is not finite leaves parameters and moments as they were.
   double update(const std::vector<std::vector<torch::Tensor>>& gradients, double learning_rate, WorkerCrew& workers);
 
-  /// An update that the device may not have come to yet.
+  /// An update that may still be queued on the device.
   struct Started {
     torch::Tensor norms;    ///< float32 [P], of the parameters' gradients before clipping
     torch::Tensor happens;  ///< a bool: all norms and the loss are finite
@@ -47,7 +47,7 @@ class Adam {
   /// this object. @throws c10::ValueError where it is of other parameters.
   void keep_average(WeightAverage& average);
 
-  /// Steps taken so far; waits for the device.
+  /// Steps taken so far. Synchronizes the device.
   int64_t steps() const;
 
   /// Both moments of each parameter, for checkpoints; the number of steps is the trainer's to keep.

@@ -24,7 +24,7 @@ struct LossSum {
   void add(const LossSum& other);
 };
 
-/// The same where the device may not have come to it yet.
+/// A LossSum that may still be queued on the device.
 struct PendingLoss {
   static constexpr int64_t kSums = 3;
   torch::Tensor sums;  ///< float64 [kSums]: the tokens' cross-entropy, guidance and divergence; undefined: zeros

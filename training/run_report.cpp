@@ -46,7 +46,7 @@ void log_start(const RunFacts& facts, const TrainState& state) {
                              counted(facts.batches_per_step, "batch", "batches")));
   warn_of_slowness(machine);
   if (state.step > 0)
-    spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state.step), state.epoch + 1));
+    spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state.step), state.pass()));
   if (facts.guidance.weight > 0)
     spdlog::info(fmt::format(
         "decoder layer {0}, head {1} learns the given alignments; use it with: transmute translate --alignment "
@@ -60,7 +60,7 @@ void log_start(const RunFacts& facts, const TrainState& state) {
 std::vector<std::pair<std::string, std::string>> report_facts(const RunFacts& facts, const TrainState& state,
                                                               double seconds, const std::string& final_score) {
   std::vector<std::pair<std::string, std::string>> table{{"step", format_count(state.step)},
-                                                         {"epoch", format_count(state.epoch + 1)},
+                                                         {"epoch", format_count(state.pass())},
                                                          {"target tokens", format_count(state.target_tokens)},
                                                          {"time", format_duration(seconds)}};
   if (!final_score.empty()) table.emplace_back("finished model", final_score);

@@ -9,10 +9,11 @@
 namespace transmute {
 inline namespace v0 {
 
-/// Learning-rate schedules. All except `noam` rise linearly to the peak during the warm-up, and then:
+/// Learning-rate schedules. All rise linearly during the warm-up: `noam` to the maximum of Eq. 3, the others to
+/// ScheduleOptions::peak. And then:
 enum class Schedule {
-  noam,          ///< Eq. 3 of the paper, which has a scale instead of a peak
-  inverse_sqrt,  ///< fall with the inverse square root of the step: noam with a chosen peak
+  noam,          ///< fall with the inverse square root of the step, Eq. 3 of the paper
+  inverse_sqrt,  ///< the same from a chosen peak
   cosine,        ///< fall along half a cosine, to the floor at the last step
   linear,        ///< fall linearly, to the floor at the last step
   constant,      ///< stay constant

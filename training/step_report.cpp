@@ -29,8 +29,8 @@ void StepReport::show_progress() {
   const LossSum& loss = parts_.steps.totals().loss;
   const double rate = static_cast<double>(loss.tokens) / std::max(watch_.seconds(), 1e-9);
   parts_.log.show_progress(
-      done, fmt::format("step {} | epoch {} | loss {:.3f} | {} tok/s | ETA {}", format_count(state.step),
-                        state.epoch + 1, loss.sum / static_cast<double>(std::max<int64_t>(loss.tokens, 1)),
+      done, fmt::format("step {} | epoch {} | loss {:.3f} | {} tok/s | ETA {}", format_count(state.step), state.pass(),
+                        loss.sum / static_cast<double>(std::max<int64_t>(loss.tokens, 1)),
                         format_count(static_cast<int64_t>(rate)),
                         format_duration(seconds * (1 - done) / std::max(done, 1e-9))));
 }
@@ -91,7 +91,7 @@ void StepReport::write_metrics() {
   if (!parts_.log.shows_progress())
     parts_.log.info(
         fmt::format("step {} | epoch {} | loss {:.4f} | learning rate {:.3g} | gradient norm {:.3f} | {} tok/s",
-                    format_count(parts_.state.step), parts_.state.epoch + 1, line["loss"].get<double>(),
+                    format_count(parts_.state.step), parts_.state.pass(), line["loss"].get<double>(),
                     line["learning_rate"].get<double>(), line["gradient_norm"].get<double>(),
                     format_count(static_cast<int64_t>(line["target_tokens_per_second"].get<double>()))));
   restart();

@@ -9,6 +9,7 @@
 #include <transmute/training/optimizer.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/run_text.h>
+#include <transmute/translation/files/model_folder.h>
 
 #include <algorithm>
 #include <chrono>
@@ -22,7 +23,7 @@ namespace {
 // Enough pairs of random tokens for one batch, and one at least. All are of one length, for batches are made of pairs
 // of similar lengths.
 ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
-  const double tokens_per_pair = 1.4 * static_cast<double>(size.words) / static_cast<double>(size.pairs);
+  const double tokens_per_pair = kTokensPerWord * static_cast<double>(size.words) / static_cast<double>(size.pairs);
   const LengthLimits limits = length_limits(config);
   const int64_t most = std::max<int64_t>(1, std::min(limits.source_tokens, limits.target_tokens));
   const auto mean = std::clamp<int64_t>(static_cast<int64_t>(tokens_per_pair), std::min<int64_t>(2, most), most);
@@ -40,7 +41,7 @@ ParallelText made_up_batch(const TrainingConfig& config, const TextSize& size) {
     text.source.add(sentence());
     text.target.add(sentence());
     tokens += mean + 1;
-  } while (tokens < config.training.batch_tokens * 9 / 10);
+  } while (static_cast<double>(tokens) < kBatchFill * static_cast<double>(config.training.batch_tokens));
   return text;
 }
 

@@ -80,7 +80,7 @@ void warn_of_end(const TrainingConfig& config, int64_t steps, const std::string&
         "{}, before training.schedule has lowered the learning rate: it falls until training.max_steps. Set "
         "training.max_steps (now {}) to about {}",
         ends, format_count(config.training.max_steps), format_count(steps)));
-  if (config.training.schedule != Schedule::constant && steps <= config.training.warmup_steps)
+  if (steps <= config.training.warmup_steps)
     spdlog::warn(fmt::format(
         "{}, inside the warm-up, with the learning rate still rising. Set training.warmup_steps (now {}) to "
         "at most {}, or train longer",

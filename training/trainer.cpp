@@ -213,6 +213,10 @@ void Trainer::Session::restore() {
           "order; continue with that version, or use another --run-folder",
           folder_.path()));
     state_.window = std::max<int64_t>(state_.window, 0);
+    if (validator_ && start_scores(state_, validator_->metric(), validator_->conditions()))
+      spdlog::info(
+          "the validation has changed, so that its earlier scores cannot be compared with new ones: the best score and "
+          "validation.patience start anew");
   }
   broadcast_state(group_, state_);
   broadcast_weights(group_, replicas_.transformer(), optimizer_, state_.step);
@@ -321,7 +325,7 @@ void Trainer::Session::validate() {
 void Trainer::Session::score_and_keep_best() {
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   ValidationScore measured = validator_->measure(state_.step);
-  if (note_score(state_, measured.metric, measured.score)) {
+  if (note_score(state_, measured.score)) {
     save_model(folder_.best());
     measured.text += " (the best so far)";
   }
@@ -350,8 +354,9 @@ void Trainer::Session::save_checkpoint(bool is_interim) {
   state.seconds = clock_.seconds();
   state.is_interim = is_interim;
   const TrainingOptions& training = config_.training;
-  checkpoints_.save(state, config_yaml_, tokenizer_, trained_parts(),
-                    {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric});
+  checkpoints_.save(
+      state, config_yaml_, tokenizer_, trained_parts(),
+      {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric, state_.conditions});
   if (!config_.has_validation_text()) write_report();  // else at each validation
   report_->leave_out(pause);
 }
@@ -372,6 +377,7 @@ void Trainer::Session::write_report() const {
   content.title = "Training of " + folder_.name();
   content.facts = report_facts(facts(), state_, clock_.seconds(), final_score_);
   content.records = log_.records();
+  content.smooths_labels = config_.training.label_smoothing > 0;
   content.config = config_yaml_;
   write_file_atomically(folder_.report(), report_html(content));
 }

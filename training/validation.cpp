@@ -5,6 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/metrics/segment_scores.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/training/fingerprints.h>
 #include <transmute/training/run_text.h>
 #include <transmute/translation/engine.h>
 
@@ -96,6 +97,24 @@ bool Validator::translates() const {
   return !parts_.config.is_language_model() && parts_.config.validation.max_sentences > 0;
 }
 
+ValidationMetric Validator::metric() const {
+  if (!translates()) return ValidationMetric::loss;
+  const ValidationMetric metric = parts_.config.validation.metric;
+  return metric == ValidationMetric::automatic ? ValidationMetric::bleu : metric;
+}
+
+std::string Validator::conditions() const {
+  const TextFiles files = valid_files(parts_.config);
+  std::vector<std::string> paths;
+  for (const auto* side : {&files.source, &files.target})
+    for (const TextFile& file : *side) paths.push_back(file.path);
+  const std::string text = fmt::format("text {:016x}", files_fingerprint(paths));
+  if (metric() == ValidationMetric::loss) return text;
+  const ValidationOptions& validation = parts_.config.validation;
+  return fmt::format("{}, max_sentences {}, beam_size {}, length_alpha {}", text, validation.max_sentences,
+                     validation.beam_size, validation.length_alpha);
+}
+
 TranslatedText Validator::translate() const {
   const ValidationOptions& validation = parts_.config.validation;
   Transformer& transformer = parts_.replicas.transformer();
@@ -128,9 +147,8 @@ ValidationScore Validator::measure(int64_t step) const {
   measured.text = fmt::format("validation after step {}: loss {:.4f}, perplexity {:.3f}", format_count(step), per_token,
                               std::exp(per_token));
   measured.summary = fmt::format("perplexity {:.3f}", std::exp(per_token));
+  measured.metric = metric();
   if (!translates()) return measured;
-  measured.metric = parts_.config.validation.metric;
-  if (measured.metric == ValidationMetric::automatic) measured.metric = ValidationMetric::bleu;
   const TranslatedText translated = translate();
   const double bleu = translated.bleu(), chrf = translated.chrf(0), chrf_plus_plus = translated.chrf(2);
   measured.record["bleu"] = bleu;
@@ -150,9 +168,22 @@ ValidationScore Validator::measure(int64_t step) const {
   return measured;
 }
 
-bool note_score(TrainState& state, ValidationMetric metric, double score) {
-  if (state.metric != name_of(metric)) state.best_score.reset();
+bool start_scores(TrainState& state, ValidationMetric metric, const std::string& conditions) {
+  const auto differs = [](const std::string& before, const std::string& now) {
+    return !before.empty() && before != now;
+  };
+  const bool comparable = !differs(state.metric, name_of(metric)) && !differs(state.conditions, conditions);
+  const bool drops = !comparable && (state.best_score || state.validations_since_best > 0);
   state.metric = name_of(metric);
+  state.conditions = conditions;
+  if (comparable) return false;
+  state.best_score.reset();
+  state.score.reset();
+  state.validations_since_best = 0;
+  return drops;
+}
+
+bool note_score(TrainState& state, double score) {
   if (std::isfinite(score)) state.score = score;
   const bool better = std::isfinite(score) && (!state.best_score || score > *state.best_score);
   if (better) state.best_score = score;

@@ -60,6 +60,11 @@ class Validator {
   double loss() const;
   /// Whether BLEU and chrF are measured too: the model translates, and the config asks for it.
   bool translates() const;
+  /// The metric that chooses the best weights.
+  ValidationMetric metric() const;
+  /// What else its scores depend on: the content of the validation text and, for translations, how many there are and
+  /// the search. Reads the text's files.
+  std::string conditions() const;
   TranslatedText translate() const;
   /// All of it, after `step`.
   ValidationScore measure(int64_t step) const;
@@ -69,9 +74,15 @@ class Validator {
   ParallelText text_;
 };
 
-/// Keeps a validation's score in the state. Scores by another metric than before start anew.
+/// Prepares the state for scores by `metric` under `conditions`. Drops earlier scores that cannot be compared with
+/// them, and with these the count of validations since the best one. Earlier conditions that are not known count as
+/// equal.
+/// @returns whether there was something to drop.
+bool start_scores(TrainState& state, ValidationMetric metric, const std::string& conditions);
+
+/// Keeps a validation's score in the state, which start_scores has prepared.
 /// @returns whether it is the best one so far.
-bool note_score(TrainState& state, ValidationMetric metric, double score);
+bool note_score(TrainState& state, double score);
 
 }  // namespace v0
 }  // namespace transmute

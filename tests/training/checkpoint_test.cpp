@@ -89,6 +89,7 @@ TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   Training saved(tokenizer, 1, 3);
   TrainState state = state_at(123);
   state.metric = "bleu";
+  state.conditions = "beam_size 4";
   state.best_score = 12.345678901234567;
   state.validations_since_best = 3;
   store.save(state, tiny_config(), tokenizer, saved.parts(), {});
@@ -104,6 +105,7 @@ TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   ASSERT_TRUE(found.best_score.has_value());
   EXPECT_EQ(*found.best_score, 12.345678901234567);
   EXPECT_EQ(found.metric, "bleu");
+  EXPECT_EQ(found.conditions, "beam_size 4");
   EXPECT_EQ(found.validations_since_best, 3);
   expect_equal(parameters_of(restored.transformer), parameters_of(saved.transformer));
   expect_equal(restored.optimizer.state(), saved.optimizer.state());
@@ -120,6 +122,22 @@ TEST(TrainStates, KeepHowManyValidationsBroughtNothingBetter) {
   const std::string older = R"({"version": 2, "step": 3, "epoch": 0, "window": 0, "batch": 5, "target_tokens": 5,
       "seconds": 1.5, "best": {"metric": "bleu", "score": 7.5, "validations_since": 4}})";
   EXPECT_EQ(state_from_json(older, "state.json").validations_since_best, 4);
+  EXPECT_EQ(state_from_json(older, "state.json").conditions, "") << "which it does not know";
+}
+
+TEST(TrainStates, NameThePassThatTheLastBatchCameFrom) {
+  const auto pass = [](int64_t epoch, int64_t window, int64_t batch) {
+    TrainState state;
+    state.epoch = epoch;
+    state.window = window;
+    state.batch = batch;
+    return state.pass();
+  };
+  EXPECT_EQ(pass(0, 0, 0), 1) << "before the first step";
+  EXPECT_EQ(pass(0, 0, 9), 1);
+  EXPECT_EQ(pass(1, 0, 0), 1) << "the next batch is that of another pass";
+  EXPECT_EQ(pass(1, 0, 1), 2);
+  EXPECT_EQ(pass(1, 1, 0), 2);
 }
 
 TEST_F(Checkpoints, GoOnAsIfNothingHadHappened) {
@@ -195,6 +213,27 @@ TEST_F(Checkpoints, KeepTheNewestTheBestAndEachSoAndSoManiethForGood) {
   }
   EXPECT_THAT(names_in(path),
               ElementsAre("step-000000020", "step-000000030", "step-000000040", "step-000000080", "step-000000090"));
+}
+
+TEST_F(Checkpoints, AreNotKeptForScoresUnderOtherConditions) {
+  Training training(tokenizer, 1);
+  KeepPolicy policy;
+  policy.newest = 1;
+  policy.best = 2;
+  policy.metric = "bleu";
+  policy.conditions = "beam_size 4";
+  const auto save_scored = [&](int64_t step, double score, const std::string& conditions) {
+    TrainState state = state_at(step);
+    state.metric = "bleu";
+    state.score = score;
+    state.conditions = conditions;
+    store.save(state, tiny_config(), tokenizer, training.parts(), policy);
+  };
+  save_scored(10, 4, "");  // an older version's
+  save_scored(20, 9, "beam_size 1");
+  save_scored(30, 3, "beam_size 4");
+  save_scored(40, 2, "beam_size 4");
+  EXPECT_THAT(names_in(path), ElementsAre("step-000000010", "step-000000030", "step-000000040"));
 }
 
 // One for a stopped training to go on from takes no other's place, and goes when there is a newer one.

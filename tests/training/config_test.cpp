@@ -238,6 +238,36 @@ TEST(TrainingConfig, NamesAMetricOfTranslationsWhereNothingIsTranslated) {
   EXPECT_THAT(unused_with({"validation.metric=chrf"}), IsEmpty());
 }
 
+TEST(TrainingConfig, NamesSettingsOfTheSearchWhereNothingIsTranslated) {
+  const std::vector<std::string> search{"validation.beam_size=4", "validation.length_alpha=1"};
+  EXPECT_THAT(unused_with(search), IsEmpty());
+  EXPECT_THAT(
+      unused_with({search[0], search[1], "validation.max_sentences=0"}),
+      ElementsAre("validation.beam_size has no effect with validation.max_sentences: 0, which translates nothing",
+                  HasSubstr("validation.length_alpha has no effect with validation.max_sentences: 0")));
+  EXPECT_THAT(unused_with({search[0], search[1], "model.architecture=decoder_only"}),
+              ElementsAre("validation.beam_size has no effect with model.architecture: decoder_only, which translates "
+                          "nothing",
+                          HasSubstr("validation.length_alpha has no effect with model.architecture")));
+}
+
+TEST(TrainingConfig, NamesSettingsOfTheOtherKindOfPositions) {
+  const std::vector<std::string> sinusoids{"model.position_layout=halves", "model.position_frequencies=tensor2tensor",
+                                           "model.first_position=2"};
+  EXPECT_THAT(unused_with(sinusoids), IsEmpty());
+  EXPECT_THAT(
+      unused_with({"model.max_positions=64"}),
+      ElementsAre("model.max_positions has no effect without model.positional_encoding: learned; sinusoids have "
+                  "no limit"));
+  EXPECT_THAT(unused_with({"model.positional_encoding=learned", "model.max_positions=64"}), IsEmpty());
+  EXPECT_THAT(unused_with({"model.positional_encoding=learned", sinusoids[0], sinusoids[1], sinusoids[2]}),
+              ElementsAre("model.position_layout has no effect with model.positional_encoding: learned",
+                          HasSubstr("model.position_frequencies has no effect"),
+                          HasSubstr("model.first_position has no effect")));
+  EXPECT_THAT(unused_with({"model.max_positions=512", "training.initialize_from=model"}), IsEmpty())
+      << "values of a finished model";
+}
+
 TEST(TrainingConfig, SaysNothingOfValuesThatCount) {
   EXPECT_THAT(unused_with({}), IsEmpty());
   EXPECT_THAT(unused_with({"training.learning_rate_scale=2"}), IsEmpty());

@@ -59,7 +59,7 @@ class InitialModel : public ::testing::Test {
     TrainerOptions options;
     options.run_folder = folder_ / run;
     options.threads = 1;
-    take_network_of_initial_model(config, RunFolder(options.run_folder).begun_config());
+    take_network_of_initial_model(config, schema, RunFolder(options.run_folder).begun_config());
     config.check();
     ASSERT_EQ(Trainer(config, schema.to_yaml(), options).run([] { return 0; }), 0);
   }
@@ -99,16 +99,16 @@ TEST_F(InitialModel, IsFineTunedAndNeededOnlyAtTheBeginning) {
   EXPECT_LT(losses[39], losses[19]);
 }
 
-TEST_F(InitialModel, PassesItsSearchOnUnlessTheConfigHasOne) {
+TEST_F(InitialModel, PassesItsSearchOnButForTheKeysThatTheConfigGives) {
   write_text(initial_ + "/generation_config.json", R"({"num_beams": 6})");
   train("run", {"training.max_steps=1"});
   const SearchOptions kept = load_model(folder_ / "run/model", torch::kCPU).search;
   EXPECT_EQ(kept.beam_size, 6);
   EXPECT_EQ(kept.length_penalty, LengthPenalty::power);
-  train("other", {"training.max_steps=1", "search.beam_size=2"});
+  train("other", {"training.max_steps=1", "search.beam_size=4"});
   const SearchOptions own = load_model(folder_ / "other/model", torch::kCPU).search;
-  EXPECT_EQ(own.beam_size, 2);
-  EXPECT_EQ(own.length_penalty, LengthPenalty::paper);
+  EXPECT_EQ(own.beam_size, 4) << "the default, but given";
+  EXPECT_EQ(own.length_penalty, LengthPenalty::power);
 }
 
 TEST_F(InitialModel, ReplacesNoTokenizerThatWasNotLearnedInTheRun) {
@@ -125,9 +125,9 @@ TEST_F(InitialModel, ReplacesNoTokenizerThatWasNotLearnedInTheRun) {
 
 TEST_F(InitialModel, RefusesAConfigThatSaysSomethingElse) {
   const std::string message = message_of<std::invalid_argument>([&] {
-    train("run", {"model.d_model=16", "model.activation=gelu"});
+    train("run", {"model.d_model=512", "model.activation=gelu"});
   });
-  EXPECT_THAT(message, AllOf(HasSubstr("model.d_model is 8, not 16"), HasSubstr("model.activation is swish, not gelu"),
+  EXPECT_THAT(message, AllOf(HasSubstr("model.d_model is 8, not 512"), HasSubstr("model.activation is swish, not gelu"),
                              HasSubstr("leave these keys out")));
 }
 

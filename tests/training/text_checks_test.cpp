@@ -51,6 +51,16 @@ TEST(ShortTraining, IsReportedWhereTheScheduleFallsUntilMuchLater) {
   }
 }
 
+TEST(ShortTraining, IsReportedWhereItEndsInTheWarmUpOfAnySchedule) {
+  for (const Schedule schedule :
+       {Schedule::noam, Schedule::inverse_sqrt, Schedule::cosine, Schedule::linear, Schedule::constant}) {
+    TrainingConfig config = three_epochs(schedule);
+    config.training.warmup_steps = 84;
+    EXPECT_THAT(warnings_at_start(config), AllOf(HasSubstr("inside the warm-up"), HasSubstr("to at most 16")));
+    EXPECT_THAT(warnings_at_end(config, 84), HasSubstr("inside the warm-up"));
+  }
+}
+
 TEST(ShortTraining, ByTimeIsReportedAtItsEnd) {
   TrainingConfig config = three_epochs(Schedule::cosine);
   config.training.max_epochs = 0;

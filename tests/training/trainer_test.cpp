@@ -388,6 +388,32 @@ TEST_F(ResumedTraining, SaysWhatIsMadeOfItsStepsAndNothingOfTheWarmUpBehindIt) {
   EXPECT_THAT(log_of("run", {"training.max_steps=30"}), HasSubstr("ends after about 30 steps, inside the warm-up"));
 }
 
+TEST_F(ResumedTraining, StartsItsScoresAnewWhereTheValidationHasChanged) {
+  write_text(folder_ / "valid", "w1 w2 w3\nw4 w5 w6\nw7 w8 w9\nw1 w4 w7\n");
+  // A learning rate of nothing: the first validation stays the best one.
+  std::vector<std::string> settings{"data.valid_source=valid",    "data.valid_target=valid", "validation.every=10",
+                                    "validation.metric=chrf",     "validation.patience=2",   "training.max_steps=90",
+                                    "training.schedule=constant", "training.learning_rate=0"};
+  const auto with = [&](const std::string& setting) {
+    settings.push_back(setting);
+    return settings;
+  };
+  EXPECT_THAT(log_of("run", with("validation.max_sentences=3")), HasSubstr("finished after step 30"));
+  EXPECT_THAT(log_of("run", settings), AllOf(HasSubstr("finished after step 30"), Not(HasSubstr("start anew"))));
+  EXPECT_THAT(log_of("run", with("validation.max_sentences=4")),
+              AllOf(HasSubstr("the best score and validation.patience start anew"), HasSubstr("(the best so far)"),
+                    HasSubstr("finished after step 60")));
+  write_text(folder_ / "valid", "w9 w8 w7\nw6 w5 w4\nw3 w2 w1\nw7 w4 w1\n");
+  EXPECT_THAT(log_of("run", settings), AllOf(HasSubstr("start anew"), HasSubstr("finished after step 90")));
+}
+
+TEST_F(ResumedTraining, NamesThePassThatItsLastStepBelongsTo) {
+  const std::vector<std::string> settings{"training.max_steps=1000", "training.max_epochs=1", "training.log_every=1"};
+  EXPECT_THAT(log_of("run", settings), AllOf(HasSubstr("by training.max_epochs"), Not(HasSubstr("epoch 2"))));
+  EXPECT_THAT(read_text(folder_ / "run/report.html"), HasSubstr("<dt>epoch</dt><dd>1</dd>"));
+  EXPECT_THAT(log_of("run", settings), AllOf(HasSubstr("resuming after step"), HasSubstr("(epoch 1)")));
+}
+
 TEST_F(ResumedTraining, RecommendsItsModelWhereTheBestOneIsGoneOrDamaged) {
   for (const std::string metric : {"loss", "chrf"}) {
     const std::string run = "run-" + metric;

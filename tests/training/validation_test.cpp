@@ -11,28 +11,47 @@ namespace {
 
 TEST(ValidationScores, TheBestOneIsKeptAndWorseOnesAreCounted) {
   TrainState state;
-  EXPECT_TRUE(note_score(state, ValidationMetric::bleu, 10));
-  EXPECT_FALSE(note_score(state, ValidationMetric::bleu, 9));
-  EXPECT_FALSE(note_score(state, ValidationMetric::bleu, 10)) << "equal is not better";
+  EXPECT_TRUE(note_score(state, 10));
+  EXPECT_FALSE(note_score(state, 9));
+  EXPECT_FALSE(note_score(state, 10)) << "equal is not better";
   EXPECT_EQ(state.best_score, 10);
   EXPECT_EQ(state.score, 10);
   EXPECT_EQ(state.validations_since_best, 2);
-  EXPECT_TRUE(note_score(state, ValidationMetric::bleu, 11));
+  EXPECT_TRUE(note_score(state, 11));
   EXPECT_EQ(state.validations_since_best, 0);
 }
 
-TEST(ValidationScores, AnotherMetricStartsAnew) {
+TEST(ValidationScores, AnotherMetricOrOtherConditionsStartAnew) {
   TrainState state;
-  note_score(state, ValidationMetric::bleu, 30);
-  EXPECT_TRUE(note_score(state, ValidationMetric::loss, -2));
-  EXPECT_EQ(state.best_score, -2);
+  EXPECT_FALSE(start_scores(state, ValidationMetric::bleu, "beam_size 1")) << "there are none yet";
+  note_score(state, 30);
+  note_score(state, 29);
+  EXPECT_FALSE(start_scores(state, ValidationMetric::bleu, "beam_size 1"));
+  EXPECT_EQ(state.best_score, 30);
+  EXPECT_EQ(state.validations_since_best, 1);
+  EXPECT_TRUE(start_scores(state, ValidationMetric::bleu, "beam_size 4"));
+  EXPECT_FALSE(state.best_score.has_value());
+  EXPECT_FALSE(state.score.has_value());
+  EXPECT_EQ(state.validations_since_best, 0);
+  EXPECT_TRUE(note_score(state, 28));
+  EXPECT_TRUE(start_scores(state, ValidationMetric::loss, "beam_size 4"));
   EXPECT_EQ(state.metric, name_of(ValidationMetric::loss));
+  EXPECT_TRUE(note_score(state, -2));
+}
+
+TEST(ValidationScores, OfACheckpointThatDoesNotSayItsConditionsGoOn) {
+  TrainState state;
+  state.metric = name_of(ValidationMetric::bleu);
+  state.best_score = 30;
+  EXPECT_FALSE(start_scores(state, ValidationMetric::bleu, "beam_size 1"));
+  EXPECT_EQ(state.best_score, 30);
+  EXPECT_TRUE(start_scores(state, ValidationMetric::bleu, "beam_size 4")) << "from then on they are known";
 }
 
 TEST(ValidationScores, OneThatIsNotFiniteIsNeverTheBest) {
   TrainState state;
-  EXPECT_FALSE(note_score(state, ValidationMetric::loss, -std::numeric_limits<double>::quiet_NaN()));
-  EXPECT_FALSE(note_score(state, ValidationMetric::loss, std::numeric_limits<double>::infinity()));
+  EXPECT_FALSE(note_score(state, -std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(note_score(state, std::numeric_limits<double>::infinity()));
   EXPECT_FALSE(state.best_score.has_value());
   EXPECT_FALSE(state.score.has_value());
   EXPECT_EQ(state.validations_since_best, 2);

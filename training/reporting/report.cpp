@@ -140,10 +140,11 @@ std::string figure_of(const Chart& chart) {
                      legend, svg_of(chart));
 }
 
-std::vector<Chart> charts_of(const std::vector<Json>& records) {
+std::vector<Chart> charts_of(const ReportContent& content) {
+  const std::vector<Json>& records = content.records;
   std::vector<Chart> charts = {
       {"Loss per target token",
-       {series_of(records, "training, smoothed labels", "train", "loss"),
+       {series_of(records, content.smooths_labels ? "training, smoothed labels" : "training", "train", "loss"),
         series_of(records, "validation", "validation", "loss")}},
       {"Scores on the validation text",
        {series_of(records, "BLEU", "validation", "bleu"), series_of(records, "chrF", "validation", "chrf"),
@@ -229,7 +230,7 @@ std::string report_html(const ReportContent& content) {
   std::string facts, charts;
   for (const auto& [name, value] : content.facts)
     facts += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", html_escaped(name), html_escaped(value));
-  for (const Chart& chart : charts_of(content.records)) charts += figure_of(chart);
+  for (const Chart& chart : charts_of(content)) charts += figure_of(chart);
   const std::string samples = samples_of(content.records);
   std::string html = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"

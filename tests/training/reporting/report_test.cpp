@@ -68,6 +68,13 @@ TEST(Report, DrawsACurveThroughEachMeasurement) {
   EXPECT_EQ(count(page, "<figure>"), 3U) << "loss, scores, learning rate; nothing was said of the others";
 }
 
+TEST(Report, CallsTheLabelsOfTheLossSmoothedOnlyWhereTheyAre) {
+  ReportContent content = small_run();
+  EXPECT_THAT(report_html(content), HasSubstr("</i>training, smoothed labels <b>"));
+  content.smooths_labels = false;
+  EXPECT_THAT(report_html(content), AllOf(HasSubstr("</i>training <b>"), Not(HasSubstr("smoothed"))));
+}
+
 TEST(Report, EscapesWhatComesFromTheUser) {
   ReportContent content = small_run();
   content.title = content.config = "<script>alert('x')</script>";
