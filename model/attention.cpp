@@ -178,8 +178,8 @@ AttentionResult MultiHeadAttentionImpl::attend(const torch::Tensor& query_input,
 
 torch::Tensor MultiHeadAttentionImpl::log_weights(const torch::Tensor& query_input, const torch::Tensor& memory,
                                                   const torch::Tensor& mask, int64_t head) {
-  TORCH_CHECK_VALUE(head >= 0 && head < options.num_heads, "the attention has ", options.num_heads, " heads, not a ",
-                    head + 1, "th");
+  TORCH_CHECK_VALUE(head >= 0 && head < options.num_heads, "there is no attention head ", head,
+                    " (counted from 0); there are ", options.num_heads);
   torch::Tensor scores =
       pooling->score(split_heads(project(query, query_input)), split_heads(project(key, memory))).select(1, head);
   if (scores.scalar_type() != torch::kDouble) scores = scores.to(torch::kFloat);

@@ -99,6 +99,7 @@ class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
 
   /// query: [B,T,D], memory: [B,S,D] (the same tensor for self-attention); output: [B,T,D], weights:
   /// [B,H,T,S].
+  /// @throws c10::ValueError if the shapes do not fit.
   AttentionResult forward(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask = {},
                           ReturnWeights return_weights = ReturnWeights::no);
 
@@ -111,6 +112,7 @@ class TRANSMUTE_API MultiHeadAttentionImpl : public torch::nn::Module {
 
   /// The logarithm of one head's attention weights, [B,T,S], in at least float32, for losses on attention. Does not
   /// need a preceding `forward`.
+  /// @throws c10::ValueError if there is no such head.
   torch::Tensor log_weights(const torch::Tensor& query, const torch::Tensor& memory, const torch::Tensor& mask,
                             int64_t head);
 

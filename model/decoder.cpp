@@ -148,8 +148,9 @@ DecoderOutput DecoderImpl::forward(const torch::Tensor& x, const torch::Tensor& 
                                    const torch::Tensor& memory_mask, ReturnWeights return_weights,
                                    const GuidedAttention* guided, Activations activations) {
   const auto layers = static_cast<int64_t>(layers_.size());
-  TORCH_CHECK_VALUE(guided == nullptr || (guided->layer >= 0 && guided->layer < layers), "the decoder has ", layers,
-                    " layers, not a ", guided->layer + 1, "th");
+  TORCH_CHECK_VALUE(guided == nullptr || (guided->layer >= 0 && guided->layer < layers),
+                    "guided attention: there is no decoder layer ", guided->layer,
+                    " (counted from 0); the decoder has ", layers);
   TORCH_CHECK_VALUE(guided == nullptr || memory.defined(), "a decoder-only network has no attention to guide");
   const torch::Tensor self_mask = causal_mask(x.size(1), x.device());
   DecoderOutput result{x, {}, {}, {}};

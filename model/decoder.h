@@ -141,6 +141,7 @@ class TRANSMUTE_API DecoderImpl : public torch::nn::Module {
   DecoderStep step(const torch::Tensor& x, const DecoderCache& cache, ReturnWeights return_weights = ReturnWeights::no);
 
   /// The next T positions of one hypothesis per sentence at once. x: [B,T,D].
+  /// @throws c10::ValueError if the cache has several hypotheses per sentence, or another number of layers.
   DecoderStep extend(const torch::Tensor& x, const DecoderCache& cache,
                      ReturnWeights return_weights = ReturnWeights::no);
 

@@ -15,7 +15,8 @@ enum class Architecture {
   decoder_only      ///< the decoder without cross-attention: a language model
 };
 
-/// How a query is compared with a key (section 3.2.1 and the alternatives that it mentions).
+/// How a query is compared with a key. Section 3.2.1 uses scaled_dot_product and compares it with dot_product and
+/// additive; the others are not in the paper.
 enum class ScoreFunction {
   scaled_dot_product,  ///< q·k / sqrt(d_k), Eq. 1
   dot_product,         ///< q·k, unscaled

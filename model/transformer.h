@@ -53,6 +53,7 @@ struct LossOptions {
 /// always called `embedding.weight`.
 ///
 /// `forward` and the methods below have no side effects: a module in eval mode may be used by many threads at once.
+/// They throw c10::ValueError if ids are not int64 [B,L] and, on CPUs, c10::IndexError for ids outside the vocabulary.
 class TRANSMUTE_API TransformerImpl : public torch::nn::Module {
  public:
   /// @throws std::invalid_argument as validated() does.

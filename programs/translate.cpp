@@ -346,7 +346,8 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
                                 ->excludes(n_best);
   const auto mbr = app.add_option("--mbr", arguments.translation.mbr.candidates,
                                   "minimum Bayes risk decoding: of the N best translations (with --sample, of N "
-                                  "samples), print the one most similar to all of them; if --beam-size is not given, "
+                                  "samples), print the one most similar to all of them, weighted by their "
+                                  "probabilities; if --beam-size is not given, "
                                   "raises it")
                        ->check(transmute::whole_between(2, transmute::kMaxCandidates))
                        ->excludes(alternatives);

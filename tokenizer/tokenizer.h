@@ -51,8 +51,8 @@ class TRANSMUTE_API SubwordModel {
   SegmentedText segment(std::string_view text) const;
   /// The bytes that each id of encode(text) covers.
   std::vector<std::pair<size_t, size_t>> spans_in_text(std::string_view text) const { return segment(text).spans; }
-  /// The bytes of a text that each of the pieces covers that decode to it. Where it has spaces that they do not have,
-  /// such as those between the parts of a long text, or lacks some of theirs, those belong to no piece.
+  /// For a text and the pieces that decode to it: the bytes that each piece covers. Spaces that only the text has, such
+  /// as those between the parts of a long text, belong to no piece; a piece's space that the text lacks covers nothing.
   std::vector<std::pair<size_t, size_t>> spans_of_pieces(const std::vector<std::string>& pieces,
                                                          std::string_view text) const;
   /// The text of the ids. Reserved ids other than unknown are skipped.
@@ -143,9 +143,9 @@ class TRANSMUTE_API VocabularyTooLarge : public std::invalid_argument {
 /// Thrown if TokenizerOptions::vocab_size has no room for the reserved ids and each character of a text.
 class TRANSMUTE_API VocabularyTooSmall : public std::invalid_argument {
  public:
-  /// `least`: the number of those.
+  /// `least`: the smallest vocab_size that has room.
   VocabularyTooSmall(const std::string& message, int64_t least) : std::invalid_argument(message), least_(least) {}
-  /// What they take of the vocabulary.
+  /// The smallest vocab_size that has room.
   int64_t least() const { return least_; }
 
  private:

@@ -28,9 +28,9 @@ class TaggedText;
 /// See make_step_model for what runs the model.
 class TranslationEngine {
  public:
-  /// The transformer must be in eval mode. `parallel_for` also runs what there is to do now.
-  /// @throws std::invalid_argument for a decoder-only one, for a precision that there is not on the device, and for any
-  /// but float32 where LibTorch's operations run it on the CPU.
+  /// The transformer must be in eval mode. `parallel_for` packs the weights here and runs the batches later.
+  /// @throws std::invalid_argument for a decoder-only transformer, for a precision that the device does not have, and
+  /// for any but float32 if LibTorch's operations run the model on the CPU.
   TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, Precision precision,
                     ParallelFor parallel_for);
 

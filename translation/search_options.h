@@ -13,10 +13,11 @@ inline namespace v0 {
 
 class NextTokenConstraint;
 
-/// Length penalty, by which log P is divided to rank hypotheses of different lengths. The end token counts.
+/// Length penalty, by which log P is divided to rank hypotheses of different lengths. The end token counts, and so
+/// does the language's if the model is given one as the first target token.
 enum class LengthPenalty {
   paper,  ///< ((5 + length) / 6)^alpha (Wu et al., 2016, Eq. 14)
-  power,  ///< length^alpha; with alpha 1 the score is the mean log-probability per token
+  power,  ///< length^alpha; with alpha 1, the mean log-probability per token that counts
 };
 
 /// Samples each token from the model's distribution instead of searching for the best translation.
@@ -34,7 +35,8 @@ constexpr int64_t kMaxHypotheses = 10'000;
 struct SearchOptions {
   int64_t beam_size = 4;       ///< hypotheses kept per sentence; 1 is greedy search
   int64_t num_hypotheses = 1;  ///< number of hypotheses returned, at most beam_size
-  double length_alpha = 0.6;   ///< log P / penalty(length, alpha) ranks the hypotheses; 0 ranks by log P
+  /// The score log P / penalty(length, alpha) + coverage_beta * coverage penalty ranks the hypotheses; 0: no penalty.
+  double length_alpha = 0.6;
   LengthPenalty length_penalty = LengthPenalty::paper;  ///< form of the penalty
   double coverage_beta = 0;       ///< weight of the coverage penalty (Wu et al., 2016, Eq. 14); 0: none
   int64_t min_length = 0;         ///< minimum number of target tokens, unless the maximum is less

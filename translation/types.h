@@ -89,8 +89,9 @@ enum class MbrUtility {
   bleu,  ///< smoothed sentence BLEU with effective order
 };
 
-/// Minimum Bayes risk decoding (Kumar and Byrne, 2004): of several translations, chooses the one that is on average
-/// most similar to the others, instead of the most probable one.
+/// Minimum Bayes risk decoding (Kumar and Byrne, 2004): of several translations, chooses the one with the highest
+/// expected similarity to all of them, itself included, instead of the most probable one. Each counts by its
+/// probability; samples count equally.
 struct MbrOptions {
   /// Number of translations to compare: the best of the search, whose beam is widened to this number if necessary, or
   /// samples if SearchOptions::sampling is set. 0: off.
@@ -105,8 +106,8 @@ struct RerankOptions {
   /// Number of translations to rerank: the best of the search, whose beam is widened to this number if necessary, or
   /// samples if SearchOptions::sampling is set. 0: off.
   int64_t candidates = 0;
-  /// The score of a translation becomes log P(target | source) / penalty + weight * log P(source | target) / penalty,
-  /// each with the length penalty of the search for its own length.
+  /// The score of a translation becomes its score in the search plus weight * log P(source | target) / penalty, with
+  /// the search's length penalty for the length of the source.
   double weight = 0.3;
   /// What the reverse model calls the language of the translations, its source. Empty: as
   /// TranslationOptions::target_language, if it names languages.
@@ -155,7 +156,7 @@ struct TranslationOptions {
 /// One translation of a text.
 struct Hypothesis {
   std::string text;                 ///< detokenized
-  double score = 0;                 ///< ranks the hypotheses: log P / length penalty, or RerankOptions' sum
+  double score = 0;                 ///< ranks the hypotheses, see SearchOptions::length_alpha and RerankOptions::weight
   double log_probability = 0;       ///< natural log of P(text | source), including the end token
   std::vector<std::string> tokens;  ///< pieces, without the end token and the language's
   std::vector<double>

@@ -15,8 +15,9 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-/// The tiles of this thread for products of two tiles by two: 0 to 3 are sums (first row tile with both columns', then
-/// the second), 4 and 5 rows of the left matrix, 6 and 7 the right one's. As if never used after it ends.
+/// The calling thread's tiles, for products of two tiles by two. Tiles 0 to 3: sums (0 and 1: first rows with both
+/// column tiles; 2 and 3: second rows); 4 and 5: rows of the left matrix; 6 and 7: the right matrix. The destructor
+/// releases them.
 class AmxTiles {
  public:
   AmxTiles() = default;
@@ -26,7 +27,7 @@ class AmxTiles {
   AmxTiles(const AmxTiles&) = delete;
   AmxTiles& operator=(const AmxTiles&) = delete;
 
-  /// So many rows of the left matrix in its two tiles.
+  /// Sets the number of rows in the left matrix's two tiles.
   TRANSMUTE_TARGET_AMX void shape(int64_t first, int64_t second) {
     if (first == first_ && second == second_) return;
     first_ = first;

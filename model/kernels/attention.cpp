@@ -190,8 +190,7 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
     context->saved_data["key_width"] = key_width;
     context->saved_data["value_width"] = value_width;
     context->saved_data["scale"] = scale;
-    context->saved_data["key"] = static_cast<int64_t>(draw.key);
-    context->saved_data["probability"] = probability;
+    draw.save(*context);
     return output;
   }
 
@@ -205,11 +204,11 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
     const torch::Tensor gradient = gradients[0].contiguous();
     auto& data = context->saved_data;
     const int64_t num_heads = data["num_heads"].toInt();
+    const DropoutDraw draw = DropoutDraw::saved(*context);
     const Operands o{query,
                      memory,
                      {num_heads, data["key_width"].toInt(), data["value_width"].toInt(), data["scale"].toDouble(),
-                      data["probability"].toDouble()}};
-    const DropoutDraw draw{static_cast<uint64_t>(data["key"].toInt()), o.options.dropout};
+                      draw.probability}};
     const torch::Tensor query_gradient = torch::empty_like(query);
     const torch::Tensor memory_gradient = crossed ? torch::empty_like(memory) : query_gradient;
     const torch::Tensor to_memory = crossed ? memory_gradient : torch::Tensor();

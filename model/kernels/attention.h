@@ -7,8 +7,9 @@ namespace transmute {
 inline namespace v0 {
 namespace kernels {
 
-/// The heads of a product, and what is done to their scores and weights. Heads lie side by side in the last dimension:
-/// each head's queries (width key_width), then each head's keys, then each head's values (width value_width).
+/// The heads of a product, and what is done to their scores and weights. Columns of the last dimension: the queries of
+/// all heads (key_width each), then the keys of all heads (key_width each), then the values of all heads (value_width
+/// each).
 struct HeadOptions {
   int64_t num_heads = 1;
   int64_t key_width = 64;

@@ -160,6 +160,15 @@ DropoutDraw DropoutDraw::next(double probability, bool training) {
   return {next_mask_key(), probability};
 }
 
+void DropoutDraw::save(torch::autograd::AutogradContext& context) const {
+  context.saved_data["key"] = static_cast<int64_t>(key);
+  context.saved_data["probability"] = probability;
+}
+
+DropoutDraw DropoutDraw::saved(torch::autograd::AutogradContext& context) {
+  return {static_cast<uint64_t>(context.saved_data["key"].toInt()), context.saved_data["probability"].toDouble()};
+}
+
 cuda::Mask DropoutDraw::device_mask() const {
   if (probability == 0) return {};
   return {mix_bits(key), drop_threshold(probability), static_cast<float>(1.0 / (1.0 - probability))};

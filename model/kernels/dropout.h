@@ -8,6 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+namespace torch::autograd {
+struct AutogradContext;
+}
+
 namespace transmute {
 inline namespace v0 {
 namespace kernels {
@@ -56,6 +60,10 @@ struct DropoutDraw {
   /// Nothing is drawn without `training`, or with probability 0.
   static DropoutDraw next(double probability, bool training);
 
+  /// Keeps it for the backward pass, which takes it again with saved().
+  void save(torch::autograd::AutogradContext& context) const;
+  static DropoutDraw saved(torch::autograd::AutogradContext& context);
+
   /// As the kernels of GPUs take it.
   cuda::Mask device_mask() const;
 };
@@ -71,8 +79,7 @@ class MaskKeys {
   double probability_;
 };
 
-/// The definition that `dropout` is tested against: the same mask, element by element. [n] of 0 and 1 as
-/// bool.
+/// For tests: the first mask in DropoutScope(key), element by element. [elements] bool, true where kept.
 torch::Tensor dropout_mask_reference(uint64_t key, int64_t elements, double probability);
 
 }  // namespace kernels

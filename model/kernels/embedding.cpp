@@ -40,8 +40,7 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
     context->save_for_backward({ids});
     context->saved_data["pieces"] = table.size(0);
     context->saved_data["scale"] = scale;
-    context->saved_data["key"] = static_cast<int64_t>(draw.key);
-    context->saved_data["probability"] = probability;
+    draw.save(*context);
     context->saved_data["sparse"] = sparse_gradient;
     return result;
   }
@@ -75,7 +74,7 @@ struct FusedEmbed : torch::autograd::Function<FusedEmbed> {
       rows = static_cast<int64_t>(slot_of.size());
     }
     torch::Tensor sums = torch::zeros({rows, columns}, torch::kFloat);
-    const MaskKeys mask({static_cast<uint64_t>(data["key"].toInt()), data["probability"].toDouble()}, gradient.numel());
+    const MaskKeys mask(DropoutDraw::saved(*context), gradient.numel());
     with_element_type(gradient, [&](auto element) {
       using T = decltype(element);
       row_kernels<T>().embed_backward(data_of<T>(gradient), slots.data_ptr<int64_t>(),
@@ -107,8 +106,7 @@ struct DeviceEmbed : torch::autograd::Function<DeviceEmbed> {
     context->save_for_backward({ids});
     context->saved_data["pieces"] = table.size(0);
     context->saved_data["scale"] = scale;
-    context->saved_data["key"] = static_cast<int64_t>(draw.key);
-    context->saved_data["probability"] = draw.probability;
+    draw.save(*context);
     return result;
   }
 
@@ -116,7 +114,7 @@ struct DeviceEmbed : torch::autograd::Function<DeviceEmbed> {
                                                  torch::autograd::variable_list gradients) {
     check_first_derivative();
     auto& data = context->saved_data;
-    const DropoutDraw draw{static_cast<uint64_t>(data["key"].toInt()), data["probability"].toDouble()};
+    const DropoutDraw draw = DropoutDraw::saved(*context);
     torch::Tensor gradient = gradients[0].contiguous();
     if (draw.probability > 0) {
       const torch::Tensor kept = torch::empty_like(gradient);

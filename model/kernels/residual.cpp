@@ -24,15 +24,6 @@ torch::Tensor zeros(int64_t count, bool wanted) {
   return wanted ? torch::zeros({count}, torch::kFloat) : torch::Tensor();
 }
 
-void keep(torch::autograd::AutogradContext* context, const DropoutDraw& draw) {
-  context->saved_data["key"] = static_cast<int64_t>(draw.key);
-  context->saved_data["probability"] = draw.probability;
-}
-
-DropoutDraw kept_draw(torch::autograd::AutogradContext* context) {
-  return {static_cast<uint64_t>(context->saved_data["key"].toInt()), context->saved_data["probability"].toDouble()};
-}
-
 struct NormNumbers {
   double residual_scale;
   double epsilon;
@@ -87,25 +78,26 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     torch::Tensor result = torch::empty_like(x);
     const int64_t rows = x.numel() / std::max<int64_t>(1, x.size(-1));
     const torch::Tensor means = floats(rows, x.device());
-    const torch::Tensor deviations = floats(rows, x.device());
+    const torch::Tensor inverse_deviations = floats(rows, x.device());
     const NormNumbers numbers{residual_scale, epsilon};
     if (x.is_cuda()) {
       const c10::DeviceGuard guard(x.device());
       cuda::norm_forward(device_norm(residual, x, bias, weight, shift, numbers, draw), result.data_ptr(),
-                         data_of<float>(means), data_of<float>(deviations), cuda::current_stream());
+                         data_of<float>(means), data_of<float>(inverse_deviations), cuda::current_stream());
     } else {
       const MaskKeys mask(draw, x.numel());
       const torch::Tensor scratch = floats(x.size(-1));
       with_element_type(x, [&](auto element) {
         using T = decltype(element);
         row_kernels<T>().norm_forward(norm_of<T>(residual, x, bias, weight, shift, numbers, mask), data_of<T>(result),
-                                      data_of<float>(means), data_of<float>(deviations), data_of<float>(scratch));
+                                      data_of<float>(means), data_of<float>(inverse_deviations),
+                                      data_of<float>(scratch));
       });
     }
-    context->save_for_backward({residual, x, bias, weight, shift, means, deviations});
+    context->save_for_backward({residual, x, bias, weight, shift, means, inverse_deviations});
     context->saved_data["residual_scale"] = residual_scale;
     context->saved_data["epsilon"] = epsilon;
-    keep(context, draw);
+    draw.save(*context);
     return result;
   }
 
@@ -115,7 +107,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &residual = saved[0], &x = saved[1], &bias = saved[2], &weight = saved[3], &shift = saved[4];
     const torch::Tensor gradient = gradients[0].contiguous();
-    const DropoutDraw draw = kept_draw(context);
+    const DropoutDraw draw = DropoutDraw::saved(*context);
     const int64_t columns = x.size(-1);
     const torch::Tensor x_gradient = torch::empty_like(x);
     const NormNumbers numbers{context->saved_data["residual_scale"].toDouble(),
@@ -182,7 +174,7 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
       });
     }
     context->saved_data["has_bias"] = bias.defined();
-    keep(context, draw);
+    draw.save(*context);
     return result;
   }
 
@@ -190,7 +182,7 @@ struct FusedAdd : torch::autograd::Function<FusedAdd> {
                                                  torch::autograd::variable_list gradients) {
     check_first_derivative();
     const torch::Tensor gradient = gradients[0].contiguous();
-    const DropoutDraw draw = kept_draw(context);
+    const DropoutDraw draw = DropoutDraw::saved(*context);
     const bool has_bias = context->saved_data["has_bias"].toBool();
     if (!has_bias && draw.probability == 0) return {gradient, gradient, {}, {}};
     const int64_t columns = gradient.size(-1);

@@ -233,7 +233,7 @@ TEST(Transformer, NamesTheHeadOrLayerToGuideThatIsNotThere) {
   Transformer model = random_transformer(small_options(), torch::kFloat);
   const torch::Tensor ids = testing::ids_tensor({{1, 2}});
   for (const auto& [layer, head, words] : std::vector<std::tuple<int64_t, int64_t, std::string>>{
-           {9, 0, "layers, not a 10th"}, {0, 9, "heads, not a 10th"}}) {
+           {9, 0, "no decoder layer 9 (counted from 0)"}, {0, 9, "no attention head 9 (counted from 0)"}}) {
     const GuidedAttention guided{torch::zeros({1, 2, 2}), layer, head};
     EXPECT_THAT(testing::message_of<c10::Error>([&] { model->loss(ids, ids, ids, {}, &guided); }),
                 ::testing::HasSubstr(words));

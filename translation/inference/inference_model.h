@@ -35,8 +35,8 @@ class InferenceModel : public StepModel {
                  const ParallelFor& parallel_for = one_by_one, WeightUse use = WeightUse::copied);
   ~InferenceModel() override;
 
-  /// Why a model with such options cannot be run here, but several times slower by LibTorch's operations; empty where
-  /// it can.
+  /// Why a model with such options cannot be run here, so that it needs LibTorch's operations, which are several times
+  /// slower; empty if it can.
   static std::string slow_reason(const TransformerOptions& options);
 
   /// The logits of a step stay valid until the next one. Of the sources of a decoder-only model the number counts.

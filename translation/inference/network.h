@@ -53,7 +53,7 @@ struct DecoderLayerWeights {
 /// Position vectors, row by row.
 class Positions {
  public:
-  /// Those of a module; without it, none are asked for.
+  /// The positions of the module of this name. If the network lacks it, no method may be called.
   Positions(const Transformer& transformer, const std::string& module);
 
   /// @throws std::invalid_argument beyond a learned table.

@@ -42,7 +42,7 @@ class PhaseClock {
 template <class Number>
 struct CacheMemory {
   std::vector<AlignedBuffer<Number>> cross_keys, cross_values;  // by layer
-  std::vector<AlignedBuffer<Number>> blocks;                    // of what the decoder said
+  std::vector<AlignedBuffer<Number>> blocks;                    // of the decoded tokens
   std::vector<Number*> free_blocks;
   std::vector<CachedToken<Number>> past, next_past;  // [rows][capacity]
 

@@ -17,7 +17,7 @@ inline namespace v0 {
 struct IdHypothesis {
   Ids ids;                             ///< T tokens
   double log_probability = 0;          ///< natural logarithm, including the end token
-  double score = 0;                    ///< log_probability / length penalty + coverage penalty; ranks hypotheses
+  double score = 0;                    ///< log P / length penalty + coverage_beta * coverage penalty; ranks hypotheses
   std::vector<double> token_scores{};  ///< T+1 natural log-probabilities, one for each token and the end
   /// If requested, the cross-attention [T+1,S+1] of the chosen layer and head: a row for each token and the end, a
   /// column for each source token and the end. Rows sum to 1.

@@ -180,8 +180,8 @@ void SentenceSearch::finish(const TokenNode& end, double log_probability) {
   if (options_.coverage_beta > 0) score += options_.coverage_beta * coverage_penalty(&end);
   if (static_cast<int64_t>(finished_.size()) == options_.num_hypotheses && score <= worst_kept()) return;
   IdHypothesis hypothesis = hypothesis_of(&end, log_probability, score, options_.alignments);
-  const auto worse = [](const IdHypothesis& a, const IdHypothesis& b) { return a.score > b.score; };
-  finished_.insert(std::upper_bound(finished_.begin(), finished_.end(), hypothesis, worse), hypothesis);
+  const auto better = [](const IdHypothesis& a, const IdHypothesis& b) { return a.score > b.score; };
+  finished_.insert(std::upper_bound(finished_.begin(), finished_.end(), hypothesis, better), hypothesis);
   if (static_cast<int64_t>(finished_.size()) > options_.num_hypotheses) finished_.pop_back();
 }
 

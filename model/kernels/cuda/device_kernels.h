@@ -41,11 +41,11 @@ struct Norm {
   Mask mask;
   int64_t rows, columns;
 };
-/// result: [N,D]; means, deviations: [N], the latter 1 / sqrt(variance + epsilon).
-void norm_forward(const Norm& norm, void* result, float* means, float* deviations, Stream stream);
+/// result: [N,D]; means, inverse_deviations: [N], the latter 1 / sqrt(variance + epsilon).
+void norm_forward(const Norm& norm, void* result, float* means, float* inverse_deviations, Stream stream);
 /// residual_gradient may be null. sums: [3,D], gets the gradients of weight, shift and bias; partial_sums: as many
 /// floats as norm_scratch says.
-void norm_backward(const Norm& norm, const void* gradient, const float* means, const float* deviations,
+void norm_backward(const Norm& norm, const void* gradient, const float* means, const float* inverse_deviations,
                    void* residual_gradient, void* x_gradient, float* partial_sums, float* sums, Stream stream);
 int64_t norm_scratch(int64_t rows, int64_t columns);
 

@@ -80,7 +80,8 @@ __device__ __forceinline__ void sum_vector(const Norm& n, int64_t row, int64_t c
 
 // A row for each warp: V vectors of a lane, so that nobody waits for other warps.
 template <class T, int V>
-__global__ void __launch_bounds__(kRowThreads) norm_forward_kernel(Norm n, T* result, float* means, float* deviations) {
+__global__ void __launch_bounds__(kRowThreads)
+    norm_forward_kernel(Norm n, T* result, float* means, float* inverse_deviations) {
   const int own_lane = static_cast<int>(threadIdx.x) % kLanes;
   const float inverse = 1.0F / static_cast<float>(n.columns);
   const auto column_of = [&](int v) { return static_cast<int64_t>(v * kLanes + own_lane) * kVector; };
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(kRowThreads) norm_forward_kernel(Norm n, T* re
     if (column_of(v) < n.columns)
 #pragma unroll
       for (int i = 0; i < kVector; ++i) squares += (sums[v][i] - mean) * (sums[v][i] - mean);
-  const float deviation = 1.0F / sqrtf(warp_sum(squares) * inverse + n.epsilon);
+  const float inverse_deviation = 1.0F / sqrtf(warp_sum(squares) * inverse + n.epsilon);
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     const int64_t column = column_of(v);
@@ -111,20 +112,20 @@ __global__ void __launch_bounds__(kRowThreads) norm_forward_kernel(Norm n, T* re
     load(n.weight + column, weight);
     load(n.shift + column, out);
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) out[i] += (sums[v][i] - mean) * deviation * weight[i];
+    for (int i = 0; i < kVector; ++i) out[i] += (sums[v][i] - mean) * inverse_deviation * weight[i];
     store(result + row * n.columns + column, out);
   }
   if (own_lane == 0) {
     means[row] = mean;
-    deviations[row] = deviation;
+    inverse_deviations[row] = inverse_deviation;
   }
 }
 
 // Each block sums the parameters' gradients over its rows: partial_sums [blocks,3,D].
 template <class T, int W>
 __global__ void __launch_bounds__(kRowThreads, kRowBlocks)
-    norm_backward_kernel(Norm n, const T* gradient, const float* means, const float* deviations, T* residual_gradient,
-                         T* x_gradient, float* partial_sums) {
+    norm_backward_kernel(Norm n, const T* gradient, const float* means, const float* inverse_deviations,
+                         T* residual_gradient, T* x_gradient, float* partial_sums) {
   __shared__ float memory[2][2][kRowWarps];
   const RowPart<W> part;
   const float inverse = 1.0F / static_cast<float>(n.columns);
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(kRowThreads, kRowBlocks)
     const int64_t at = row * n.columns + part.column;
     float normals[kVector] = {}, weighted[kVector] = {};
     float totals[2] = {};  // of the gradient, and of its products with what was normalized
-    const float deviation = deviations[row];
+    const float inverse_deviation = inverse_deviations[row];
     const uint32_t own_kept = kept(n.mask, at);
     if (inside) {
       float weight[kVector];
@@ -146,7 +147,7 @@ __global__ void __launch_bounds__(kRowThreads, kRowBlocks)
       const float mean = means[row];
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
-        normals[i] = (normals[i] - mean) * deviation;
+        normals[i] = (normals[i] - mean) * inverse_deviation;
         of_weight[i] += weighted[i] * normals[i];
         of_shift[i] += weighted[i];
         weighted[i] *= weight[i];
@@ -158,7 +159,7 @@ __global__ void __launch_bounds__(kRowThreads, kRowBlocks)
     if (!inside) continue;
 #pragma unroll
     for (int i = 0; i < kVector; ++i)
-      weighted[i] = (weighted[i] - totals[0] * inverse - normals[i] * (totals[1] * inverse)) * deviation;
+      weighted[i] = (weighted[i] - totals[0] * inverse - normals[i] * (totals[1] * inverse)) * inverse_deviation;
     if (residual_gradient != nullptr) {
 #pragma unroll
       for (int i = 0; i < kVector; ++i) normals[i] = weighted[i] * n.residual_scale;
@@ -501,14 +502,14 @@ int64_t element_blocks(int64_t elements) {
 
 }  // namespace
 
-void norm_forward(const Norm& norm, void* result, float* means, float* deviations, Stream stream) {
+void norm_forward(const Norm& norm, void* result, float* means, float* inverse_deviations, Stream stream) {
   if (norm.rows == 0) return;
   with_element(norm.element, [&](auto element) {
     using T = decltype(element);
     with_row_warps(norm.columns, [&](auto vectors) {
       norm_forward_kernel<T, vectors.value>
           <<<blocks_for(norm.rows, kRowWarps), kRowThreads, 0, static_cast<cudaStream_t>(stream)>>>(
-              norm, static_cast<T*>(result), means, deviations);
+              norm, static_cast<T*>(result), means, inverse_deviations);
     });
   });
   check_launch();
@@ -518,14 +519,14 @@ int64_t norm_scratch(int64_t rows, int64_t columns) {
   return norm_blocks(rows, columns) * 3 * columns;
 }
 
-void norm_backward(const Norm& norm, const void* gradient, const float* means, const float* deviations,
+void norm_backward(const Norm& norm, const void* gradient, const float* means, const float* inverse_deviations,
                    void* residual_gradient, void* x_gradient, float* partial_sums, float* sums, Stream stream) {
   const int64_t blocks = norm_blocks(norm.rows, norm.columns);
   with_element(norm.element, [&](auto element) {
     using T = decltype(element);
     with_row_warps(norm.columns, [&](auto warps) {
       norm_backward_kernel<T, warps.value><<<blocks, kRowThreads, 0, static_cast<cudaStream_t>(stream)>>>(
-          norm, static_cast<const T*>(gradient), means, deviations, static_cast<T*>(residual_gradient),
+          norm, static_cast<const T*>(gradient), means, inverse_deviations, static_cast<T*>(residual_gradient),
           static_cast<T*>(x_gradient), partial_sums);
     });
   });

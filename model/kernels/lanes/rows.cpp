@@ -59,7 +59,8 @@ TRANSMUTE_INLINE float sum_row(const typename RowKernels<T>::Norm& n, int64_t ro
 }
 
 template <class T>
-void norm_forward(const typename RowKernels<T>::Norm& n, T* result, float* means, float* deviations, float* sums) {
+void norm_forward(const typename RowKernels<T>::Norm& n, T* result, float* means, float* inverse_deviations,
+                  float* sums) {
   const float inverse = 1.0F / static_cast<float>(n.columns);
   for (int64_t row = 0; row < n.rows; ++row) {
     const float mean = sum_row<T>(n, row, sums, nullptr) * inverse;
@@ -69,21 +70,21 @@ void norm_forward(const typename RowKernels<T>::Norm& n, T* result, float* means
           const Floats off = zero_behind(load(sums + i, part) - mean, part);
           squares += off * off;
         });
-    const float deviation = 1.0F / std::sqrt(sum_of(squares) * inverse + n.epsilon);
+    const float inverse_deviation = 1.0F / std::sqrt(sum_of(squares) * inverse + n.epsilon);
     T* out = result + row * n.columns;
     for_lanes(
         n.columns, [&](int64_t i, auto part) __attribute__((always_inline)) {
-          const Floats normal = (load(sums + i, part) - mean) * deviation;
+          const Floats normal = (load(sums + i, part) - mean) * inverse_deviation;
           store(out + i, normal * load(n.weight + i, part) + load(n.shift + i, part), part);
         });
     means[row] = mean;
-    deviations[row] = deviation;
+    inverse_deviations[row] = inverse_deviation;
   }
 }
 
 template <class T>
 void norm_backward(const typename RowKernels<T>::Norm& n, const T* gradient, const float* means,
-                   const float* deviations, T* residual_gradient, T* x_gradient, float* bias_gradient,
+                   const float* inverse_deviations, T* residual_gradient, T* x_gradient, float* bias_gradient,
                    float* weight_gradient, float* shift_gradient, float* scratch) {
   const float inverse = 1.0F / static_cast<float>(n.columns);
   float* normals = scratch;
@@ -92,12 +93,12 @@ void norm_backward(const typename RowKernels<T>::Norm& n, const T* gradient, con
     sum_row<T>(n, row, normals, keeps);
     const T* g = gradient + row * n.columns;
     const float mean = means[row];
-    const float deviation = deviations[row];
+    const float inverse_deviation = inverse_deviations[row];
     Floats sum = {};
     Floats product_sum = {};
     for_lanes(
         n.columns, [&](int64_t i, auto part) __attribute__((always_inline)) {
-          const Floats normal = (load(normals + i, part) - mean) * deviation;
+          const Floats normal = (load(normals + i, part) - mean) * inverse_deviation;
           const Floats incoming = load(g + i, part);
           store(normals + i, normal, part);
           store(weight_gradient + i, load(weight_gradient + i, part) + incoming * normal, part);
@@ -111,7 +112,8 @@ void norm_backward(const typename RowKernels<T>::Norm& n, const T* gradient, con
     for_lanes(
         n.columns, [&](int64_t i, auto part) __attribute__((always_inline)) {
           const Floats weighted = load(g + i, part) * load(n.weight + i, part);
-          const Floats through = (weighted - mean_gradient - load(normals + i, part) * mean_product) * deviation;
+          const Floats through =
+              (weighted - mean_gradient - load(normals + i, part) * mean_product) * inverse_deviation;
           if (residual_gradient != nullptr)
             store(residual_gradient + row * n.columns + i, through * n.residual_scale, part);
           const Words keep = reinterpret_cast<Words>(load(reinterpret_cast<const float*>(keeps) + i, part));

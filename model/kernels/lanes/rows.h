@@ -32,10 +32,10 @@ struct RowKernels {
     MaskView mask;
     int64_t rows, columns;
   };
-  /// result: [N,D]; means, deviations: [N], the latter 1 / sqrt(variance + epsilon).
-  void (*norm_forward)(const Norm& norm, T* result, float* means, float* deviations, float* scratch);
+  /// result: [N,D]; means, inverse_deviations: [N], the latter 1 / sqrt(variance + epsilon). scratch: D.
+  void (*norm_forward)(const Norm& norm, T* result, float* means, float* inverse_deviations, float* scratch);
   /// residual_gradient may be null; so may bias_gradient. The [D] gradients are added to. scratch: 2·D + lanes.
-  void (*norm_backward)(const Norm& norm, const T* gradient, const float* means, const float* deviations,
+  void (*norm_backward)(const Norm& norm, const T* gradient, const float* means, const float* inverse_deviations,
                         T* residual_gradient, T* x_gradient, float* bias_gradient, float* weight_gradient,
                         float* shift_gradient, float* scratch);
 

@@ -43,7 +43,9 @@ def read_config(path):
             elif section == "model":
                 values[key.strip()] = value.strip()
     expected = {"architecture": "encoder_decoder", "norm_position": "post", "positional_encoding": "sinusoidal",
-                "position_layout": "interleaved", "activation": "relu", "embedding_tying": "all"}
+                "position_layout": "interleaved", "position_frequencies": "paper", "first_position": "0",
+                "activation": "relu", "score_function": "scaled_dot_product", "embedding_tying": "all",
+                "embedding_scale": "true", "source_end": "true"}
     for key, value in expected.items():
         if values.get(key, value) != value:  # a key that the file lacks has its default
             sys.exit(f"export.py: error: model.{key} is {values[key]}; this example knows {value}")
