@@ -114,6 +114,74 @@ std::string shortened(const std::string& tag, const std::string& attribute) {
   return (tag[1] == '/' ? "</" : "<") + name + ' ' + attribute + (is_void_element(name) ? "/>" : ">");
 }
 
+// What stands between the white space at both ends, of whatever width; {0, 0} where there is nothing else. HTML's
+// references to white space count, but for those without a semicolon: "&#160" before "3" would become another.
+ByteSpan within_space(const std::string& text, TextFormat format) {
+  size_t first = std::string::npos, last = 0, begin = 0;
+  const auto on_text = [&](const std::string& part) {
+    const auto size = static_cast<int32_t>(part.size());
+    for (int32_t at = 0; at < size;) {
+      const auto place = static_cast<size_t>(at);
+      UChar32 c = 0;
+      if (format == TextFormat::html && begins_reference(part, place)) {
+        const CharacterReference reference = reference_at(part, place);
+        c = static_cast<UChar32>(reference.character);
+        at += static_cast<int32_t>(reference.length);
+      } else {
+        U8_NEXT(part.data(), at, size, c);  // invalid bytes come as c < 0
+      }
+      if (c >= 0 && u_isUWhiteSpace(c) != 0) continue;
+      first = std::min(first, begin + place);
+      last = begin + static_cast<size_t>(at);
+    }
+    begin += part.size();
+  };
+  if (format == TextFormat::html) {
+    walk_html(text, on_text, [&](const std::string& markup, MarkupKind) {
+      first = std::min(first, begin);
+      begin += markup.size();
+      last = begin;
+    });
+  } else {
+    on_text(text);
+  }
+  return {std::min(first, last), last};
+}
+
+// How many bytes the line end at `at` has; 0 where there is none. "\r\n" is two, with an empty line between.
+size_t line_end_at(const std::string& text, size_t at) {
+  if (text[at] >= '\n' && text[at] <= '\r') return 1;
+  for (const std::string_view end : {"\u0085", "\u2028", "\u2029"})
+    if (text.compare(at, end.size(), end) == 0) return end.size();
+  return 0;
+}
+
+// For each '<' of a text with inline tags, the last first: where it stands, and behind the '>' of its tag, however
+// long; 0 where it has none. As inline_tag_at reads tags, but from the end, which takes linear time without a limit.
+std::vector<ByteSpan> element_ends(const std::string& text) {
+  constexpr size_t kNever = 0;
+  std::vector<ByteSpan> ends;
+  size_t outside = kNever, in_double = kNever, in_single = kNever;  // the end, from the byte behind on in that state
+  for (size_t at = text.size(); at-- > 0;) {
+    const char c = text[at];
+    const bool is_value = at > 0 && text[at - 1] == '=';
+    const size_t behind = outside;
+    if (c == '<') {
+      ends.emplace_back(at, outside);
+      outside = kNever;
+    } else if (c == '>') {
+      outside = at + 1;
+    } else if (c == '"') {
+      if (is_value) outside = in_double;
+      in_double = behind;
+    } else if (c == '\'') {
+      if (is_value) outside = in_single;
+      in_single = behind;
+    }
+  }
+  return ends;
+}
+
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
 std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary) {
   std::string plain;
@@ -136,9 +204,9 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
   std::vector<std::string> sentences;
   size_t begin = 0, before_end = 0;  // of the last byte of the sentence before
   const auto take = [&](size_t end) {
-    const std::string_view whole = std::string_view(text).substr(begin, end - begin);
-    const size_t first = whole.find_first_not_of(kHtmlSpace), last = whole.find_last_not_of(kHtmlSpace);
-    if (first != std::string_view::npos) sentences.emplace_back(whole.substr(first, last + 1 - first));
+    const std::string whole = text.substr(begin, end - begin);
+    const auto [first, last] = within_space(whole, TextFormat::tags);
+    if (first < last) sentences.push_back(whole.substr(first, last - first));
     begin = end;
   };
   for (const auto& [first, end] : sentence_spans(plain, glossary)) {
@@ -154,13 +222,16 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
   return sentences;
 }
 
-// Whether a text is more than space, of whatever width: models have no translation for a no-break space alone.
+// Whether a text is more than space, of whatever width or none: models have no translation for a no-break space or a
+// soft hyphen alone.
 bool is_more_than_space(const std::string& text) {
   const auto size = static_cast<int32_t>(text.size());
   for (int32_t at = 0; at < size;) {
     UChar32 c = 0;
     U8_NEXT(text.data(), at, size, c);  // invalid bytes come as c < 0
-    if (c < 0 || u_isUWhiteSpace(c) == 0) return true;
+    const bool is_blank =
+        c >= 0 && (u_isUWhiteSpace(c) != 0 || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0);
+    if (!is_blank) return true;
   }
   return false;
 }
@@ -189,7 +260,7 @@ Document::Document(const std::string& text, TextFormat format, bool split_senten
   if (format == TextFormat::html) {
     add_html(text, sentences_of);
   } else {
-    add_lines(text, sentences_of);
+    add_lines(format == TextFormat::tags ? with_short_tags(text) : text, sentences_of);
   }
 }
 
@@ -207,13 +278,21 @@ void Document::add_segment(const std::string& text) {
       });
 }
 
+// Line ends within tags end no line.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    add_line(text.substr(begin, end - begin), sentences_of);
-    if (end < text.size()) between_.back() += '\n';
-    begin = end + 1;
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t tag = format_ == TextFormat::tags ? inline_tag_at(text, at).length : 0;
+    const size_t line_end = tag == 0 ? line_end_at(text, at) : 0;
+    if (line_end == 0) {
+      at += std::max<size_t>(tag, 1);
+      continue;
+    }
+    add_line(text.substr(begin, at - begin), sentences_of);
+    between_.back() += text.substr(at, line_end);
+    begin = at += line_end;
   }
+  add_line(text.substr(begin), sentences_of);
 }
 
 void Document::add_line(const std::string& line, const SentencesOf& sentences_of) {
@@ -221,10 +300,35 @@ void Document::add_line(const std::string& line, const SentencesOf& sentences_of
     between_.back() += line;
     return;
   }
-  const size_t first = line.find_first_not_of(kHtmlSpace), last = line.find_last_not_of(kHtmlSpace) + 1;
+  const auto [first, last] = within_space(line, format_);
   between_.back() += line.substr(0, first);
   add_sentences(sentences_of(line.substr(first, last - first)));
   between_.back() += line.substr(last);
+}
+
+// With a tag of the same name in place of each that is too long for inline_tag_at.
+std::string Document::with_short_tags(const std::string& text) {
+  constexpr size_t kLongestName = 100;
+  const std::vector<ByteSpan> ends = element_ends(text);
+  std::string result;
+  size_t copied = 0, behind = 0;  // of the tag before
+  for (auto element = ends.rbegin(); element != ends.rend(); ++element) {
+    const auto [begin, end] = *element;
+    if (begin < behind || end == 0) continue;
+    const size_t length = inline_tag_at(text, begin).length;
+    behind = begin + length;
+    if (length > 0) continue;
+    if (placeholder_.empty()) placeholder_ = unused_name(text);
+    const size_t name_begin = begin + (text[begin + 1] == '/' ? 2 : 1);
+    const size_t name_length = element_name(std::string_view(text).substr(begin, kLongestName)).size();
+    const std::string tag = text.substr(begin, name_begin + name_length - begin) + ' ' + placeholder_ +
+                            std::to_string(kept_.size()) + (text[end - 2] == '/' ? "/>" : ">");
+    if (inline_tag_at(tag, 0).length != tag.size()) continue;  // 3 < 4
+    kept_.emplace(tag, text.substr(begin, end - begin));
+    result += text.substr(copied, begin - copied) + tag;
+    copied = behind = end;
+  }
+  return result + text.substr(copied);
 }
 
 void Document::add_sentences(const std::vector<std::string>& sentences) {
@@ -256,7 +360,7 @@ void Document::add_inline_html(const std::string& html, const SentencesOf& sente
     between_.back() += html;
     return;
   }
-  const size_t first = html.find_first_not_of(kHtmlSpace), last = html.find_last_not_of(kHtmlSpace) + 1;
+  const auto [first, last] = within_space(html, format_);
   between_.back() += html.substr(0, first);
   add_sentences(sentences_of(for_model(html.substr(first, last - first))));
   between_.back() += html.substr(last);
@@ -305,7 +409,16 @@ std::string Document::without_tags(const std::string& translation) const {
 }
 
 std::string Document::written(const std::string& translation, size_t segment) const {
-  return format_ == TextFormat::html ? encoded(translation, tags_[segment]) : translation;
+  if (format_ == TextFormat::html) return encoded(translation, tags_[segment]);
+  if (kept_.empty()) return translation;
+  std::string text;
+  for (size_t at = 0; at < translation.size();) {
+    const std::string part = translation.substr(at, std::max<size_t>(inline_tag_at(translation, at).length, 1));
+    const auto kept = kept_.find(part);
+    text += kept == kept_.end() ? part : kept->second;
+    at += part.size();
+  }
+  return text;
 }
 
 }  // namespace v0

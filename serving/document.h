@@ -22,10 +22,10 @@ enum class TextFormat {
 /// A text cut into segments, which are translated each by itself, and what stands between them, which stays.
 class Document {
  public:
-  /// Cuts at line breaks, and at sentence ends where `split_sentences` is set, but for those within an inline element.
-  /// HTML is cut at elements that are not inline. What head, script, style, pre, code, textarea, svg and math hold
-  /// stays as it is, and so does what an element with translate="no" or class="notranslate" holds. No sentence ends
-  /// within a source term of the glossary.
+  /// Cuts at line ends outside of tags, and at sentence ends where `split_sentences` is set, but for those within an
+  /// inline element. HTML is cut at elements that are not inline. What head, script, style, pre, code, textarea, svg
+  /// and math hold stays as it is, and so does what an element with translate="no" or class="notranslate" holds. No
+  /// sentence ends within a source term of the glossary.
   Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary = {});
   /// The whole text is one segment.
   explicit Document(const std::string& text);
@@ -46,6 +46,7 @@ class Document {
   void add_line(const std::string& line, const SentencesOf& sentences_of);
   void add_html(const std::string& html, const SentencesOf& sentences_of);
   void add_inline_html(const std::string& html, const SentencesOf& sentences_of);
+  std::string with_short_tags(const std::string& text);
   void add_sentences(const std::vector<std::string>& sentences);
   std::string for_model(const std::string& html);
   std::string without_tags(const std::string& translation) const;
@@ -58,7 +59,7 @@ class Document {
   // Of HTML: what stands in the page for each tag that a segment has.
   std::vector<std::map<std::string, std::string>> tags_;
   std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place
-  std::string placeholder_;                  // what is in each of these tags, and nowhere in the page
+  std::string placeholder_;                  // what is in each of these tags, and nowhere in the text
 };
 
 }  // namespace v0

@@ -67,6 +67,81 @@ TEST(Document, OfNothingHasNoSegments) {
   }
 }
 
+TEST(Document, LeavesTextWithoutVisibleCharactersAsItIs) {
+  for (const TextFormat format : {TextFormat::text, TextFormat::tags, TextFormat::html})
+    for (const char* text : {"\u200B", "\u00AD", " \uFEFF \u2060\n"}) {
+      const Document document(text, format, true);
+      ASSERT_THAT(document.segments(), IsEmpty());
+      EXPECT_EQ(document.with({}), text);
+    }
+  for (const char* html : {"<p>&#8203;</p>", "&shy;", "<p><b>&zwnj;</b>&nbsp;</p>"}) {
+    const Document document(html, TextFormat::html, true);
+    ASSERT_THAT(document.segments(), IsEmpty()) << html;
+    EXPECT_EQ(document.with({}), html);
+  }
+}
+
+TEST(Document, KeepsWhiteSpaceOfAnyWidthAroundText) {
+  for (const bool split : {false, true}) {
+    for (const TextFormat format : {TextFormat::text, TextFormat::tags, TextFormat::html})
+      for (const char* text : {"\u3000Monday", "\u00A0\u00A0Monday\u00A0", " \u2003Monday\u3000 "}) {
+        const Document document(text, format, split);
+        ASSERT_THAT(document.segments(), ElementsAre("Monday"));
+        EXPECT_EQ(document.with(document.segments()), text);
+      }
+    const Document tags("\u00A0{n}\u00A0", TextFormat::tags, split);
+    ASSERT_THAT(tags.segments(), ElementsAre("{n}"));
+    EXPECT_EQ(tags.with({"{n}"}), "\u00A0{n}\u00A0");
+    for (const char* html :
+         {"<p>&nbsp;Monday&nbsp;</p>", "<p>&emsp; Monday</p>", "<td>&#160;&#xA0;Monday\n&#12288;</td>"}) {
+      const Document document(html, TextFormat::html, split);
+      ASSERT_THAT(document.segments(), ElementsAre("Monday")) << html;
+      EXPECT_EQ(document.with(document.segments()), html);
+    }
+  }
+  const Document around("&nbsp;<b>Monday</b>&nbsp;", TextFormat::html, true);
+  ASSERT_THAT(around.segments(), ElementsAre("<b>Monday</b>"));
+  EXPECT_EQ(around.with({"<b>Montag</b>"}), "&nbsp;<b>Montag</b>&nbsp;");
+  EXPECT_EQ(Document("&#160Day 3", TextFormat::html, false).with({"3. Tag"}), "3. Tag");
+}
+
+TEST(Document, EndsLinesAtEverySeparatorOfUnicode) {
+  for (const TextFormat format : {TextFormat::text, TextFormat::tags})
+    for (const std::string end : {"\n", "\r\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"})
+      for (const bool split : {false, true}) {
+        const std::string text = "One." + end + end + " two" + end;
+        const Document document(text, format, split);
+        ASSERT_THAT(document.segments(), ElementsAre("One.", "two"));
+        EXPECT_EQ(document.with(document.segments()), text);
+        EXPECT_EQ(document.beginning({"Eins.", "z"}, 1), "Eins." + end + end + " z");
+      }
+}
+
+TEST(Document, EndsNoLineWithinATag) {
+  for (const bool split : {false, true})
+    for (const std::string end : {"\n", "\r\n", "\u2028"}) {
+      const std::string link = "On <a" + end + "  href='x. Y'>Monday</a>",
+                        number = "{{ count," + end + " number }} days";
+      const Document document(link + end + number, TextFormat::tags, split);
+      ASSERT_THAT(document.segments(), ElementsAre(link, number));
+      EXPECT_EQ(document.with({"Am " + link, number}), "Am " + link + end + number);
+    }
+  EXPECT_THAT(Document("a <b\nc", TextFormat::tags, false).segments(), ElementsAre("a <b", "c"));
+  EXPECT_THAT(Document("{a\nb}", TextFormat::tags, false).segments(), ElementsAre("{a", "b}"));
+}
+
+TEST(Document, KeepsLongTagsOfTextWithTags) {
+  const std::string image = "<img alt='a > b' src=\"data:image/png;base64,\n" + std::string(20'000, 'A') + "\"/>";
+  const std::string link = "<A href=\"" + std::string(5000, '<') + "\">";
+  const Document document("See " + image + " and " + link + "this</A>.\n3 < 4 <br>", TextFormat::tags, true);
+  ASSERT_THAT(document.segments(), ElementsAre("See <img x000000/> and <A x000001>this</A>.", "3 < 4 <br>"));
+  EXPECT_EQ(document.with({"<A x000001>Das</A>: <img x000000/>.", "3 < 4 <br>"}),
+            link + "Das</A>: " + image + ".\n3 < 4 <br>");
+  const std::string name = "<" + std::string(5000, 'x') + "> a <1" + std::string(5000, ' ') + ">";
+  const Document unknown(name, TextFormat::tags, false);
+  EXPECT_EQ(unknown.with(unknown.segments()), name);
+}
+
 TEST(Document, CutsHtmlAtBlocksAndKeepsInlineElementsWithTheirWords) {
   const std::string html = "<!doctype html>\n<ul class=\"a\">\n <li>a <b>red</b> house</li>\n <li><br>two</li></ul>";
   const Document document(html, TextFormat::html, true);
@@ -401,6 +476,17 @@ TEST(Document, ReadsAnyBytesInLinearTimeAndLosesNone) {
     const Document document(html, TextFormat::html, true);
     document.with(document.segments());
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << piece;
+  }
+  for (const char* piece : {"<", "<a ", "{", "{{", "{{ a\n", "${", "<a x=\"", "<a '=\"<a \"='", "<1'=\"<1\"='",
+                            "\u2028", "<a title='\n'>"}) {
+    std::string text;
+    while (text.size() < 200'000) text += piece;
+    for (const std::string end : {"", ">", "\">", "'>"}) {
+      const auto begin = std::chrono::steady_clock::now();
+      const Document document(text + end, TextFormat::tags, true);
+      EXPECT_EQ(document.with(document.segments()), text + end);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << piece;
+    }
   }
 }
 
