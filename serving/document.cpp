@@ -290,7 +290,8 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
     }
     add_line(text.substr(begin, at - begin), sentences_of);
     between_.back() += text.substr(at, line_end);
-    begin = at += line_end;
+    at += line_end;
+    begin = at;
   }
   add_line(text.substr(begin), sentences_of);
 }

@@ -324,7 +324,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
              "number format of matrix products; auto: bfloat16 if the CPU (AVX512-BF16, AMX) or GPU supports it, else "
              "float32");
   schema.add("log_every", &training.log_every,
-             "number of steps between two records of metrics.jsonl, and log lines where there is no progress bar",
+             "number of steps between two records of metrics.jsonl and, without a progress bar, between two log lines",
              kAtLeastOne);
   schema.add("checkpoint_every", &training.checkpoint_every, "number of steps between two checkpoints", kAtLeastOne);
   schema.add("keep_checkpoints", &training.keep_checkpoints, "number of newest checkpoints to keep", kAtLeastOne);

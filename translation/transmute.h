@@ -200,8 +200,8 @@ TRANSMUTE_API size_t transmute_result_hypotheses(const transmute_result* result,
 /* A hypothesis, detokenized. */
 TRANSMUTE_API const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis);
 
-/* The score by which hypotheses are ranked: log P / length penalty, plus coverage_beta times the coverage
- * penalty; with rerank_candidates, plus rerank_weight times the reverse model's log P / length penalty. */
+/* The score by which hypotheses are ranked: log P / length penalty, plus coverage_beta times the coverage penalty;
+ * with rerank_candidates, plus rerank_weight times the reverse model's log P / length penalty. */
 TRANSMUTE_API double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis);
 
 /* Natural log-probability of a hypothesis, including the end token. */

@@ -24,8 +24,7 @@ std::string InferenceModel::slow_reason(const TransformerOptions& options) {
   const ScoreFunction function = options.score_function;
   if (function == ScoreFunction::scaled_dot_product || function == ScoreFunction::dot_product) return "";
   return "transmute's operations for CPUs compute model.score_function scaled_dot_product and dot_product, not "
-         "additive, "
-         "bilinear or uniform";
+         "additive, bilinear or uniform";
 }
 
 std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources, AttentionChoice attention,
