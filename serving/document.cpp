@@ -97,18 +97,22 @@ bool is_line_break(char c) {
   return c == '\n' || c == '\r';
 }
 
-// Whether TaggedText reads an inline tag as a browser does: to that, names are alike in capitals and "/>" closes no
-// element. A line of text has no line breaks.
-bool reads_alike(const std::string& tag) {
+// Whether a segment may have an inline tag of HTML as it is: TaggedText reads it as a browser does (to that, names are
+// alike in capitals and "/>" closes no element), it has no line breaks, and it is no longer than a tag that somebody
+// wrote by hand.
+bool may_stand(const std::string& tag) {
+  constexpr size_t kLongest = 4096;
+  if (tag.size() > kLongest || std::any_of(tag.begin(), tag.end(), is_line_break)) return false;
   const std::string name = element_name(tag);
   const bool is_end = tag[1] == '/';
   const bool has_capitals = tag.compare(is_end ? 2 : 1, name.size(), name) != 0;
   const bool seems_empty = !is_end && tag[tag.size() - 2] == '/' && !is_void_element(name);
-  return inline_tag_at(tag, 0).length == tag.size() && !has_capitals && !seems_empty &&
-         std::none_of(tag.begin(), tag.end(), is_line_break);
+  if (has_capitals || seems_empty) return false;
+  const std::vector<InlineTag> tags = inline_tags(tag);
+  return !tags.empty() && tags.front().length == tag.size();
 }
 
-// Tags that TaggedText reads otherwise than a browser does, long ones above all, are shortened to their names.
+// The others are shortened to their names.
 std::string shortened(const std::string& tag, const std::string& attribute) {
   const std::string name = element_name(tag);
   return (tag[1] == '/' ? "</" : "<") + name + ' ' + attribute + (is_void_element(name) ? "/>" : ">");
@@ -156,50 +160,26 @@ size_t line_end_at(const std::string& text, size_t at) {
   return 0;
 }
 
-// For each '<' of a text with inline tags, the last first: where it stands, and behind the '>' of its tag, however
-// long; 0 where it has none. As inline_tag_at reads tags, but from the end, which takes linear time without a limit.
-std::vector<ByteSpan> element_ends(const std::string& text) {
-  constexpr size_t kNever = 0;
-  std::vector<ByteSpan> ends;
-  size_t outside = kNever, in_double = kNever, in_single = kNever;  // the end, from the byte behind on in that state
-  for (size_t at = text.size(); at-- > 0;) {
-    const char c = text[at];
-    const bool is_value = at > 0 && text[at - 1] == '=';
-    const size_t behind = outside;
-    if (c == '<') {
-      ends.emplace_back(at, outside);
-      outside = kNever;
-    } else if (c == '>') {
-      outside = at + 1;
-    } else if (c == '"') {
-      if (is_value) outside = in_double;
-      in_double = behind;
-    } else if (c == '\'') {
-      if (is_value) outside = in_single;
-      in_single = behind;
-    }
-  }
-  return ends;
-}
-
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
 std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary) {
   std::string plain;
   std::vector<size_t> places;  // of the plain bytes in the text
   std::vector<bool> is_inside(text.size() + 1);
   size_t depth = 0;
+  const std::vector<InlineTag> tags = inline_tags(text);
+  auto tag = tags.begin();
   for (size_t at = 0; at < text.size();) {
-    const InlineTag tag = inline_tag_at(text, at);
-    if (tag.length == 0) {
+    if (tag == tags.end() || at < tag->begin) {
       is_inside[at] = depth > 0;
       places.push_back(at);
       plain += text[at++];
       continue;
     }
-    for (size_t i = at; i < at + tag.length; ++i) is_inside[i] = i > at || depth > 0;
-    if (tag.kind == InlineTag::Kind::opening) ++depth;
-    if (tag.kind == InlineTag::Kind::closing && depth > 0) --depth;
-    at += tag.length;
+    for (size_t i = at; i < at + tag->length; ++i) is_inside[i] = i > at || depth > 0;
+    if (tag->kind == InlineTag::Kind::opening) ++depth;
+    if (tag->kind == InlineTag::Kind::closing && depth > 0) --depth;
+    at += tag->length;
+    ++tag;
   }
   std::vector<std::string> sentences;
   size_t begin = 0, before_end = 0;  // of the last byte of the sentence before
@@ -260,7 +240,7 @@ Document::Document(const std::string& text, TextFormat format, bool split_senten
   if (format == TextFormat::html) {
     add_html(text, sentences_of);
   } else {
-    add_lines(format == TextFormat::tags ? with_short_tags(text) : text, sentences_of);
+    add_lines(text, sentences_of);
   }
 }
 
@@ -280,18 +260,21 @@ void Document::add_segment(const std::string& text) {
 
 // Line ends within tags end no line.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
+  const std::vector<InlineTag> tags = format_ == TextFormat::tags ? inline_tags(text) : std::vector<InlineTag>{};
+  auto tag = tags.begin();
   size_t begin = 0;
   for (size_t at = 0; at < text.size();) {
-    const size_t tag = format_ == TextFormat::tags ? inline_tag_at(text, at).length : 0;
-    const size_t line_end = tag == 0 ? line_end_at(text, at) : 0;
-    if (line_end == 0) {
-      at += std::max<size_t>(tag, 1);
-      continue;
+    if (tag != tags.end() && at == tag->begin) {
+      at += tag->length;
+      ++tag;
+    } else if (const size_t line_end = line_end_at(text, at); line_end > 0) {
+      add_line(text.substr(begin, at - begin), sentences_of);
+      between_.back() += text.substr(at, line_end);
+      at += line_end;
+      begin = at;
+    } else {
+      ++at;
     }
-    add_line(text.substr(begin, at - begin), sentences_of);
-    between_.back() += text.substr(at, line_end);
-    at += line_end;
-    begin = at;
   }
   add_line(text.substr(begin), sentences_of);
 }
@@ -305,31 +288,6 @@ void Document::add_line(const std::string& line, const SentencesOf& sentences_of
   between_.back() += line.substr(0, first);
   add_sentences(sentences_of(line.substr(first, last - first)));
   between_.back() += line.substr(last);
-}
-
-// With a tag of the same name in place of each that is too long for inline_tag_at.
-std::string Document::with_short_tags(const std::string& text) {
-  constexpr size_t kLongestName = 100;
-  const std::vector<ByteSpan> ends = element_ends(text);
-  std::string result;
-  size_t copied = 0, behind = 0;  // of the tag before
-  for (auto element = ends.rbegin(); element != ends.rend(); ++element) {
-    const auto [begin, end] = *element;
-    if (begin < behind || end == 0) continue;
-    const size_t length = inline_tag_at(text, begin).length;
-    behind = begin + length;
-    if (length > 0) continue;
-    if (placeholder_.empty()) placeholder_ = unused_name(text);
-    const size_t name_begin = begin + (text[begin + 1] == '/' ? 2 : 1);
-    const size_t name_length = element_name(std::string_view(text).substr(begin, kLongestName)).size();
-    const std::string tag = text.substr(begin, name_begin + name_length - begin) + ' ' + placeholder_ +
-                            std::to_string(kept_.size()) + (text[end - 2] == '/' ? "/>" : ">");
-    if (inline_tag_at(tag, 0).length != tag.size()) continue;  // 3 < 4
-    kept_.emplace(tag, text.substr(begin, end - begin));
-    result += text.substr(copied, begin - copied) + tag;
-    copied = behind = end;
-  }
-  return result + text.substr(copied);
 }
 
 void Document::add_sentences(const std::vector<std::string>& sentences) {
@@ -378,7 +336,7 @@ std::string Document::for_model(const std::string& html) {
         result += line;
       },
       [&](const std::string& markup, MarkupKind kind) {
-        if (kind != MarkupKind::kept && reads_alike(markup)) {
+        if (kind != MarkupKind::kept && may_stand(markup)) {
           result += markup;
           return;
         }
@@ -410,16 +368,7 @@ std::string Document::without_tags(const std::string& translation) const {
 }
 
 std::string Document::written(const std::string& translation, size_t segment) const {
-  if (format_ == TextFormat::html) return encoded(translation, tags_[segment]);
-  if (kept_.empty()) return translation;
-  std::string text;
-  for (size_t at = 0; at < translation.size();) {
-    const std::string part = translation.substr(at, std::max<size_t>(inline_tag_at(translation, at).length, 1));
-    const auto kept = kept_.find(part);
-    text += kept == kept_.end() ? part : kept->second;
-    at += part.size();
-  }
-  return text;
+  return format_ == TextFormat::html ? encoded(translation, tags_[segment]) : translation;
 }
 
 }  // namespace v0

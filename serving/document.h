@@ -46,7 +46,6 @@ class Document {
   void add_line(const std::string& line, const SentencesOf& sentences_of);
   void add_html(const std::string& html, const SentencesOf& sentences_of);
   void add_inline_html(const std::string& html, const SentencesOf& sentences_of);
-  std::string with_short_tags(const std::string& text);
   void add_sentences(const std::vector<std::string>& sentences);
   std::string for_model(const std::string& html);
   std::string without_tags(const std::string& translation) const;
@@ -56,10 +55,10 @@ class Document {
   std::vector<std::string> segments_;
   std::vector<std::string> between_{""};  // before each segment, and behind the last
   std::vector<bool> follows_sentence_;    // of each segment: within the same line or element
-  // Of HTML: what stands in the page for each tag that a segment has.
-  std::vector<std::map<std::string, std::string>> tags_;
+  // Of HTML:
+  std::vector<std::map<std::string, std::string>> tags_;  // of each segment: what stands in the page for a tag
   std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place
-  std::string placeholder_;                  // what is in each of these tags, and nowhere in the text
+  std::string placeholder_;                  // what is in each of these tags, and nowhere in the page
 };
 
 }  // namespace v0

@@ -131,15 +131,12 @@ TEST(Document, EndsNoLineWithinATag) {
 }
 
 TEST(Document, KeepsLongTagsOfTextWithTags) {
-  const std::string image = "<img alt='a > b' src=\"data:image/png;base64,\n" + std::string(20'000, 'A') + "\"/>";
+  const std::string image = "<img alt='a > b. C' src=\"data:image/png;base64,\n" + std::string(20'000, 'A') + "\"/>";
   const std::string link = "<A href=\"" + std::string(5000, '<') + "\">";
   const Document document("See " + image + " and " + link + "this</A>.\n3 < 4 <br>", TextFormat::tags, true);
-  ASSERT_THAT(document.segments(), ElementsAre("See <img x000000/> and <A x000001>this</A>.", "3 < 4 <br>"));
-  EXPECT_EQ(document.with({"<A x000001>Das</A>: <img x000000/>.", "3 < 4 <br>"}),
+  ASSERT_THAT(document.segments(), ElementsAre("See " + image + " and " + link + "this</A>.", "3 < 4 <br>"));
+  EXPECT_EQ(document.with({link + "Das</A>: " + image + ".", "3 < 4 <br>"}),
             link + "Das</A>: " + image + ".\n3 < 4 <br>");
-  const std::string name = "<" + std::string(5000, 'x') + "> a <1" + std::string(5000, ' ') + ">";
-  const Document unknown(name, TextFormat::tags, false);
-  EXPECT_EQ(unknown.with(unknown.segments()), name);
 }
 
 TEST(Document, CutsHtmlAtBlocksAndKeepsInlineElementsWithTheirWords) {

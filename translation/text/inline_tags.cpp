@@ -32,19 +32,29 @@ bool is_name_byte(char c) {
   return is_word_byte(c) || c == '_' || c == '-' || c == '.' || c == ':';
 }
 
-// Where the element's tag that begins at `at` has its '>', which may also stand within quotes; npos where it has none.
-// No further than a tag goes, so that a text of many '<' is read in linear time.
-size_t end_of_element_tag(const std::string& text, size_t at) {
-  constexpr size_t kLongest = 4096;
-  const size_t limit = std::min(text.size(), at + kLongest);
-  for (size_t i = at + 1; i < limit; ++i) {
-    if (text[i] == '>') return i;
-    if (text[i] == '<') break;
-    const bool is_value = (text[i] == '"' || text[i] == '\'') && text[i - 1] == '=';
-    if (is_value) i = std::string_view(text).substr(0, limit).find(text[i], i + 1);
-    if (i == std::string_view::npos) break;
+// Behind the '>' of the element's tag, for each '<' of the text, the last first; 0 where it has none. A '>' may also
+// stand within quotes. Read from the end, a text of many '<' takes linear time, however long its tags are.
+std::vector<size_t> element_tag_ends(const std::string& text) {
+  std::vector<size_t> ends;
+  size_t outside = 0, in_double = 0, in_single = 0;  // the end, read on from the byte behind in that state
+  for (size_t at = text.size(); at-- > 0;) {
+    const char c = text[at];
+    const bool is_value = at > 0 && text[at - 1] == '=';
+    const size_t behind = outside;
+    if (c == '<') {
+      ends.push_back(outside);
+      outside = 0;
+    } else if (c == '>') {
+      outside = at + 1;
+    } else if (c == '"') {
+      if (is_value) outside = in_double;
+      in_double = behind;
+    } else if (c == '\'') {
+      if (is_value) outside = in_single;
+      in_single = behind;
+    }
   }
-  return std::string::npos;
+  return ends;
 }
 
 // How many bytes the placeholder that begins at `at` has; 0 where none does. Templates have more than a name in double
@@ -60,16 +70,6 @@ size_t placeholder_length(const std::string& text, size_t at) {
   const size_t end = braces == 1 ? static_cast<size_t>(no_name - text.begin()) : text.find_first_of("{}<", begin);
   if (end >= text.size() || text.compare(end, braces, kClosing, 0, braces) != 0) return 0;
   return end + braces - at;
-}
-
-// How many bytes the tag that begins at `at` has; 0 where none does.
-size_t tag_length(const std::string& text, size_t at) {
-  if (text[at] != '<') return placeholder_length(text, at);
-  const size_t end = end_of_element_tag(text, at);
-  if (end >= text.size()) return 0;
-  const size_t name = at + 1 + (text[at + 1] == '/' ? 1 : 0);
-  if (!is_letter(text[name])) return 0;  // 3 < 4
-  return end + 1 - at;
 }
 
 std::string name_of(const std::string& tag) {
@@ -92,16 +92,27 @@ bool is_void_element(const std::string& element) {
   return std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end();
 }
 
-InlineTag inline_tag_at(const std::string& text, size_t at) {
-  InlineTag tag;
-  tag.length = tag_length(text, at);
-  if (tag.length == 0 || text[at] != '<') return tag;
-  if (text[at + 1] == '/') {
-    tag.kind = InlineTag::Kind::closing;
-  } else if (text[at + tag.length - 2] != '/' && !is_void_element(name_of(text.substr(at, tag.length)))) {
-    tag.kind = InlineTag::Kind::opening;
+std::vector<InlineTag> inline_tags(const std::string& text) {
+  std::vector<InlineTag> tags;
+  std::vector<size_t> ends = element_tag_ends(text);  // the next '<' has the last
+  for (size_t at = 0; at < text.size();) {
+    InlineTag tag{at};
+    if (text[at] != '<') {
+      tag.length = placeholder_length(text, at);
+    } else if (ends.back() != 0 && is_letter(text[at + (text[at + 1] == '/' ? 2 : 1)])) {  // not 3 < 4
+      tag.length = ends.back() - at;
+      if (text[at + 1] == '/') {
+        tag.kind = InlineTag::Kind::closing;
+      } else if (text[ends.back() - 2] != '/' && !is_void_element(name_of(text.substr(at, tag.length)))) {
+        tag.kind = InlineTag::Kind::opening;
+      }
+    }
+    const size_t next = at + std::max<size_t>(tag.length, 1);
+    for (; at < next; ++at)
+      if (text[at] == '<') ends.pop_back();
+    if (tag.length > 0) tags.push_back(tag);
   }
-  return tag;
+  return tags;
 }
 
 TaggedText::TaggedText(const std::string& text) {
@@ -111,14 +122,16 @@ TaggedText::TaggedText(const std::string& text) {
   };
   std::vector<Open> open;  // tags that wait for their end
   bool is_apart = false;   // one<br>two are two words
+  const std::vector<InlineTag> found = inline_tags(text);
+  auto next = found.begin();
   for (size_t at = 0; at < text.size();) {
-    const auto [length, kind] = inline_tag_at(text, at);
-    if (length == 0) {
+    if (next == found.end() || at < next->begin) {
       if (is_apart && !plain_.empty() && is_word_byte(plain_.back()) && is_word_byte(text[at])) plain_ += ' ';
       is_apart = false;
       plain_ += text[at++];
       continue;
     }
+    const auto [begin, length, kind] = *next++;
     Tag tag{text.substr(at, length), plain_.size(), plain_.size()};
     tag.space_before = at > 0 && is_space(text, at - 1);
     tag.space_after = is_space(text, at + length);

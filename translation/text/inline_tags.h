@@ -19,15 +19,15 @@ struct InlineTag {
     closing,
     empty,  ///< without content: <br>, <br/>, {name}
   };
-  size_t length = 0;  ///< bytes; 0: there is none
+  size_t begin = 0, length = 0;  ///< bytes of the text
   Kind kind = Kind::empty;
 };
 
 /// Whether it is an element of HTML, in capitals or not, that has no content and needs no "/>", such as br.
 bool is_void_element(const std::string& element);
 
-/// The tag that begins at byte `at` of the text.
-InlineTag inline_tag_at(const std::string& text, size_t at);
+/// The tags of a text, in order; no two overlap. Takes linear time.
+std::vector<InlineTag> inline_tags(const std::string& text);
 
 /// A text with its inline tags taken out: <b>, </b>, <br/> and the like, and placeholders (see InlineTag).
 class TaggedText {

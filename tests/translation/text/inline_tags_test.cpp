@@ -140,6 +140,40 @@ TEST(InlineTags, MayBeNestedAsDeeplyAsAnybodyLikes) {
   EXPECT_EQ(std::count(text.begin(), text.end(), 'y'), 1);
 }
 
+TEST(InlineTags, AreFoundInOrderWithTheirKinds) {
+  const std::string text = "3 < 4 <b>{n} <i/></b><img src='<b>'> <a title=\"x> y";
+  std::vector<std::string> found;
+  std::vector<InlineTag::Kind> kinds;
+  for (const InlineTag& tag : inline_tags(text)) {
+    found.push_back(text.substr(tag.begin, tag.length));
+    kinds.push_back(tag.kind);
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{"<b>", "{n}", "<i/>", "</b>", "<img src='<b>'>"}));
+  using Kind = InlineTag::Kind;
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::opening, Kind::empty, Kind::empty, Kind::closing, Kind::empty}));
+}
+
+TEST(InlineTags, AreAsLongAsAnybodyWritesThem) {
+  const std::string image = "<img alt='a > b' src=\"data:image/png;base64,\n" + std::string(100'000, 'A') + "\"/>";
+  const std::string link = "<a href=\"" + std::string(5000, '<') + "\">";
+  EXPECT_EQ(TaggedText("see " + image + " and " + link + "this</a>").plain(), "see  and this");
+  EXPECT_EQ(restored("see " + image + " and " + link + "this</a>", "das und sieh", {2, 1, 0}),
+            link + "das</a> " + image + " und sieh");
+  const std::string no_tag = "<1" + std::string(5000, ' ') + "> <a title=\"" + std::string(5000, '>');
+  EXPECT_EQ(TaggedText(no_tag).plain(), no_tag);
+}
+
+// Each '<' was read up to the end of the text: minutes for a request's length of them.
+TEST(InlineTags, ThatNeverEndAreReadAtOnce) {
+  for (const std::string begin : {"<", "<a title=\"", "<a title='x'"}) {
+    std::string source;
+    for (int i = 0; i < 200'000; ++i) source += begin;
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(TaggedText(source).plain().size(), source.size());
+    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2) << begin;
+  }
+}
+
 // The names of all that are open were copied at each end: minutes for a request's length of them.
 TEST(InlineTags, WithLongNamesAreReadAtOnce) {
   std::string source;

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/tokenizer/actual_options.h>
 #include <transmute/translation/files/finite.h>
 
 #include <stdexcept>
@@ -128,13 +129,13 @@ LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device) {
   ModelConfig config;
   config.model = model.options;
   config.search = model.search;
-  config.tokenizer.vocabulary = model.source == model.target ? VocabularySharing::shared : VocabularySharing::separate;
-  config.tokenizer.vocab_size = model.target->size();
+  Tokenizer tokenizer(model.source, model.target);
+  config.tokenizer = actual_options(tokenizer, config.tokenizer);
   ConfigSchema schema;
   config.declare(schema);
   uint64_t bytes = 0;
   for (const auto& [name, tensor] : model.weights) bytes += tensor.nbytes();
-  LoadedModel loaded = make_model(Tokenizer(model.source, model.target), schema.to_yaml(), model.path, bytes);
+  LoadedModel loaded = make_model(std::move(tokenizer), schema.to_yaml(), model.path, bytes);
   loaded.stored = give_weights(loaded.transformer, model.weights, model.path, device);
   return loaded;
 }

@@ -399,6 +399,24 @@ TEST(ForeignModels, RefuseAsTorchScriptToSearchWithoutTheTargetLanguage) {
   EXPECT_THAT(message, HasSubstr("must be told the target language"));
 }
 
+// A config of the true values may be trained further: one of others is refused.
+TEST(ForeignModels, HaveConfigsThatDescribeTheirVocabularies) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const LoadedModel model = load_model(folder, torch::kCPU);
+    ModelConfig config;
+    ConfigSchema schema;
+    config.declare(schema);
+    schema.read_text(model.config, folder);
+    const bool is_bpe = folder.find("nllb") != std::string::npos || folder.find("m2m") != std::string::npos;
+    EXPECT_EQ(config.tokenizer.algorithm, is_bpe ? SubwordAlgorithm::bpe : SubwordAlgorithm::unigram);
+    const int64_t target = config.tokenizer.target_vocab_size;
+    EXPECT_EQ(config.tokenizer.vocab_size, model.tokenizer.source().size());
+    EXPECT_EQ(target > 0 ? target : config.tokenizer.vocab_size, model.tokenizer.target().size());
+    EXPECT_EQ(config.tokenizer.vocabulary == VocabularySharing::shared, model.tokenizer.shared());
+  }
+}
+
 // What `convert --to folder` does.
 TEST(ForeignModels, BecomeModelFoldersThatSayTheSame) {
   for (const std::string& folder : model_folders()) {
