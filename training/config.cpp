@@ -283,7 +283,7 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("max_epochs", &training.max_epochs,
              "number of passes over the text after which training ends; 0: no limit", kAtLeastZero);
   schema.add("max_minutes", &training.max_minutes,
-             "training time, over all resumed runs, after which training ends; 0: no limit", kNotNegative);
+             "training time, over all starts of the run, after which training ends; 0: no limit", kNotNegative);
   schema.add("schedule", &training.schedule, kSchedules,
              "learning-rate schedule: noam is Eq. 3; the others rise to training.learning_rate");
   schema.add("warmup_steps", &training.warmup_steps, "number of steps in which the learning rate rises", kAtLeastOne);
