@@ -240,7 +240,38 @@ size_t InputFile::read(uint64_t offset, void* to, size_t count) const {
   return done;
 }
 
+namespace {
+
+// The open file that /dev/stderr, /dev/fd/3 or a link to one of these stands for, from 0; -1: none.
+int descriptor_named(const std::string& path) {
+  constexpr int kMostLinks = 8;
+  constexpr size_t kMostDigits = 9;
+  const auto is_number = [&](const std::string& name) {
+    return !name.empty() && name.size() <= kMostDigits && name.find_first_not_of("0123456789") == std::string::npos;
+  };
+  std::error_code error;
+  const fs::path descriptors = fs::canonical("/proc/self/fd", error);
+  fs::path named = fs::absolute(path, error);
+  for (int links = 0; !error && links < kMostLinks; ++links) {
+    if (fs::weakly_canonical(named.parent_path(), error) == descriptors)
+      return is_number(named.filename()) ? std::stoi(named.filename()) : -1;
+    if (!fs::is_symlink(fs::symlink_status(named, error))) return -1;
+    named = named.parent_path() / fs::read_symlink(named, error);
+  }
+  return -1;
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  // What stands in a file that is open already, and what others write there, stays.
+  if (const int open = descriptor_named(path); open >= 0) {
+    const int flags = ::fcntl(open, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) errno = EBADF;
+    if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) fd_ = ::fcntl(open, F_DUPFD_CLOEXEC, 0);
+    if (fd_ < 0) fail(path_, "cannot be written");
+    return;
+  }
   struct stat old = {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   // A device or a pipe has no content to keep; a folder is an error. Some links lead to what has no name, as the

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/threads.h>
 
-#include <pthread.h>
 #include <sched.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/cpu_limit.h>
+#include <transmute/common/no_cancellation.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,19 +44,6 @@ void start_threads_from(std::vector<std::thread>& threads, int first, int end, c
                       i + 1, end, error.code().message()));
     }
 }
-
-// Puts off pthread_cancel of the calling thread, which would unwind its stack while the threads that it waits for still
-// use what is there.
-class NoCancellation {
- public:
-  NoCancellation() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~NoCancellation() { ::pthread_setcancelstate(before_, nullptr); }
-  NoCancellation(const NoCancellation&) = delete;
-  NoCancellation& operator=(const NoCancellation&) = delete;
-
- private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
-};
 
 }  // namespace
 

@@ -41,7 +41,7 @@ transmute::Tokenizer load_tokenizer(const std::string& folder) {
 }
 
 int make_shortlist(const Arguments& arguments) {
-  std::vector<transmute::NamedInput> inputs;
+  std::vector<transmute::NamedInput> inputs = {{"--model", arguments.model}};
   for (const std::string& path : arguments.source) inputs.push_back({"--source", path});
   for (const std::string& path : arguments.target) inputs.push_back({"--target", path});
   transmute::check_output_is_no_input(arguments.output, inputs);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/output.h>
 
+#include <transmute/programs/signals.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -72,8 +73,7 @@ class Output::RemovedBySignals {
   static void remove_and_end(int signal) {
     for (const Slot& slot : slots())
       if (const char* path = slot) ::unlink(path);
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
+    end_by(signal);
   }
   // Unless the program handles it itself, or was started to ignore it.
   static void take_over(int signal) {

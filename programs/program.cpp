@@ -14,8 +14,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -24,39 +22,6 @@
 namespace transmute {
 
 namespace {
-
-volatile std::sig_atomic_t received_signal = 0;
-volatile std::time_t received_at = 0;
-const char* last_words = "";  // of end_at_once()
-
-// Ends the process as the signal would have. Process 1, that of a container, is spared what signals do by default:
-// hence the exit.
-[[noreturn]] void end_by(int signal) {
-  std::signal(signal, SIG_DFL);
-  sigset_t raised;
-  ::sigemptyset(&raised);
-  ::sigaddset(&raised, signal);
-  ::pthread_sigmask(SIG_UNBLOCK, &raised, nullptr);
-  ::raise(signal);
-  constexpr int kSignalExit = 128;
-  ::_exit(kSignalExit + signal);
-}
-
-void end_at_once(int signal) {
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, last_words, std::strlen(last_words));
-  end_by(signal);
-}
-
-// Launchers of several processes may pass on a signal that the terminal sent to all: what comes within two seconds is
-// the same wish.
-void remember_signal(int signal) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  if (received_signal != 0 && now.tv_sec - received_at >= 2) end_by(signal);
-  if (received_signal != 0) return;
-  received_at = now.tv_sec;
-  received_signal = signal;
-}
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
@@ -213,21 +178,6 @@ std::string version_text(const std::string& program) {
   const std::string name = program == "transmute" ? program : program + " (transmute)";
   return fmt::format("{} {}\nLibTorch {}\nCPU kernels: {}", name, build_version(), TORCH_VERSION,
                      kernels::simd_name(kernels::active_simd()));
-}
-
-void end_at_once_on_stop_signals(const char* message) {
-  last_words = message;
-  std::signal(SIGINT, end_at_once);
-  std::signal(SIGTERM, end_at_once);
-}
-
-void catch_stop_signals() {
-  std::signal(SIGINT, remember_signal);
-  std::signal(SIGTERM, remember_signal);
-}
-
-int stop_signal() {
-  return received_signal;
 }
 
 }  // namespace transmute

@@ -25,15 +25,4 @@ std::string without_control(const std::string& text);
 /// What --version prints of a program: its name, transmute's version and revision, LibTorch, the instruction set.
 std::string version_text(const std::string& program);
 
-/// While a program has nothing to finish: SIGINT and SIGTERM end the process at once, even process 1 of a container,
-/// which they do not end by default. The message, a literal, goes to standard error first.
-void end_at_once_on_stop_signals(const char* message = "");
-
-/// Asks SIGINT and SIGTERM to set a flag instead of ending the process; a second signal, seconds later, ends it
-/// at once.
-void catch_stop_signals();
-
-/// The signal that arrived since catch_stop_signals(), or 0.
-int stop_signal();
-
 }  // namespace transmute

@@ -7,6 +7,7 @@
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
+#include <transmute/programs/signals.h>
 #include <transmute/programs/translator_flags.h>
 #include <transmute/serving/api.h>
 #include <transmute/serving/http_server.h>
@@ -20,6 +21,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -138,10 +140,13 @@ class Reloader {
     }
   }
   static void report_failure(const char* what, const std::exception& error) {
-    log({{"event", "reload"},
-         {"result", "failed; what was read before stays"},
-         {"what", what},
-         {"error", error.what()}});
+    try {
+      log({{"event", "reload"},
+           {"result", "failed; what was read before stays"},
+           {"what", what},
+           {"error", error.what()}});
+    } catch (const std::bad_alloc&) {  // the metrics tell of it; what leaves the thread would end the server
+    }
   }
 
   transmute::Models& models_;

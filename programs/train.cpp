@@ -14,6 +14,7 @@
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
+#include <transmute/programs/signals.h>
 #include <transmute/programs/translator_flags.h>
 #include <transmute/training/distributed/launcher.h>
 #include <transmute/training/experiment.h>
@@ -188,6 +189,8 @@ int train(const Arguments& arguments, const std::vector<std::string>& rank_comma
   options.run_folder = transmute::run_folder_of(arguments.setup);
   options.ranks.timeout_seconds = arguments.rank_timeout;
   if (options.ranks.rank == 0) {
+    // Before anything is written there. With several ranks the Trainer locks it: the others must hear of a refusal.
+    if (options.ranks.size == 1 && !experiment.lock) experiment.lock = transmute::RunFolder(options.run_folder).lock();
     start_logging(options.run_folder);
     spdlog::info(fmt::format("training {} in {}", has_text ? arguments.setup.text.train.source : arguments.setup.config,
                              options.run_folder));

@@ -142,13 +142,15 @@ class Prefixes {
 class Totals {
  public:
   explicit Totals(const transmute::TranslationOptions& options)
-      : split_sentences_(options.split_sentences), cut_lines_(options.max_source_tokens) {}
+      : split_sentences_(options.split_sentences),
+        may_loop_(options.search.constraint != nullptr),
+        cut_lines_(options.max_source_tokens) {}
 
   int64_t lines() const { return lines_; }
   void add(const transmute::Translation& translation) {
     ++lines_;
     cut_lines_.add(translation.parts, translation.source_tokens.size());
-    looping_lines_.add(translation);
+    if (!may_loop_) looping_lines_.add(translation);
   }
   void report() const {
     if (cut_lines_.count() > 0)
@@ -160,6 +162,7 @@ class Totals {
 
  private:
   bool split_sentences_;
+  bool may_loop_;  // as labels of trees do
   transmute::CutLines cut_lines_;
   transmute::LoopingLines looping_lines_;
   int64_t lines_ = 0;
@@ -294,7 +297,10 @@ int translate(const Arguments& arguments) {
   const transmute::Translator translator = arguments.translator.open();
   Prefixes prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes, translator.tokenizer().target());
   transmute::TranslationOptions options = options_from(arguments, translator);
-  if (!arguments.trees.empty()) options.search.constraint = tree_constraint(arguments, translator.tokenizer());
+  if (!arguments.trees.empty()) {
+    options.search.constraint = tree_constraint(arguments, translator.tokenizer());
+    options.search.no_repeat_ngram = 0;  // the model's own: right trees repeat labels
+  }
   translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());
   transmute::Output output(arguments.streams.output);
@@ -423,6 +429,7 @@ void add_search_flags(CLI::App& app, Arguments& arguments) {
 void add_line_flags(CLI::App& app, Arguments& arguments) {
   transmute::TranslationOptions& translation = arguments.translation;
   CLI::Option* const trees = app.get_option("--trees");
+  app.get_option("--no-repeat-ngram")->excludes(trees);
   const auto inline_tags =
       app.add_flag("--inline-tags", translation.inline_tags,
                    "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the "

@@ -49,9 +49,8 @@ on_gpu=true
 chip="no GPU"
 peak=0 # dense bfloat16 TFLOP/s, as NVIDIA's data sheets state it
 if $on_gpu; then
-  number=${device#cuda}
-  number=${number#:}
-  chip=$(nvidia-smi --query-gpu=name --format=csv,noheader --id="${number:-0}") || fail "nvidia-smi finds no GPU"
+  chip=$("$python" -c 'import sys, torch; print(torch.cuda.get_device_name(sys.argv[1]))' "$device") ||
+    fail "$python's torch finds no GPU $device"
   case "$chip" in
     *B200*) peak=2250 ;;
     *H200* | *H100*HBM3*) peak=989 ;;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -114,7 +115,7 @@ TextSize check_wishes(const ExperimentSetup& setup) {
 void choose_config(const ExperimentSetup& setup, Experiment& experiment) {
   const std::string& run_folder = setup.trainer.run_folder;
   TextSize size = check_wishes(setup);
-  const auto lock = RunFolder(run_folder).lock();
+  experiment.lock = RunFolder(run_folder).lock();
   AutomaticText text{{absolute(setup.text.train.source), absolute(setup.text.train.target)},
                      {absolute(setup.text.valid.source), absolute(setup.text.valid.target)}};
   const bool is_to_divide = text.valid.source.empty();
@@ -224,7 +225,9 @@ Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options
   const auto& asked = setup.assignments;
   const bool is_chosen_here = experiment.is_chosen() && std::none_of(asked.begin(), asked.end(), is_vocabulary);
   int64_t& size = experiment.config.model.tokenizer.vocab_size;
-  const auto make = [&] { return Trainer(experiment.config, experiment.schema.to_yaml(), options); };
+  TrainerOptions with_lock = options;
+  with_lock.lock = std::move(experiment.lock);  // kept through all tries
+  const auto make = [&] { return Trainer(experiment.config, experiment.schema.to_yaml(), with_lock); };
   const auto make_no_larger = [&] {
     try {
       return make();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/process_lock.h>
 #include <transmute/training/automatic_config.h>
 #include <transmute/training/config.h>
 #include <transmute/training/trainer.h>
 #include <transmute/training/trainer_options.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,14 +38,17 @@ struct Experiment {
   ConfigSchema schema;
   TextSize size;           ///< of the text that the config was chosen for; of a config that was read, 0
   TrainingOptions chosen;  ///< before the assignments; with a config, the defaults
+  /// Keeps other trainings out of the run folder from the first file that is written there until make_trainer hands it
+  /// to the Trainer; otherwise empty.
+  std::unique_ptr<ProcessLock> lock;
 };
 
 /// TrainerOptions::run_folder, or where a training of that config belongs: beside the config of a run, which goes on
 /// with that run, otherwise in runs/, under the config's name.
 std::string run_folder_of(const ExperimentSetup& setup);
 
-/// Reads the config, or chooses it for a text of which a part is held out in the run folder, or goes on with the one
-/// that was chosen when the run began. Checks it.
+/// Reads the config, or chooses it for a text of which a part is held out in the run folder, which it locks, or goes
+/// on with the one that was chosen when the run began. Checks it.
 /// @throws std::invalid_argument or std::runtime_error that names what is wrong in the flags of `train`, or as
 /// TrainingConfig::check does.
 void read_experiment(const ExperimentSetup& setup, Experiment& experiment);
@@ -56,7 +61,7 @@ using StepTimer = std::function<double(const TrainingConfig& config, const TextS
 void fit_into_minutes(const ExperimentSetup& setup, const StepTimer& timer, Experiment& experiment);
 
 /// A trainer of the experiment. A vocabulary whose size was chosen here gets another one where the text has too few
-/// pieces to learn, or too many characters; one that was asked for does not.
+/// pieces to learn, or too many characters; one that was asked for does not. Experiment::lock becomes the trainer's.
 /// @throws as Trainer does.
 Trainer make_trainer(const ExperimentSetup& setup, const TrainerOptions& options, Experiment& experiment);
 

@@ -3,12 +3,19 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/hash.h>
+#include <transmute/model/kernels/cuda/device_tensors.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/training/distributed/network_address.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/translation/files/model_folder.h>
 
+#include <cstdint>
+#include <fstream>
 #include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -22,9 +29,31 @@ Tokenizer broadcast_tokenizer(ProcessGroup& group, const std::optional<Tokenizer
   return {source, model_of_first("rank 0's target vocabulary", own ? &own->target() : nullptr)};
 }
 
+namespace {
+
+// NCCL would refuse them in words of its own.
+void check_gpus_differ(ProcessGroup& group, torch::Device device) {
+  std::ifstream boot_id("/proc/sys/kernel/random/boot_id");  // containers have their machine's
+  std::string machine;
+  if (!std::getline(boot_id, machine)) machine = distributed::host_name();
+  const std::string gpu = machine + kernels::cuda::pci_address(device);
+  const std::vector<int64_t> gpus = group.gather(static_cast<int64_t>(fingerprint_of(gpu)));
+  for (size_t rank = 1; rank < gpus.size(); ++rank)
+    for (size_t other = 0; other < rank; ++other)
+      if (gpus[rank] == gpus[other])
+        throw std::runtime_error(
+            fmt::format("ranks {} and {} would share a GPU: start as many processes on each machine as it has GPUs, "
+                        "with --device cuda, which gives each its own",
+                        other, rank));
+}
+
+}  // namespace
+
 void check_ranks_fit(ProcessGroup& group, const std::string& config_yaml, const TrainingText& text,
-                     Precision precision) {
+                     torch::Device device, Precision precision) {
   if (group.size() == 1) return;
+  group.check_equal(device.is_cuda() ? 1 : 0, "whether it computes on a GPU; give all ranks the same --device");
+  if (device.is_cuda()) check_gpus_differ(group, device);
   group.check_equal(fingerprint_of(config_yaml), "the config; give all ranks the same file and the same --set");
   group.check_equal(text.fingerprint(), "the training text; give all ranks the same files");
   group.check_equal(static_cast<uint64_t>(precision), "whether it has bfloat16; set training.precision");

@@ -22,10 +22,10 @@ inline namespace v0 {
 Tokenizer broadcast_tokenizer(ProcessGroup& group, const std::optional<Tokenizer>& own);
 
 /// Checks what must be equal on all ranks; otherwise they would train different networks, or one network on different
-/// text.
+/// text, or wait for each other without end. Two ranks may not share a GPU.
 /// @throws std::runtime_error naming the ranks that differ and the remedy.
 void check_ranks_fit(ProcessGroup& group, const std::string& config_yaml, const TrainingText& text,
-                     Precision precision);
+                     torch::Device device, Precision precision);
 
 /// Rank 0's `state`, on all ranks.
 void broadcast_state(ProcessGroup& group, TrainState& state);

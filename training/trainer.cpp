@@ -104,7 +104,7 @@ class Trainer::Session {
   ProcessGroup& group_;
   const Machine machine_;
   WorkerCrew workers_;
-  std::unique_ptr<ProcessLock> lock_;  // rank 0's, of the folder
+  std::shared_ptr<ProcessLock> lock_;  // rank 0's, of the folder
   StepProfile profile_;                // rank 0's
 
   const Tokenizer tokenizer_;
@@ -139,7 +139,7 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
       replicas_(make_transformer(), machine_.device, workers_, machine_.precision),
       optimizer_(parameters_of(replicas_.transformer()), adam_options(config.training, machine_)),
       checkpoints_(folder_.checkpoints()) {
-  check_ranks_fit(group_, config_yaml, train_text_, machine_.precision);  // as each was given it
+  check_ranks_fit(group_, config_yaml, train_text_, machine_.device, machine_.precision);  // as given
   replicas_.guide(guidance_of(config_));
   replicas_.use(consistency_of(config_.training));
   if (config_.training.recompute) replicas_.use(Activations::recomputed);
@@ -160,7 +160,8 @@ Trainer::Session::Session(const TrainingConfig& config, const std::string& confi
 Tokenizer Trainer::Session::prepare_tokenizer() {
   std::optional<Tokenizer> own;
   if (group_.is_first()) {
-    lock_ = folder_.lock();
+    lock_ = options_.lock;
+    if (!lock_) lock_ = folder_.lock();
     if (!options_.profile.empty()) profile_ = StepProfile(options_.profile);
     folder_.describe_given_vocabulary(config_, config_yaml_);
     folder_.keep_config(config_, config_yaml_);

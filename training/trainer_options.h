@@ -4,11 +4,14 @@
 #include <transmute/common/export.h>
 #include <transmute/training/distributed/ranks.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace transmute {
 inline namespace v0 {
+
+class ProcessLock;
 
 /// Options of a training process that are not part of the experiment.
 struct TrainerOptions {
@@ -20,6 +23,8 @@ struct TrainerOptions {
   /// one process. On a CPU it requires threads = 1.
   std::optional<bool> overlaps_steps;
   std::string profile;  ///< file for a trace of the first steps, see Trace; empty: none
+  /// Lock of the run folder that the caller has taken already, which the Trainer keeps; empty: the Trainer takes it.
+  std::shared_ptr<ProcessLock> lock;
 };
 
 /// Whether the device is a GPU.

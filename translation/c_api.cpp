@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/common/no_cancellation.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/text/source_parts.h>
@@ -38,6 +39,7 @@ void report(char** error, const char* message) {
 template <typename Body>
 auto guarded(char** error, const Body& body) -> decltype(body()) {
   if (error != nullptr) *error = nullptr;
+  const transmute::NoCancellation until_the_end;  // unwinding may not end in a catch (...)
   try {
     return body();
   } catch (const std::bad_alloc&) {
@@ -247,6 +249,7 @@ transmute_translator* transmute_open(const char* model, const transmute_translat
 }
 
 void transmute_close(transmute_translator* translator) {
+  const transmute::NoCancellation until_the_end;  // nor in a destructor, which waits for threads
   delete translator;
 }
 
@@ -287,6 +290,7 @@ transmute_language_model* transmute_open_language_model(const char* model, const
 }
 
 void transmute_close_language_model(transmute_language_model* model) {
+  const transmute::NoCancellation until_the_end;
   delete model;
 }
 

@@ -256,8 +256,9 @@ bool can_attend(const torch::Tensor& queries, const torch::Tensor& memory, const
                 const HeadOptions& options) {
   if (mask.defined() && mask.dim() >= 3 && mask.size(-3) != 1) return false;
   if (has_kernels(queries)) return true;
-  return cuda::takes_rows(queries) && queries.scalar_type() == torch::kBFloat16 &&
-         options.key_width == options.value_width &&
+  if (!cuda::takes_rows(queries) || queries.scalar_type() != torch::kBFloat16) return false;
+  const c10::DeviceGuard guard(queries.device());  // whose memory decides
+  return options.key_width == options.value_width &&
          cuda::can_attend(queries.size(1), memory.size(1), options.key_width);
 }
 

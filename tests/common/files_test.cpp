@@ -196,6 +196,23 @@ TEST(WriteFileAtomically, WritesToAPipeThatHasNoName) {
   for (const int end : ends) ::close(end);
 }
 
+// As in `program -o /dev/stderr 2>>log`: the log lost what it had.
+TEST(WriteFileAtomically, AddsToAFileThatIsOpenAlready) {
+  if (!fs::exists("/dev/fd")) GTEST_SKIP() << "needs /dev/fd";
+  const TemporaryFolder folder;
+  write_text(folder / "log", "old, ");
+  const int log = ::open((folder / "log").c_str(), O_WRONLY | O_APPEND);
+  const std::string name = "/dev/fd/" + std::to_string(log);
+  fs::create_symlink(name, folder / "link");
+  write_file_atomically(name, "new, ");
+  write_file_atomically(folder / "link", "newer");
+  ASSERT_EQ(::write(log, ".", 1), 1);
+  ::close(log);
+  EXPECT_EQ(read_text(folder / "log"), "old, new, newer.");
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("link", "log"));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { write_file_atomically(name, "x"); }), StartsWith(name));
+}
+
 TEST(WriteFileAtomically, FollowsLinks) {
   const TemporaryFolder folder;
   ensure_writable_folder(folder / "there");

@@ -111,6 +111,7 @@ TEST_F(FirstSteps, ASecondTrainingInTheSameFolderIsKeptOut) {
   EXPECT_THAT(second.errors, AllOf(HasSubstr("a training in " + (folder_ / "run") + " is already under way: process " +
                                              std::to_string(child) + " on "),
                                    HasSubstr(", since 20")));
+  EXPECT_THAT(in_run("run", "train.log"), Not(HasSubstr("already under way"))) << "the log is the first one's";
   EXPECT_EQ(train("run", {"training.max_steps=1"}).exit_code, 0) << "who was killed holds no lock";
 }
 
@@ -417,6 +418,21 @@ wait $!)";
   const Outcome outcome =
       run_program_with({"timeout", "20", "sh", "-c", script, "sh", program("train"), folder_.path()});
   EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.errors;
+}
+
+// It deleted its unfinished file and went on. Its input is a pipe, which it opens after its output.
+TEST_F(FirstSteps, ASignalEndsTheFirstProcessOfAContainerWhileItWritesAFile) {
+  if (run_program_with({"unshare", "--pid", "--fork", "true"}).exit_code != 0)
+    GTEST_SKIP() << "this process may not make another PID namespace";
+  const std::string script = R"(mkfifo "$2/pipe"
+unshare --pid --fork --kill-child "$1" --input "$2/pipe" --words "$2/words" &
+exec 3>"$2/pipe"
+kill -TERM $(cat /proc/$!/task/$!/children)
+wait $!)";
+  const Outcome outcome =
+      run_program_with({"timeout", "20", "sh", "-c", script, "sh", program("trees"), folder_.path()});
+  EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.errors;
+  for (const std::string& name : names_in(folder_.path())) EXPECT_THAT(name, Not(HasSubstr("words")));
 }
 
 TEST_F(FirstSteps, ValidationTextInTheRunFolderIsReplacedOnlyWhereAnEarlierStartWroteIt) {

@@ -309,6 +309,14 @@ TEST_F(Ranks, OfDifferentConfigsSayWhichDiffers) {
   EXPECT_THAT(errors(), HasSubstr("rank 1 differs from rank 0 in the config"));
 }
 
+TEST_F(Ranks, OnAnInterfaceThatIsNotThereSayWhichVariableNamesIt) {
+  setenv("GLOO_SOCKET_IFNAME", "nope0", 1);
+  const Outcome outcome = train(2, "run", {});
+  unsetenv("GLOO_SOCKET_IFNAME");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("GLOO_SOCKET_IFNAME=nope0: this machine has no such network interface"));
+}
+
 TEST_F(Ranks, BadUsageIsSaidOnce) {
   const Outcome outcome = train(2, "run", {"training.warmup_steps=many"});
   EXPECT_EQ(outcome.exit_code, 2);

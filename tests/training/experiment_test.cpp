@@ -2,12 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/files.h>
+#include <transmute/tests/support/log_capture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/training/experiment.h>
+#include <transmute/training/run_folder.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace transmute {
@@ -17,8 +23,11 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::LogCapture;
 using testing::message_of;
+using testing::read_text;
 using testing::TemporaryFolder;
+using testing::write_text;
 
 // A text that is worth the third shape: 4 layers, after those of 2 and 3.
 constexpr TextSize kSize{29'000, 348'000};
@@ -109,6 +118,77 @@ TEST(ReadExperiment, NeedsAConfigOrATextAndPlansNoMinutesOfAConfig) {
   setup.config = "experiment.yaml";
   setup.minutes = 3;
   EXPECT_THAT(refusal(), HasSubstr("--set training.max_minutes=3 ends it earlier"));
+}
+
+// Trainings of two files each, all in one run folder, of a network that trains in a moment.
+class TrainingOfTwoFiles : public ::testing::Test {
+ protected:
+  ExperimentSetup setup(const std::string& text, int steps = 2) const {
+    std::string lines;
+    for (int i = 0; i < 200; ++i) lines += text + " " + std::to_string(i) + " " + std::to_string(i * 7 % 20) + "\n";
+    ExperimentSetup setup;
+    setup.text.train = {folder_ / (text + ".en"), folder_ / (text + ".de")};
+    for (const auto& file : {setup.text.train.source, setup.text.train.target}) write_text(file, lines);
+    setup.assignments = {"model.num_encoder_layers=1",
+                         "model.num_decoder_layers=1",
+                         "model.d_model=16",
+                         "model.num_heads=2",
+                         "model.d_ff=32",
+                         "training.batch_tokens=128",
+                         "training.max_steps=" + std::to_string(steps)};
+    setup.minutes = 1;
+    setup.trainer.run_folder = run_;
+    setup.trainer.threads = 1;
+    return setup;
+  }
+
+  std::map<std::string, std::string> files_of_run() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(run_))
+      if (entry.is_regular_file()) files[entry.path().string()] = read_text(entry.path().string());
+    return files;
+  }
+
+  const TemporaryFolder folder_;
+  const std::string run_ = folder_ / "run";
+};
+
+TEST_F(TrainingOfTwoFiles, KeepsAnotherOneOutOfItsRunFolderWhileItMeasures) {
+  Experiment first;
+  read_experiment(setup("a"), first);
+  if (!first.lock->is_held()) GTEST_SKIP() << "a file system without locks";
+  const auto before = files_of_run();
+  int measured = 0;
+  const auto timer = [&](const TrainingConfig&, const TextSize&, double) {
+    Experiment second;
+    EXPECT_THAT(message_of<std::runtime_error>([&] { read_experiment(setup("b"), second); }),
+                HasSubstr("is already under way: process "));
+    ++measured;
+    return 1;
+  };
+  fit_into_minutes(setup("a"), timer, first);
+  EXPECT_EQ(measured, 1);
+  EXPECT_EQ(files_of_run(), before);
+}
+
+TEST_F(TrainingOfTwoFiles, HoldsItsRunFolderUntilTheTrainerIsGoneAndCanThenGoOnInTheSameProcess) {
+  const LogCapture log;
+  {
+    Experiment experiment;
+    read_experiment(setup("a"), experiment);
+    if (!experiment.lock->is_held()) GTEST_SKIP() << "a file system without locks";
+    const auto locked_at = std::filesystem::last_write_time(run_ + "/lock");
+    Trainer trainer = make_trainer(setup("a"), setup("a").trainer, experiment);
+    EXPECT_THAT(log.text(), HasSubstr("the text has only ")) << "the trainer was made twice";
+    EXPECT_EQ(std::filesystem::last_write_time(run_ + "/lock"), locked_at) << "it was locked once";
+    EXPECT_THAT(message_of<std::runtime_error>([&] { RunFolder(run_).lock(); }), HasSubstr("is already under way"));
+    EXPECT_EQ(trainer.run(), 0);
+    EXPECT_THAT(message_of<std::runtime_error>([&] { RunFolder(run_).lock(); }), HasSubstr("is already under way"));
+  }
+  Experiment experiment;
+  read_experiment(setup("a", 3), experiment);
+  EXPECT_EQ(make_trainer(setup("a", 3), setup("a", 3).trainer, experiment).run(), 0);
+  EXPECT_THAT(log.text(), HasSubstr("resuming after step 2"));
 }
 
 TEST(RunFolderOfAnExperiment, IsTheOneAskedForOrNamedLikeTheConfig) {

@@ -16,6 +16,7 @@
 #include <exception>
 #include <mutex>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -221,7 +222,7 @@ class GlooConnection : public Connection {
     gloo->timeout = kNoLimit;
     const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
     if (interface != nullptr && *interface != '\0') {
-      gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForInterface(interface));
+      gloo->devices.push_back(device_of(interface));
     } else if (options_.local_size == options_.size) {
       gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
     } else {
@@ -233,6 +234,17 @@ class GlooConnection : public Connection {
       return c10::make_intrusive<c10d::ProcessGroupGloo>(
           c10::make_intrusive<c10d::PrefixStore>("transmute/gloo", store), rank, size, gloo);
     });
+  }
+
+  static std::shared_ptr<::gloo::transport::Device> device_of(const std::string& interface) {
+    try {
+      return c10d::ProcessGroupGloo::createDeviceForInterface(interface);
+    } catch (const std::exception&) {
+      throw std::runtime_error(
+          fmt::format("GLOO_SOCKET_IFNAME={}: this machine has no such network interface with an address; \"ip "
+                      "address\" lists them",
+                      interface));
+    }
   }
 
   // Where the others find this machine: the address by which it reaches rank 0's. On rank 0's own machine that is a
@@ -249,6 +261,10 @@ class GlooConnection : public Connection {
 #if defined(TRANSMUTE_HAS_NCCL)
   void join_nccl(torch::Device device) {
     if (!device.is_cuda()) return;
+    // LibTorch's own watch would end the process before the verdict says which rank is lost.
+    for (const char* watch : {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING",
+                              "TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_DUMP_ON_TIMEOUT"})
+      ::setenv(watch, "0", /*overwrite=*/0);
     auto nccl = c10d::ProcessGroupNCCL::Options::create();
     nccl->timeout = kNoLimit;
     const auto store = connect(options_, false, options_.timeout_seconds);
@@ -282,6 +298,13 @@ class GlooConnection : public Connection {
     }
   }
 
+  // NCCL says the reason on lines of its own.
+  static std::string reason_of(const std::string& what) {
+    constexpr std::string_view kMark = "Last error:\n";
+    const size_t mark = what.find(kMark);
+    return first_line(mark == std::string::npos ? what : what.substr(mark + kMark.size()));
+  }
+
   // A broken connection says that a rank is gone, but not which: the verdict does, as soon as it is there.
   [[noreturn]] void explain(const std::exception& error) {
     const auto deadline = Clock::now() + Seconds(options_.timeout_seconds + kGraceSeconds);
@@ -289,7 +312,7 @@ class GlooConnection : public Connection {
       watch_->check();
       std::this_thread::sleep_for(kPoll);
     }
-    throw std::runtime_error(with_remedy("lost the connection to another rank: " + first_line(error.what())));
+    throw std::runtime_error(with_remedy("lost the connection to another rank: " + reason_of(error.what())));
   }
 
   // Rank 0 goes last: the store is its.

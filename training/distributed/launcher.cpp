@@ -61,8 +61,14 @@ pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& comman
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
+  // A signal that comes before the child has its own handlers waits for them: the launcher's would only note it.
+  sigset_t stop_signals, before;
+  ::sigemptyset(&stop_signals);
+  for (const int signal : {SIGINT, SIGTERM}) ::sigaddset(&stop_signals, signal);
+  ::pthread_sigmask(SIG_BLOCK, &stop_signals, &before);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
+  if (child != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) throw std::runtime_error(fmt::format("no process for a rank: {}", std::strerror(errno)));
   if (child > 0) return child;
   // From here on only what a forked thread may call. A group of its own: Ctrl-C reaches the launcher, which passes it
@@ -72,6 +78,7 @@ pid_t start_rank(const RankOptions& rank, const std::vector<std::string>& comman
   if (::getppid() != parent) ::_exit(1);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::execvpe(arguments.front(), arguments.data(), variables.data());
   ::_exit(127);
 }

@@ -73,6 +73,7 @@ class Workspaces : public std::enable_shared_from_this<Workspaces> {
   std::shared_ptr<Workspace> take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (idle_.empty()) {
+      idle_.reserve(all_.size() + 1);  // so that none that comes back needs memory
       all_.push_back(std::make_unique<Workspace>());
       idle_.push_back(all_.back().get());
     }

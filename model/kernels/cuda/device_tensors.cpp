@@ -3,6 +3,7 @@
 
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAStream.h>
+#include <spdlog/fmt/fmt.h>
 #include <transmute/model/libtorch.h>
 
 namespace transmute {
@@ -11,6 +12,11 @@ namespace kernels::cuda {
 
 bool run_on(torch::Device device) {
   return device.is_cuda() && at::cuda::getDeviceProperties(device.index())->major >= 8;
+}
+
+std::string pci_address(torch::Device device) {
+  const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(device.index());
+  return fmt::format("{:04x}:{:02x}:{:02x}", gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID);
 }
 
 bool takes_rows(const torch::Tensor& x) {

@@ -4,6 +4,8 @@
 #include <torch/types.h>
 #include <transmute/model/kernels/cuda/device_kernels.h>
 
+#include <string>
+
 // Between tensors and the plain arrays that the kernels of GPUs take.
 namespace transmute {
 inline namespace v0 {
@@ -11,6 +13,9 @@ namespace kernels::cuda {
 
 /// Whether the kernels run there: on GPUs of compute capability 8.0 or later, in a build that has them.
 bool run_on(torch::Device device);
+
+/// Where the GPU is in its machine, as "0000:65:00".
+std::string pci_address(torch::Device device);
 
 /// Whether the kernels take rows of `x`: float32, bfloat16 or half, the last dimension in whole vectors.
 bool takes_rows(const torch::Tensor& x);

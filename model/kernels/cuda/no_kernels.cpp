@@ -18,6 +18,9 @@ namespace {
 bool run_on(torch::Device) {
   return false;
 }
+std::string pci_address(torch::Device) {
+  none();
+}
 bool takes_rows(const torch::Tensor&) {
   return false;
 }
