@@ -388,8 +388,9 @@ void Api::detect(const CallPointer& call) {
 }
 
 void Api::languages(const CallPointer& call) {
+  const auto models = models_.current();  // a reload must not take them away meanwhile
   Json answer = Json::array();
-  for (const auto& [code, targets] : models_.current()->targets())
+  for (const auto& [code, targets] : models->targets())
     answer.push_back({{"code", code}, {"name", language_name(code)}, {"targets", targets}});
   call->answer(answer);
 }

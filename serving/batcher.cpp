@@ -17,8 +17,13 @@ bool is_unwanted(const Segment& segment) {
   return segment.is_unwanted && segment.is_unwanted();
 }
 
+// Never throws: without memory for the message, the segment fails as std::bad_alloc.
 void cancel(const Segment& segment) {
-  segment.failed(std::make_exception_ptr(Cancelled()));
+  try {
+    throw Cancelled();
+  } catch (...) {
+    segment.failed(std::current_exception());
+  }
 }
 
 // Chooses what goes along with the oldest segment so that a batch is about one search: the translator makes several of
@@ -82,7 +87,14 @@ bool Batcher::submit(std::vector<Segment> segments) {
     if (stop_ || state_.waiting_segments + segments.size() > options_.max_segments ||
         state_.waiting_bytes + bytes > options_.max_bytes)
       return false;
-    for (Segment& segment : segments) push(std::move(segment));
+    const BatcherState before = state_;
+    try {
+      for (Segment& segment : segments) push(std::move(segment));
+    } catch (...) {  // all or nothing
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(before.waiting_segments), waiting_.end());
+      state_ = before;
+      throw;
+    }
   }
   wake_.notify_all();
   return true;
@@ -101,9 +113,10 @@ void Batcher::continue_with(Segment segment) {
 }
 
 void Batcher::push(Segment segment) {
+  const size_t bytes = segment.text.size();
+  waiting_.push_back(std::move(segment));  // may fail: what is not in the queue is not counted
   ++state_.waiting_segments;
-  state_.waiting_bytes += segment.text.size();
-  waiting_.push_back(std::move(segment));
+  state_.waiting_bytes += bytes;
 }
 
 BatcherState Batcher::state() const {
@@ -176,14 +189,17 @@ void Batcher::translate(std::vector<Segment> batch) {
   }
   if (!translations.empty()) return hand_out(batch, std::move(translations));
   // One of them is at fault: each by itself, so that the others do not suffer.
-  for (Segment& segment : batch) try {
-      std::vector<Segment> alone;
+  for (Segment& segment : batch) {
+    std::vector<Segment> alone;
+    try {
       alone.reserve(1);
-      alone.push_back(std::move(segment));
-      translate(std::move(alone));
     } catch (const std::bad_alloc&) {
       segment.failed(std::current_exception());
+      continue;
     }
+    alone.push_back(std::move(segment));
+    translate(std::move(alone));
+  }
 }
 
 std::vector<Translation> Batcher::translate_together(const std::vector<Segment>& batch) {

@@ -63,7 +63,7 @@ class Batcher {
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  /// False where there is no room: nothing is taken then.
+  /// False where there is no room: nothing is taken then, nor where it throws std::bad_alloc.
   bool submit(std::vector<Segment> segments);
   /// For a further step of a request that was let in before: takes it in any case.
   void continue_with(Segment segment);

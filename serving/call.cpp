@@ -66,9 +66,9 @@ double Call::age() const {
 }
 
 bool Call::enter(ClientCounts& counts, const std::string& client) {
+  client_ = client;  // may fail: before the request is counted
   if (!counts.enter(client)) return false;
   counts_ = &counts;
-  client_ = client;
   return true;
 }
 

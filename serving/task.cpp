@@ -23,14 +23,17 @@ Translation unchanged(const std::string& text) {
   return translation;
 }
 
-// The batcher's texts are segments of several requests: an error has the number of the request's own text.
+// The batcher's texts are segments of several requests: an error has the number of the request's own text. Where memory
+// is too short for that error, it is std::bad_alloc, which must not end the batcher's thread.
 std::exception_ptr of_text(size_t document, const std::exception_ptr& error) {
   try {
-    std::rethrow_exception(error);
-  } catch (const BadText& bad) {
-    return std::make_exception_ptr(BadText(document, bad.reason()));
+    try {
+      std::rethrow_exception(error);
+    } catch (const BadText& bad) {
+      throw BadText(document, bad.reason());
+    }
   } catch (...) {
-    return error;
+    return std::current_exception();
   }
 }
 

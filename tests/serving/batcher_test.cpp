@@ -4,12 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/serving/batcher.h>
+#include <transmute/serving/task.h>
+#include <transmute/tests/serving/no_memory.h>
 #include <transmute/tests/serving/tiny_model_folder.h>
+#include <transmute/tests/support/errors.h>
 
 #include <atomic>
+#include <chrono>
+#include <exception>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +27,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+
+// Of the batcher's thread, where a function that it calls sets it.
+thread_local std::optional<NoMemory> no_memory;
 
 struct Promised {
   std::promise<Translation> promise;
@@ -179,6 +189,66 @@ TEST_F(ABatcher, LetsNobodyInWhereTheQueueIsFull) {
   EXPECT_TRUE(submit({"e"}));
   EXPECT_EQ(batcher.state().waiting_bytes, 3U);
   release();
+}
+
+TEST_F(ABatcher, TakesNothingWhereMemoryEndsHalfway) {
+  Batcher batcher({1});
+  std::vector<Segment> segments;
+  for (int i = 0; i < 20; ++i) segments.push_back(segment("the red house"));
+  {
+    const NoMemory none(2);
+    EXPECT_THROW(batcher.submit(std::move(segments)), std::bad_alloc);
+  }
+  EXPECT_EQ(batcher.state().waiting_segments, 0U);
+  EXPECT_EQ(batcher.state().waiting_bytes, 0U);
+  std::vector<Segment> one;
+  one.push_back(segment("river"));
+  ASSERT_TRUE(batcher.submit(std::move(one)));
+  EXPECT_EQ(result(20), alone("river"));
+  EXPECT_EQ(futures_[0]->future.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+}
+
+TEST_F(ABatcher, GivesUpWhatNobodyWantsWithoutMemoryToo) {
+  Batcher batcher({1});
+  std::vector<Segment> segments;
+  segments.push_back(segment("the red house"));
+  segments.back().is_unwanted = [] {
+    no_memory.emplace();
+    return true;
+  };
+  segments.back().failed = [failed = segments.back().failed](const std::exception_ptr& error) {
+    no_memory.reset();
+    failed(error);
+  };
+  segments.push_back(segment("river"));
+  ASSERT_TRUE(batcher.submit(std::move(segments)));
+  EXPECT_THROW(futures_[0]->future.get(), std::bad_alloc);
+  EXPECT_EQ(result(1), alone("river"));
+}
+
+TEST_F(ABatcher, RefusesATextOfATaskByTheTasksOwnNumberOrForLackOfMemory) {
+  const std::exception_ptr refusal = std::make_exception_ptr(BadText(6, "it is refused"));
+  Batcher batcher({1});
+  const auto error_of_task = [&](bool has_memory) {
+    const auto failed = std::make_shared<std::promise<void>>();
+    std::future<void> future = failed->get_future();
+    TaskRequest request;
+    request.documents.emplace_back("the red house");
+    request.route = {{model_}};
+    request.options = options_with(1);
+    request.on_done = [refusal, has_memory](const std::vector<std::vector<Translation>>&) {
+      if (!has_memory) no_memory.emplace();
+      std::rethrow_exception(refusal);
+    };
+    request.on_failed = [failed](const std::exception_ptr& error) {
+      no_memory.reset();
+      failed->set_exception(error);
+    };
+    EXPECT_TRUE(start_task(std::move(request), batcher));
+    return future;
+  };
+  EXPECT_THROW(error_of_task(false).get(), std::bad_alloc);
+  EXPECT_EQ(message_of<BadText>([&] { error_of_task(true).get(); }), "text 1: it is refused");
 }
 
 TEST_F(ABatcher, LeavesASentenceThatNobodyWantsAndFinishesTheOthers) {

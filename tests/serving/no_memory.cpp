@@ -2,28 +2,36 @@
 #include <transmute/tests/serving/no_memory.h>
 
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace transmute::testing {
 
 namespace {
 
-thread_local bool has_memory = true;
+constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
+thread_local size_t calls_left = kUnlimited;
+
+bool takes_a_call() {
+  if (calls_left == 0) return false;
+  if (calls_left != kUnlimited) --calls_left;
+  return true;
+}
 
 }  // namespace
 
-NoMemory::NoMemory() {
-  has_memory = false;
+NoMemory::NoMemory(size_t more) {
+  calls_left = more;
 }
 
 NoMemory::~NoMemory() {
-  has_memory = true;
+  calls_left = kUnlimited;
 }
 
 }  // namespace transmute::testing
 
 void* operator new(size_t bytes) {
-  void* memory = transmute::testing::has_memory ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
+  void* memory = transmute::testing::takes_a_call() ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }

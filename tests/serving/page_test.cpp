@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr const char* kText = "the old train is here.";
+constexpr const char* kTyped = "the old train is here.";
 constexpr const char* kShown = "document.querySelector('#target').textContent";
 constexpr const char* kIsReady =
     "document.querySelector('#target .word') && !document.querySelector('#target.working')";
@@ -66,7 +66,7 @@ class ServePage : public ::testing::Test {
     EXPECT_EQ(page_->evaluate("document.querySelector('#to').value"), "en");
     EXPECT_EQ(page_->evaluate("document.querySelector('#source').value"), before);
   }
-  void type_and_wait(const std::string& text = kText) {
+  void type_and_wait(const std::string& text = kTyped) {
     page_->evaluate("document.querySelector('#source').focus()");
     page_->type(text);
     ASSERT_TRUE(page_->becomes_true(kIsReady)) << page_->evaluate("document.body.innerText");
@@ -83,7 +83,7 @@ std::unique_ptr<RunningServe> ServePage::server_;
 TEST_F(ServePage, TranslatesWhileOneTypesAndAsksNoOtherHost) {
   EXPECT_EQ(page_->evaluate("document.activeElement.id"), "source") << "one can type at once";
   type_and_wait();
-  EXPECT_EQ(page_->evaluate(kShown), translated(kText));
+  EXPECT_EQ(page_->evaluate(kShown), translated(kTyped));
   EXPECT_THAT(page_->content_types(), Contains("text/event-stream"));
   EXPECT_THAT(page_->requests(), Each(StartsWith(server_->address() + "/")));
   page_->evaluate("document.querySelector('#source').select()");
@@ -131,7 +131,7 @@ TEST_F(ServePage, ShowsTheAttentionOfAWord) {
   page_->evaluate("document.querySelector('#target .word').focus()");
   const auto pieces =
       page_->evaluate("[...document.querySelectorAll('.attended')].map((piece) => piece.textContent).join('').trim()");
-  EXPECT_EQ(pieces, kText);
+  EXPECT_EQ(pieces, kTyped);
   EXPECT_NE(page_->evaluate("document.querySelector('.attended').style.backgroundColor"), "")
       << "the policy must allow the colors";
 }
@@ -180,7 +180,7 @@ TEST_F(ServePage, TranslatesATextWhoseAlignmentsAreTooLarge) {
       "return asked.at(-1) ? new Response('{\"error\": \"too large\"}', {status: 413}) : send(path, how); }, 0");
   type_and_wait();
   EXPECT_EQ(page_->evaluate("asked.join()"), "true,false");
-  EXPECT_EQ(page_->evaluate(kShown), translated(kText));
+  EXPECT_EQ(page_->evaluate(kShown), translated(kTyped));
 }
 
 TEST_F(ServePage, AsksAboutASentenceInTheLanguageThatWasDetected) {

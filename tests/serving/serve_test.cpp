@@ -622,6 +622,29 @@ TEST_F(Serve, ReloadsModelsWithoutLosingARequest) {
   EXPECT_EQ(client.post("/translate", request).body, after);
 }
 
+TEST_F(Serve, ListsItsLanguagesWhileItReloads) {
+  std::vector<std::string> words{"--threads", "1", "--quiet"};
+  for (char letter = 'a'; letter <= 'z'; ++letter)  // one model, and a list that takes a while
+    words.insert(words.end(),
+                 {"--model", std::string("en/eng_Latn:q") + letter + "/deu_Latn=" TRANSMUTE_TEST_DATA "/formats/nllb"});
+  RunningServe server(words);
+  const std::string before = Client(server.port()).get("/languages").body;
+  std::atomic<bool> stop{false};
+  std::atomic<int> same{0}, other{0};
+  std::thread client([&] {
+    Client mine(server.port());
+    while (!stop && other == 0) ++(mine.get("/languages").body == before ? same : other);
+  });
+  for (int i = 0; i < 100 && other == 0; ++i) {
+    server.signal(SIGHUP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  stop = true;
+  client.join();
+  EXPECT_GT(same, 0);
+  EXPECT_EQ(other, 0);
+}
+
 TEST_F(Serve, RefusesAKeyThatWasTakenOutEvenWhereTheModelsCannotBeReadAgain) {
   const TinyModelFolder model(5);
   const TemporaryFolder folder;
