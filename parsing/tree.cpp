@@ -13,9 +13,10 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kMostDepth = 500;
+constexpr const char* kSpaces = " \t\n\r";
 
 bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+  return std::string_view(kSpaces).find(c) != std::string_view::npos;
 }
 
 class Reader {
@@ -148,6 +149,16 @@ Tree simplified(const Tree& tree) {
 std::vector<std::string> words_of(const Tree& tree) {
   std::vector<std::string> words;
   gather_words(tree, words);
+  return words;
+}
+
+std::vector<std::string> split_words(std::string_view line) {
+  std::vector<std::string> words;
+  for (size_t at = 0; (at = line.find_first_not_of(kSpaces, at)) != std::string_view::npos;) {
+    const size_t end = std::min(line.find_first_of(kSpaces, at), line.size());
+    words.emplace_back(line.substr(at, end - at));
+    at = end;
+  }
   return words;
 }
 

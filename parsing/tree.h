@@ -38,5 +38,9 @@ Tree simplified(const Tree& tree);
 /// The words from left to right.
 std::vector<std::string> words_of(const Tree& tree);
 
+/// The words, or labels, of a line. As in brackets, spaces, tabs and line ends separate them; other white space, such
+/// as a form feed, is part of a word.
+std::vector<std::string> split_words(std::string_view line);
+
 }  // namespace v0
 }  // namespace transmute

@@ -2,11 +2,11 @@
 #include <transmute/parsing/tree_constraint.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/parsing/tree.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -33,8 +33,7 @@ struct Symbol {
 }  // namespace
 
 void TreeLabels::add(const std::string& line) {
-  std::istringstream symbols(line);
-  for (std::string symbol; symbols >> symbol;) {
+  for (const std::string& symbol : split_words(line)) {
     if (symbol.front() == '(' || symbol.front() == ')') {
       if (symbol.size() > 1) phrases.insert(symbol.substr(1));
     } else {
@@ -45,14 +44,14 @@ void TreeLabels::add(const std::string& line) {
 
 void TreeLabels::add(const std::string& line, const std::string& words) {
   add(line);
-  std::istringstream symbols(line), rest(words);
-  std::string word;
-  for (std::string symbol; symbols >> symbol;) {
+  const std::vector<std::string> all = split_words(words);
+  size_t word = 0;
+  for (const std::string& symbol : split_words(line)) {
     if (symbol.front() == '(' || symbol.front() == ')') continue;
-    if (!(rest >> word)) throw std::invalid_argument(fmt::format("more parts of speech than words: \"{}\"", words));
-    ++lexicon[word][symbol];
+    if (word == all.size()) throw std::invalid_argument(fmt::format("more parts of speech than words: \"{}\"", words));
+    ++lexicon[all[word++]][symbol];
   }
-  if (rest >> word) throw std::invalid_argument(fmt::format("more words than parts of speech: \"{}\"", words));
+  if (word < all.size()) throw std::invalid_argument(fmt::format("more words than parts of speech: \"{}\"", words));
 }
 
 struct TreeConstraint::Grammar {
@@ -226,8 +225,7 @@ void TreeConstraint::make_lexicon(const TreeLabels& labels) {
 std::shared_ptr<const NextTokenConstraint::State> TreeConstraint::begin(const Ids& /*source*/,
                                                                         const std::string& text) const {
   std::vector<std::string> words;
-  std::istringstream rest(text);
-  for (std::string word; rest >> word;) words.push_back(comparable(word));
+  for (const std::string& word : split_words(text)) words.push_back(comparable(word));
   return std::make_shared<Progress>(grammar_, std::move(words));
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <sstream>
 #include <utility>
 
 namespace transmute {
@@ -75,8 +74,7 @@ Tree tree_from_text(const std::vector<std::string>& words, const std::string& te
   OpenPhrases phrases;
   size_t word = 0;
   bool is_unbalanced = false, has_other_words = false;
-  std::istringstream tokens(text);
-  for (std::string token; tokens >> token;) {
+  for (const std::string& token : split_words(text)) {
     const std::string label = token.substr(token.front() == '(' || token.front() == ')' ? 1 : 0);
     if (label.empty() || label.find_first_of("()") != std::string::npos) {
       is_unbalanced = true;

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // average_checkpoints: one model whose weights are the mean of several. See --help.
 
+#include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
 #include <transmute/programs/program.h>
 #include <transmute/training/checkpoint.h>
+#include <transmute/translation/files/model_config.h>
 #include <transmute/translation/files/model_output.h>
 #include <transmute/translation/load_ensemble.h>
 
+#include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
+
+namespace fs = std::filesystem;
 
 // The settings of a network that give its weights their meaning, as YAML.
 std::string settings_of(transmute::TransformerOptions options) {
@@ -35,11 +42,22 @@ void check_same_model(const transmute::LoadedModel& first, const std::string& fi
                                 " (section \"model\" of their config.yaml); average the checkpoints of one training");
 }
 
+// Other models cannot be averaged as they are, though load_model would read them.
+void check_is_model_folder(const std::string& path) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && !fs::exists(transmute::path_in(path, transmute::kConfigFile), ignored))
+    throw std::runtime_error(path +
+                             ": is no model folder: it has no config.yaml; of an exported file or another program's "
+                             "model, first make a model folder with convert --to folder");
+}
+
 int average(const std::vector<std::string>& models, const std::string& output) {
   std::vector<transmute::NamedInput> inputs;
   for (const std::string& model : models) inputs.push_back({"a model to average", model});
   transmute::check_output_is_no_input(output, inputs);
+  transmute::check_folder_is_in_no_input(output, inputs);
   transmute::check_may_replace_model(output);
+  for (const std::string& model : models) check_is_model_folder(model);
   transmute::LoadedModel model = transmute::load_model_folder(models.front(), torch::kCPU);
   for (size_t i = 1; i < models.size(); ++i) check_same_model(model, models.front(), models[i]);
   transmute::average_parameters(models, model.transformer);
@@ -63,6 +81,7 @@ int main(int argc, char** argv) {
   std::string output;
   app.add_option("-o,--output", output, "model folder to write")
       ->type_name("FOLDER")
+      ->check(transmute::not_empty("folder"))
       ->check(transmute::not_standard_output())
       ->required();
   app.add_option("models", models, "model folders or checkpoints, one or more")->type_name("FOLDER");

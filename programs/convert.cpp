@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   app.add_option("--to", form, "format to write")->required()->check(transmute::one_of({"folder", "safetensors"}));
   app.add_option("-o,--output", output, "output folder")
       ->type_name("FOLDER")
+      ->check(transmute::not_empty("folder"))
       ->check(transmute::not_standard_output())
       ->required();
   app.add_option("--precision", precision,
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
       throw std::invalid_argument(
           "--precision int8 is for --to folder: other programs would not know that each row has a scale");
     transmute::check_output_is_no_input(output, {{"--model", model}});
+    transmute::check_folder_is_in_no_input(output, {{"--model", model}});
     transmute::check_may_replace_model(output);
     const transmute::LoadedModel loaded =
         transmute::with_plain_errors([&] { return transmute::load_model(model, torch::kCPU); });

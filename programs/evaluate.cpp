@@ -12,6 +12,7 @@
 #include <transmute/programs/program.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -113,8 +114,32 @@ void declare_options(CLI::App& app, EvaluateOptions& options) {
                               "--smooth-value", "--effective-order", "--samples", "--seed", "--case-sensitive",
                               "--ter-normalize", "--ter-no-punctuation", "--ter-asian-support"})
     trees->excludes(app.get_option(of_text));
-  app.add_flag("--score-only", options.score_only,
-               "print only the scores, one line per metric and, with --compare, per system");
+  CLI::Option* const score_only = app.add_flag(
+      "--score-only", options.score_only, "print only the scores, one line per metric and, with --compare, per system");
+  for (const char* of_intervals : {"--confidence", "--samples", "--seed"})
+    score_only->excludes(app.get_option(of_intervals));
+}
+
+// Flags that would change nothing.
+void check_have_effect(const CLI::App& app, const EvaluateOptions& options) {
+  const auto count = [&](const char* metric) {
+    return std::count(options.metrics.begin(), options.metrics.end(), metric);
+  };
+  const auto need = [&](const char* needed, const std::vector<const char*>& flags) {
+    for (const char* flag : flags)
+      if (app.count(flag) > 0) throw std::invalid_argument(fmt::format("{} needs {}", flag, needed));
+  };
+  for (const std::string& metric : options.metrics)
+    if (count(metric.c_str()) > 1) throw std::invalid_argument(fmt::format("--metric has {} more than once", metric));
+  if (count("bleu") == 0) need("--metric bleu", {"--tokenize", "--smooth", "--smooth-value", "--effective-order"});
+  if (count("ter") == 0)
+    need("--metric ter", {"--case-sensitive", "--ter-normalize", "--ter-no-punctuation", "--ter-asian-support"});
+  if (options.lowercase && options.case_sensitive && options.metrics.size() == 1)
+    throw std::invalid_argument("--lowercase excludes --case-sensitive where ter is the only metric");
+  if (!options.confidence && options.compared_paths.empty()) need("--confidence or --compare", {"--samples", "--seed"});
+  if (options.smoothing_value && options.smoothing != "floor" && options.smoothing != "add-k")
+    throw std::invalid_argument(
+        fmt::format("--smooth-value needs --smooth floor or add-k; {} takes no value", options.smoothing));
 }
 
 // Those of the command line that read text.
@@ -291,9 +316,6 @@ int evaluate_trees(const EvaluateOptions& options) {
 }
 
 int evaluate(const EvaluateOptions& options) {
-  if (options.smoothing_value && options.smoothing != "floor" && options.smoothing != "add-k")
-    throw std::invalid_argument(
-        fmt::format("--smooth-value needs --smooth floor or add-k; {} takes no value", options.smoothing));
   check_streams(options);
   if (options.trees) return evaluate_trees(options);
   std::vector<System> systems = {{options.hypothesis_path, read_hypotheses(options.hypothesis_path)}};
@@ -324,5 +346,8 @@ int main(int argc, char** argv) {
       "{translate} -m runs/demo/model < test.en | {} -r test.de");
   EvaluateOptions options;
   declare_options(app, options);
-  return transmute::run_program(app, argc, argv, [&] { return evaluate(options); });
+  return transmute::run_program(app, argc, argv, [&] {
+    check_have_effect(app, options);
+    return evaluate(options);
+  });
 }

@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
     if (!triton.empty()) {
       for (const std::string& written : {triton, transmute::path_in(triton, "1/model.pt")})
         transmute::check_output_is_no_input(written, {{"--model", model}}, "--triton");
+      transmute::check_folder_is_in_no_input(triton, {{"--model", model}}, "--triton");
     }
     if (forward != kTranslate && triton.empty())
       for (const CLI::Option* flag : of_search)

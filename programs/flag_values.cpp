@@ -73,9 +73,8 @@ CLI::Validator between(double low, double high) {
                      [=](double value) { return value >= low && value <= high; });
 }
 
-CLI::Validator not_empty() {
-  return CLI::Validator([](std::string& text) { return std::string(text.empty() ? "needs the name of a file" : ""); },
-                        "");
+CLI::Validator not_empty(const std::string& kind) {
+  return CLI::Validator([=](std::string& text) { return text.empty() ? "needs the name of a " + kind : ""; }, "");
 }
 
 CLI::Validator not_standard_output() {

@@ -229,6 +229,16 @@ void check_output_is_no_input(const std::string& output, const std::vector<Named
   }
 }
 
+void check_folder_is_in_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
+                                 const char* output_flag) {
+  std::error_code ignored;
+  const std::filesystem::path place = std::filesystem::weakly_canonical(output, ignored);
+  for (const auto& [flag, path] : inputs)
+    if (is_within(place, path))
+      throw std::invalid_argument(
+          fmt::format("{} would be within the folder of {}; name a folder elsewhere", output_flag, flag));
+}
+
 std::vector<std::string> next_full_block(const BlockSource& source, size_t most, std::exception_ptr& failure) {
   std::vector<std::string> lines;
   try {

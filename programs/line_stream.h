@@ -78,6 +78,11 @@ void check_standard_input_once(const std::vector<NamedInput>& inputs);
 void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
                               const char* output_flag = "--output");
 
+/// A folder that is written must not become a part of the model that is read: @throws std::invalid_argument where it
+/// would be within the folder of one of the inputs.
+void check_folder_is_in_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
+                                 const char* output_flag = "--output");
+
 /// `most` lines, fewer only at the end and before a bad line, which is then the `failure` to be thrown once the lines
 /// before it are done.
 std::vector<std::string> next_full_block(const BlockSource& source, size_t most, std::exception_ptr& failure);

@@ -10,7 +10,6 @@
 #include <transmute/programs/program.h>
 #include <transmute/programs/stream_flags.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -33,23 +32,13 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}\n", fmt::join(words, " "));
 }
 
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> words;
-  for (size_t at = 0; (at = line.find_first_not_of(" \t", at)) != std::string::npos;) {
-    const size_t end = std::min(line.find_first_of(" \t", at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
-
 std::string place_of(const std::string& path) {
   if (transmute::is_standard_stream(path)) return "-";
   return std::filesystem::weakly_canonical(path).string();
 }
 
 std::string text_of(const std::string& path) {
-  return fmt::format("{}\n", fmt::join(transmute::read_input_lines(path), "\n"));
+  return fmt::format("{}", fmt::join(transmute::read_input_lines(path), "\n"));
 }
 
 // Trees to lines. Each output is made where it was asked for.
@@ -92,7 +81,7 @@ int restore(const Arguments& arguments) {
   transmute::TreeRepairs repairs;
   int64_t empty = 0;
   for (size_t i = 0; i < words.size(); ++i) {
-    const std::vector<std::string> of_line = split(words[i]);
+    const std::vector<std::string> of_line = transmute::split_words(words[i]);
     if (of_line.empty()) {
       ++empty;
       output.write("\n");
@@ -127,6 +116,8 @@ int trees(const Arguments& arguments) {
   if (arguments.restore) {
     if (arguments.words.empty() || arguments.labels.empty() || !arguments.brackets.empty())
       throw std::invalid_argument("--restore needs --words and --labels, and no --input");
+    if (!arguments.simplified.empty())
+      throw std::invalid_argument("--simplified is for --input; --restore writes its trees to --output");
     const std::vector<transmute::NamedInput> inputs{{"--words", arguments.words}, {"--labels", arguments.labels}};
     transmute::check_standard_input_once(inputs);
     transmute::check_output_is_no_input(arguments.output, inputs);

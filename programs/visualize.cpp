@@ -29,6 +29,8 @@ std::vector<transmute::ExplorerSentence> read_sentences(const Arguments& argumen
   const size_t most = static_cast<size_t>(arguments.explorer.max_sentences) + 1;
   std::vector<transmute::ExplorerSentence> sentences;
   for (auto& line : transmute::read_input_lines(arguments.input, most)) sentences.push_back({std::move(line)});
+  if (sentences.empty())
+    throw std::runtime_error(transmute::input_name(arguments.input) + ": is empty; there is nothing to show");
   if (arguments.target.empty()) return sentences;
   const std::vector<std::string> targets = transmute::read_input_lines(arguments.target, most);
   if (targets.size() != sentences.size())
@@ -38,6 +40,28 @@ std::vector<transmute::ExplorerSentence> read_sentences(const Arguments& argumen
                     transmute::input_name(arguments.input), transmute::input_name(arguments.target)));
   for (size_t i = 0; i < targets.size(); ++i) sentences[i].target = targets[i];
   return sentences;
+}
+
+std::runtime_error at_its_line(const transmute::UnshownText& text, const Arguments& arguments,
+                               const std::string& remedy) {
+  const bool is_source = text.side() == transmute::UnshownText::Side::source;
+  return std::runtime_error(fmt::format("{}:{}: {}; {}",
+                                        transmute::input_name(is_source ? arguments.input : arguments.target),
+                                        text.sentence() + 1, text.reason(), remedy));
+}
+
+std::string page_of(const std::vector<transmute::ExplorerSentence>& sentences, const Arguments& arguments) {
+  const transmute::OpenModel model = arguments.model.open();
+  try {
+    return transmute::explorer_page(model.model, sentences, arguments.explorer);
+  } catch (const transmute::UnshownLongText& text) {
+    throw at_its_line(
+        text, arguments,
+        "shorten it, or raise --max-tokens as far as the model's positions allow (the page grows with the "
+        "square of the length)");
+  } catch (const transmute::UnshownText& text) {
+    throw at_its_line(text, arguments, "leave the sentence out");
+  }
 }
 
 }  // namespace
@@ -81,12 +105,12 @@ int main(int argc, char** argv) {
     transmute::check_output_is_no_input(arguments.output, {{"--model", arguments.model.path()}});
     const auto sentences = read_sentences(arguments);
     explorer.title = arguments.model.path();
-    const transmute::OpenModel model = arguments.model.open();
-    const std::string page = transmute::explorer_page(model.model, sentences, explorer);
+    const std::string page = page_of(sentences, arguments);
     transmute::Output output(arguments.output);
     output.write(page);
     output.finish();
-    transmute::note(fmt::format("wrote {} ({}, {} KiB)", arguments.output,
+    const bool is_file = !transmute::is_standard_stream(arguments.output);
+    transmute::note(fmt::format("wrote {} ({}, {} KiB)", is_file ? arguments.output : "the page to standard output",
                                 transmute::counted(static_cast<int64_t>(sentences.size()), "sentence"),
                                 transmute::format_count(static_cast<int64_t>(page.size() / 1024))));
     return 0;

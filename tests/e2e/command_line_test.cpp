@@ -186,6 +186,8 @@ TEST_F(CommandLine, AnEmptyFileOfTreeWordsIsNotAsIfThereWereNone) {
   const std::string trees = folder / "trees", words = folder / "words";
   write_text(trees, "(S (NP NNP )NP (VP VBZ )VP . )S\n");
   write_text(words, "");
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--trees", trees, "--no-repeat-ngram", "4"}),
+              HasSubstr("--no-repeat-ngram excludes --trees"));
   EXPECT_THAT(refusal("translate", {"-m", model(), "--trees", trees, "--tree-words", words}, 1, "a\n"),
               AllOf(HasSubstr("words has 0 lines, but"), HasSubstr("has 1; line n of one must have the words of")));
 }
@@ -210,7 +212,36 @@ TEST_F(CommandLine, NoModelIsWrittenOverAModelThatIsRead) {
               HasSubstr("--triton is the folder of --model"));
   for (const char* name : {"export_torchscript", "translate"})
     EXPECT_THAT(refusal(name, {"-m", own, "-o", weights}), HasSubstr("--output is a file in the folder of --model"));
+  EXPECT_THAT(
+      refusal("make_shortlist", {"-m", own, "--source", weights, "--target", weights, "-o", own + "/config.yaml"}),
+      HasSubstr("--output is a file in the folder of --model"));
   EXPECT_EQ(read_text(weights), before);
+}
+
+TEST_F(CommandLine, NoFolderIsWrittenIntoTheModelThatIsRead) {
+  const TemporaryFolder folder;
+  const std::string own = folder / "own", link = folder / "link";
+  std::filesystem::copy(model(), own);
+  std::filesystem::create_symlink(own, link);
+  EXPECT_THAT(refusal("convert", {"-m", own, "--to", "folder", "-o", own + "/small"}),
+              HasSubstr("--output would be within the folder of --model"));
+  EXPECT_THAT(refusal("convert", {"-m", own, "--to", "folder", "-o", link + "/a/../b/small/"}),
+              HasSubstr("--output would be within the folder of --model"));
+  EXPECT_THAT(refusal("average_checkpoints", {"-o", own + "/mean", model(), own}),
+              HasSubstr("--output would be within the folder of a model to average"));
+  EXPECT_THAT(refusal("export_torchscript", {"-m", link, "--triton", own + "/triton"}),
+              HasSubstr("--triton would be within the folder of --model"));
+  EXPECT_EQ(names_in(own), names_in(model()));
+  EXPECT_EQ(run("convert", {"-m", own, "--to", "folder", "-o", own + "/../own.small"}).exit_code, 0) << "a neighbor";
+}
+
+TEST_F(CommandLine, OnlyModelFoldersAreAveraged) {
+  const TemporaryFolder folder;
+  const std::string exported = folder / "model.pt", formats = TRANSMUTE_TEST_DATA "/formats/";
+  write_text(exported, "");
+  for (const std::string& path : {exported, formats + "nllb", formats + "marian_ctranslate2", formats + "marian"})
+    EXPECT_THAT(refusal("average_checkpoints", {"-o", folder / "mean", model(), path}, 1),
+                AllOf(HasSubstr(path + ": is no model folder"), HasSubstr("convert --to folder")));
 }
 
 TEST_F(CommandLine, WhatCannotGoToStandardOutputIsRefused) {
@@ -270,6 +301,9 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("train", {"my.yaml"}),
               HasSubstr("unexpected argument 'my.yaml'; did you mean --config my.yaml?"));
   EXPECT_THAT(refusal("average_checkpoints", {"-o", "x"}), HasSubstr("name the model folders or checkpoints"));
+  EXPECT_THAT(refusal("average_checkpoints", {"-o", "", "m"}), HasSubstr("--output: needs the name of a folder"));
+  EXPECT_THAT(refusal("convert", {"-m", "m", "--to", "folder", "-o", ""}),
+              HasSubstr("--output: needs the name of a folder"));
   EXPECT_THAT(refusal("translate", {"-m", ""}, 1), HasSubstr("the path of the model is empty"));
   EXPECT_THAT(refusal("make_shortlist", {"-m", "", "--source", "a", "--target", "b"}, 1),
               HasSubstr("the path of the model is empty"));
@@ -288,6 +322,32 @@ TEST_F(CommandLine, FlagsThatWouldDoNothingAreRefused) {
               HasSubstr("--alternatives excludes --beam-size"));
   EXPECT_THAT(refusal("generate", {"-m", "m", "--length-alpha", "1"}), HasSubstr("requires --beam-size"));
   EXPECT_THAT(refusal("export_torchscript", {"-m", "m", "-o", "o", "-b", "2"}), HasSubstr("--forward translate"));
+}
+
+TEST_F(CommandLine, EvaluateRefusesFlagsThatNoMetricUses) {
+  const auto evaluate = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"-r", "x"});
+    return refusal("evaluate", flags);
+  };
+  for (const std::string flag : {"--case-sensitive", "--ter-normalize", "--ter-no-punctuation", "--ter-asian-support"})
+    EXPECT_THAT(evaluate({flag, "--metric", "bleu,chrf"}), HasSubstr(flag + " needs --metric ter"));
+  EXPECT_THAT(evaluate({"--tokenize", "13a", "--metric", "chrf"}), HasSubstr("--tokenize needs --metric bleu"));
+  EXPECT_THAT(evaluate({"--smooth", "none", "--metric", "ter"}), HasSubstr("--smooth needs --metric bleu"));
+  EXPECT_THAT(evaluate({"--effective-order", "--metric", "chrf++"}), HasSubstr("--effective-order needs"));
+  EXPECT_THAT(evaluate({"--samples", "100"}), HasSubstr("--samples needs --confidence or --compare"));
+  EXPECT_THAT(evaluate({"--seed", "1"}), HasSubstr("--seed needs --confidence or --compare"));
+  EXPECT_THAT(evaluate({"--score-only", "--confidence"}), HasSubstr("excludes"));
+  EXPECT_THAT(evaluate({"--score-only", "--compare", "y", "--samples", "100"}), HasSubstr("excludes"));
+  EXPECT_THAT(evaluate({"--lowercase", "--case-sensitive", "--metric", "ter"}),
+              HasSubstr("--lowercase excludes --case-sensitive where ter is the only metric"));
+  EXPECT_THAT(evaluate({"--metric", "bleu,ter,bleu"}), HasSubstr("--metric has bleu more than once"));
+
+  write_text(*folder_ / "cased", "A b c d\n");
+  const std::string cased = *folder_ / "cased";
+  const Outcome both = run("evaluate", {"-i", cased, "-r", cased, "--metric", "bleu,ter", "--lowercase",
+                                        "--case-sensitive", "--tokenize", "none"});
+  EXPECT_EQ(both.exit_code, 0) << both.errors;
+  EXPECT_THAT(both.output, AllOf(HasSubstr("case:lc"), HasSubstr("case:mixed")));
 }
 
 TEST_F(CommandLine, StandardInputIsReadByOneFlagAlone) {

@@ -49,7 +49,17 @@ TEST_F(TreePrograms, StandardInputAndAByteOrderMarkAreRead) {
       run("trees", {"-i", "-", "--words", "-"}, "\xef\xbb\xbf( (S (NP (NNP Ann))\n(VP (VBZ runs))) )");
   EXPECT_EQ(words.exit_code, 0) << words.errors;
   EXPECT_EQ(words.output, "Ann runs\n");
-  EXPECT_THAT(refusal("trees", {"-i", "-", "--words", "-"}, 1, "(S (NN a)"), HasSubstr("standard input"));
+  for (const char* cut : {"(S (NN a)", "(S (NN a)\n"})
+    EXPECT_THAT(refusal("trees", {"-i", "-", "--words", "-"}, 1, cut),
+                HasSubstr("standard input:1: the text ends within a tree"));
+}
+
+TEST_F(TreePrograms, AFormFeedInAWordComesBack) {
+  const std::string words = folder_ / "words", labels = folder_ / "labels",
+                    tree = "(TOP (S (DT the\fdog) (VBZ sees)))\n";
+  const Outcome lines = run("trees", {"-i", "-", "--words", words, "--labels", labels}, tree);
+  ASSERT_EQ(lines.exit_code, 0) << lines.errors;
+  EXPECT_EQ(run("trees", {"--restore", "--words", words, "--labels", labels}).output, tree);
 }
 
 TEST_F(TreePrograms, NothingIsWrittenOverAnotherOutputOrAnInput) {
@@ -61,6 +71,8 @@ TEST_F(TreePrograms, NothingIsWrittenOverAnotherOutputOrAnInput) {
   EXPECT_EQ(read_text(trees), content);
   EXPECT_THAT(refusal("trees", {"-i", trees, "--words", one, "-o", folder_ / "two"}),
               HasSubstr("--output is for --restore"));
+  EXPECT_THAT(refusal("trees", {"--restore", "--words", one, "--labels", trees, "--simplified", folder_ / "two"}),
+              HasSubstr("--simplified is for --input"));
   EXPECT_THAT(refusal("trees", {"--restore", "--words", "-", "--labels", "-"}),
               HasSubstr("--words and --labels both read standard input"));
   write_text(one, "a\n");

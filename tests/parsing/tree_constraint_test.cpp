@@ -130,7 +130,7 @@ TEST_P(EachVocabulary, ALexiconSaysWhatAWordCanBe) {
 TEST_P(EachVocabulary, WordsAreThoseOfTheTextWhateverTheTokenizerMakesOfThem) {
   TreeLabels lexicon;
   for (int i = 0; i < 5; ++i) lexicon.add("(S DT NNS NN )S", "the don´t house");
-  for (const char* odd : {"don´t", "red\u00a0river", "\u200b"}) {
+  for (const char* odd : {"don´t", "red\u00a0river", "red\friver", "\u200b"}) {
     const std::string words = std::string("the ") + odd + " house";
     const Parser parser(GetParam());
     size_t begun = 0;
@@ -150,6 +150,8 @@ TEST(TreeLabels, HaveAPartOfSpeechForEachWord) {
   TreeLabels labels;
   labels.add("(S DT (NP NN )NP )S", "the  house");
   EXPECT_EQ(labels.lexicon.at("house").at("NN"), 1);
+  labels.add("(S NNS )S", "the\fhouse");
+  EXPECT_EQ(labels.lexicon.at("the\fhouse").at("NNS"), 1) << "one word, as trees writes it";
   EXPECT_THAT(message_of<std::invalid_argument>([&] { labels.add("(S DT NN )S", "the"); }),
               HasSubstr("more parts of speech than words: \"the\""));
   EXPECT_THAT(message_of<std::invalid_argument>([&] { labels.add("(S DT )S", "the house"); }),

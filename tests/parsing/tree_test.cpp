@@ -50,6 +50,14 @@ TEST(Trees, AreWrittenSoThatTheyCanBeRead) {
   EXPECT_EQ(to_brackets(simplified(only_tree("(S (=X (NN dog)))"))), "(TOP (S (=X (NN dog))))");
 }
 
+TEST(Trees, HaveTheWordsOfALineThatTheyAreWrittenTo) {
+  EXPECT_THAT(split_words(" the\fred \t\v\r\n house\r"), ElementsAre("the\fred", "\v", "house"));
+  EXPECT_THAT(split_words(" \t"), IsEmpty());
+  EXPECT_THAT(words_of(only_tree("(S (DT the\fred)\t(NN \v))")), ElementsAre("the\fred", "\v"));
+  TreeRepairs repairs;
+  EXPECT_EQ(to_brackets(tree_from_text({"a", "b"}, "(S\fX DT NN )S\fX", repairs)), "(TOP (S\fX (DT a) (NN b)))");
+}
+
 TEST(Trees, NameTheLineThatIsNoTree) {
   const auto error = [](const std::string& text) {
     return message_of<std::runtime_error>([&] { read_trees(text, "file.mrg"); });

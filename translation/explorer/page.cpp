@@ -79,15 +79,10 @@ std::string packed_weights(const std::vector<torch::Tensor>& layers) {
   return base64(bytes);
 }
 
-void check_length(const Ids& ids, size_t number, const char* what, int64_t most) {
-  if (ids.empty())
-    throw std::invalid_argument(
-        fmt::format("{} {} is empty: there is nothing to attend to; leave it out", what, number));
+void check_length(const Ids& ids, UnshownText::Side side, size_t sentence, int64_t most) {
+  if (ids.empty()) throw UnshownText(side, sentence, "is empty: there is nothing to attend to");
   if (static_cast<int64_t>(ids.size()) > most)
-    throw std::invalid_argument(fmt::format(
-        "{} {} has {} tokens, {} may be shown; shorten it, or raise max_tokens as far as the model's positions "
-        "allow (the page grows with the square of the length)",
-        what, number, ids.size(), most));
+    throw UnshownLongText(side, sentence, fmt::format("has {} tokens, {} may be shown", ids.size(), most));
 }
 
 std::vector<Encoded> encode(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
@@ -107,7 +102,7 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
     SourcePart whole = whole_source(model.tokenizer.source(), sentence.source, all.size());
     encoded.source = std::move(whole.ids);
     encoded.source_pieces = source_pieces(model.tokenizer.source(), sentence.source);
-    check_length(encoded.source, number, "sentence", most);
+    check_length(encoded.source, UnshownText::Side::source, all.size(), most);
     put_before(whole.tag.empty() ? languages.source : whole.tag, model.tokenizer.source(), encoded.source,
                encoded.source_pieces);
     if (sentence.target) {
@@ -116,7 +111,7 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
       encoded.target_text = *sentence.target;
       encoded.target = model.tokenizer.target().encode(*sentence.target);
       encoded.target_pieces = model.tokenizer.target().encode_as_pieces(*sentence.target);
-      check_length(encoded.target, number, "target", most);
+      check_length(encoded.target, UnshownText::Side::target, all.size(), most);
       put_before(languages.target, model.tokenizer.target(), encoded.target, encoded.target_pieces);
     }
     all.push_back(std::move(encoded));

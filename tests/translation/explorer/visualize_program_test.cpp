@@ -70,7 +70,11 @@ TEST_F(VisualizeProgram, MistakesAreNamed) {
                           "a\n"),
          1, "nowhere: no such model folder");
   expect(visualize({}, "the house\nab\xff\n"), 1, "standard input:2: not valid UTF-8");
-  expect(visualize({}, ""), 2, "no sentence was given");
+  expect(visualize({}, ""), 1, "standard input: is empty");
+  expect(visualize({}, "the house\n\n"), 1, "standard input:2: is empty: there is nothing to attend to");
+  expect(visualize({"--max-tokens", "3"}, "the red house is near.\n"), 1, "raise --max-tokens");
+  write_text(*folder_ / "empty.txt", "ein\n \n");
+  expect(visualize({"--target", *folder_ / "empty.txt"}, "a\nb\n"), 1, "empty.txt:2: is empty");
   expect(visualize({"--max-sentences", "2"}, "a\nb\nc\n"), 2, "more than 2 sentences");
   write_text(*folder_ / "short.txt", "ein\n");
   expect(visualize({"--target", *folder_ / "short.txt"}, "a\nb\n"), 1, "different numbers of lines");
