@@ -4,7 +4,8 @@
 # that are exactly the reference, time.
 #
 # It can be interrupted at any time; run again, it goes on where it was: what is finished under the same settings is not
-# done again. Each config's row is FOLDER/<config>/row.txt, the table FOLDER/table.md.
+# done again. With another beam or another text to translate, the models are not trained again. Each config's row is
+# FOLDER/<config>/row.txt, the table FOLDER/table.md.
 set -euo pipefail
 export LC_ALL=C
 
@@ -42,6 +43,7 @@ while [[ $# -gt 0 ]]; do
 done
 [[ -n $output && -n $source && -n $target && ${#configs[@]} -gt 0 && $jobs =~ ^[1-9][0-9]*$ ]] ||
   { echo "$usage" >&2; exit 2; }
+refuse() { echo "compare_configs: error: $1" >&2; exit 2; }
 fail() { echo "compare_configs: error: $1" >&2; exit 1; }
 fail_with_log() { # fail_with_log <what> <log>
   tail -n 5 "$2" >&2
@@ -49,16 +51,22 @@ fail_with_log() { # fail_with_log <what> <log>
 }
 for file in "$source" "$target" "${configs[@]}"; do [[ -f $file ]] || fail "$file: no such file"; done
 twice=$(for config in "${configs[@]}"; do basename "$config" .yaml; done | sort | uniq -d)
-[[ -z $twice ]] ||
-  { echo "compare_configs: error: two configs are named ${twice//$'\n'/, }; each row needs its own name" >&2; exit 2; }
+[[ -z $twice ]] || refuse "two configs are named ${twice//$'\n'/, }; each row needs its own name"
+# What translate and evaluate would refuse after the training.
+[[ $beam =~ ^([1-9][0-9]{0,3}|10000)$ ]] || refuse "--beam-size must be a whole number from 1 to 10000, not $beam"
+lines_of() { gzip -dcf "$1" | awk 'END { print NR }'; } # lines_of <file, plain or gzipped>
+source_lines=$(lines_of "$source") || fail "$source: cannot be read"
+target_lines=$(lines_of "$target") || fail "$target: cannot be read"
+((source_lines > 0)) || refuse "$source is empty"
+((source_lines == target_lines)) ||
+  refuse "--source and --target differ in their numbers of lines: $source has $source_lines, $target $target_lines"
 
-# A config with those that it is based on, and what overrides them: what a row must have been made with.
-settings_of() { # settings_of <config>
+# A config with those that it is based on, and what overrides them: what a model must have been trained with. With more,
+# what a row must have been made with.
+settings_of() { # settings_of <config> [<more>…]
   {
     "$root/scripts/config_with_bases.sh" "$1" || exit 1
-    printf '%s\n' "${settings[@]}" "$beam"
-    sha256sum <"$source"
-    sha256sum <"$target"
+    printf '%s\n' "${settings[@]}" "${@:2}"
   } | sha256sum | cut -d' ' -f1
 }
 # What sha256sum --check reads, for each file of training and validation text; the config is one that train wrote.
@@ -74,24 +82,31 @@ text_of() { # text_of <run folder>
       [[ ! -f $file ]] || sha256sum "$(realpath "$file")"
     done
 }
+refuse_other_text() { # refuse_other_text <run folder>: where it has a row of a text that is another one now
+  local changed
+  changed=$(sed '1d; $d' "$1/row.txt" 2>/dev/null | sha256sum --check --quiet --ignore-missing 2>/dev/null |
+    sed -n '1s/: FAILED$//p' || true)
+  [[ -z $changed ]] || fail "$1 was trained when $changed had another content; delete $1, or use another --output"
+}
 last() { # last <sed expression with one group> <file>
   sed -nE "$1" "$2" | tail -n 1
 }
 
 run_row() { # run_row <config>
-  local name run stamp log translation text changed bleu exact perplexity
+  local name run trained_with stamp log translation text bleu exact perplexity
   name=$(basename "$1" .yaml)
   run=$output/$name
-  stamp=$(settings_of "$1")
+  trained_with=$(settings_of "$1")
+  stamp=$(settings_of "$1" "$beam" "$(sha256sum <"$source")" "$(sha256sum <"$target")")
   if [[ -f $run/row.txt ]] && [[ $(head -n 1 "$run/row.txt") == "$stamp" ]]; then
-    changed=$(sed '1d; $d' "$run/row.txt" | sha256sum --check --quiet --ignore-missing 2>/dev/null |
-      sed -n '1s/: FAILED$//p' || true)
-    [[ -z $changed ]] || fail "$run was trained when $changed had another content; delete $run, or use another --output"
+    refuse_other_text "$run"
     echo "$name: finished before"
     return
   fi
   translation=$run/translation.txt
-  settle "$run/settings" "$stamp" "config, text, beam or --set" "$run"/checkpoints/step-* "$translation"
+  renew "$run/settings" "$stamp" "$trained_with"
+  settle "$run/settings" "$trained_with" "config or --set" "$run"/checkpoints/step-* "$translation"
+  refuse_other_text "$run"
   echo "$name: training"
   log=$run/train.log
   "$programs/train" --config "$1" --run-folder "$run" --threads "$threads" "${settings[@]}" >"$run/output.log" 2>&1 ||

@@ -48,6 +48,9 @@ while [[ $# -gt 0 ]]; do
     *) echo "parsing: error: unknown argument $1"$'\n'"$usage" >&2; exit 2 ;;
   esac
 done
+# What translate would refuse after the training.
+[[ $beam =~ ^([1-9][0-9]{0,3}|10000)$ ]] ||
+  { echo "parsing: error: --beam-size must be a whole number from 1 to 10000, not $beam" >&2; exit 2; }
 run=${run:-runs/parsing_$(basename "$config" .yaml)}
 fail() { echo "parsing: error: $1" >&2; exit 1; }
 step() { printf '\n== %s\n' "$1"; }
@@ -67,9 +70,24 @@ fetch_craft() { # fetch_craft <folder>: the trees alone of CRAFT, at that commit
   rm -rf "$clone"
 }
 
+find_files() { # find_files <part>: puts the files of its trees into files
+  files=()
+  if [[ -n $train ]]; then
+    # The patterns are meant to become files.
+    # shellcheck disable=SC2206
+    files=(${!1})
+  else
+    local article
+    while read -r article; do
+      files+=("${treebank:-$data/penn}/$article.tree")
+    done <"$root/configs/parsing/craft_$1.txt"
+  fi
+}
+
 write_part() { # write_part <name> <files>…
   local name=$1
   shift
+  cat "$@" | sha256sum >"$data/$name.sha256"
   "$programs/trees" --input "$@" --words "$data/$name.words.part" --labels "$data/$name.labels.part" \
     --simplified "$data/$name.trees.part"
   for kind in trees labels words; do mv "$data/$name.$kind.part" "$data/$name.$kind"; done
@@ -86,39 +104,36 @@ for part in train dev test; do
   [[ $known == "$treebanks" || ! -f $data/$part.words ]] ||
     fail "$data has the text of other trees; take another --data and --run-folder"
 done
-if [[ -n $train ]]; then
-  # All of them before the first is written.
-  for part in train dev test; do
-    [[ ! -f $data/$part.words ]] || continue
-    # The patterns are meant to become files.
-    # shellcheck disable=SC2206
-    files=(${!part})
+# All of them before the first is written.
+for part in train dev test; do
+  find_files "$part"
+  if [[ -f $data/$part.words ]]; then
+    there=()
+    for file in "${files[@]}"; do [[ ! -f $file ]] || there+=("$file"); done
+    ((${#there[@]} > 0)) || continue # text can do without its trees
+    checksum=$(cat "${there[@]}" | sha256sum)
+    # A former version recorded none.
+    [[ -f $data/$part.sha256 ]] || printf '%s\n' "$checksum" >"$data/$part.sha256"
+    [[ $(<"$data/$part.sha256") == "$checksum" ]] ||
+      fail "the trees of $part have changed since $data/$part.words was written; take another --data and --run-folder"
+  elif [[ -n $train ]]; then
     ((${#files[@]} > 0)) || fail "no files of trees for $part"
     for file in "${files[@]}"; do [[ -f $file ]] || fail "$file: no such file"; done
-  done
-fi
+  fi
+done
 printf '%s\n' "$treebanks" >"$data/treebanks"
-if [[ -n $train ]]; then
-  for part in train dev test; do
-    # shellcheck disable=SC2086
-    [[ -f $data/$part.words ]] || { step "The trees: $part"; write_part "$part" ${!part}; }
-  done
-else
-  for part in train dev test; do
-    [[ ! -f $data/$part.words ]] || continue
-    step "The trees: $part"
-    if [[ -z $treebank ]]; then
-      treebank=$data/penn
-      [[ -d $treebank ]] || fetch_craft "$treebank"
-    fi
-    files=()
-    while read -r article; do
-      [[ -f $treebank/$article.tree ]] || fail "$treebank/$article.tree: no such file; is it the folder of CRAFT's trees?"
-      files+=("$treebank/$article.tree")
-    done <"$root/configs/parsing/craft_$part.txt"
-    write_part "$part" "${files[@]}"
-  done
-fi
+for part in train dev test; do
+  [[ ! -f $data/$part.words ]] || continue
+  step "The trees: $part"
+  find_files "$part"
+  if [[ -z $train ]]; then
+    [[ -n $treebank || -d $data/penn ]] || fetch_craft "$data/penn"
+    for file in "${files[@]}"; do
+      [[ -f $file ]] || fail "$file: no such file; is it the folder of CRAFT's trees?"
+    done
+  fi
+  write_part "$part" "${files[@]}"
+done
 
 step "Training"
 "$programs/train" --config "$config" --run-folder "$run" --threads "$threads" --set "data.folder=$(yaml "$data")" \

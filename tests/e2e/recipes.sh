@@ -116,7 +116,7 @@ expect "two rows" "$said" "c_d_model_64: training"
 said=$("$root/scripts/compare_configs.sh" --output table --source small/val.en.gz --target small/val.de.gz \
   --programs "$programs" --set data.folder=small "$root/configs/table3_small/c_layers_1.yaml" 2>&1) &&
   fail "rows of different settings were put into one table"
-expect "other settings" "$said" "was begun with another config, text, beam or --set"
+expect "other settings" "$said" "was begun with another config or --set"
 cp small/train.en.gz train.en.gz
 gzip -dc train.en.gz | sed '1s/$/ more/' | gzip -c >small/train.en.gz
 said=$(table "c_layers_1") && fail "a row of another training text was taken"
@@ -159,6 +159,44 @@ expect "a slip" "$said" 'did you mean "max_steps"?'
 said=$("$root/scripts/compare_configs.sh" --output stubbed --source four.en --target four.de --programs stubs \
   "$root/configs/demo.yaml") || fail "compare_configs.sh with stubs: $said"
 expect "a row" "$said" "| demo | 1,234,567 | 1,700 | 5.474 | 12.34 | 75.0 | 1:02 |"
+# Slips that translate and evaluate would find are found before the training.
+compare() { # compare <argument>…
+  "$root/scripts/compare_configs.sh" --source four.en --target four.de --programs stubs "$@" \
+    "$root/configs/demo.yaml" 2>&1
+}
+for beam in x 0 4.0 10001; do
+  said=$(compare --output slips --beam-size "$beam") && fail "compare_configs.sh took a beam of $beam"
+  expect "a beam of $beam" "$said" "--beam-size must be a whole number from 1 to 10000, not $beam"
+done
+printf 'one\ntwo\nthree' | gzip -c >three.de.gz
+said=$(compare --output slips --target three.de.gz) && fail "compare_configs.sh took a reference of other lines"
+expect "a reference of other lines" "$said" "four.en has 4, three.de.gz 3"
+[[ ! -e slips ]] || fail "compare_configs.sh trained before it found a slip"
+# Another beam or another text only translates again, also in a folder that a former version of the script began.
+cp -r stubs trained
+cat >trained/train <<'END'
+#!/usr/bin/env bash
+echo >>trainings
+[[ $(wc -l <trainings) -eq 1 ]] || exit 0
+mkdir -p kept/demo/checkpoints/step-000001700
+exec stubs/train "$@"
+END
+rm -f trainings
+said=$(compare --output kept --programs trained) || fail "compare_configs.sh: $said"
+said=$(compare --output kept --programs trained --beam-size 5) || fail "compare_configs.sh with another beam: $said"
+expect "another beam" "$said" "finished model, beam 5;"
+tail -n +2 four.en >three.en
+printf '#!/usr/bin/env bash\necho 56.78\n' >trained/evaluate
+said=$(compare --output kept --programs trained --source three.en --target three.de.gz) ||
+  fail "compare_configs.sh with another text: $said"
+expect "another text" "$said" "| 56.78 |"
+head -n 1 kept/demo/row.txt >kept/demo/settings
+rm kept/demo/row.txt
+said=$(compare --output kept --programs trained --source three.en --target three.de.gz) ||
+  fail "compare_configs.sh in a former version's folder: $said"
+said=$(compare --output kept --programs trained --set training.max_steps=9) && fail "another --set went into the folder"
+expect "another --set" "$said" "kept/demo was begun with another config or --set"
+
 # Carriage returns and a byte order mark are no part of a line, tabs are; lines are compared as text, not as numbers.
 cp -r stubs numeric
 cat >numeric/translate <<'END'
@@ -397,6 +435,28 @@ cmp -s by_hand from_models/distilled.target || fail "the translations were not r
 by_hand --model run/model --input few.de --rerank distilled/teacher_1/model
 cmp -s by_hand from_models/back_translated.source || fail "back translations were not reranked by the first teacher"
 
+# -- distill.sh: a model replaced at its path is another one
+cp -r distilled/teacher_1/model first
+cp -r run/model other_way
+replaced() {
+  "$root/scripts/distill.sh" --config distilled.yaml --source few.en --target few.de --output replaced \
+    --teacher first --reverse-model other_way --programs "$programs" --threads 1 2>&1
+}
+said=$(replaced) || fail "distill.sh from a model: $said"
+said=$(replaced) || fail "distill.sh from a model again: $said"
+[[ $said != *training* ]] || fail "distill.sh from a model trained again: $said"
+# A former version recorded the models' paths alone.
+sed -i '$d' replaced/settings replaced/settings.student
+said=$(replaced) || fail "distill.sh in a former version's folder: $said"
+rm -r other_way
+cp -r run/best other_way
+said=$(replaced) && fail "distill.sh took another reverse model at the same path"
+expect "another reverse model" "$said" "was begun with another --reverse-model"
+rm -r first
+cp -r distilled/teacher_2/model first
+said=$(replaced) && fail "distill.sh took another teacher at the same path"
+expect "another teacher" "$said" "was begun with another config, text, teachers or --set"
+
 # -- distill.sh: lists with an entry for each text, paths that YAML would read otherwise, and slips that cost nothing
 cp few.en 'few, #1.en'
 cp few.de 'few, #1.de'
@@ -466,6 +526,15 @@ said=$(parse) || fail "parsing.sh: $said"
 [[ $(wc -l <parsed/data/train.words) -eq 300 ]] || fail "$(wc -l <parsed/data/train.words) training sentences"
 expect "constrained" "${said##*Parsing: constrained}" "12 trees; 0 repaired (0 unbalanced, 0 with other numbers of words)"
 expect "scores" "${said##*Parsing: constrained}" "<= 40 words: F1 "
+head -n 12 bank/test.mrg >test.mrg
+mv bank/test.mrg whole.mrg
+said=$(parse) || fail "parsing.sh without the trees that its text was written from: $said"
+mv test.mrg bank/test.mrg
+said=$(parse) && fail "parsing.sh scored trees that have changed since"
+expect "changed trees" "$said" "the trees of test have changed since parsed/data/test.words was written"
+said=$("$root/scripts/parsing.sh" --data slips --programs "$programs" --beam-size 0 2>&1) &&
+  fail "parsing.sh took a beam of 0"
+expect "a beam of 0" "$said" "--beam-size must be a whole number from 1 to 10000, not 0"
 said=$("$root/scripts/parsing.sh" --data parsed/data --treebank bank --programs "$programs" 2>&1) && fail "trees were mixed"
 expect "other trees" "$said" "parsed/data has the text of other trees"
 said=$("$root/scripts/parsing.sh" --data none --treebank bank --programs "$programs" 2>&1) && fail "a folder without CRAFT"
