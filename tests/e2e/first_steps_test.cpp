@@ -406,31 +406,40 @@ TEST_F(FirstSteps, ASignalBeforeTheFirstStepEndsTheTrainingAtOnce) {
   for (const std::string& name : names_in(folder_ / "run")) EXPECT_THAT(name, Not(HasSubstr(".partial-")));
 }
 
-// It reads its configuration from a pipe, where it waits until the signal has been sent.
-TEST_F(FirstSteps, ASignalBeforeTheFirstStepAlsoEndsTheFirstProcessOfAContainer) {
-  if (run_program_with({"unshare", "--pid", "--fork", "true"}).exit_code != 0)
-    GTEST_SKIP() << "this process may not make another PID namespace";
-  const std::string script = R"(mkfifo "$2/pipe.yaml"
-unshare --pid --fork --kill-child "$1" --config "$2/pipe.yaml" --run-folder "$2/run" &
-exec 3>"$2/pipe.yaml"
+bool may_have_a_process_namespace() {
+  return run_program_with({"unshare", "--pid", "--fork", "true"}).exit_code == 0;
+}
+
+// What a program does as the first process of a container that gets SIGTERM once it has opened the pipe, which is made
+// for it to wait at.
+Outcome terminated_as_first_process(const std::string& pipe, const std::vector<std::string>& command) {
+  const std::string script = R"(pipe=$1
+shift
+mkfifo "$pipe"
+unshare --pid --fork --kill-child "$@" &
+exec 3>"$pipe"
 kill -TERM $(cat /proc/$!/task/$!/children)
 wait $!)";
+  std::vector<std::string> words{"timeout", "20", "sh", "-c", script, "sh", pipe};
+  words.insert(words.end(), command.begin(), command.end());
+  return run_program_with(words);
+}
+
+// It reads its configuration from the pipe.
+TEST_F(FirstSteps, ASignalBeforeTheFirstStepAlsoEndsTheFirstProcessOfAContainer) {
+  if (!may_have_a_process_namespace()) GTEST_SKIP() << "this process may not make another PID namespace";
+  const std::string pipe = folder_ / "pipe.yaml";
   const Outcome outcome =
-      run_program_with({"timeout", "20", "sh", "-c", script, "sh", program("train"), folder_.path()});
+      terminated_as_first_process(pipe, {program("train"), "--config", pipe, "--run-folder", folder_ / "run"});
   EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.errors;
 }
 
-// It deleted its unfinished file and went on. Its input is a pipe, which it opens after its output.
+// It deleted its unfinished file and went on. It opens its input, the pipe, after its output.
 TEST_F(FirstSteps, ASignalEndsTheFirstProcessOfAContainerWhileItWritesAFile) {
-  if (run_program_with({"unshare", "--pid", "--fork", "true"}).exit_code != 0)
-    GTEST_SKIP() << "this process may not make another PID namespace";
-  const std::string script = R"(mkfifo "$2/pipe"
-unshare --pid --fork --kill-child "$1" --input "$2/pipe" --words "$2/words" &
-exec 3>"$2/pipe"
-kill -TERM $(cat /proc/$!/task/$!/children)
-wait $!)";
+  if (!may_have_a_process_namespace()) GTEST_SKIP() << "this process may not make another PID namespace";
+  const std::string pipe = folder_ / "pipe";
   const Outcome outcome =
-      run_program_with({"timeout", "20", "sh", "-c", script, "sh", program("trees"), folder_.path()});
+      terminated_as_first_process(pipe, {program("trees"), "--input", pipe, "--words", folder_ / "words"});
   EXPECT_EQ(outcome.exit_code, 128 + SIGTERM) << outcome.errors;
   for (const std::string& name : names_in(folder_.path())) EXPECT_THAT(name, Not(HasSubstr("words")));
 }
