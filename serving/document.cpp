@@ -7,6 +7,7 @@
 #include <transmute/serving/html_references.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/sentences.h>
+#include <transmute/translation/text/tag_end.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 

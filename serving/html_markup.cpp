@@ -3,6 +3,7 @@
 
 #include <transmute/common/ascii_case.h>
 #include <transmute/translation/text/inline_tags.h>
+#include <transmute/translation/text/tag_end.h>
 
 #include <algorithm>
 #include <array>
@@ -79,7 +80,7 @@ bool is_letter(char c) {
 }
 
 bool is_space(char c) {
-  return c != '\0' && std::strchr(kHtmlSpace, c) != nullptr;
+  return kHtmlSpace.find(c) != std::string_view::npos;
 }
 
 }  // namespace
@@ -107,7 +108,7 @@ size_t single_markup_end(const std::string& html, size_t at) {
     return found == kNone ? kNone : found + std::strlen(mark);
   };
   if (html.compare(at, 4, "<!--") == 0) return after("-->");
-  if (html[at + 1] == '!' || html[at + 1] == '?') return after(">");
+  if (!begins_tag(html, at)) return after(">");
   const size_t length = tag_end(std::string_view(html).substr(at));
   return length == kNone ? kNone : at + length;
 }
@@ -238,7 +239,7 @@ struct Attribute {
 
 // The next attribute of a start tag from `at` on, which moves behind it.
 std::optional<Attribute> next_attribute(std::string_view tag, size_t& at) {
-  const std::string space = kHtmlSpace;
+  const std::string space(kHtmlSpace);
   const auto take_until = [&](const std::string& ends, size_t begin) {
     at = std::min(tag.find_first_of(ends, begin), tag.size());
     return lower_case(std::string(tag.substr(begin, at - begin)));
@@ -286,17 +287,6 @@ bool begins_markup(std::string_view text, size_t at) {
   if (at + 1 >= text.size() || text[at] != '<') return false;
   const char next = text[at + 1];
   return is_letter(next) || next == '/' || next == '!' || next == '?';
-}
-
-size_t tag_end(std::string_view tag) {
-  size_t end = tag.find('>');
-  for (size_t i = 1; i < end && end != kNone; ++i) {
-    if ((tag[i] != '"' && tag[i] != '\'') || tag[tag.find_last_not_of(kHtmlSpace, i - 1)] != '=') continue;
-    i = tag.find(tag[i], i + 1);
-    if (i == kNone) return i;
-    if (i > end) end = tag.find('>', i);
-  }
-  return end == kNone ? end : end + 1;
 }
 
 Markup markup_at(const std::string& html, size_t at) {

@@ -8,8 +8,6 @@
 namespace transmute {
 inline namespace v0 {
 
-constexpr const char* kHtmlSpace = " \t\r\n\f\v";  ///< what separates words and attributes
-
 /// What markup means for a translation.
 enum class MarkupKind {
   inline_tag,  ///< goes with the words around it
@@ -33,10 +31,6 @@ Markup markup_at(const std::string& html, size_t at);
 
 /// "div" of "<DIV class=…>" and "</div>"; empty for a comment, a declaration and what is no tag.
 std::string element_name(std::string_view tag);
-
-/// Behind the '>' of the tag that a text begins with: quotes count only behind an equals sign, and another '<' is part
-/// of the tag. npos where it has none.
-size_t tag_end(std::string_view tag);
 
 /// Hands out the text between markup, and the markup, in order: on_text(std::string), on_markup(std::string, kind).
 template <class OnText, class OnMarkup>

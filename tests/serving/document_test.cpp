@@ -410,10 +410,14 @@ TEST(Document, BringsNoMarkupThatThePageDidNotHave) {
 
 TEST(Document, ReadsTagsAsABrowserDoes) {
   for (const char* html : {"<b title. X <img src=x onerror=alert(1)> y. Z</b>", "<a title= \"30 > 9\">9 hours</a>. W",
-                           "<a x\"y>One</a>. Two.", "a <b never closed. <i>x"}) {
+                           "<a x\"y>One</a>. Two.", "a <b never closed. <i>x",
+                           "<a x==\" y=\"><i>\">One</i></a> two<p title=\" onmouseover=alert(1) \">"}) {
     const Document document(html, TextFormat::html, true);
     EXPECT_EQ(document.with(document.segments()), html);
   }
+  // The first value is =", the second begins at the next quote.
+  EXPECT_THAT(Document("<a x==\" y=\"><i>\">One</a>", TextFormat::html, true).segments(),
+              ElementsAre("<a x==\" y=\"><i>\">One</a>"));
   EXPECT_THAT(Document("One. A <b never closed. <i", TextFormat::html, true).segments(), ElementsAre("One.", "A"));
 }
 

@@ -2,6 +2,7 @@
 #include <transmute/translation/text/inline_tags.h>
 
 #include <transmute/common/ascii_case.h>
+#include <transmute/translation/text/tag_end.h>
 
 #include <algorithm>
 #include <array>
@@ -20,41 +21,12 @@ namespace {
 // from anybody bounds no stack.
 constexpr size_t kMaxDepth = 100;
 
-bool is_letter(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-
 bool is_word_byte(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
 }
 
 bool is_name_byte(char c) {
   return is_word_byte(c) || c == '_' || c == '-' || c == '.' || c == ':';
-}
-
-// Behind the '>' of the element's tag, for each '<' of the text, the last first; 0 where it has none. A '>' may also
-// stand within quotes. Read from the end, a text of many '<' takes linear time, however long its tags are.
-std::vector<size_t> element_tag_ends(const std::string& text) {
-  std::vector<size_t> ends;
-  size_t outside = 0, in_double = 0, in_single = 0;  // the end, read on from the byte behind in that state
-  for (size_t at = text.size(); at-- > 0;) {
-    const char c = text[at];
-    const bool is_value = at > 0 && text[at - 1] == '=';
-    const size_t behind = outside;
-    if (c == '<') {
-      ends.push_back(outside);
-      outside = 0;
-    } else if (c == '>') {
-      outside = at + 1;
-    } else if (c == '"') {
-      if (is_value) outside = in_double;
-      in_double = behind;
-    } else if (c == '\'') {
-      if (is_value) outside = in_single;
-      in_single = behind;
-    }
-  }
-  return ends;
 }
 
 // How many bytes the placeholder that begins at `at` has; 0 where none does. Templates have more than a name in double
@@ -94,12 +66,12 @@ bool is_void_element(const std::string& element) {
 
 std::vector<InlineTag> inline_tags(const std::string& text) {
   std::vector<InlineTag> tags;
-  std::vector<size_t> ends = element_tag_ends(text);  // the next '<' has the last
+  std::vector<size_t> ends = tag_ends(text);  // the next '<' has the last
   for (size_t at = 0; at < text.size();) {
     InlineTag tag{at};
     if (text[at] != '<') {
       tag.length = placeholder_length(text, at);
-    } else if (ends.back() != 0 && is_letter(text[at + (text[at + 1] == '/' ? 2 : 1)])) {  // not 3 < 4
+    } else if (ends.back() != 0) {  // not 3 < 4
       tag.length = ends.back() - at;
       if (text[at + 1] == '/') {
         tag.kind = InlineTag::Kind::closing;
