@@ -23,7 +23,7 @@ echo "done"
 
 step "Building (a few minutes the first time)"
 cmake --preset release -DCMAKE_MESSAGE_LOG_LEVEL=WARNING
-cmake --build build/release --target programs
+cmake --build build/release --target installation
 
 step "Making the demo text: numbers, dates and times in English and German"
 "$programs/make_demo_corpus" --output "$data" --max-number 999
@@ -46,4 +46,7 @@ cat <<END
 
 Now your own:
   echo 'Monday, March 3, 2025' | $programs/translate --model $run/model
+
+To install transmute:
+  sudo cmake --install build/release && sudo ldconfig
 END

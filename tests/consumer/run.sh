@@ -13,6 +13,19 @@ fail() {
   exit 1
 }
 
+# Where something has not been built, nothing is installed.
+cmake -S "$here/../.." -B "$work/unbuilt" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRANSMUTE_BUILD_TESTS=OFF \
+  $(sed -n 's/^\(CMAKE_PREFIX_PATH\|Torch_DIR\):[^=]*=\(..*\)/-D\1=\2/p' "$build/CMakeCache.txt") >"$work/unbuilt.log" 2>&1 ||
+  fail "$(tail "$work/unbuilt.log")"
+for component in "" "--component runtime" "--component dev"; do
+  # shellcheck disable=SC2086
+  if cmake --install "$work/unbuilt" --prefix "$work/nothing" $component >"$work/unbuilt.log" 2>&1; then
+    fail "an installation of what was not built"
+  fi
+  grep -q -- "--target installation" "$work/unbuilt.log" || fail "$(cat "$work/unbuilt.log")"
+  [ ! -e "$work/nothing" ] || fail "half an installation: $(find "$work/nothing")"
+done
+
 cmake --install "$build" --prefix "$work/first" >"$work/install.log" || fail "$(cat "$work/install.log")"
 mv "$work/first" "$work/prefix" # it must not matter where it is
 prefix=$work/prefix
