@@ -6,6 +6,8 @@
 #include <transmute/programs/program.h>
 #include <transmute/translation/text/format.h>
 
+#include <set>
+
 namespace transmute {
 
 void CutLines::add(int parts, size_t tokens) {
@@ -27,6 +29,23 @@ void LoopingLines::report(int64_t lines, const std::string& result) const {
   if (count_ == 0) return;
   note(fmt::format("{} of {}: the {} repeats the same words over and over; --no-repeat-ngram 4 prevents that",
                    format_count(count_), counted(lines, "line"), result));
+}
+
+void SuspiciousLines::add(const Translation& result) {
+  if (result.warnings.empty()) return;
+  ++count_;
+  std::set<WarningKind> kinds;
+  for (const TranslationWarning& warning : result.warnings) kinds.insert(warning.kind);
+  for (const WarningKind kind : kinds) ++kinds_[kind];
+}
+
+void SuspiciousLines::report(int64_t lines) const {
+  if (count_ == 0) return;
+  std::string kinds;
+  for (const auto& [kind, count] : kinds_)
+    kinds += fmt::format("{}{}: {}", kinds.empty() ? "" : ", ", name_of(kind), format_count(count));
+  note(fmt::format("{} of {}: the translation looks wrong ({}); --format json says where", format_count(count_),
+                   counted(lines, "line"), kinds));
 }
 
 }  // namespace transmute

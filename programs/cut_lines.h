@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace transmute {
@@ -36,6 +37,18 @@ class LoopingLines {
 
  private:
   int64_t count_ = 0;
+};
+
+/// Counts the lines whose translation the guard warns of, by the kinds of warnings.
+class SuspiciousLines {
+ public:
+  void add(const Translation& result);
+  /// Says how many of so many lines these were, and why.
+  void report(int64_t lines) const;
+
+ private:
+  int64_t count_ = 0;
+  std::map<WarningKind, int64_t> kinds_;
 };
 
 }  // namespace transmute

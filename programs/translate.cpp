@@ -45,6 +45,7 @@ struct Arguments {
   int64_t num_best = 0;
   int64_t alternatives = 0;
   std::string mbr_utility = "chrf";
+  std::string guard = "retry";
   const CLI::Option* rerank = nullptr;
 };
 
@@ -143,14 +144,15 @@ class Totals {
  public:
   explicit Totals(const transmute::TranslationOptions& options)
       : split_sentences_(options.split_sentences),
-        may_loop_(options.search.constraint != nullptr),
+        counts_loops_(options.guard == transmute::Guard::off && options.search.constraint == nullptr),
         cut_lines_(options.max_source_tokens) {}
 
   int64_t lines() const { return lines_; }
   void add(const transmute::Translation& translation) {
     ++lines_;
     cut_lines_.add(translation.parts, translation.source_tokens.size());
-    if (!may_loop_) looping_lines_.add(translation);
+    if (counts_loops_) looping_lines_.add(translation);
+    suspicious_lines_.add(translation);
   }
   void report() const {
     if (cut_lines_.count() > 0)
@@ -158,13 +160,15 @@ class Totals {
                                   transmute::counted(lines_, "line"),
                                   split_sentences_ ? "had several sentences or were over-long" : cut_lines_.reason()));
     looping_lines_.report(lines_, "translation");
+    suspicious_lines_.report(lines_);
   }
 
  private:
   bool split_sentences_;
-  bool may_loop_;  // as labels of trees do
+  bool counts_loops_;  // the guard does, and labels of trees may loop
   transmute::CutLines cut_lines_;
   transmute::LoopingLines looping_lines_;
+  transmute::SuspiciousLines suspicious_lines_;
   int64_t lines_ = 0;
 };
 
@@ -202,6 +206,8 @@ transmute::TranslationOptions options_from(const Arguments& arguments, const tra
   options.search.alignment_layer = arguments.alignment_layer;
   options.search.alignment_head = arguments.alignment_head;
   if (arguments.mbr_utility == "bleu") options.mbr.utility = transmute::MbrUtility::bleu;
+  if (arguments.guard == "off") options.guard = transmute::Guard::off;
+  if (arguments.guard == "warn") options.guard = transmute::Guard::warn;
   if (arguments.long_lines == "fail") options.long_texts = transmute::LongTexts::refused;
   if (arguments.sample) options.search.sampling = arguments.sampling;
   if (!arguments.glossary.empty()) {
@@ -216,9 +222,9 @@ Format format_of(const Arguments& arguments) {
   return arguments.num_best > 0 || arguments.alternatives > 0 ? Format::n_best : Format::text;
 }
 
-std::string format(const transmute::Translation& translation, int64_t line, Format format,
+std::string format(const transmute::Translation& translation, const std::string& source, int64_t line, Format format,
                    const transmute::TranslationOptions& options) {
-  if (format == Format::json) return transmute::format_json(translation, line, options.search);
+  if (format == Format::json) return transmute::format_json(translation, line, options.search, source);
   if (format == Format::n_best) return transmute::format_n_best(translation, line, options.search);
   const auto& best = translation.hypotheses.front();
   const bool alignment = options.search.alignments || options.word_alignments;
@@ -315,9 +321,9 @@ int translate(const Arguments& arguments) {
       options.target_prefixes = prefixes.next(block);
       const BlockResult result = translate_block(translator, block, options, hooks, arguments);
       std::string text;
-      for (const auto& translation : result.translations) {
-        text += format(translation, totals.lines(), as, options);
-        totals.add(translation);
+      for (size_t i = 0; i < result.translations.size(); ++i) {
+        text += format(result.translations[i], block[i], totals.lines(), as, options);
+        totals.add(result.translations[i]);
       }
       progress.clear();
       output.write(text);
@@ -361,6 +367,13 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
       ->check(transmute::one_of({"chrf", "bleu"}))
       ->capture_default_str()
       ->needs(mbr);
+  app.add_option("--guard", arguments.guard,
+                 "translations that look wrong, because words, numbers, addresses, placeholders or emoji are missing, "
+                 "words are repeated over and over, the source is copied, or the length or the script is unusual. "
+                 "retry: search again for a better one, and count those that remain; warn: only count them (json: with "
+                 "their places); off: nothing")
+      ->check(transmute::one_of({"off", "warn", "retry"}))
+      ->capture_default_str();
   const auto alignment =
       app.add_option(
              "--alignment", arguments.alignment,

@@ -2,6 +2,7 @@
 #include <transmute/serving/api_answer.h>
 
 #include <transmute/serving/task.h>
+#include <transmute/translation/text/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -79,7 +80,8 @@ Json v1_answer(const ApiRequest& request, const ApiResult& result) {
         hypotheses.push_back(json_of(hypothesis, request.options.search.alignments));
       segments.push_back({{"source", document.segments()[s]},
                           {"source_tokens", translation.source_tokens},
-                          {"hypotheses", std::move(hypotheses)}});
+                          {"hypotheses", std::move(hypotheses)},
+                          {"warnings", warnings_json(document.segments()[s], translation)}});
     }
     Json json{{"text", text_of(document, result.translations[i])}, {"segments", std::move(segments)}};
     if (result.detected) json["detected"] = json_of(*result.detected);

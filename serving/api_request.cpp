@@ -240,6 +240,13 @@ void read_search(Members& members, const ApiLimits& limits, ApiRequest& request)
   }
 }
 
+Guard read_guard(const std::string& name) {
+  if (name == "off") return Guard::off;
+  if (name == "warn") return Guard::warn;
+  if (name != "retry") refuse("guard must be retry, warn or off");
+  return Guard::retry;
+}
+
 void complete(ApiRequest& request, const ApiLimits& limits) {
   request.options.inline_tags = request.format != TextFormat::text;
   check_texts(request, limits);
@@ -294,6 +301,7 @@ std::string key_of(const TranslationOptions& options) {
                                 search.length_alpha, static_cast<int>(search.length_penalty), search.coverage_beta,
                                 search.no_repeat_ngram, search.min_length, search.max_extra_length, search.alignments,
                                 search.alternatives, options.inline_tags);
+  key += fmt::format(" guard {}", static_cast<int>(options.guard));
   if (search.sampling)
     key += fmt::format(" sampling {} {} {} {}", search.sampling->temperature, search.sampling->top_k,
                        search.sampling->top_p, search.sampling->seed);
@@ -349,6 +357,9 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   if (request.target.empty()) refuse("missing member \"target\"");
   request.format = read_format(members.text("format", "text"), true);
   request.stream = members.flag("stream", false);
+  request.options.guard = read_guard(members.text("guard", "retry"));
+  // What a client has read cannot change any more; a text by itself would not, but texts of all requests go together.
+  if (request.stream && request.options.guard == Guard::retry) request.options.guard = Guard::warn;
   request.prefixes = members.texts("prefix");
   request.split_sentences = members.flag("split_sentences", request.prefixes.empty());
   request.api_key = members.text("api_key");

@@ -43,6 +43,7 @@ class Task : public std::enable_shared_from_this<Task> {
   Task(TaskRequest request, Batcher& batcher) : request_(std::move(request)), batcher_(batcher) {
     for (const Document& document : request_.documents) {
       translations_.emplace_back(document.segments().size());
+      warnings_.emplace_back(document.segments().size());
       so_far_.emplace_back(document.segments().size());
       is_done_.emplace_back(document.segments().size());
       left_ += document.segments().size();
@@ -142,14 +143,26 @@ class Task : public std::enable_shared_from_this<Task> {
   }
 
   void take(Place place, size_t hop, Translation translation) {
+    std::vector<TranslationWarning>& warnings = warnings_[place.document][place.segment];  // no other thread has it
+    take_warnings(translation, hop, warnings);
     if (hop + 1 < request_.route.size())
       return batcher_.continue_with(segment(place, hop + 1, translation.hypotheses.front().text));
+    translation.warnings = std::move(warnings);
     const std::lock_guard<std::mutex> lock(mutex_);
     so_far_[place.document][place.segment] = translation.hypotheses.front().text;
     is_done_[place.document][place.segment] = true;
     translations_[place.document][place.segment] = std::move(translation);
     if (failed_) return;
     --left_ == 0 ? request_.on_done(std::move(translations_)) : tell_if_longer(place.document);
+  }
+
+  // Those of a pivot's translation name places of a text that the answer does not have.
+  void take_warnings(const Translation& translation, size_t hop, std::vector<TranslationWarning>& warnings) const {
+    for (TranslationWarning warning : translation.warnings) {
+      if (hop > 0) warning.source = {};
+      if (hop + 1 < request_.route.size()) warning.target = {};
+      warnings.push_back(std::move(warning));
+    }
   }
 
   void fail(const std::exception_ptr& error) {
@@ -164,6 +177,7 @@ class Task : public std::enable_shared_from_this<Task> {
   Batcher& batcher_;
   std::mutex mutex_;
   std::vector<std::vector<Translation>> translations_;
+  std::vector<std::vector<std::vector<TranslationWarning>>> warnings_;  // of each segment, from the models so far
   std::vector<std::vector<std::string>> so_far_;
   std::vector<std::vector<bool>> is_done_;
   std::map<std::string, std::shared_ptr<const SegmentOptions>> tagged_options_;  // of the first model, by the tag

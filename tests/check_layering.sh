@@ -15,6 +15,7 @@ model/kernels
 model
 translation/precision. translation/search_options.
 translation/types.
+translation/checks
 translation/files
 translation/files/formats
 translation/files/load_model.

@@ -124,6 +124,7 @@ TranslatedText Validator::translate() const {
                                    parts_.workers.for_each_chunk(count, 1, [&](size_t i, size_t, int) { task(i); });
                                  });
   TranslationOptions options;
+  options.guard = Guard::off;  // the score is the search's
   options.search.beam_size = validation.beam_size;
   options.search.length_alpha = validation.length_alpha;
   const DataOptions& data = parts_.config.data;  // what is learned whole is translated whole

@@ -112,6 +112,13 @@ transmute::MbrUtility mbr_utility_of(const std::string& name) {
   throw std::invalid_argument("mbr_utility must be \"chrf\" or \"bleu\", not \"" + name + "\"");
 }
 
+transmute::Guard guard_of(const std::string& name) {
+  if (name == "off") return transmute::Guard::off;
+  if (name == "warn") return transmute::Guard::warn;
+  if (name == "retry") return transmute::Guard::retry;
+  throw std::invalid_argument("guard must be \"off\", \"warn\" or \"retry\", not \"" + name + "\"");
+}
+
 // All but the target prefixes, whose number the texts have.
 transmute::TranslationOptions translation_options(const transmute_translation_options& given) {
   transmute::TranslationOptions ours;
@@ -141,6 +148,7 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   ours.rerank.weight = given.rerank_weight;
   if (given.rerank_source_language != nullptr) ours.rerank.source_language = given.rerank_source_language;
   if (given.rerank_target_language != nullptr) ours.rerank.target_language = given.rerank_target_language;
+  if (given.guard != nullptr) ours.guard = guard_of(given.guard);
   if (given.glossary_size > SIZE_MAX / 2)
     throw std::invalid_argument("the glossary's size is " + std::to_string(given.glossary_size) + "; is it negative?");
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
@@ -175,10 +183,10 @@ transmute_translation_options c_options(const transmute::TranslationOptions& our
 transmute::GenerationOptions generation_options(const transmute_translation_options& given) {
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
       given.split_sentences != 0 || given.source_language != nullptr || given.target_language != nullptr ||
-      given.mbr_candidates != 0 || given.rerank_candidates != 0)
+      given.mbr_candidates != 0 || given.rerank_candidates != 0 || given.guard != nullptr)
     throw std::invalid_argument(
-        "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates and "
-        "rerank_candidates are for translators, not for language models");
+        "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates, "
+        "rerank_candidates and guard are for translators, not for language models");
   const transmute::TranslationOptions shared = translation_options(given);
   transmute::GenerationOptions ours;
   ours.search = shared.search;
@@ -387,6 +395,23 @@ const float* transmute_result_alignment(const transmute_result* result, size_t t
                                         size_t position) {
   const auto* found = find_hypothesis(result, text, hypothesis);
   return found != nullptr && position < found->alignment.size() ? found->alignment[position].data() : nullptr;
+}
+
+size_t transmute_result_warnings(const transmute_result* result, size_t text) {
+  const auto* translation = find_text(result, text);
+  return translation == nullptr ? 0 : translation->warnings.size();
+}
+
+transmute_warning transmute_result_warning(const transmute_result* result, size_t text, size_t index) {
+  const auto* translation = find_text(result, text);
+  if (translation == nullptr || index >= translation->warnings.size()) return {};
+  const transmute::TranslationWarning& warning = translation->warnings[index];
+  return {transmute::name_of(warning.kind),
+          warning.message.c_str(),
+          warning.source.first,
+          warning.source.second,
+          warning.target.first,
+          warning.target.second};
 }
 
 void transmute_string_free(char* string) {

@@ -270,6 +270,8 @@ std::vector<Translation> TranslationEngine::translate_parts(
     const std::vector<size_t>& batch = batches[b];
     const auto text_of = [&](size_t sentence) { return parts[batch[sentence]].text; };
     search_batch(parts, batch, options, call_hooks.search_hooks(text_of, so_far), of_parts);
+    if (options.guard != Guard::off && !options.search.constraint)
+      guard_batch(sources, batch, options, call_hooks, of_parts);
     for (const size_t part : batch) {
       const size_t text = parts[part].text;
       if (!call_hooks.part_done(text)) continue;

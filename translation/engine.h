@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/common/threads.h>
+#include <transmute/translation/checks/expectations.h>
 #include <transmute/translation/files/model_folder.h>
 #include <transmute/translation/inference/step_models.h>
 #include <transmute/translation/precision.h>
@@ -19,6 +20,7 @@
 namespace transmute {
 inline namespace v0 {
 
+class CallHooks;
 class TaggedText;
 
 /// Text to text with a model in memory: tokenizes, splits over-long input, batches by length, searches, puts the
@@ -79,6 +81,13 @@ class TranslationEngine {
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,
                     std::vector<Translation>& translations) const;
+  // Checks the translations of a batch of parts (TranslationOptions::guard).
+  void guard_batch(const SourceParts& sources, const std::vector<size_t>& batch, const TranslationOptions& options,
+                   CallHooks& call_hooks, std::vector<Translation>& translations) const;
+  // The cross-attention of a translation of each part.
+  std::vector<std::vector<std::vector<float>>> attention_of(const std::vector<SourcePart>& parts,
+                                                            const std::vector<std::string>& targets,
+                                                            const TranslationOptions& options) const;
   // The most tokens that score() takes of a source or a target.
   int64_t most_scored_tokens() const { return std::min(most_tokens_, kMaxWholeTokens); }
   bool can_score(const std::string& source, const std::string& target, const LanguageTokens& languages) const;
@@ -90,6 +99,7 @@ class TranslationEngine {
   std::string slow_reason_;
   int64_t most_tokens_;  // of a source and of a target
   Tokenizer tokenizer_;
+  Expectations expected_;
   std::unique_ptr<const Shortlist> shortlist_;        // where there is one
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise
   ParallelFor parallel_for_;

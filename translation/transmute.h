@@ -106,6 +106,9 @@ typedef struct transmute_translation_options {
   double rerank_weight;               /* weight of the reverse model's score */
   const char* rerank_source_language; /* what reverse_model calls the translations' language; NULL: target_language */
   const char* rerank_target_language; /* what it calls the texts' language; NULL: source_language */
+
+  const char* guard; /* what to do about translations that look wrong: "retry" searches again for a better one, "warn"
+                        only fills transmute_result_warning, "off"; NULL: retry */
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */
@@ -167,7 +170,7 @@ TRANSMUTE_API void transmute_close_language_model(transmute_language_model* mode
 
 /* Fills the first struct_size bytes of `options` with the defaults for generating text: one sample. max_extra_length
  * limits the number of tokens added to the prompt. Options that need a source (target_prefixes, glossary, inline_tags,
- * split_sentences, source_language, target_language, mbr_candidates, rerank_candidates) are not available. */
+ * split_sentences, source_language, target_language, mbr_candidates, rerank_candidates, guard) are not available. */
 TRANSMUTE_API void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
 
 /* The defaults for generating text. */
@@ -232,6 +235,25 @@ TRANSMUTE_API double transmute_result_token_score(const transmute_result* result
  * requested. */
 TRANSMUTE_API const float* transmute_result_alignment(const transmute_result* result, size_t text, size_t hypothesis,
                                                       size_t position);
+
+/* A place of a translation that looks wrong. Places are bytes, from begin up to, but not including, end; equal where
+ * that text has no such place. */
+typedef struct transmute_warning {
+  const char* kind;    /* "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy" or
+                          "script" */
+  const char* message; /* for people */
+  size_t source_begin; /* in the text */
+  size_t source_end;
+  size_t target_begin; /* in the best hypothesis */
+  size_t target_end;
+} transmute_warning;
+
+/* Number of warnings about the translation of a text. */
+TRANSMUTE_API size_t transmute_result_warnings(const transmute_result* result, size_t text);
+
+/* Warning `index` about the translation of a text. Its strings belong to the result; without such a warning they are
+ * NULL. */
+TRANSMUTE_API transmute_warning transmute_result_warning(const transmute_result* result, size_t text, size_t index);
 
 /* Frees an error message. */
 TRANSMUTE_API void transmute_string_free(char* string);

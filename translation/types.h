@@ -117,6 +117,37 @@ struct RerankOptions {
   std::string target_language{};
 };
 
+/// What to do about a translation that looks wrong.
+enum class Guard {
+  off,    ///< nothing
+  warn,   ///< fill Translation::warnings
+  retry,  ///< also search again for a better one, in parts or with other options
+};
+
+/// What may be wrong with a translation.
+enum class WarningKind {
+  omission,     ///< words of the source are not translated
+  length,       ///< it is much shorter or longer than translations of such texts are
+  number,       ///< a number in digits is missing, or differs
+  address,      ///< a web or mail address is missing
+  placeholder,  ///< a placeholder such as %s or {name} is missing
+  emoji,        ///< an emoji is missing
+  repetition,   ///< the same words are repeated over and over
+  copy,         ///< the source is repeated instead of translated
+  script,       ///< words are not in the script of the target language
+};
+
+/// The name of a kind, such as "omission".
+TRANSMUTE_API const char* name_of(WarningKind kind);
+
+/// A place of a translation that looks wrong.
+struct TranslationWarning {
+  WarningKind kind = WarningKind::omission;
+  std::pair<size_t, size_t> source{};  ///< bytes [first, second) of the text; none if nothing in it corresponds
+  std::pair<size_t, size_t> target{};  ///< bytes of the best translation; none if something is missing there
+  std::string message{};               ///< for people, for example `the number 15 became 51`
+};
+
 /// Options of a translation call.
 struct TranslationOptions {
   SearchOptions search;  ///< beam search, sampling or alternatives
@@ -149,6 +180,12 @@ struct TranslationOptions {
   /// that attended to theirs. Cannot be combined with split_sentences, SearchOptions::constraint or
   /// TranslationHooks::on_text.
   bool inline_tags = false;
+  /// Checks the best translation of each part of a text: that nothing is left out, numbers, addresses, placeholders and
+  /// emoji are kept, nothing is repeated or merely copied, and the length and the script are those expected. Where
+  /// something looks wrong, Guard::retry searches again with a wider beam, without repetitions, and in smaller parts,
+  /// and keeps the result with the fewest warnings, of several the one found first. It only warns if the result is
+  /// sampled, constrained, chosen by mbr or rerank, one of several, or streamed (TranslationHooks::on_text).
+  Guard guard = Guard::retry;
   /// Fills Hypothesis::word_alignment, whether or not SearchOptions::alignments fills Hypothesis::alignment.
   bool word_alignments = false;
 };
@@ -178,6 +215,7 @@ struct Translation {
   /// (">>deu<<").
   std::vector<std::string> source_tokens;
   int parts = 1;  ///< number of parts into which the source was split; if more than 1, there is one hypothesis
+  std::vector<TranslationWarning> warnings{};  ///< what TranslationOptions::guard finds wrong with the best hypothesis
 };
 
 /// Callbacks to follow a call and to stop it. They run on the translator's threads, but never two at a time for one

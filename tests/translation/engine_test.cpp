@@ -49,6 +49,7 @@ class Engine : public ::testing::Test {
 
   static TranslationOptions few_tokens() {
     TranslationOptions options;
+    options.guard = Guard::off;  // what an untrained model says looks wrong
     options.search.max_extra_length = 5;
     return options;
   }
@@ -67,6 +68,43 @@ void expect_same(const std::vector<Translation>& found, const std::vector<Transl
       EXPECT_EQ(found[i].hypotheses[h].score, expected[i].hypotheses[h].score);
     }
   }
+}
+
+TEST_F(Engine, GuardsEachPartByItself) {
+  const std::vector<std::string> texts{"the red house is near.", "the old train is closed. the river is far.",
+                                       "the house 1234 the train 1234 the bridge 1234"};
+  TranslationOptions options = few_tokens();
+  options.split_sentences = true;
+  const auto unguarded = translate(texts, options);
+  options.guard = Guard::warn;
+  const auto warned = translate(texts, options);
+  expect_same(warned, unguarded);
+  options.guard = Guard::retry;
+  const auto retried = translate(texts, options);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_THAT(unguarded[i].warnings, IsEmpty());
+    EXPECT_LE(retried[i].warnings.size(), warned[i].warnings.size());
+    for (const TranslationWarning& warning : warned[i].warnings) {
+      EXPECT_LE(warning.source.second, texts[i].size());
+      EXPECT_LE(warning.target.second, warned[i].hypotheses.at(0).text.size());
+    }
+    expect_same(translate({texts[i]}, options), {retried[i]});
+  }
+  EXPECT_FALSE(warned[2].warnings.empty()) << "the numbers";
+}
+
+TEST_F(Engine, DoesNotReplaceWhatAHookHasSeen) {
+  const std::vector<std::string> texts{"the house 1234 the train 1234 the bridge 1234"};
+  TranslationOptions options = few_tokens();
+  const auto unguarded = translate(texts, options);
+  options.guard = Guard::retry;
+  std::string last;
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t, const std::string& so_far) { last = so_far; };
+  const auto streamed = translate(texts, options, 1, hooks);
+  expect_same(streamed, unguarded);
+  EXPECT_EQ(last, streamed[0].hypotheses[0].text);
+  EXPECT_FALSE(streamed[0].warnings.empty());
 }
 
 TEST_F(Engine, KeepsTheOrderOfItsInput) {

@@ -2,7 +2,6 @@
 #include <transmute/translation/text/format.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/json.h>
 #include <transmute/translation/text/alignment.h>
 
 #include <nlohmann/json.hpp>
@@ -59,11 +58,33 @@ std::string format_n_best(const Translation& translation, int64_t line, const Se
   return text;
 }
 
-std::string format_json(const Translation& translation, int64_t line, const SearchOptions& search) {
+Json warnings_json(const std::string& source, const Translation& translation) {
+  const auto characters_before = [](const std::string& text, size_t byte) {
+    const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+    return std::count_if(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())),
+                         begins_character);
+  };
+  const auto characters = [&](const std::string& text, const std::pair<size_t, size_t>& bytes) {
+    return Json::array({characters_before(text, bytes.first), characters_before(text, bytes.second)});
+  };
+  Json list = Json::array();
+  for (const TranslationWarning& warning : translation.warnings) {
+    Json entry{{"kind", name_of(warning.kind)}, {"message", warning.message}};
+    if (warning.source.second > warning.source.first) entry["source"] = characters(source, warning.source);
+    if (warning.target.second > warning.target.first)
+      entry["target"] = characters(translation.hypotheses.front().text, warning.target);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+std::string format_json(const Translation& translation, int64_t line, const SearchOptions& search,
+                        const std::string& source) {
   Json object;
   object["line"] = line;
   object["source_tokens"] = translation.source_tokens;
   object["parts"] = translation.parts;
+  object["warnings"] = warnings_json(source, translation);
   object["hypotheses"] = Json::array();
   for (const auto& hypothesis : translation.hypotheses) {
     Json entry;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/common/json.h>
 #include <transmute/translation/types.h>
 
 #include <cstdint>
@@ -28,8 +29,14 @@ bool has_loop(const std::vector<std::string>& tokens);
 /// @param search what the translation was searched with
 std::string format_n_best(const Translation& translation, int64_t line, const SearchOptions& search = {});
 
-/// One JSON object on one line: line, source_tokens, parts, and of every hypothesis all fields that were asked for.
-std::string format_json(const Translation& translation, int64_t line, const SearchOptions& search = {});
+/// The warnings as a JSON array of objects: kind, message, and as `source` and `target` the first character of the
+/// place in each text and the one after it, without those that are nowhere. `source`: the text that was translated.
+Json warnings_json(const std::string& source, const Translation& translation);
+
+/// One JSON object on one line: line, source_tokens, parts, warnings, and of every hypothesis all fields that were
+/// asked for. `source`: the text that was translated, needed for its warnings.
+std::string format_json(const Translation& translation, int64_t line, const SearchOptions& search = {},
+                        const std::string& source = {});
 
 }  // namespace v0
 }  // namespace transmute

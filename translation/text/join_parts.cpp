@@ -14,8 +14,17 @@ inline namespace v0 {
 
 namespace {
 
-void append_text(std::string& whole, const std::string& part) {
-  whole += space_between(whole, part) + part;
+// The warnings of a part move to where its text now is.
+void append_text(Translation& whole, Translation& part) {
+  std::string& text = whole.hypotheses.front().text;
+  const std::string& next = part.hypotheses.front().text;
+  text += space_between(text, next);
+  for (TranslationWarning& warning : part.warnings) {
+    warning.target.first += text.size();
+    warning.target.second += text.size();
+    whole.warnings.push_back(std::move(warning));
+  }
+  text += next;
 }
 
 // `more` translates the source tokens that follow the `width` that `rows` stands for.
@@ -66,7 +75,7 @@ void append_translation(Translation& whole, Translation&& part) {
   whole.hypotheses.resize(1);
   Hypothesis& joined = whole.hypotheses.front();
   Hypothesis& next = part.hypotheses.front();
-  append_text(joined.text, next.text);
+  append_text(whole, part);
   joined.score += next.score;
   joined.log_probability += next.log_probability;
   if (joined.reverse_log_probability) *joined.reverse_log_probability += next.reverse_log_probability.value_or(0);

@@ -123,7 +123,12 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
   SourceParts sources;
   for (std::vector<SourcePart>& of_text : encoded) {
     sources.counts.push_back(of_text.size());
-    for (SourcePart& part : of_text) sources.parts.push_back(std::move(part));
+    size_t end = 0;  // of the part before
+    for (SourcePart& part : of_text) {
+      part.begin = std::min(texts[part.text].find(part.plain, end), texts[part.text].size());
+      end = std::min(part.begin + part.plain.size(), texts[part.text].size());
+      sources.parts.push_back(std::move(part));
+    }
   }
   return sources;
 }

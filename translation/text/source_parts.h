@@ -27,6 +27,7 @@ struct SourcePart {
   Ids prefix{};              ///< that its translation begins with
   GivenTokens given{};       ///< of `ids` and `prefix`
   std::vector<Ids> terms{};  ///< that its translation contains; at most kMaxTermTokens tokens
+  size_t begin = 0;          ///< byte of the text at which `plain` begins
 };
 
 /// Texts as parts, in their order. Texts without content have none.

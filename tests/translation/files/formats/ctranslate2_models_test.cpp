@@ -41,6 +41,7 @@ class CTranslate2Models : public ::testing::Test {
   // CTranslate2's scores are means over the tokens.
   static TranslationOptions with_beam(int64_t beam_size, int64_t num_hypotheses = 1) {
     TranslationOptions options;
+    options.guard = Guard::off;
     options.search.beam_size = beam_size;
     options.search.num_hypotheses = num_hypotheses;
     options.search.length_penalty = LengthPenalty::power;

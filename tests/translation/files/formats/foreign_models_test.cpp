@@ -97,6 +97,7 @@ struct Foreign {
   ReadyModel ready;
   std::unordered_map<std::string, int64_t> ids;
   TranslationOptions options;
+  options.guard = Guard::off;
 };
 
 TEST(ForeignModels, AreSplitIntoTheSamePieces) {
@@ -242,6 +243,7 @@ std::string data_folder(const std::string& name) {
 
 TranslationOptions with_languages(const std::string& source, const std::string& target) {
   TranslationOptions options;
+  options.guard = Guard::off;
   options.source_language = source;
   options.target_language = target;
   options.search.max_extra_length = 6;

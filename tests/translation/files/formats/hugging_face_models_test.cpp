@@ -71,6 +71,7 @@ TEST(HuggingFaceModel, MustHaveATokenizerWithAKnownOrderOfLanguages) {
 TEST(HuggingFaceModel, KeepsItsLanguagesBesideAddedPieces) {
   const std::string text = "the old bridge is gone.";
   TranslationOptions options;
+  options.guard = Guard::off;
   options.source_language = "en";
   options.target_language = "de";
   options.search.min_length = 4;
@@ -223,6 +224,7 @@ TEST(HuggingFaceModel, IsCTranslate2sWhereItHasNoWeightsOfItsOwn) {
   const CopiedModel original("marian"), converted("marian_ctranslate2");
   const std::string text = "the old bridge is gone.";
   TranslationOptions options;
+  options.guard = Guard::off;
   options.search.min_length = 4;
   const std::string expected = Translator(converted.folder()).translate(text, options);
   EXPECT_NE(expected, "");

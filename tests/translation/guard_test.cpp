@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/translation/guard.h>
+#include <transmute/translation/search/sentence_search.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::tiny_tokenizer;
+
+const char* const kText = "the red house is near! the old train is closed.";
+const char* const kGood = "das rote Haus ist nah! das alte Zug ist geschlossen.";
+const char* const kLoop = "das rote Haus Haus Haus Haus Haus";
+
+// A guard of a model that finds what a test says.
+class Guarded : public ::testing::Test {
+ protected:
+  Translation translation(const std::string& text, const std::string& source = kText) const {
+    Translation made;
+    made.source_tokens = tokenizer.source().encode_as_pieces(source);
+    made.hypotheses.emplace_back();
+    made.hypotheses[0].text = text;
+    made.hypotheses[0].tokens = tokenizer.target().encode_as_pieces(text);
+    made.hypotheses[0].token_scores.assign(made.hypotheses[0].tokens.size(), -0.1);
+    made.hypotheses[0].log_probability = -0.1 * static_cast<double>(made.hypotheses[0].tokens.size() + 1);
+    const std::vector<float> all(made.source_tokens.size(), 1.0F);
+    made.hypotheses[0].alignment.assign(made.hypotheses[0].tokens.size(), all);
+    return made;
+  }
+
+  // What the guard makes of `found`.
+  Translation check(Translation found, bool may_change = true) {
+    const auto align = [&](const std::vector<SourcePart>& parts, const std::vector<std::string>&) {
+      return std::vector<Attention>(parts.size(), attention);
+    };
+    const auto search = [&](const std::vector<SourcePart>& parts, const TranslationOptions& changed) {
+      searches.push_back(changed.search);
+      std::vector<Translation> results;
+      for (size_t i = 0; i < parts.size(); ++i)
+        results.push_back(parts.size() == 1 ? whole : pieces.at(std::min(i, pieces.size() - 1)));
+      piece_counts.push_back(parts.size());
+      return results;
+    };
+    const TranslationGuard guard({tokenizer, expected, align, search}, options);
+    const SourcePart part = whole_source(tokenizer.source(), kText, 0);
+    guard.check({{part, found, may_change}});
+    return found;
+  }
+
+  std::string text_of(const Translation& checked) const { return checked.hypotheses.at(0).text; }
+
+  const Tokenizer tokenizer = tiny_tokenizer();
+  const Expectations expected;
+  TranslationOptions options;
+  Translation whole = translation(kLoop);                                // found by searches for the whole part
+  std::vector<Translation> pieces{translation(kLoop, "the red house")};  // for its pieces
+  Attention attention = whole.hypotheses[0].alignment;                   // of each translation
+  std::vector<SearchOptions> searches;
+  std::vector<size_t> piece_counts;
+};
+
+TEST_F(Guarded, LeavesGoodTranslationsAlone) {
+  const Translation checked = check(translation(kGood));
+  EXPECT_EQ(text_of(checked), kGood);
+  EXPECT_THAT(checked.warnings, IsEmpty());
+  EXPECT_THAT(searches, IsEmpty());
+}
+
+TEST_F(Guarded, TakesTheFirstHypothesisOfAWiderSearchThatHasNoWarning) {
+  whole.hypotheses.push_back(translation(kGood).hypotheses[0]);
+  whole.hypotheses.push_back(translation("das blaue Haus.").hypotheses[0]);
+  const Translation checked = check(translation(kLoop));
+  EXPECT_EQ(text_of(checked), kGood);
+  EXPECT_THAT(checked.warnings, IsEmpty());
+  EXPECT_THAT(checked.hypotheses, ::testing::SizeIs(1));
+  ASSERT_EQ(searches.size(), 2U) << "its sentences, then the whole";
+  EXPECT_EQ(searches[1].beam_size, 8);
+  EXPECT_EQ(searches[1].num_hypotheses, 8);
+  EXPECT_EQ(searches[1].no_repeat_ngram, 3);
+}
+
+TEST_F(Guarded, FirstTranslatesTheSentencesOfAPartByThemselves) {
+  pieces = {translation("das rote Haus ist nah!", "the red house is near!"),
+            translation("das alte Zug ist geschlossen.", "the old train is closed.")};
+  const Translation checked = check(translation(kLoop));
+  EXPECT_EQ(text_of(checked), kGood);
+  EXPECT_THAT(checked.warnings, IsEmpty());
+  EXPECT_EQ(checked.parts, 1) << "the text had one";
+  EXPECT_EQ(checked.source_tokens, tokenizer.source().encode_as_pieces(kText));
+  EXPECT_THAT(piece_counts, ElementsAre(2));
+}
+
+TEST_F(Guarded, WarnsOfWhatNoSearchMakesBetter) {
+  const Translation checked = check(translation(kLoop));
+  EXPECT_EQ(text_of(checked), kLoop);
+  ASSERT_EQ(checked.warnings.size(), 1U);
+  EXPECT_EQ(checked.warnings[0].kind, WarningKind::repetition);
+  EXPECT_EQ(checked.warnings[0].target, std::make_pair(size_t{9}, size_t{33}));
+}
+
+TEST_F(Guarded, OnlyWarnsWhereTheResultMayNotChange) {
+  whole = translation(kGood);
+  EXPECT_EQ(text_of(check(translation(kLoop), false)), kLoop);
+  options.guard = Guard::warn;
+  EXPECT_EQ(text_of(check(translation(kLoop))), kLoop);
+  options = {};
+  options.search.num_hypotheses = 2;
+  EXPECT_EQ(text_of(check(translation(kLoop))), kLoop);
+  options = {};
+  options.search.sampling.emplace();
+  EXPECT_EQ(text_of(check(translation(kLoop))), kLoop);
+  options = {};
+  options.mbr.candidates = 4;
+  EXPECT_EQ(text_of(check(translation(kLoop))), kLoop);
+  options = {};
+  options.rerank.candidates = 4;
+  const Translation checked = check(translation(kLoop));
+  EXPECT_EQ(text_of(checked), kLoop);
+  EXPECT_EQ(checked.warnings.size(), 1U);
+  EXPECT_THAT(searches, IsEmpty());
+}
+
+TEST_F(Guarded, FindsSourceWordsThatGetNoAttention) {
+  attention = Attention(6, std::vector<float>(translation("").source_tokens.size(), 0.0F));
+  for (auto& row : attention) row[0] = 1;
+  options.guard = Guard::warn;
+  const Translation checked = check(translation("das rote Haus."));
+  ASSERT_EQ(checked.warnings.size(), 1U) << checked.warnings.back().message;
+  EXPECT_EQ(checked.warnings[0].kind, WarningKind::omission);
+  EXPECT_EQ(checked.warnings[0].source.second, std::string(kText).size());
+  EXPECT_EQ(checked.warnings[0].target, std::make_pair(size_t{0}, size_t{0}));
+}
+
+TEST_F(Guarded, FindsTheTokenBehindAGap) {
+  const std::string text = "das rote Haus ist nah. Zug ist geschlossen.";
+  Translation jump = translation(text);
+  attention = jump.hypotheses[0].alignment;
+  for (auto& row : attention) {
+    std::fill(row.begin() + 5, row.begin() + 9, 0.0F);
+    row[0] = 0.5;
+  }
+  options.guard = Guard::warn;
+  EXPECT_THAT(check(jump).warnings, IsEmpty()) << "each token is probable";
+  jump.hypotheses[0].token_scores[3] = -5;
+  jump.hypotheses[0].log_probability -= 5;
+  const auto warnings = check(jump).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0].kind, WarningKind::omission);
+  EXPECT_LT(warnings[0].target.first, warnings[0].target.second);
+}
+
+TEST_F(Guarded, LeavesAbandonedTranslationsAlone) {
+  Translation abandoned = translation("");
+  abandoned.hypotheses[0].log_probability = search::kNever;
+  EXPECT_THAT(check(abandoned).warnings, IsEmpty());
+  EXPECT_THAT(searches, IsEmpty());
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/guard.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/translation/checks/checks.h>
+#include <transmute/translation/checks/coverage.h>
+#include <transmute/translation/search/sentence_search.h>
+#include <transmute/translation/text/join_parts.h>
+#include <transmute/translation/text/sentences.h>
+#include <transmute/translation/text/split_ids.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using Warnings = std::vector<TranslationWarning>;
+
+// Standard deviations from the expected length.
+constexpr double kSuspiciousLength = 4;
+constexpr size_t kFewCharacters = 15;  // more or fewer prove nothing
+constexpr double kShort = -1;          // standard deviations
+constexpr double kImprobable = -4;     // log-probability of a token
+
+bool is_abandoned(const Translation& translation) {
+  return translation.hypotheses.front().log_probability == search::kNever;
+}
+
+// The least probable token of a translation; the end is the one after the last.
+struct LeastScore {
+  double score;
+  size_t token;
+};
+
+LeastScore least_score(const Translation& translation) {
+  const Hypothesis& best = translation.hypotheses.front();
+  double end = best.log_probability;
+  for (const double score : best.token_scores) end -= score;
+  LeastScore least{end, best.tokens.size()};
+  for (size_t i = 0; i < best.token_scores.size(); ++i)
+    if (best.token_scores[i] < least.score) least = {best.token_scores[i], i};
+  return least;
+}
+
+bool has(const Warnings& warnings, WarningKind kind) {
+  return std::any_of(warnings.begin(), warnings.end(), [&](const auto& warning) { return warning.kind == kind; });
+}
+
+// Whether the options leave it to the guard which translation is the best one.
+bool may_choose(const TranslationOptions& options) {
+  return options.guard == Guard::retry && search::is_search(options.search) && options.search.num_hypotheses == 1 &&
+         !options.search.constraint && options.mbr.candidates == 0 && options.rerank.candidates == 0;
+}
+
+}  // namespace
+
+double TranslationGuard::length_deviation(const SourcePart& part, const Translation& translation) const {
+  return checks::length_deviation(part.plain, translation.hypotheses.front().text, model_.expected);
+}
+
+Warnings TranslationGuard::cheap_warnings(const SourcePart& part, const Translation& translation) const {
+  const Hypothesis& best = translation.hypotheses.front();
+  Warnings warnings = checks::check_texts(part.plain, best.text, model_.expected);
+  const size_t source = checks::characters_in(part.plain), target = checks::characters_in(best.text);
+  const double deviation = length_deviation(part, translation);
+  if (std::abs(deviation) > kSuspiciousLength && std::max(source, target) - std::min(source, target) > kFewCharacters)
+    warnings.push_back({WarningKind::length,
+                        {0, part.plain.size()},
+                        {0, best.text.size()},
+                        fmt::format("{} characters are translated as {}, much {} than expected", source, target,
+                                    deviation < 0 ? "fewer" : "more")});
+  return warnings;
+}
+
+bool TranslationGuard::is_doubtful(const SourcePart& part, const Translation& translation) const {
+  const double deviation = length_deviation(part, translation);
+  return deviation < kShort || (deviation < 0 && least_score(translation).score < kImprobable);
+}
+
+// Two things show that words were left out: many of them got no attention, and the translation is short; or some got
+// none, and the translation goes on with a token that the model did not expect there.
+Warnings TranslationGuard::omissions(const SourcePart& part, const Translation& translation,
+                                     const Attention& attention) const {
+  constexpr double kManyWords = 3, kSomeWords = 0.2;
+  const checks::Gap gap = checks::largest_gap(translation.source_tokens, attention);
+  const LeastScore least = least_score(translation);
+  const double deviation = length_deviation(part, translation);
+  const bool is_jump = deviation < 0 && least.score < kImprobable && gap.words > kSomeWords;
+  if (!is_jump && (deviation >= kShort || gap.words < kManyWords)) return {};
+  const auto bytes_of = [](const SubwordModel& tokenizer, const std::vector<std::string>& tokens,
+                           const std::string& text, const checks::Span& span) {
+    const auto spans = tokenizer.spans_of_pieces(tokens, text);
+    const size_t end = spans[span.second - 1].second;
+    return checks::Span{std::min(end, text.find_first_not_of(' ', spans[span.first].first)), end};
+  };
+  const Hypothesis& best = translation.hypotheses.front();
+  const checks::Span source = bytes_of(model_.tokenizer.source(), translation.source_tokens, part.plain, gap.tokens);
+  checks::Span target;
+  if (is_jump && least.token < best.tokens.size())
+    target = bytes_of(model_.tokenizer.target(), best.tokens, best.text, {least.token, least.token + 1});
+  const std::string words = part.plain.substr(source.first, source.second - source.first);
+  return {{WarningKind::omission, source, target, fmt::format("\"{}\" may not be translated", words)}};
+}
+
+void TranslationGuard::check(const std::vector<GuardedPart>& parts) const {
+  std::vector<GuardedPart> complete;
+  for (const GuardedPart& part : parts)
+    if (!is_abandoned(part.translation)) complete.push_back(part);
+  for (const GuardedPart& part : complete) part.translation.warnings = cheap_warnings(part.source, part.translation);
+  warn_of_omissions(complete);
+  const bool replaces = may_choose(options_);
+  for (const GuardedPart& part : complete) {
+    if (part.translation.warnings.empty()) continue;
+    if (part.may_change && replaces) retry(part.source, part.translation);
+    for (TranslationWarning& warning : part.translation.warnings) {
+      warning.source.first += part.source.begin;
+      warning.source.second += part.source.begin;
+    }
+  }
+}
+
+void TranslationGuard::warn_of_omissions(const std::vector<GuardedPart>& parts) const {
+  std::vector<GuardedPart> doubtful;
+  std::vector<SourcePart> sources;
+  std::vector<std::string> targets;
+  for (const GuardedPart& part : parts) {
+    if (!is_doubtful(part.source, part.translation)) continue;
+    doubtful.push_back(part);
+    sources.push_back(part.source);
+    targets.push_back(part.translation.hypotheses.front().text);
+  }
+  if (doubtful.empty()) return;
+  const std::vector<Attention> attention = model_.align(sources, targets);
+  for (size_t i = 0; i < doubtful.size(); ++i)
+    for (TranslationWarning& warning : omissions(doubtful[i].source, doubtful[i].translation, attention[i]))
+      doubtful[i].translation.warnings.push_back(std::move(warning));
+}
+
+void TranslationGuard::judge(const SourcePart& part, Translation& translation) const {
+  translation.warnings = cheap_warnings(part, translation);
+  for (TranslationWarning& warning : omissions(part, translation, translation.hypotheses.front().alignment))
+    translation.warnings.push_back(std::move(warning));
+}
+
+std::vector<Translation> TranslationGuard::wider(const SourcePart& part, const TranslationOptions& options) const {
+  TranslationOptions wide = options;
+  wide.search.beam_size = std::min(kMaxHypotheses, std::max<int64_t>(2 * wide.search.beam_size, 8));
+  wide.search.num_hypotheses = wide.search.beam_size;
+  Translation found = std::move(model_.search({part}, wide).front());
+  std::vector<Translation> separate;
+  for (Hypothesis& hypothesis : found.hypotheses) {
+    separate.emplace_back();
+    separate.back().source_tokens = found.source_tokens;
+    separate.back().hypotheses.push_back(std::move(hypothesis));
+  }
+  return separate;
+}
+
+std::vector<Ids> TranslationGuard::sentences_of(const Ids& ids, const std::vector<std::string>& tokens,
+                                                const std::string& text) const {
+  const std::vector<checks::Span> spans = model_.tokenizer.source().spans_of_pieces(tokens, text);
+  const std::vector<checks::Span> sentences = sentence_spans(text);
+  std::vector<Ids> cut(1);
+  size_t next = 1;  // sentence
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (next < sentences.size() && spans[i].second > sentences[next].first) {
+      cut.emplace_back();
+      ++next;
+    }
+    cut.back().push_back(ids[i]);
+  }
+  return cut;
+}
+
+Translation TranslationGuard::joined(const SourcePart& part, const std::vector<Ids>& cut,
+                                     const TranslationOptions& options) const {
+  std::vector<SourcePart> pieces;
+  for (const Ids& ids : cut) {
+    SourcePart piece = part;
+    piece.ids.resize(part.given.source);
+    piece.ids.insert(piece.ids.end(), ids.begin(), ids.end());
+    pieces.push_back(std::move(piece));
+  }
+  Translation whole;
+  for (Translation& piece : model_.search(pieces, options)) append_translation(whole, std::move(piece));
+  whole.parts = 1;
+  return whole;
+}
+
+void TranslationGuard::retry(const SourcePart& part, Translation& translation) const {
+  TranslationOptions options = options_;
+  options.search.alignments = true;
+  constexpr int64_t kRepeated = 3;  // tokens
+  if (has(translation.warnings, WarningKind::repetition) && options.search.no_repeat_ngram == 0)
+    options.search.no_repeat_ngram = kRepeated;
+  const auto take_if_better = [&](Translation&& other) {
+    if (is_abandoned(other)) return;
+    judge(part, other);
+    if (other.warnings.size() < translation.warnings.size()) translation = std::move(other);
+  };
+  const std::vector<std::string> tokens = translation.source_tokens;
+  const Ids ids(part.ids.begin() + static_cast<int64_t>(part.given.source), part.ids.end());
+  // A prefix and terms belong to the whole.
+  const bool may_cut = part.prefix.size() == part.given.target && part.terms.empty();
+  if (may_cut)
+    if (const std::vector<Ids> sentences = sentences_of(ids, tokens, part.plain); sentences.size() > 1)
+      take_if_better(joined(part, sentences, options));
+  if (translation.warnings.empty()) return;
+  for (Translation& other : wider(part, options)) {
+    take_if_better(std::move(other));
+    if (translation.warnings.empty()) return;
+  }
+  constexpr int64_t kFewestTokens = 8;
+  const auto count = static_cast<int64_t>(ids.size());
+  for (const int64_t limit : {count * 5 / 8, count * 3 / 8})
+    if (may_cut && !translation.warnings.empty() && limit >= kFewestTokens)
+      take_if_better(joined(part, split_ids(ids, tokens, limit), options));
+}
+
+}  // namespace v0
+}  // namespace transmute
