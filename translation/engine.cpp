@@ -289,6 +289,9 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   TargetDemands demands;
   demands.excluded = tokenizer_.target().line_breaks();
   demands.most_tokens = most_tokens_;
+  demands.is_inside_word = [this](int64_t before, int64_t after) {
+    return continues_word(tokenizer_.target(), before, after);
+  };
   for (const size_t part : batch) {
     sources.push_back(parts[part].ids);
     demands.prefixes.push_back(parts[part].prefix);

@@ -52,6 +52,31 @@ std::vector<Candidate> best_allowed(const SentenceSearch& sentence, NextScores& 
   return candidates;
 }
 
+// The two best tokens after a term that do not continue its word: without them, a model that prefers to continue it
+// would leave the beam no hypothesis with the term.
+std::vector<Candidate> after_term(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t parent) {
+  const LiveHypothesis& hypothesis = sentence.live()[static_cast<size_t>(parent)];
+  const std::vector<float> columns = scores.all(sentence, b, parent);
+  std::vector<int64_t> order(columns.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto worse = [&](int64_t x, int64_t y) {
+    const float a = columns[static_cast<size_t>(x)], c = columns[static_cast<size_t>(y)];
+    return a != c ? a < c : x > y;
+  };
+  std::make_heap(order.begin(), order.end(), worse);
+  std::vector<Candidate> candidates;
+  for (auto end = order.end(); end != order.begin() && candidates.size() < 2; --end) {
+    std::pop_heap(order.begin(), end, worse);
+    const int64_t column = *(end - 1), token = sentence.token_of(column);
+    if (std::isinf(columns[static_cast<size_t>(column)])) break;
+    if (!sentence.is_free(static_cast<size_t>(parent), token) || hypothesis.terms.is_inside_word(token)) continue;
+    if (token == special_ids::kEnd && !hypothesis.terms.complete()) continue;
+    candidates.push_back(
+        {parent, token, hypothesis.log_probability + scores.log_probability(sentence, b, parent, token)});
+  }
+  return candidates;
+}
+
 // The best of all, the best of each hypothesis (it may end, or go on), and what brings each further with the terms that
 // it must contain.
 std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
@@ -62,6 +87,10 @@ std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores&
     std::vector<Candidate> own = scores.best_of(sentence, b, parent, 2 + sentence.banned(n).size());
     take_out_banned(sentence, own);
     candidates.insert(candidates.end(), own.begin(), own.end());
+    if (hypothesis.terms.at_end_of_term()) {
+      own = after_term(sentence, scores, b, parent);
+      candidates.insert(candidates.end(), own.begin(), own.end());
+    }
     for (const int64_t token : hypothesis.terms.wanted())
       candidates.push_back(
           {parent, token, hypothesis.log_probability + scores.log_probability(sentence, b, parent, token)});

@@ -31,7 +31,7 @@ SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOpti
   max_length_ = std::max(max_length_, prefix_length());
   if (demands.prefixes_are_complete) max_length_ = prefix_length();
   if (!demands.terms.empty() && !demands.terms[index].empty()) {
-    live_.front().terms = TermsSoFar(demands.terms[index]);
+    live_.front().terms = TermsSoFar(demands.terms[index], &demands.is_inside_word);
     for (const Ids& term : demands.terms[index]) term_tokens_ += term.size();
     options_.beam_size += hypotheses_for_terms(demands.terms[index]);
     max_length_ = std::max(max_length_, prefix_length() + static_cast<int64_t>(term_tokens_));
@@ -68,6 +68,13 @@ bool SentenceSearch::is_banned(const Candidate& candidate) const {
   return std::find(tokens.begin(), tokens.end(), candidate.token) != tokens.end();
 }
 
+bool SentenceSearch::is_free(size_t n, int64_t token) const {
+  const auto is_in = [token](const std::vector<int64_t>& list) {
+    return std::find(list.begin(), list.end(), token) != list.end();
+  };
+  return !is_never_chosen(token) && !is_in(excluded()) && !is_in(banned_[n]);
+}
+
 Ids SentenceSearch::allowed(size_t n, size_t vocabulary) const {
   Ids tokens = live_[n].constraint->allowed();
   for (const int64_t token : tokens)
@@ -79,12 +86,7 @@ Ids SentenceSearch::allowed(size_t n, size_t vocabulary) const {
 
 Ids SentenceSearch::free_to_choose(size_t n, size_t vocabulary) const {
   Ids tokens = allowed(n, vocabulary);
-  const auto is_in = [](const std::vector<int64_t>& list, int64_t token) {
-    return std::find(list.begin(), list.end(), token) != list.end();
-  };
-  const auto is_not_free = [&](int64_t token) {
-    return is_never_chosen(token) || is_in(excluded(), token) || is_in(banned_[n], token);
-  };
+  const auto is_not_free = [&](int64_t token) { return !is_free(n, token); };
   tokens.erase(std::remove_if(tokens.begin(), tokens.end(), is_not_free), tokens.end());
   return tokens;
 }

@@ -75,6 +75,8 @@ class SentenceSearch {
   size_t most_banned() const { return most_banned_; }
   const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
   bool is_banned(const Candidate& candidate) const;
+  /// Whether hypothesis n may continue with the token: it is neither excluded nor banned, nor never chosen.
+  bool is_free(size_t n, int64_t token) const;
   bool is_constrained() const { return options_.constraint != nullptr; }
   /// The tokens that the constraint lets hypothesis n go on with.
   /// @throws std::invalid_argument where one is not in a vocabulary of this size.

@@ -84,12 +84,19 @@ size_t TermsSoFar::find(const Ids& tokens) const {
   return t;
 }
 
-bool TermsSoFar::finish(const Ids& tokens) {
-  const size_t term = find(tokens);
+bool TermsSoFar::finish(size_t count) {
+  const size_t term = find({open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(count)});
   if (term == terms_->size()) return false;
   has_[term] = true;
-  tokens_ += tokens.size();
+  tokens_ += count;
+  ended_ = term;
+  before_ended_ = last_;
   return true;
+}
+
+void TermsSoFar::leave_behind(size_t count) {
+  last_ = open_[count - 1];
+  open_.erase(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 std::vector<int64_t> TermsSoFar::wanted() const {
@@ -102,25 +109,34 @@ std::vector<int64_t> TermsSoFar::wanted() const {
     const auto want = [&](int64_t token) {
       if (!contains(tokens, token)) tokens.push_back(token);
     };
-    if (may_begin) want(term.front());
-    if (term.size() > open_.size() && std::equal(open_.begin(), open_.end(), term.begin())) want(term[open_.size()]);
+    if (may_begin && !is_inside_word(term.front())) want(term.front());
+    if (!open_.empty() && term.size() > open_.size() && std::equal(open_.begin(), open_.end(), term.begin()))
+      want(term[open_.size()]);
   }
   return tokens;
 }
 
 // The longest of the terms that remain is taken: where one begins with another, what follows tells which it is. What
-// turns out to be the beginning of none is read again for the terms within it.
+// turns out to be the beginning of none is read again for the terms within it, and so is a term whose word continues.
 void TermsSoFar::add(int64_t token) {
   if (terms_ == nullptr) return;
+  if (ended_ != kNone && is_glued(last_, token)) {
+    has_[ended_] = false;
+    open_ = (*terms_)[ended_];
+    tokens_ -= open_.size();
+    last_ = before_ended_;
+  }
+  ended_ = kNone;
   open_.push_back(token);
-  while (!open_.empty() && !is_begun(open_, 0)) {
-    size_t taken = open_.size() - 1;
-    while (taken > 0 && !finish({open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(taken)})) --taken;
-    open_.erase(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(std::max<size_t>(taken, 1)));
+  while (!open_.empty() && (is_glued(last_, open_.front()) || !is_begun(open_, 0))) {
+    size_t taken = is_glued(last_, open_.front()) ? 0 : open_.size() - 1;
+    while (taken > 0 && (is_glued(open_[taken - 1], open_[taken]) || !finish(taken))) --taken;
+    leave_behind(std::max<size_t>(taken, 1));
+    ended_ = kNone;  // another token has followed
   }
   if (!open_.empty() && !is_begun(open_, 1)) {
-    finish(open_);
-    open_.clear();
+    finish(open_.size());
+    leave_behind(open_.size());
   }
 }
 

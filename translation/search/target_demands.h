@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -23,7 +24,10 @@ struct TargetDemands {
   /// as 1.
   std::vector<int64_t> given_tokens{};
   std::vector<std::vector<Ids>> terms{};  ///< terms it must contain, in any order; none is empty
-  bool prefixes_are_complete = false;     ///< the end follows each prefix, so that the prefixes are only scored
+  /// Whether a word continues from one token to the next. A term counts only where no word continues into it or out of
+  /// it. Empty: it counts everywhere.
+  std::function<bool(int64_t before, int64_t after)> is_inside_word{};
+  bool prefixes_are_complete = false;  ///< the end follows each prefix, so that the prefixes are only scored
   /// The only tokens allowed, besides those of prefix and terms. Probabilities are normalized over them.
   std::vector<Ids> shortlists{};
   Ids excluded{};  ///< tokens that no translation may contain; one list for all sentences
@@ -48,8 +52,10 @@ TRANSMUTE_API int64_t hypotheses_for_terms(const std::vector<Ids>& terms);
 class TRANSMUTE_API TermsSoFar {
  public:
   TermsSoFar() = default;  ///< no terms are required
-  /// A hypothesis without tokens. `terms` must outlive the object.
-  explicit TermsSoFar(const std::vector<Ids>& terms) : terms_(&terms), has_(terms.size()) {}
+  /// A hypothesis without tokens. `terms` and `is_inside_word` (TargetDemands, may be null) must outlive the object.
+  explicit TermsSoFar(const std::vector<Ids>& terms,
+                      const std::function<bool(int64_t before, int64_t after)>* is_inside_word = nullptr)
+      : terms_(&terms), is_inside_word_(is_inside_word), has_(terms.size()) {}
 
   /// Number of tokens of the terms generated so far.
   size_t tokens() const { return tokens_ + open_.size(); }
@@ -60,21 +66,38 @@ class TRANSMUTE_API TermsSoFar {
   /// remain.
   std::vector<int64_t> wanted() const;
 
+  /// Whether the last tokens are a term, which counts unless the next token continues its word.
+  bool at_end_of_term() const { return ended_ != kNone || (!open_.empty() && find(open_) < has_.size()); }
+  /// Whether the token continues the word that the last token ends with.
+  bool is_inside_word(int64_t token) const { return is_glued(open_.empty() ? last_ : open_.back(), token); }
+
   /// Adds a token to the hypothesis.
   void add(int64_t token);
 
  private:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  bool is_glued(int64_t before, int64_t after) const {
+    return before >= 0 && is_inside_word_ != nullptr && *is_inside_word_ && (*is_inside_word_)(before, after);
+  }
   // Whether a term that remains begins with these tokens and has at least so many more.
   bool is_begun(const Ids& tokens, size_t more) const;
   // The first term that remains and has just these tokens; terms_->size() where there is none.
   size_t find(const Ids& tokens) const;
-  // Counts it as generated; false where there is none.
-  bool finish(const Ids& tokens);
+  // Counts the first open tokens as a term; false where they are none.
+  bool finish(size_t count);
+  // The first open tokens become part of what is before.
+  void leave_behind(size_t count);
 
   const std::vector<Ids>* terms_ = nullptr;  // null: none
+  const std::function<bool(int64_t, int64_t)>* is_inside_word_ = nullptr;
   std::vector<bool> has_;
   size_t tokens_ = 0;  // in finished terms
   Ids open_;           // the last tokens, with which terms that remain begin
+  int64_t last_ = -1;  // the token before these; -1: none
+  // The term that the last tokens are, which a token that continues its word undoes, and the token before it.
+  size_t ended_ = kNone;
+  int64_t before_ended_ = -1;
 };
 
 }  // namespace search

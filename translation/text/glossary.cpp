@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -139,6 +140,18 @@ std::vector<std::string> Glossary::terms_for(const std::string& text) const {
   for (TermMatch& match : matches_in(text))
     if (seen.insert(match.target).second) terms.push_back(std::move(match.target));
   return terms;
+}
+
+bool continues_word(const SubwordModel& vocabulary, int64_t before, int64_t after) {
+  const std::string text = vocabulary.decode({before, after});
+  const size_t boundary = vocabulary.decode({before}).size();
+  if (boundary == 0 || boundary >= text.size()) return false;
+  constexpr std::string_view kIncomplete = "\xEF\xBF\xBD";  // the decoded byte of a character
+  const std::string_view all = text;
+  const bool is_byte =
+      all.substr(boundary).substr(0, kIncomplete.size()) == kIncomplete ||
+      (boundary >= kIncomplete.size() && all.substr(boundary - kIncomplete.size(), kIncomplete.size()) == kIncomplete);
+  return is_byte || inside_word(text, boundary);
 }
 
 bool can_write(const SubwordModel& vocabulary, const std::string& text) {

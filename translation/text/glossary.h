@@ -50,6 +50,10 @@ class Glossary {
 /// @throws std::runtime_error naming file and line.
 std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordModel* target = nullptr);
 
+/// Whether token `after` continues the word that token `before` ends with. In scripts without spaces between words none
+/// does. A byte of a character that has no piece of its own counts as a part of a word.
+bool continues_word(const SubwordModel& vocabulary, int64_t before, int64_t after);
+
 /// Whether each character of the text is in the vocabulary.
 bool can_write(const SubwordModel& vocabulary, const std::string& text);
 

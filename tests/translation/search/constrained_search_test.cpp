@@ -190,6 +190,53 @@ TEST(Terms, AreInTheBestTranslationThatHasThem) {
   EXPECT_GT(changed, 5) << "or this tests nothing";
 }
 
+// kC continues the word before it.
+bool is_word_of(const Ids& ids, const Ids& term) {
+  for (auto at = ids.begin(); at != ids.end(); ++at) {
+    at = std::search(at, ids.end(), term.begin(), term.end());
+    if (at == ids.end()) return false;
+    const auto after = at + static_cast<int64_t>(term.size());
+    if ((at == ids.begin() || *at != kC) && (after == ids.end() || *after != kC)) return true;
+  }
+  return false;
+}
+
+TEST(Terms, AreWholeWordsInTheBestTranslationThatHasThem) {
+  const std::vector<Ids> terms{{kB}, {kA}};
+  int changed = 0;
+  for (uint64_t key = 0; key < 60; ++key) {
+    const Table table = random_table(8500 + key, 3);
+    TargetDemands demands;
+    demands.terms = {terms};
+    const auto part = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6), {}, demands).at(0).at(0);
+    demands.is_inside_word = [](int64_t, int64_t after) { return after == kC; };
+    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, whole_space(0.6), {}, demands).at(0).at(0);
+    expect_equal(found, best_of_all(table, {kA, kB}, 0.6, [&](const Ids& ids) {
+                   return is_word_of(ids, terms[0]) && is_word_of(ids, terms[1]);
+                 }));
+    changed += found.ids != part.ids ? 1 : 0;
+  }
+  EXPECT_GT(changed, 5) << "or this tests nothing";
+}
+
+TEST(Terms, AreWholeWordsThoughTheModelWouldRatherContinueThem) {
+  // After b, c is nearly certain, whatever came before; c d and e follow it.
+  const Table table = [](const Ids&, const Ids& prefix) {
+    if (prefix.empty() || prefix.back() == kA) return Distribution{{kA, 0.9}, {kD, 0.05}, {kE, 0.05}};
+    if (prefix.back() == kB) return Distribution{{kC, 0.9998}, {kA, 0.0001}, {kEnd, 0.0001}};
+    return Distribution{{kD, 0.5}, {kE, 0.4}, {kB, 0.01}, {kEnd, 0.09}};
+  };
+  for (int64_t beam = 1; beam <= 4; ++beam) {
+    SearchOptions options = options_of(beam, 0.6);
+    options.max_extra_length = 6;
+    TargetDemands demands;
+    demands.terms = {{{kD, kB}}};
+    demands.is_inside_word = [](int64_t, int64_t after) { return after == kC; };
+    const Ids ids = beam_search(TableModel(table), {{kA, kB}}, options, {}, demands).at(0).at(0).ids;
+    EXPECT_TRUE(is_word_of(ids, {kD, kB})) << ::testing::PrintToString(ids);
+  }
+}
+
 TEST(Terms, AreMetWithNarrowBeamsAndWithoutAnEffectOnOtherSentences) {
   const std::vector<Ids> sources{{kA, kB}, {kB, kB, kC}, {kC}};
   for (uint64_t key = 0; key < 40; ++key) {

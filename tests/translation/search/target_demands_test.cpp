@@ -4,6 +4,7 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/translation/search/target_demands.h>
 
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -96,6 +97,44 @@ TEST(TermsSoFar, MayComeInAnyOrderThoughTheyBeginAlike) {
   EXPECT_TRUE(are_complete_after(nested, {5, 5, 6}));
   EXPECT_FALSE(are_complete_after(nested, {5, 6})) << "one place does not make two terms";
   EXPECT_TRUE(are_complete_after({{5, 5, 6}}, {5, 5, 5, 6}));
+}
+
+// Tokens from 20 on continue the word before them.
+const std::function<bool(int64_t, int64_t)> kContinues = [](int64_t, int64_t after) { return after >= 20; };
+
+// The same for whole words.
+bool are_whole_after(const std::vector<Ids>& terms, const Ids& tokens) {
+  TermsSoFar so_far(terms, &kContinues);
+  for (const int64_t token : tokens) so_far.add(token);
+  return so_far.complete();
+}
+
+TEST(TermsSoFar, AreWholeWords) {
+  EXPECT_TRUE(are_whole_after({{5}}, {5}));
+  EXPECT_TRUE(are_whole_after({{5}}, {6, 5, 7}));
+  EXPECT_FALSE(are_whole_after({{5}}, {6, 5, 20}));
+  EXPECT_TRUE(are_whole_after({{5}}, {5, 20, 5, 6})) << "the second one counts";
+  EXPECT_TRUE(are_whole_after({{5, 21}}, {5, 21, 6})) << "a term may continue a word of its own";
+  EXPECT_FALSE(are_whole_after({{5, 21}}, {5, 21, 22}));
+  EXPECT_FALSE(are_whole_after({{22}}, {5, 22})) << "nor does it begin inside a word";
+  EXPECT_TRUE(are_whole_after({{22}}, {22, 6}));
+  EXPECT_TRUE(are_whole_after({{5}, {5, 21}}, {5, 21, 5})) << "the longer one, then the shorter one";
+  EXPECT_FALSE(are_whole_after({{5}, {5, 21, 6}}, {5, 21, 7})) << "the shorter one is inside a word there";
+  EXPECT_TRUE(are_whole_after({{5, 6}, {6, 20}}, {5, 6, 20, 5, 6})) << "what continues a term may be in another one";
+}
+
+TEST(TermsSoFar, WantNothingThatBeginsInsideAWordAndLoseWhatContinues) {
+  const std::vector<Ids> terms{{5}, {22, 6}};
+  TermsSoFar so_far(terms, &kContinues);
+  EXPECT_THAT(so_far.wanted(), ElementsAre(5, 22));
+  so_far.add(5);
+  EXPECT_EQ(so_far.tokens(), 1U);
+  EXPECT_TRUE(so_far.at_end_of_term());
+  EXPECT_THAT(so_far.wanted(), IsEmpty()) << "22 would continue the word";
+  so_far.add(21);
+  EXPECT_EQ(so_far.tokens(), 0U);
+  EXPECT_FALSE(so_far.at_end_of_term());
+  EXPECT_THAT(so_far.wanted(), ElementsAre(5));
 }
 
 TEST(TermsSoFar, CountTermsWithinTheBeginningOfALongerOneThatDoesNotCome) {
