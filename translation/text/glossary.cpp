@@ -84,6 +84,11 @@ std::string stripped(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
+// A source term as texts are searched for it.
+std::string folded_term(const std::string& source) {
+  return stripped(fold_white_space(source).text);
+}
+
 }  // namespace
 
 Glossary::Glossary(const std::vector<GlossaryEntry>& entries) {
@@ -92,7 +97,7 @@ Glossary::Glossary(const std::vector<GlossaryEntry>& entries) {
   for (const auto& [source, target] : entries) {
     if (find_invalid_utf8(source) != std::string::npos || find_invalid_utf8(target) != std::string::npos)
       throw std::invalid_argument("a term of the glossary is not valid UTF-8");
-    const std::string term = stripped(fold_white_space(source).text);
+    const std::string term = folded_term(source);
     if (term.empty() || is_blank(target))
       throw std::invalid_argument(
           fmt::format("the glossary has a term without content: \"{}\", \"{}\"", source, target));
@@ -161,7 +166,11 @@ bool can_write(const SubwordModel& vocabulary, const std::string& text) {
 
 std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordModel* target) {
   std::vector<GlossaryEntry> entries;
+  std::unordered_map<std::string, std::pair<std::string, int64_t>> known;  // translations and their lines
   LineReader reader(path);
+  const auto refuse = [&](const std::string& reason) {
+    throw std::runtime_error(fmt::format("{}:{}: {}", path, reader.line_number(), reason));
+  };
   for (std::string line; reader.next(line);) {
     const size_t tab = line.find('\t');
     const bool is_comment = line.rfind('#', 0) == 0 && tab == std::string::npos;
@@ -169,13 +178,16 @@ std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordM
     GlossaryEntry entry;
     if (tab != std::string::npos) entry = {stripped(line.substr(0, tab)), stripped(line.substr(tab + 1))};
     if (entry.source.empty() || entry.target.empty() || entry.target.find('\t') != std::string::npos)
-      throw std::runtime_error(fmt::format("{}:{}: a glossary line is a source term, one tab and a target term", path,
-                                           reader.line_number()));
+      refuse("a glossary line is a source term, one tab and a target term");
     if (target != nullptr && !can_write(*target, entry.target))
-      throw std::runtime_error(
-          fmt::format("{}:{}: \"{}\" has characters that the model's vocabulary lacks, so that no translation can "
-                      "contain it; remove the line, or train with tokenizer.byte_fallback: true",
-                      path, reader.line_number(), entry.target));
+      refuse(
+          fmt::format("\"{}\" has characters that the model's vocabulary lacks, so that no translation can contain it; "
+                      "remove the line, or train with tokenizer.byte_fallback: true",
+                      entry.target));
+    const auto [first, is_new] = known.try_emplace(folded_term(entry.source), entry.target, reader.line_number());
+    if (!is_new && first->second.first != entry.target)
+      refuse(fmt::format("\"{}\" is translated as \"{}\" here and as \"{}\" in line {}; keep one of them", entry.source,
+                         entry.target, first->second.first, first->second.second));
     entries.push_back(std::move(entry));
   }
   return entries;

@@ -4,6 +4,7 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/translation/text/glossary.h>
 
 #include <algorithm>
@@ -140,6 +141,30 @@ TEST(AGlossary, RefusesContradictionsAndEmptyTerms) {
               HasSubstr("without content"));
   EXPECT_THAT(message_of<std::invalid_argument>([] { Glossary({GlossaryEntry{"a", "\xff"}}); }), HasSubstr("UTF-8"));
   EXPECT_THAT(Glossary({{"a", "b"}, {"a", "b"}}).terms_for("a"), ElementsAre("b"));
+}
+
+TEST(AGlossary, NamesTheLineWhereATermHasAnotherTranslation) {
+  const TemporaryFolder folder;
+  write_text(folder / "terms.tsv", "man\tMann\n# a comment\nred  house\tHaus\nman\tMann\nred house\tZug\n");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_glossary(folder / "terms.tsv"); }),
+              AllOf(HasSubstr("terms.tsv:5: "), HasSubstr("\"Zug\" here and as \"Haus\" in line 3")));
+}
+
+TEST(AGlossary, KnowsWhichTokensContinueAWord) {
+  const auto tokenizer = testing::tiny_tokenizer();
+  const SubwordModel& vocabulary = tokenizer.target();
+  const auto continues = [&](const std::string& before, const std::string& after) {
+    const Ids first = vocabulary.encode(before), whole = vocabulary.encode(before + after);
+    EXPECT_FALSE(first.empty() || whole.size() <= first.size()) << before << after;
+    return whole.size() > first.size() && continues_word(vocabulary, whole[first.size() - 1], whole[first.size()]);
+  };
+  EXPECT_FALSE(continues("the house", " is"));
+  EXPECT_FALSE(continues("the house", ".")) << "punctuation does not";
+  const Ids letters = vocabulary.encode("hg");  // no word: pieces of letters
+  ASSERT_GT(letters.size(), 1U);
+  EXPECT_TRUE(continues_word(vocabulary, letters[letters.size() - 2], letters.back()));
+  EXPECT_FALSE(continues_word(vocabulary, letters.back(), special_ids::kEnd));
+  EXPECT_FALSE(continues_word(vocabulary, letters.back(), letters.front())) << "it begins with a space";
 }
 
 TEST(AGlossary, IsReadFromATabSeparatedFile) {
