@@ -41,7 +41,7 @@ std::string format(const transmute::Hypothesis& hypothesis, bool per_token) {
       text += fmt::format("\t{} {:.6f}", hypothesis.tokens[i], hypothesis.token_scores[i]);
       end -= hypothesis.token_scores[i];
     }
-    text += fmt::format("\t</s> {:.6f}", end);
+    text += fmt::format("\t</s> {:.6f}", std::min(end, 0.0));
   }
   return text + '\n';
 }

@@ -75,7 +75,7 @@ class ScoresOnDevice : public NextScores {
     for (int64_t i = 0; i < count && value[i] != kNever; ++i) {
       checked(value[i]);
       const auto index = static_cast<int64_t>(place[i]);
-      candidates.push_back({index / columns, sentence.token_of(index % columns), value[i]});
+      candidates.push_back(candidate(sentence, index / columns, index % columns, value[i]));
     }
     return candidates;
   }
@@ -85,7 +85,7 @@ class ScoresOnDevice : public NextScores {
     const auto found = on_host.accessor<double, 2>();
     std::vector<Candidate> candidates;
     for (int64_t i = 0; i < found.size(1) && found[0][i] != kNever; ++i)
-      candidates.push_back({n, sentence.token_of(static_cast<int64_t>(found[1][i])), checked(found[0][i])});
+      candidates.push_back(candidate(sentence, n, static_cast<int64_t>(found[1][i]), checked(found[0][i])));
     return candidates;
   }
   double log_probability(const SentenceSearch& sentence, int64_t b, int64_t n, int64_t token) override {
@@ -102,6 +102,12 @@ class ScoresOnDevice : public NextScores {
   }
 
  private:
+  // Sums in float32 may round to more than the parent's log-probability.
+  static Candidate candidate(const SentenceSearch& sentence, int64_t parent, int64_t column, double total) {
+    const double most = sentence.live()[static_cast<size_t>(parent)].log_probability;
+    return {parent, sentence.token_of(column), std::min(total, most)};
+  }
+
   // The softmax of a row with a number that is none, or infinite, has no number at all.
   static double checked(double value) {
     const auto score = static_cast<float>(value);

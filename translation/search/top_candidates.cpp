@@ -55,11 +55,13 @@ class Best {
   std::vector<Candidate>& list_;
 };
 
-// A row's candidates: its logits plus `shift` are log-probabilities of whole hypotheses.
+// A row's candidates: its logits plus `shift` are log-probabilities of whole hypotheses. None is above `most`, that of
+// their parent, as rounding would have it where the model is certain.
 struct Shifted {
   LogitsRow logits;
   int64_t parent;
   double shift;
+  double most;
   const Ids& excluded;
 
   bool may_have(int64_t token) const {
@@ -67,7 +69,7 @@ struct Shifted {
   }
 
   Candidate candidate(int64_t token) const {
-    return {parent, token, static_cast<double>(logits.values[token]) + shift};
+    return {parent, token, std::min(static_cast<double>(logits.values[token]) + shift, most)};
   }
   // Logits up to this are below the bar; rounding leaves some above that are not.
   float bar(const Best& best) const { return std::nextafter(static_cast<float>(best.bar() - shift), kNever); }
@@ -250,7 +252,8 @@ std::vector<Candidate> CandidateFinder::best(const std::vector<CandidateRow>& ro
     const CandidateRow& row = rows[parent];
     const double normalizer = log_sum_exp(row.logits);
     if (normalizer == kNever) continue;  // nothing has a probability
-    const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normalizer, excluded};
+    const Shifted shifted{row.logits, static_cast<int64_t>(parent), row.log_probability - normalizer,
+                          row.log_probability, excluded};
     passes(simd_).choose(shifted, chunk_tops_.data(), best);
   }
   return list;
@@ -264,7 +267,7 @@ void check_scores(const float* values, int64_t count) {
 double CandidateFinder::log_probability(const LogitsRow& logits, int64_t token) {
   if (token < 0 || token >= logits.count)
     throw std::out_of_range(fmt::format("token {} lies outside of the {} that have scores", token, logits.count));
-  return static_cast<double>(logits.values[token]) - log_sum_exp(logits);
+  return std::min(static_cast<double>(logits.values[token]) - log_sum_exp(logits), 0.0);
 }
 
 }  // namespace v0

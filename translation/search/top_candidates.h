@@ -56,12 +56,13 @@ class CandidateFinder {
   explicit CandidateFinder(kernels::Simd simd = kernels::best_simd()) : simd_(simd) {}
 
   /// The `count` best continuations of a sentence's hypotheses, best first; of equals, those of the lower parent and
-  /// token. Reserved tokens but the end are never among them, nor is what has no probability. Every token counts in
-  /// the normalization. `excluded`: tokens that are never among them either.
+  /// token. None has a higher log-probability than its parent. Reserved tokens but the end are never among them, nor is
+  /// what has no probability. Every token counts in the normalization. `excluded`: tokens that are never among them
+  /// either.
   /// @throws std::runtime_error where a score is not a number or infinite, as log_probability does.
   std::vector<Candidate> best(const std::vector<CandidateRow>& rows, size_t count, const Ids& excluded = {});
 
-  /// Natural logarithm of the token's probability.
+  /// Natural logarithm of the token's probability, at most 0.
   double log_probability(const LogitsRow& logits, int64_t token);
 
  private:

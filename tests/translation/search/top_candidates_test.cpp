@@ -73,6 +73,22 @@ TEST(CandidateFinder, FindsWhatSortingFinds) {
         }
 }
 
+TEST(CandidateFinder, FindsNothingMoreProbableThanCertain) {
+  for (const Simd simd : available_simd())
+    for (const float top : {0.0F, 3.7F, 41.0F, -17.3F}) {
+      std::vector<float> logits(1000, top - 90);  // e^-90 is lost in the sum
+      logits[7] = top;
+      CandidateFinder finder(simd);
+      EXPECT_LE(finder.log_probability({logits.data(), 1000}, 7), 0);
+      EXPECT_NEAR(finder.log_probability({logits.data(), 1000}, 7), 0, 1e-6);
+      const auto found = finder.best({{{logits.data(), 1000}, -1.25}}, 2);
+      ASSERT_THAT(found, SizeIs(2));
+      EXPECT_EQ(found[0].token, 7);
+      EXPECT_LE(found[0].log_probability, -1.25);
+      EXPECT_LT(found[1].log_probability, found[0].log_probability);
+    }
+}
+
 TEST(CandidateFinder, PrefersTheFirstOfEqualsAndLeavesOutWhatCannotBe) {
   for (const Simd simd : available_simd()) {
     std::vector<float> equal(200, -kInfinity);
