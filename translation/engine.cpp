@@ -300,7 +300,12 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
     if (options.search.constraint) demands.source_texts.push_back(parts[part].plain);
     if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
   }
-  auto found = beam_search(*model_, sources, search_of(options), hooks, demands);
+  const SearchOptions search = search_of(options);
+  SearchHooks distinct = hooks;
+  // Samples are what they are, and the more of them are equal, the more their text counts for mbr.
+  if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)
+    distinct.text_of = [this](const Ids& ids) { return tokenizer_.target().decode(ids); };
+  auto found = beam_search(*model_, sources, search, distinct, demands);
   for (size_t i = 0; i < found.size(); ++i) {
     Translation& translation = translations[batch[i]];
     const GivenTokens given = parts[batch[i]].given;

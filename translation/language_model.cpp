@@ -136,8 +136,10 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     if (options.search.constraint)
       for (const size_t text : batch) demands.source_texts.push_back(prompts[text]);
     const auto text_of_sentence = [&](size_t sentence) { return batch[sentence]; };
-    auto found = beam_search(*state_->model.model, sources, options.search,
-                             call_hooks.search_hooks(text_of_sentence, so_far), demands);
+    SearchHooks search_hooks = call_hooks.search_hooks(text_of_sentence, so_far);
+    if (options.search.num_hypotheses > 1 && !options.search.sampling)
+      search_hooks.text_of = [&](const Ids& ids) { return tokenizer.decode(ids); };
+    auto found = beam_search(*state_->model.model, sources, options.search, search_hooks, demands);
     for (size_t i = 0; i < batch.size(); ++i) {
       const size_t text = batch[i];
       for (const int64_t id : encoded[text]) results[text].source_tokens.push_back(tokenizer.piece(id));

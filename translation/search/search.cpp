@@ -91,7 +91,8 @@ class BatchSearch {
         nothing_is_free_(demands.prefixes_are_complete),
         results_(sources.size()) {
     for (size_t i = 0; i < sources.size(); ++i)
-      searching_.emplace_back(i, sources[i], options, demands, shortlists_.empty() ? nullptr : &shortlists_[i]);
+      searching_.emplace_back(i, sources[i], options, demands, shortlists_.empty() ? nullptr : &shortlists_[i],
+                              &hooks_.text_of);
     batch_ = model.start(
         sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head},
         shortlists_);

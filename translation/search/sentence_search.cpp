@@ -18,13 +18,15 @@ const Ids kNone;
 }  // namespace
 
 SentenceSearch::SentenceSearch(size_t index, const Ids& source, const SearchOptions& options,
-                               const TargetDemands& demands, const Ids* shortlist)
+                               const TargetDemands& demands, const Ids* shortlist,
+                               const std::function<std::string(const Ids&)>* text_of)
     : index_(index),
       source_length_(static_cast<int64_t>(source.size())),
       options_(options),
       shortlist_(shortlist),
       excluded_(shortlist == nullptr ? &demands.excluded : &kNone),
-      live_(1) {
+      live_(1),
+      text_of_(text_of) {
   if (!demands.prefixes.empty()) prefix_ = demands.prefixes[index];
   if (!demands.given_tokens.empty()) given_tokens_ = demands.given_tokens[index];
   max_length_ = std::min(source_length_ + options.max_extra_length, demands.most_tokens);
@@ -182,9 +184,28 @@ void SentenceSearch::finish(const TokenNode& end, double log_probability) {
   if (options_.coverage_beta > 0) score += options_.coverage_beta * coverage_penalty(&end);
   if (static_cast<int64_t>(finished_.size()) == options_.num_hypotheses && score <= worst_kept()) return;
   IdHypothesis hypothesis = hypothesis_of(&end, log_probability, score, options_.alignments);
+  std::string text;
+  if (text_of_ != nullptr && *text_of_) {
+    text = (*text_of_)(hypothesis.ids);
+    if (!is_best_with(text, score)) return;
+  }
   const auto better = [](const IdHypothesis& a, const IdHypothesis& b) { return a.score > b.score; };
-  finished_.insert(std::upper_bound(finished_.begin(), finished_.end(), hypothesis, better), hypothesis);
-  if (static_cast<int64_t>(finished_.size()) > options_.num_hypotheses) finished_.pop_back();
+  const auto place = std::upper_bound(finished_.begin(), finished_.end(), hypothesis, better);
+  texts_.insert(texts_.begin() + (place - finished_.begin()), std::move(text));
+  finished_.insert(place, std::move(hypothesis));
+  if (static_cast<int64_t>(finished_.size()) <= options_.num_hypotheses) return;
+  finished_.pop_back();
+  texts_.pop_back();
+}
+
+bool SentenceSearch::is_best_with(const std::string& text, double score) {
+  const auto same = std::find(texts_.begin(), texts_.end(), text);
+  if (same == texts_.end()) return true;
+  const auto hypothesis = finished_.begin() + (same - texts_.begin());
+  if (hypothesis->score >= score) return false;
+  finished_.erase(hypothesis);
+  texts_.erase(same);
+  return true;
 }
 
 double SentenceSearch::best_possible() const {

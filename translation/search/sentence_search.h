@@ -10,9 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace transmute {
@@ -38,9 +40,10 @@ struct LiveHypothesis {
 /// One sentence's part of the search.
 class SentenceSearch {
  public:
-  /// `demands` and the shortlist, null where there is none and else without the tokens excluded, outlive it.
+  /// `demands`, the shortlist, null where there is none and else without the tokens excluded, and `text_of`
+  /// (SearchHooks, may be null) outlive it.
   SentenceSearch(size_t index, const Ids& source, const SearchOptions& options, const TargetDemands& demands,
-                 const Ids* shortlist);
+                 const Ids* shortlist, const std::function<std::string(const Ids&)>* text_of = nullptr);
 
   size_t index() const { return index_; }
   /// What the columns of its logits stand for: tokens, or those of its shortlist.
@@ -110,6 +113,8 @@ class SentenceSearch {
 
  private:
   void finish(const TokenNode& end, double log_probability);
+  // Makes room for a hypothesis with this text, which replaces a worse one; false where there is one as good.
+  bool is_best_with(const std::string& text, double score);
 
   // Log-probabilities only fall, the length penalty is largest at the maximum length, and coverage only takes away.
   double best_possible() const;
@@ -136,7 +141,9 @@ class SentenceSearch {
   std::vector<std::vector<int64_t>> banned_;
   size_t most_banned_ = 0;
   std::vector<LiveHypothesis> live_;
+  const std::function<std::string(const Ids&)>* text_of_;
   std::vector<IdHypothesis> finished_;  // best first
+  std::vector<std::string> texts_;      // of these, as far as text_of_ says
   Ids certain_;
 };
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 namespace transmute {
@@ -47,7 +48,9 @@ void choose_by_risk(std::vector<Hypothesis>& candidates, MbrUtility utility, boo
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return expected[a] > expected[b]; });
   std::vector<Hypothesis> chosen;
-  for (size_t i = 0; i < std::min(kept, order.size()); ++i) chosen.push_back(std::move(candidates[order[i]]));
+  std::unordered_set<std::string> texts;
+  for (size_t i = 0; i < order.size() && chosen.size() < kept; ++i)
+    if (texts.insert(candidates[order[i]].text).second) chosen.push_back(std::move(candidates[order[i]]));
   candidates = std::move(chosen);
 }
 

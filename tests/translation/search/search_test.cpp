@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace transmute {
@@ -23,6 +24,7 @@ using ::testing::AllOf;
 using testing::Distribution;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using testing::expect_equal;
 using testing::expected_score;
 using ::testing::Ge;
 using ::testing::HasSubstr;
@@ -44,6 +46,7 @@ using testing::search_one;
 using ::testing::SizeIs;
 using testing::Table;
 using testing::TableModel;
+using testing::whole_space;
 using testing::written;
 
 TEST(LengthPenalty, IsTheFormulaOfWuAndOthers) {
@@ -454,6 +457,38 @@ TEST(SearchHooks, TellTokensOnlyWhenNoRivalCanChangeThem) {
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told.back(), best.ids);
   EXPECT_EQ(told.front().front(), kB) << "not before the first choice is decided";
+}
+
+TEST(SearchHooks, KeepTheBestOfHypothesesWithTheSameText) {
+  // kB and kC are written alike.
+  SearchHooks hooks;
+  hooks.text_of = [](const Ids& ids) {
+    std::string text;
+    for (const int64_t id : ids) text += id == kC ? 'b' : static_cast<char>('a' + id - kA);
+    return text;
+  };
+  int fewer = 0;
+  for (uint64_t key = 0; key < 30; ++key) {
+    const Table table = random_table(9500 + key, 3);
+    SearchOptions options = whole_space(0.6);
+    options.num_hypotheses = 12;
+    std::vector<IdHypothesis> wanted;
+    std::set<std::string> texts;
+    int skipped = 0;
+    for (const auto& hypothesis : all_hypotheses(table, {kA, kB}, 3, 4, 0.6)) {
+      if (wanted.size() == 12) break;
+      if (texts.insert(hooks.text_of(hypothesis.ids)).second) {
+        wanted.push_back(hypothesis);
+      } else {
+        ++skipped;
+      }
+    }
+    const auto found = beam_search(TableModel(table, 3), {{kA, kB}}, options, hooks).at(0);
+    ASSERT_EQ(found.size(), wanted.size());
+    for (size_t i = 0; i < found.size(); ++i) expect_equal(found[i], wanted[i]);
+    fewer += skipped > 0 ? 1 : 0;
+  }
+  EXPECT_GT(fewer, 10) << "or this tests nothing";
 }
 
 TEST(SearchHooks, EndTheSearch) {

@@ -75,9 +75,19 @@ TEST(MinimumRisk, OrdersByExpectedUtility) {
     }
 }
 
+TEST(MinimumRisk, KeepsDifferentTextsThoughEqualOnesCountTogether) {
+  std::vector<Hypothesis> candidates(5);
+  const char* texts[] = {"the red house", "a cat", "a cat", "a cat", "the red horse"};
+  for (size_t i = 0; i < candidates.size(); ++i) candidates[i].text = texts[i];
+  choose_by_risk(candidates, MbrUtility::chrf, true, 2);
+  ASSERT_EQ(candidates.size(), 2U);
+  EXPECT_EQ(candidates[0].text, "a cat");
+  EXPECT_NE(candidates[1].text, "a cat");
+}
+
 TEST(MinimumRisk, KeepsTheOrderOfEqualOnes) {
-  EXPECT_THAT(chosen(candidates_of({{"a b", 0.2}, {"a b", 0.1}, {"", 0.01}}), MbrUtility::chrf, false, 2),
-              ElementsAre("a b", "a b"));
+  EXPECT_THAT(chosen(candidates_of({{"a b", 0.1}, {"c d", 0.1}, {"", 0.01}}), MbrUtility::chrf, false, 2),
+              ElementsAre("a b", "c d"));
   EXPECT_THAT(chosen(candidates_of({{"", 1}}), MbrUtility::bleu, false), ElementsAre(""));
 }
 
