@@ -81,7 +81,7 @@ Json warnings_json(const std::string& source, const Translation& translation) {
 std::string format_json(const Translation& translation, int64_t line, const SearchOptions& search,
                         const std::string& source) {
   Json object;
-  object["line"] = line;
+  object["line"] = line + 1;
   object["source_tokens"] = translation.source_tokens;
   object["parts"] = translation.parts;
   object["warnings"] = warnings_json(source, translation);

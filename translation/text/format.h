@@ -24,8 +24,9 @@ std::string format_alignment(const Hypothesis& hypothesis);
 /// round in circles.
 bool has_loop(const std::vector<std::string>& tokens);
 
-/// Moses' n-best list: a line "number ||| text ||| logprob= … ||| score" for each hypothesis, and " ||| 0-0 1-2" where
+/// Moses' n-best list, which counts lines from 0: a line "number ||| text ||| logprob= … ||| score" for each hypothesis, and " ||| 0-0 1-2" where
 /// alignments were asked for.
+/// @param line from 0
 /// @param search what the translation was searched with
 std::string format_n_best(const Translation& translation, int64_t line, const SearchOptions& search = {});
 
@@ -33,8 +34,9 @@ std::string format_n_best(const Translation& translation, int64_t line, const Se
 /// place in each text and the one after it, without those that are nowhere. `source`: the text that was translated.
 Json warnings_json(const std::string& source, const Translation& translation);
 
-/// One JSON object on one line: line, source_tokens, parts, warnings, and of every hypothesis all fields that were
-/// asked for. `source`: the text that was translated, needed for its warnings.
+/// One JSON object on one line: line, counted from 1 as in messages, source_tokens, parts, warnings, and of every
+/// hypothesis all fields that were asked for. `source`: the text that was translated, needed for its warnings.
+/// @param line from 0
 std::string format_json(const Translation& translation, int64_t line, const SearchOptions& search = {},
                         const std::string& source = {});
 

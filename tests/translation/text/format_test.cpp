@@ -43,7 +43,7 @@ TEST(Output, NBestListsAreMoses) {
 
 TEST(Output, JsonHasEverything) {
   const auto json = parse_json(format_json(example(), 3, with_alignments()));
-  EXPECT_EQ(json["line"], 3);
+  EXPECT_EQ(json["line"], 4) << "counted from 1, as messages count lines; Moses' lists begin with 0";
   EXPECT_EQ(json["source_tokens"][1], "\u2581b");
   EXPECT_EQ(json["hypotheses"][0]["text"], "x \"y\"");
   EXPECT_EQ(json["hypotheses"][0]["token_scores"][1], -0.25);
