@@ -32,6 +32,23 @@ std::string packer_of(std::string_view beginning) {
   return is_bzip2 ? "bzip2" : "";
 }
 
+// The numbers of zero bytes at even places and at odd ones.
+std::array<size_t, 2> zeros_of(std::string_view line) {
+  std::array<size_t, 2> zeros{};
+  for (size_t i = 0; i < line.size(); ++i) zeros[i % 2] += line[i] == '\0' ? 1 : 0;
+  return zeros;
+}
+
+// The first byte of a later line is the second one of the line end before it.
+const char* byte_order_of(std::string_view line, bool is_first) {
+  const auto zeros = zeros_of(line);
+  return is_first && zeros[0] > zeros[1] ? "be" : "le";
+}
+
+bool has_utf_16_mark(std::string_view line, bool is_first) {
+  return is_first && (line.substr(0, 2) == "\xff\xfe" || line.substr(0, 2) == "\xfe\xff");
+}
+
 }  // namespace
 
 struct LineReader::File {
@@ -47,26 +64,35 @@ std::string long_line_message(const std::string& where, size_t most) {
       where, most);
 }
 
+// Half of the bytes of Latin script are zero; blanks and digits alone are fewer in others, which are no UTF-8 then.
+bool is_utf_16(std::string_view line) {
+  const auto zeros = zeros_of(line);
+  const auto [few, many] = std::minmax(zeros[0], zeros[1]);
+  return many >= 2 && 10 * few <= many && 4 * many >= line.size();
+}
+
+std::string utf_16_message(const std::string& where, std::string_view line, bool is_first) {
+  return fmt::format("{}: is UTF-16, not UTF-8; convert the text with 'iconv -f utf-16{} -t utf-8'", where,
+                     has_utf_16_mark(line, is_first) ? "" : byte_order_of(line, is_first));
+}
+
 std::string remedy_of_zero_bytes(std::string_view line, bool is_first) {
-  std::array<size_t, 2> zeros{};  // at even places, at odd ones
-  for (size_t i = 0; i < line.size(); ++i) zeros[i % 2] += line[i] == '\0' ? 1 : 0;
+  const auto zeros = zeros_of(line);
   const auto [few, many] = std::minmax(zeros[0], zeros[1]);
   // UTF-16 has them in one of its two bytes: in each letter of Latin script, in blanks and digits elsewhere.
   const bool is_regular = 10 * few <= many && 20 * many >= line.size();
   if (!is_regular) return "the file is not plain or gzipped text; unpack it";
-  // The first byte of a later line is the second one of the line end before it.
-  const bool is_big_endian = is_first && zeros[0] > zeros[1];
   return fmt::format("if the text is UTF-16, convert it with 'iconv -f utf-16{} -t utf-8'",
-                     is_big_endian ? "be" : "le");
+                     byte_order_of(line, is_first));
 }
 
 std::string invalid_utf8_message(const std::string& where, std::string_view line, size_t bad, bool is_first) {
-  const bool is_utf_16 = is_first && (line.rfind("\xff\xfe", 0) == 0 || line.rfind("\xfe\xff", 0) == 0);
+  const bool is_marked = has_utf_16_mark(line, is_first);
   const bool has_zeros = line.find('\0') != std::string_view::npos;
   const std::string remedy =
-      has_zeros && !is_utf_16
+      has_zeros && !is_marked
           ? remedy_of_zero_bytes(line, is_first)
-          : fmt::format("convert the text, for example with 'iconv -f {} -t utf-8'", is_utf_16 ? "utf-16" : "latin1");
+          : fmt::format("convert the text, for example with 'iconv -f {} -t utf-8'", is_marked ? "utf-16" : "latin1");
   return fmt::format("{}: not valid UTF-8 (byte {} of the line, 0x{:02x}); {}", where, bad + 1,
                      static_cast<unsigned char>(line[bad]), remedy);
 }
@@ -146,6 +172,8 @@ bool LineReader::next(std::string& line) {
   }
   if (++line_number_ == 1) remove_byte_order_mark(line);
   if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (line.find('\0') != std::string::npos && is_utf_16(line))
+    throw std::runtime_error(utf_16_message(fmt::format("{}:{}", path_, line_number_), line, line_number_ == 1));
   if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   const size_t bad = find_invalid_utf8(line);
   if (bad != std::string::npos)

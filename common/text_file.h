@@ -26,6 +26,12 @@ struct LineRules {
   size_t max_bytes = kMaxLineBytes;  ///< a longer line is an error
 };
 
+/// Whether a line that has zero bytes is UTF-16, as far as that can be told: they are in one of each two bytes.
+bool is_utf_16(std::string_view line);
+
+/// The message for a line that is UTF-16. `where`: file and line.
+std::string utf_16_message(const std::string& where, std::string_view line, bool is_first);
+
 /// What helps where a line has zero bytes: it is UTF-16, or no text. `is_first`: of the file.
 std::string remedy_of_zero_bytes(std::string_view line, bool is_first);
 
@@ -48,7 +54,7 @@ std::string text_file_ending(const std::string& path);
 /// other packers are errors.
 ///
 /// A line ends at '\n' or "\r\n", which is not part of it. A last line without an end counts as a line. A byte order
-/// mark at the beginning is passed over. Every line is checked to be UTF-8, or made so.
+/// mark at the beginning is passed over. Every line is checked to be UTF-8, or made so; UTF-16 is an error.
 /// @throws std::runtime_error naming the file (and the line) that cannot be opened, read or decoded, or is too long.
 class LineReader {
  public:

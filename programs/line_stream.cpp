@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
+#include <transmute/programs/program.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -24,16 +25,28 @@ namespace {
 constexpr size_t kReadBytes = 1 << 16;
 constexpr const char* kGzipMark = "\x1f\x8b";
 
+void note_zero_bytes(const std::string& name, int64_t line_number, const std::string& line) {
+  note(fmt::format("{}:{}: has zero bytes; {}", name, line_number, remedy_of_zero_bytes(line, line_number == 1)));
+}
+
+bool has_zero_bytes(const std::string& line) {
+  return line.find('\0') != std::string::npos;
+}
+
 // LineReader in blocks.
 class FileLines {
  public:
-  FileLines(const std::string& path, const LineRules& rules) : reader_(path, rules) {}
+  FileLines(const std::string& path, const LineRules& rules) : path_(path), reader_(path, rules) {}
 
   std::vector<std::string> next_block(size_t most) {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     std::vector<std::string> lines;
     try {
-      for (std::string line; lines.size() < most && reader_.next(line);) lines.push_back(line);
+      for (std::string line; lines.size() < most && reader_.next(line);) {
+        if (has_zero_bytes(line) && !std::exchange(has_zeros_, true))
+          note_zero_bytes(path_, reader_.line_number(), line);
+        lines.push_back(line);
+      }
     } catch (const std::runtime_error& error) {
       failure_ = std::make_exception_ptr(BadLine(error.what()));
       if (lines.empty()) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -42,7 +55,9 @@ class FileLines {
   }
 
  private:
+  std::string path_;
   LineReader reader_;
+  bool has_zeros_ = false;
   std::exception_ptr failure_;  // of the next call
 };
 
@@ -163,6 +178,11 @@ bool LineStream::take_line(std::vector<std::string>& lines) {
   position_ = searched_ = end == std::string::npos ? buffer_.size() : end + 1;
   if (++line_number_ == 1) remove_byte_order_mark(line);
   if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (has_zero_bytes(line)) {
+    if (is_utf_16(line))
+      throw BadLine(utf_16_message(fmt::format("{}:{}", name_, line_number_), line, line_number_ == 1));
+    if (!std::exchange(has_zeros_, true)) note_zero_bytes(name_, line_number_, line);
+  }
   if (rules_.invalid == InvalidUtf8::replace) line = with_valid_utf8(std::move(line));
   if (const size_t bad = find_invalid_utf8(line); bad != std::string::npos)
     throw BadLine(invalid_utf8_message(fmt::format("{}:{}", name_, line_number_), line, bad, line_number_ == 1));
@@ -188,6 +208,7 @@ std::vector<std::string> LineStream::next_block(size_t most) {
 
 BlockSource open_input(const std::string& path, const LineRules& rules) {
   if (is_standard_stream(path)) {
+    if (isatty(STDIN_FILENO) != 0) note("reading lines from the terminal; Ctrl-D on an empty line ends them");
     auto stream = std::make_shared<LineStream>(STDIN_FILENO, input_name(path), rules);
     return [stream](size_t most) { return stream->next_block(most); };
   }

@@ -51,6 +51,7 @@ class LineStream {
   size_t searched_ = 0;  // no line end lies before
   int64_t line_number_ = 0;
   bool ended_ = false;
+  bool has_zeros_ = false;      // which was said
   std::exception_ptr failure_;  // of the next call
 };
 
@@ -58,7 +59,8 @@ class LineStream {
 using BlockSource = std::function<std::vector<std::string>(size_t most)>;
 
 /// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines
-/// before a bad one are handed out first; the next call then throws BadLine.
+/// before a bad one are handed out first; the next call then throws BadLine. Says on standard error where lines come
+/// from a terminal, and once where a line has zero bytes.
 BlockSource open_input(const std::string& path, const LineRules& rules = {});
 
 /// What messages call the input of that path.

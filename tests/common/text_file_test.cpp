@@ -223,6 +223,11 @@ TEST(LineReader, TellsUtf16WithoutAMarkFromOtherFilesWithZeroBytes) {
   EXPECT_THAT(advice_for("g\0r\0\xfc\0n\0\n\0"s), HasSubstr("iconv -f utf-16le -t utf-8"));
   EXPECT_THAT(advice_for("\0g\0r\0\xfc\0n\0\n"s), HasSubstr("iconv -f utf-16be -t utf-8"));
   EXPECT_THAT(advice_for("a\0\n\0g\0r\0\xfc\0n\0\n\0"s), HasSubstr("iconv -f utf-16le -t utf-8"));
+  EXPECT_THAT(advice_for("g\0r\0e\0y\0\r\0\n\0"s), HasSubstr(":1: is UTF-16, not UTF-8; convert the text"));
+  EXPECT_THAT(advice_for("\0g\0r\0e\0y\0\n"s), HasSubstr("iconv -f utf-16be -t utf-8"));
+  EXPECT_THAT(advice_for("\n\n\0g\0r\0e\0y\0\n"s), HasSubstr(":3: is UTF-16"));
+  for (const std::string& text : {"one\0zero byte\n"s, "\0\n"s, "\0\0\0\0\n"s, "a\0b\n"s})
+    EXPECT_EQ(lines_of(text).size(), 1U) << "a text with zero bytes is not refused";
   for (const std::string& binary : {"\x7f"s + "ELF\2\1\1\0\0\0\0\0\xff"s, "name.txt\0\0\0\0\0\0\0\0\xff"s})
     EXPECT_THAT(advice_for(binary),
                 AllOf(HasSubstr("not plain or gzipped text; unpack it"), ::testing::Not(HasSubstr("iconv"))));
