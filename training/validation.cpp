@@ -13,6 +13,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
@@ -50,6 +51,17 @@ std::vector<std::string> first_lines(const std::vector<TextFile>& files, int64_t
   const LineSource source = lines_of(files);
   for (std::string line; static_cast<int64_t>(lines.size()) < count && source(line);) lines.push_back(line);
   return lines;
+}
+
+// The files were parallel, with lines, when the training began.
+void check_still_parallel(const TextFiles& files, const TranslatedText& text) {
+  const size_t sources = text.sources.size(), references = text.references.front().size();
+  if (sources == references && sources > 0) return;
+  const std::string& shorter = (sources <= references ? files.source : files.target).back().path;
+  throw std::runtime_error(fmt::format(
+      "{}: the validation text has changed during the training: {} of the source and {} of the target can be read; "
+      "restore the file, then run again to resume",
+      shorter, counted(static_cast<int64_t>(sources), "line"), format_count(static_cast<int64_t>(references))));
 }
 
 }  // namespace
@@ -134,9 +146,10 @@ TranslatedText Validator::translate() const {
   const TextFiles files = valid_files(parts_.config);
   TranslatedText text;
   text.sources = first_lines(files.source, validation.max_sentences);
+  text.references = {first_lines(files.target, validation.max_sentences)};
+  check_still_parallel(files, text);
   for (const auto& translation : engine.translate(text.sources, options))
     text.hypotheses.push_back(translation.hypotheses.front().text);
-  text.references = {first_lines(files.target, validation.max_sentences)};
   return text;
 }
 

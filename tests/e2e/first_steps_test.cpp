@@ -115,6 +115,21 @@ TEST_F(FirstSteps, ASecondTrainingInTheSameFolderIsKeptOut) {
   EXPECT_EQ(train("run", {"training.max_steps=1"}).exit_code, 0) << "who was killed holds no lock";
 }
 
+TEST_F(FirstSteps, ValidationTextThatChangesDuringATrainingIsNamed) {
+  for (const std::string file : {"valid.en", "valid.de"}) {
+    const std::string path = folder_ / "data/" + file, run = folder_ / "run-" + file, before = read_text(path);
+    const std::string command =
+        command_line(train_command(config_, run, {"training.max_steps=1000000", "validation.every=10"}));
+    const Outcome outcome =
+        shell(command + " & child=$!; for i in $(seq 600); do grep -qs validation " + shell_quoted(run) +
+              "/metrics.jsonl && break; sleep 0.1; done; : > " + shell_quoted(path) + "; wait $child");
+    write_text(path, before);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.errors,
+                AllOf(HasSubstr(path + ": the validation text has changed during the training"), HasSubstr("resume")));
+  }
+}
+
 TEST_F(FirstSteps, FilesAreCheckedBeforeAnythingIsLearned) {
   const auto refusal = [&](const std::vector<std::string>& assignments) {
     const Outcome outcome = train("run", assignments);
