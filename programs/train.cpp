@@ -17,6 +17,7 @@
 #include <transmute/programs/signals.h>
 #include <transmute/programs/translator_flags.h>
 #include <transmute/training/distributed/launcher.h>
+#include <transmute/training/distributed/process_group.h>
 #include <transmute/training/experiment.h>
 #include <transmute/training/run_folder.h>
 #include <transmute/training/step_timing.h>
@@ -134,6 +135,11 @@ void log_choices(const transmute::Experiment& experiment, const std::string& run
                            transmute::path_in(run_folder, transmute::kConfigFile)));
 }
 
+// In train.log; run_program() says it on the terminal.
+void log_error(const std::exception& error) {
+  spdlog::default_logger()->sinks().back()->log({"train", spdlog::level::err, fmt::format("error: {}", error.what())});
+}
+
 int run_training(const transmute::ExperimentSetup& setup, const transmute::TrainerOptions& options,
                  transmute::Experiment& experiment) {
   try {
@@ -151,10 +157,14 @@ int run_training(const transmute::ExperimentSetup& setup, const transmute::Train
     const int signal = trainer.run(transmute::stop_signal);
     constexpr int kSignalExit = 128;
     return signal == 0 ? 0 : kSignalExit + signal;
+  } catch (const transmute::OtherRankEnded& error) {
+    if (options.ranks.rank == 0) log_error(error);
+    if (options.ranks.local_size == options.ranks.size) return 1;  // the other one has said it on this terminal
+    if (options.ranks.rank > 0) throw_as_rank(options.ranks.rank);
+    throw;
   } catch (const std::exception& error) {
     if (options.ranks.rank > 0) throw_as_rank(options.ranks.rank);
-    spdlog::default_logger()->sinks().back()->log(
-        {"train", spdlog::level::err, fmt::format("error: {}", error.what())});
+    log_error(error);
     throw;
   }
 }

@@ -324,5 +324,12 @@ TEST_F(Ranks, BadUsageIsSaidOnce) {
   EXPECT_EQ(run_program_with(command(0, "run", {})).exit_code, 2);
 }
 
+TEST_F(Ranks, AMissingFileIsSaidOnce) {
+  const Outcome outcome = train(2, "run", {"data.train_source=nothing.en"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.errors.find("nothing.en: cannot be opened"), outcome.errors.rfind("nothing.en: cannot be opened"));
+  EXPECT_THAT(outcome.errors, Not(HasSubstr("checkpoint"))) << "there is none, and another run does not help";
+}
+
 }  // namespace
 }  // namespace transmute::testing

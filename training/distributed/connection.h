@@ -11,6 +11,9 @@ namespace transmute {
 inline namespace v0 {
 namespace distributed {
 
+/// In the reason why all ranks end: between the rank that ended first and why, which it has said itself.
+constexpr const char* kEnded = " ended: ";
+
 /// What a ProcessGroup of several ranks needs of c10d; see there.
 class Connection {
  public:

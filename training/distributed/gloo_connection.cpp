@@ -173,7 +173,7 @@ class GlooConnection : public Connection {
     } catch (const std::exception&) {
       verdict = fmt::format("rank 0 is lost: it does not answer at {}:{} any more", options_.address, options_.port);
     }
-    if (!verdict.empty()) throw std::runtime_error(with_remedy(verdict));
+    if (!verdict.empty()) throw_verdict(verdict);
     return missing;
   }
 

@@ -7,6 +7,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
+#include <transmute/training/distributed/connection.h>
+#include <transmute/training/distributed/process_group.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
@@ -117,6 +119,11 @@ void pass_verdict(c10d::Store& store, const std::string& what) {
 
 std::string with_remedy(const std::string& what) {
   return what + ". The same command, with as many ranks or others, goes on from the newest checkpoint";
+}
+
+void throw_verdict(const std::string& what) {
+  if (what.find(kEnded) != std::string::npos) throw OtherRankEnded(what);
+  throw std::runtime_error(with_remedy(what));
 }
 
 std::string first_line(const std::string& text) {

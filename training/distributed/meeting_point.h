@@ -71,6 +71,10 @@ void pass_verdict(c10d::Store& store, const std::string& what);
 /// The message of an error that ends all ranks.
 std::string with_remedy(const std::string& what);
 
+/// @throws OtherRankEnded with the verdict where a rank ended and has said why; std::runtime_error, with the remedy,
+/// where one is lost.
+[[noreturn]] void throw_verdict(const std::string& what);
+
 std::string first_line(const std::string& text);
 
 }  // namespace distributed

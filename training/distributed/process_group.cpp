@@ -92,7 +92,7 @@ void ProcessGroup::wait_for_all() {
 }
 
 void ProcessGroup::fail(const std::string& why) {
-  if (connection_) connection_->fail(fmt::format("rank {} ended: {}", rank(), why));
+  if (connection_) connection_->fail(fmt::format("rank {}{}{}", rank(), distributed::kEnded, why));
 }
 
 }  // namespace v0

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,12 @@ inline namespace v0 {
 namespace distributed {
 class Connection;
 }
+
+/// Thrown where a rank ends only because another one ended, which has said why.
+class TRANSMUTE_API OtherRankEnded : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// The processes that train together, on LibTorch's c10d: Gloo for the CPU, NCCL for CUDA where the LibTorch has it.
 /// All of them make the same calls in the same order. A group of one needs neither and does nothing.

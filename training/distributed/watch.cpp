@@ -43,7 +43,7 @@ std::string Watch::verdict() {
 }
 
 void Watch::check() {
-  if (const std::string what = verdict(); !what.empty()) throw std::runtime_error(with_remedy(what));
+  if (const std::string what = verdict(); !what.empty()) throw_verdict(what);
 }
 
 void Watch::tell(const std::string& why) {

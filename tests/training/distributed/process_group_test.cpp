@@ -201,7 +201,7 @@ TEST(ProcessGroup, TellsAllWhyARankEnded) {
   });
   EXPECT_EQ(errors[2], "the dog ate it");
   for (const size_t rank : {0, 1})
-    EXPECT_THAT(errors[rank], AllOf(HasSubstr("rank 2 ended: the dog ate it"), HasSubstr("newest checkpoint")));
+    EXPECT_EQ(errors[rank], "rank 2 ended: the dog ate it") << "no remedy: what ended it has one of its own";
 }
 
 TEST(ProcessGroup, MakesABrokenPipeAnErrorThatCanBeHandled) {
