@@ -62,7 +62,8 @@ int average(const std::vector<std::string>& models, const std::string& output) {
   for (size_t i = 1; i < models.size(); ++i) check_same_model(model, models.front(), models[i]);
   transmute::average_parameters(models, model.transformer);
   transmute::write_folder_atomically(output, [&](const std::string& folder) {
-    transmute::save_model_folder(folder, model.config, model.tokenizer, model.transformer);
+    transmute::save_model_folder(folder, model.config, model.tokenizer, model.transformer, transmute::kWeightsFile,
+                                 transmute::Precision::float32, model.profile);
   });
   transmute::note("wrote the mean of " + transmute::counted(static_cast<int64_t>(models.size()), "model") + " to " +
                   output);
@@ -74,7 +75,7 @@ int average(const std::vector<std::string>& models, const std::string& output) {
 int main(int argc, char** argv) {
   CLI::App app(
       "Averages the weights of several checkpoints or model folders of one training run (section 6.1 of the paper) and "
-      "writes a model folder. Config and tokenizer come from the first one.",
+      "writes a model folder. Config, tokenizer and text profile come from the first one.",
       "average_checkpoints");
   app.footer("{} -o mean runs/demo/checkpoints/step-*");
   std::vector<std::string> models;

@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
         transmute::with_plain_errors([&] { return transmute::load_model(model, torch::kCPU); });
     transmute::write_folder_atomically(output, [&](const std::string& folder) {
       transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_files.at(form),
-                                   stored);
+                                   stored, loaded.profile);
     });
     transmute::note("wrote " + output);
     return 0;

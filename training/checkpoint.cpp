@@ -104,12 +104,13 @@ std::vector<std::string> CheckpointStore::list() const {
   return paths;
 }
 
-void CheckpointStore::save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer,
-                           const TrainedParts& parts, const KeepPolicy& policy) const {
+void CheckpointStore::save(const TrainState& state, const TrainedWith& with, const TrainedParts& parts,
+                           const KeepPolicy& policy) const {
   ensure_writable_folder(folder_);
   remove_rests_of_crashes();
   write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step)), [&](const std::string& folder) {
-    save_model_folder(folder, config, tokenizer, parts.transformer);
+    save_model_folder(folder, with.config, with.tokenizer, parts.transformer, kWeightsFile, Precision::float32,
+                      with.profile);
     write_tensor_file(path_in(folder, kOptimizerFile), parts.optimizer.state());
     if (parts.average != nullptr) write_tensor_file(path_in(folder, kAverageFile), parts.average->values());
     write_file_atomically(path_in(folder, kStateFile), to_json(state));

@@ -58,6 +58,13 @@ struct TrainedParts {
   WeightAverage* average;  ///< null for none
 };
 
+/// What checkpoints hold besides what is trained.
+struct TrainedWith {
+  const std::string& config;  ///< the resolved YAML
+  const Tokenizer& tokenizer;
+  const TextProfile& profile;
+};
+
 /// The checkpoints of a run: model folders that also hold the optimizer and the TrainState, named by step.
 class CheckpointStore {
  public:
@@ -68,7 +75,7 @@ class CheckpointStore {
   std::vector<std::string> list() const;
 
   /// Writes one, all or nothing, then removes what `policy` does not keep.
-  void save(const TrainState& state, const std::string& config, const Tokenizer& tokenizer, const TrainedParts& parts,
+  void save(const TrainState& state, const TrainedWith& with, const TrainedParts& parts,
             const KeepPolicy& policy) const;
 
   /// Continues from the newest one; none: nothing happens and the state is that of a fresh start. An average that the

@@ -14,6 +14,7 @@
 #include <transmute/training/initial_model.h>
 #include <transmute/training/run_text.h>
 #include <transmute/training/stopwatch.h>
+#include <transmute/training/text_profile.h>
 #include <transmute/translation/files/model_output.h>
 
 #include <filesystem>
@@ -103,7 +104,8 @@ std::string RunFolder::name() const {
 void RunFolder::check_links() const {
   // Not those of the tokenizer, which may lead to somebody's SentencePiece model: they are read, or removed.
   const std::string cached = path_in(cache(), "contents.json");
-  for (const std::string& path : {file(kConfigFile), metrics(), report(), log(), Fingerprints::path_of(path_), cached})
+  for (const std::string& path :
+       {file(kConfigFile), file(kTextProfileFile), metrics(), report(), log(), Fingerprints::path_of(path_), cached})
     if (std::error_code ignored; fs::is_symlink(path, ignored))
       throw std::invalid_argument(fmt::format(
           "{}: is a symbolic link, and a training would write to the file that it leads to; remove it, or put a copy "
@@ -225,6 +227,14 @@ Tokenizer RunFolder::tokenizer(const TrainingConfig& config) const {
   replace_by(tokenizer, fingerprint);
   return_freed_memory();  // learning takes far more than what follows
   return tokenizer;
+}
+
+TextProfile RunFolder::text_profile(const TrainingConfig& config) const {
+  const std::string path = file(kTextProfileFile);
+  if (has_begun() && fs::exists(path)) return parse_text_profile(read_regular_file(path, TextProfile::kMaxBytes), path);
+  TextProfile profile = learn_text_profile(config);
+  write_file_atomically(path, profile.to_yaml());
+  return profile;
 }
 
 void RunFolder::keep_text(uint64_t fingerprint) const {

@@ -4,6 +4,7 @@
 #include <transmute/common/process_lock.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/config.h>
+#include <transmute/translation/files/text_profile.h>
 
 #include <memory>
 #include <string>
@@ -65,6 +66,9 @@ class RunFolder {
   /// The run's tokenizer: the initial model's, or learned from the training text where the folder has none yet, or
   /// one that an earlier start made of another text or with other options.
   Tokenizer tokenizer(const TrainingConfig& config) const;
+
+  /// What is known of the run's training text: learned where the run has not begun, otherwise kept from its start.
+  TextProfile text_profile(const TrainingConfig& config) const;
 
   /// Notes which text the run is trained on.
   /// @param fingerprint TrainingText::fingerprint

@@ -108,6 +108,7 @@ class Trainer::Session {
   StepProfile profile_;                // rank 0's
 
   const Tokenizer tokenizer_;
+  TextProfile text_profile_;  // rank 0's
   TrainingText train_text_;
   Replicas replicas_;
   Adam optimizer_;
@@ -179,6 +180,7 @@ TrainingText Trainer::Session::prepare_training_text() {
   if (own_cache && options_.ranks.local_rank == 0) cache.remove_others();
   if (!group_.is_first()) return text;
   log_text("training", config_, text.size(), text.counts());
+  text_profile_ = folder_.text_profile(config_);
   return text;
 }
 
@@ -341,7 +343,8 @@ void Trainer::Session::score_and_keep_best() {
 
 void Trainer::Session::save_model(const std::string& folder) {
   write_folder_atomically(folder, [&](const std::string& partial) {
-    save_model_folder(partial, config_yaml_, tokenizer_, replicas_.transformer());
+    save_model_folder(partial, config_yaml_, tokenizer_, replicas_.transformer(), kWeightsFile, Precision::float32,
+                      text_profile_);
   });
 }
 
@@ -356,7 +359,7 @@ void Trainer::Session::save_checkpoint(bool is_interim) {
   state.is_interim = is_interim;
   const TrainingOptions& training = config_.training;
   checkpoints_.save(
-      state, config_yaml_, tokenizer_, trained_parts(),
+      state, {config_yaml_, tokenizer_, text_profile_}, trained_parts(),
       {training.keep_checkpoints, training.keep_best, training.keep_every, state_.metric, state_.conditions});
   if (!config_.has_validation_text()) write_report();  // else at each validation
   report_->leave_out(pause);

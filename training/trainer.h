@@ -17,6 +17,7 @@ class ProcessGroup;
 /// Trains one experiment in a run folder, from the start or from its newest checkpoint. The run folder contains:
 ///
 ///     config.yaml  tokenizer.model     the resolved configuration; the learned subwords
+///     text_profile.yaml                what the training text says about itself, see TextProfile
 ///     lock  fingerprints.json          what keeps a second training out; what vocabulary and text were made from
 ///     cache/                           the tokenized text, see CorpusCache
 ///     checkpoints/step-000001000/ …    model folders with the optimizer's state, for resuming

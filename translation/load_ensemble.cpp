@@ -63,7 +63,8 @@ LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Devic
   for (size_t m = 0; m < models.size(); ++m)
     if (!precision && device.is_cpu() && models[m].stored == Precision::int8 && agreed != Precision::int8)
       models[m] = load(paths[m], false);
-  LoadedEnsemble ensemble{{}, std::move(models.front().tokenizer), agreed, models.front().search};
+  LoadedEnsemble ensemble{
+      {}, std::move(models.front().tokenizer), agreed, models.front().search, std::move(models.front().profile)};
   for (LoadedModel& model : models) ensemble.transformers.push_back(std::move(model.transformer));
   return ensemble;
 }

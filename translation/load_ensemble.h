@@ -19,6 +19,7 @@ struct LoadedEnsemble {
   Tokenizer tokenizer;
   Precision precision;   ///< to run them in
   SearchOptions search;  ///< what the first one's configuration recommends
+  TextProfile profile;   ///< what is known of the first one's training text
 };
 
 /// Opens models of one architecture. `precision`: see TranslatorOptions; without it, the type that all models are

@@ -52,7 +52,10 @@ class TorchScriptFile : public ::testing::Test {
  protected:
   TorchScriptFile() {
     std::filesystem::create_directory(model);
-    save_model_folder(model, tiny_config() + "data:\n  folder: x\n", tokenizer, transformer);
+    TextProfile profile;
+    profile.sentences.language = "de";
+    save_model_folder(model, tiny_config() + "data:\n  folder: x\n", tokenizer, transformer, kWeightsFile,
+                      Precision::float32, profile);
   }
 
   void export_with(const torch::jit::ExtraFilesMap& extra_files) {
@@ -77,6 +80,7 @@ TEST_F(TorchScriptFile, ComesBackAsTheSameModel) {
   for (const auto& item : back.transformer->named_parameters())
     EXPECT_TRUE(torch::equal(item.value(), expected[item.key()])) << item.key();
   EXPECT_EQ(back.config, read_text(model + "/config.yaml"));
+  EXPECT_EQ(back.profile.sentences.language, "de");
   EXPECT_EQ(back.tokenizer.source().serialized(), tokenizer.source().serialized());
   EXPECT_TRUE(back.tokenizer.shared());
   EXPECT_THAT(testing::names_in(folder.path()), ::testing::ElementsAre("model", "model.pt"));

@@ -68,7 +68,7 @@ class Checkpoints : public ::testing::Test {
   void save(Training& training, int64_t step, int64_t newest = 10) {
     KeepPolicy policy;
     policy.newest = newest;
-    store.save(state_at(step), tiny_config(), tokenizer, training.parts(), policy);
+    store.save(state_at(step), {tiny_config(), tokenizer, {}}, training.parts(), policy);
   }
 
   static void expect_equal(const NamedTensors& found, const NamedTensors& expected) {
@@ -92,7 +92,7 @@ TEST_F(Checkpoints, RestoreWeightsMomentsAndState) {
   state.conditions = "beam_size 4";
   state.best_score = 12.345678901234567;
   state.validations_since_best = 3;
-  store.save(state, tiny_config(), tokenizer, saved.parts(), {});
+  store.save(state, {tiny_config(), tokenizer, {}}, saved.parts(), {});
 
   Training restored(tokenizer, 2);
   const TrainState found = store.restore(restored.parts());
@@ -144,7 +144,7 @@ TEST_F(Checkpoints, GoOnAsIfNothingHadHappened) {
   Training saved(tokenizer, 1, 3);
   TrainState state;
   state.step = 3;  // Adam's bias correction counts the updates
-  store.save(state, tiny_config(), tokenizer, saved.parts(), {});
+  store.save(state, {tiny_config(), tokenizer, {}}, saved.parts(), {});
   Training restored(tokenizer, 2);
   store.restore(restored.parts());
   const std::vector<torch::Tensor> gradients = saved.made_up_gradients();
@@ -209,7 +209,7 @@ TEST_F(Checkpoints, KeepTheNewestTheBestAndEachSoAndSoManiethForGood) {
       state.metric = "chrf";  // of another metric: cannot be compared
       state.score = 99;
     }
-    store.save(state, tiny_config(), tokenizer, training.parts(), policy);
+    store.save(state, {tiny_config(), tokenizer, {}}, training.parts(), policy);
   }
   EXPECT_THAT(names_in(path),
               ElementsAre("step-000000020", "step-000000030", "step-000000040", "step-000000080", "step-000000090"));
@@ -227,7 +227,7 @@ TEST_F(Checkpoints, AreNotKeptForScoresUnderOtherConditions) {
     state.metric = "bleu";
     state.score = score;
     state.conditions = conditions;
-    store.save(state, tiny_config(), tokenizer, training.parts(), policy);
+    store.save(state, {tiny_config(), tokenizer, {}}, training.parts(), policy);
   };
   save_scored(10, 4, "");  // an older version's
   save_scored(20, 9, "beam_size 1");
@@ -244,7 +244,7 @@ TEST_F(Checkpoints, GoWithTheNextWhereATrainingWasStopped) {
     state.is_interim = state.validation_due = true;
     KeepPolicy policy;
     policy.newest = 2;
-    store.save(state, tiny_config(), tokenizer, training.parts(), policy);
+    store.save(state, {tiny_config(), tokenizer, {}}, training.parts(), policy);
   };
   save(training, 10, 2);
   save(training, 20, 2);
@@ -259,12 +259,12 @@ TEST_F(Checkpoints, GoWithTheNextWhereATrainingWasStopped) {
 TEST_F(Checkpoints, HoldTheMovingAverageOrBeginItWithTheWeights) {
   Training saved(tokenizer, 1, 3);
   WeightAverage average(parameters_of(Training(tokenizer, 5).transformer), 0.9);
-  store.save(state_at(4), tiny_config(), tokenizer, saved.parts(&average), {});
+  store.save(state_at(4), {tiny_config(), tokenizer, {}}, saved.parts(&average), {});
   Training restored(tokenizer, 2);
   WeightAverage found(parameters_of(restored.transformer), 0.9);
   store.restore(restored.parts(&found));
   expect_equal(found.values(), average.values());
-  store.save(state_at(5), tiny_config(), tokenizer, saved.parts(), {});
+  store.save(state_at(5), {tiny_config(), tokenizer, {}}, saved.parts(), {});
   store.restore(restored.parts(&found));
   expect_equal(found.values(), parameters_of(saved.transformer));
 }

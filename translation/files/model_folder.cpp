@@ -248,6 +248,19 @@ void check_tokenizer(const Tokenizer& tokenizer, const ModelChecksums& checksums
   for (const auto& [file, model] : tokenizer.files()) checksums.check(file, model->serialized());
 }
 
+TextProfile read_profile(const std::string& folder, const ModelChecksums& checksums) {
+  const std::string path = path_in(folder, kTextProfileFile);
+  if (!fs::exists(path)) {
+    if (checksums.has(kTextProfileFile))
+      throw std::runtime_error(
+          fmt::format("{}: is missing, though {} names it; restore the file", path, path_in(folder, kChecksumsFile)));
+    return {};
+  }
+  const std::string yaml = read_regular_file(path, TextProfile::kMaxBytes);
+  checksums.check(kTextProfileFile, yaml);
+  return parse_text_profile(yaml, path);
+}
+
 }  // namespace
 
 LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8,
@@ -261,9 +274,11 @@ LoadedModel load_model_folder(const std::string& folder, torch::Device device, I
   auto weights = std::async(std::launch::async, [&] { return read_weights(folder, parallel_for); });
   std::string config = read_regular_file(config_path, kMaxConfigBytes);
   checksums.check(kConfigFile, config);
+  TextProfile profile = read_profile(folder, checksums);
   Tokenizer tokenizer = Tokenizer::load(folder);
   check_tokenizer(tokenizer, checksums);
   LoadedModel model = make_model(std::move(tokenizer), std::move(config), config_path, weight_bytes);
+  model.profile = std::move(profile);
   model.stored = give_weights(model.transformer, weights.get(), weights_path, device, int8);
   return model;
 }
@@ -282,13 +297,18 @@ uint32_t write_weights(const std::string& path, const Transformer& transformer, 
 }
 
 void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
-                       const Transformer& transformer, const char* weights_file, Precision stored) {
+                       const Transformer& transformer, const char* weights_file, Precision stored,
+                       const TextProfile& profile) {
   ModelChecksums checksums;
   tokenizer.save(folder);
   for (const auto& [file, model] : tokenizer.files()) checksums.set(file, checksum_of(model->serialized()));
   checksums.set(weights_file, write_weights(path_in(folder, weights_file), transformer, stored));
   write_file_atomically(path_in(folder, kConfigFile), config);
   checksums.set(kConfigFile, checksum_of(config));
+  if (const std::string yaml = profile.to_yaml(); !yaml.empty()) {
+    write_file_atomically(path_in(folder, kTextProfileFile), yaml);
+    checksums.set(kTextProfileFile, checksum_of(yaml));
+  }
   checksums.save(folder);
 }
 

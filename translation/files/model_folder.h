@@ -6,6 +6,7 @@
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/files/model_config.h>
 #include <transmute/translation/files/tensor_file.h>
+#include <transmute/translation/files/text_profile.h>
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search_options.h>
 
@@ -27,10 +28,12 @@ struct LoadedModel {
   Tokenizer tokenizer;                    ///< for both languages
   std::string config;                     ///< the YAML with which it was trained
   SearchOptions search{};                 ///< what its configuration recommends
+  TextProfile profile{};                  ///< what is known of its training text
   Precision stored = Precision::float32;  ///< the type in which its matrices were stored
 };
 
-/// Reads a model folder: `config.yaml`, the tokenizer, and the weights in `weights.safetensors` or `model.safetensors`.
+/// Reads a model folder: `config.yaml`, the tokenizer, the weights in `weights.safetensors` or `model.safetensors`, and
+/// `text_profile.yaml` if there is one.
 /// `parallel_for` distributes the reading of the weights.
 /// @throws std::runtime_error if a file is missing, damaged or changed since it was saved (see ModelChecksums), a
 /// weight is not finite, or the parts are inconsistent.
@@ -40,10 +43,11 @@ TRANSMUTE_API LoadedModel load_model_folder(const std::string& folder, torch::De
 
 /// Writes the files of a model folder and their checksums into an existing folder. `config` is the whole resolved YAML.
 /// `stored`: the type of the matrices that multiply states; vectors, embeddings and position vectors are float32. Each
-/// int8 matrix `….weight` [outputs,inputs] comes with `….weight_scale` [outputs], float32.
+/// int8 matrix `….weight` [outputs,inputs] comes with `….weight_scale` [outputs], float32. `profile`: what is known of
+/// the training text; a profile that knows nothing has no file.
 TRANSMUTE_API void save_model_folder(const std::string& folder, const std::string& config, const Tokenizer& tokenizer,
                                      const Transformer& transformer, const char* weights_file = kWeightsFile,
-                                     Precision stored = Precision::float32);
+                                     Precision stored = Precision::float32, const TextProfile& profile = {});
 
 /// Makes a model without its weights. `config_name`: name of the YAML in messages. `weight_bytes`: size of the file of
 /// weights; a model with more parameters than it can hold is refused before memory is taken.

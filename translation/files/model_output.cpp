@@ -23,8 +23,8 @@ void check_may_replace_model(const std::string& path, const std::string& flag) {
   const auto holds = [&](const char* file) { return fs::is_regular_file(fs::path(path) / file); };
   if (!holds(kConfigFile) || (!holds(kWeightsFile) && !holds(kNeutralWeightsFile)))
     throw std::invalid_argument(fmt::format("{}: exists and is not a model folder; name another {}", path, flag));
-  const std::set<std::string> ours{kConfigFile,          kWeightsFile,         kNeutralWeightsFile, kChecksumsFile,
-                                   kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile};
+  const std::set<std::string> ours{kConfigFile,      kWeightsFile,         kNeutralWeightsFile,  kChecksumsFile,
+                                   kTextProfileFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile};
   for (const auto& entry : fs::directory_iterator(path))
     if (const std::string name = entry.path().filename().string(); ours.count(name) == 0)
       throw std::invalid_argument(

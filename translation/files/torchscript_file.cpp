@@ -46,7 +46,8 @@ std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFile
     add_text(name);
     crc = crc32(crc, data.data_ptr(), data.nbytes());
   }
-  for (const char* name : {kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile})
+  for (const char* name :
+       {kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile, kTextProfileFile})
     if (const auto file = files.find(name); file != files.end()) add_text(file->second);
   return fmt::format("{:08x}", crc);
 }
@@ -54,6 +55,7 @@ std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFile
 torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model) {
   torch::jit::ExtraFilesMap files{{kConfigFile, model.config}};
   for (const auto& [name, tokenizer] : model.tokenizer.files()) files[name] = tokenizer->serialized();
+  if (std::string yaml = model.profile.to_yaml(); !yaml.empty()) files[kTextProfileFile] = std::move(yaml);
   return files;
 }
 
@@ -64,7 +66,8 @@ torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model) {
 // The records of an archive that are texts. LibTorch could give them too, but it runs the file's code as it opens it.
 torch::jit::ExtraFilesMap read_extra_files(const ZipArchive& archive) {
   torch::jit::ExtraFilesMap files;
-  for (const char* name : {kFacts, kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile})
+  for (const char* name :
+       {kFacts, kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile, kTextProfileFile})
     files[name] = archive.has(std::string("extra/") + name) ? archive.read(std::string("extra/") + name) : "";
   return files;
 }
@@ -184,6 +187,7 @@ LoadedModel load_torchscript_model(const std::string& path, torch::Device device
   if (checksum != checksum_of(weights, files)) unreadable_export(path, "its checksum does not match its content");
   LoadedModel model = make_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile),
                                  std::filesystem::file_size(path));
+  model.profile = parse_text_profile(files[kTextProfileFile], fmt::format("{}:{}", path, kTextProfileFile));
   model.stored = give_weights(model.transformer, weights, path, device);
   return model;
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/training/text_profile.h>
+
+#include <transmute/training/run_text.h>
+
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr size_t kMostSampledPairs = 200'000;
+
+template <class T>
+void keep_every_second(std::vector<T>& items) {
+  for (size_t i = 0; 2 * i < items.size(); ++i) std::swap(items[i], items[2 * i]);
+  items.resize((items.size() + 1) / 2);
+}
+
+}  // namespace
+
+SampledText sample_training_text(const TrainingConfig& config, size_t most) {
+  const TextFiles files = train_files(config);
+  SampledText sample;
+  if (files.source.empty()) return sample;
+  const LineSource sources = lines_of(files.source), targets = lines_of(files.target);
+  std::string source, target;
+  size_t step = 1;
+  for (size_t number = 0; sources(source) && targets(target); ++number) {
+    if (number % step != 0) continue;
+    if (sample.sources.size() == most) {
+      keep_every_second(sample.sources);
+      keep_every_second(sample.targets);
+      step *= 2;
+      if (number % step != 0) continue;
+    }
+    sample.sources.push_back(source);
+    sample.targets.push_back(target);
+  }
+  return sample;
+}
+
+TextProfile learn_text_profile(const TrainingConfig& config) {
+  TextProfile profile;
+  if (config.is_language_model()) return profile;
+  const SampledText text = sample_training_text(config, kMostSampledPairs);
+  // Only a hint, which is why nothing else is deduced from it.
+  const TextFiles files = train_files(config);
+  const std::string ending = files.source.empty() ? "" : text_file_ending(files.source.front().path);
+  if (ending.size() == 2) profile.sentences.language = ending;
+  return profile;
+}
+
+}  // namespace v0
+}  // namespace transmute

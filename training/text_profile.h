@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/training/config.h>
+#include <transmute/translation/files/text_profile.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Lines of the training text; sources[i] is translated by targets[i].
+struct SampledText {
+  std::vector<std::string> sources;
+  std::vector<std::string> targets;
+};
+
+/// Evenly spaced pairs of the files in `train_source`, `train_target` and `train_pairs`: all pairs if there are at most
+/// `most`, otherwise more than half as many.
+/// @throws std::runtime_error naming a file that cannot be read.
+SampledText sample_training_text(const TrainingConfig& config, size_t most);
+
+/// What the training text says about itself; nothing for the text of a decoder-only model.
+TextProfile learn_text_profile(const TrainingConfig& config);
+
+}  // namespace v0
+}  // namespace transmute
