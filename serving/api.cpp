@@ -28,9 +28,10 @@ constexpr const char* kAutomatic = "auto";
 struct WebFile {
   const char *path, *name, *content_type;
 };
-constexpr std::array<WebFile, 6> kWebFiles{{{"/", "page.html", "text/html; charset=utf-8"},
+constexpr std::array<WebFile, 7> kWebFiles{{{"/", "page.html", "text/html; charset=utf-8"},
                                             {"/page.css", "page.css", "text/css; charset=utf-8"},
                                             {"/page.js", "page.js", "text/javascript; charset=utf-8"},
+                                            {"/choices.js", "choices.js", "text/javascript; charset=utf-8"},
                                             {"/icon.svg", "icon.svg", "image/svg+xml"},
                                             {"/openapi.json", "openapi.json", "application/json"},
                                             // LibreTranslate's name for it.

@@ -1,11 +1,14 @@
 // The page of `serve`. Text enters the document as text nodes only; styles that depend on data go through the CSSOM,
 // which the Content-Security-Policy allows. Addresses are relative: behind a proxy the page may stand in any folder.
+import * as choices from './choices.js';
+
 const byId = (id) => document.getElementById(id);
 const source = byId('source'), target = byId('target'), from = byId('from'), to = byId('to');
-const status = byId('status'), alternatives = byId('alternatives'), glossary = byId('glossary');
+const status = byId('status'), glossary = byId('glossary');
 
 const kPauseBeforeTranslating = 250;  // milliseconds without a keystroke
 const kNumAlternatives = 6;
+const kSureOfLanguage = 50;  // percent
 
 let mostAlternatives = kNumAlternatives;  // that the server gives
 let languages = [], running = null, pause = 0, last = null;
@@ -40,10 +43,23 @@ async function* eventsOf(answer) {
   }
 }
 
+const counted = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+// Lines that are not a term and its translation are reported and left out.
 function glossaryEntries() {
-  return glossary.value.split('\n').map((line) => line.split('=').map((term) => term.trim()))
-    .filter((terms) => terms.length === 2 && terms[0] && terms[1])
-    .map(([term, translation]) => ({source: term, target: translation}));
+  const entries = [], problems = [];
+  glossary.value.split('\n').forEach((line, i) => {
+    const terms = line.split('=').map((term) => term.trim());
+    const problem = terms.length < 2 ? 'there is no “=” between the term and its translation'
+      : terms.length > 2 ? 'there is more than one “=”'
+      : !terms[0] ? 'there is no term before the “=”'
+      : !terms[1] ? 'there is no translation after the “=”' : '';
+    if (!problem) entries.push({source: terms[0], target: terms[1]});
+    else if (line.trim()) problems.push(`Line ${i + 1} is ignored: ${problem}.`);
+  });
+  byId('glossary-problems').textContent = problems.join('\n');
+  glossary.setAttribute('aria-invalid', String(problems.length > 0));
+  return entries;
 }
 
 // `more` may name other languages than those that are chosen.
@@ -67,10 +83,12 @@ async function askToTranslate(text, signal) {
 
 async function translate() {
   running?.abort();
-  closeAlternatives();
+  choices.close();
   const text = source.value;
-  byId('count').textContent = text ? `${[...text].length} characters` : '';
+  source.parentNode.dataset.text = text;
+  byId('count').textContent = text ? counted([...text].length, 'character') : '';
   if (!text.trim()) {
+    glossaryEntries();  // for what is wrong with them
     last = null;
     target.replaceChildren();
     return say('');
@@ -86,7 +104,7 @@ async function translate() {
       if (name === 'error') throw new Error(data.error);
       if (name === 'done') show({...data.translations[0], typed: text}, data);
     }
-    say(last?.detected ? `Detected: ${nameOf(last.detected.language)}` : '');
+    say(last?.detected ? detectionNotice(last.detected) : '');
   } catch (error) {
     if (mine === running && error.name !== 'AbortError') say(error.message, true);
   } finally {
@@ -94,7 +112,14 @@ async function translate() {
   }
 }
 
+function detectionNotice({language, confidence}) {
+  const name = nameOf(language);
+  if (confidence <= 0) return `Language unclear; taken to be ${name}`;
+  return confidence < kSureOfLanguage ? `Probably ${name}` : `Detected: ${name}`;
+}
+
 function translateSoon() {
+  source.parentNode.dataset.text = source.value;
   clearTimeout(pause);
   pause = setTimeout(translate, kPauseBeforeTranslating);
 }
@@ -112,10 +137,12 @@ function wordsOf(hypothesis) {
   return words.map((word) => ({...word, text: word.text.trim()})).filter((word) => word.text);
 }
 
+const words = () => [...target.querySelectorAll('.word')];
+
 // Each segment's words become buttons; where pieces do not spell its text (byte pieces), it stays plain.
 function show(translation, answer) {
   last = {...translation, source: answer.source, target: answer.target};  // a source that was detected stays
-  closeAlternatives();  // those of what stood here before
+  choices.close();  // those of what stood here before
   target.replaceChildren();
   let rest = translation.text;
   for (const segment of translation.segments) {
@@ -144,9 +171,10 @@ function appendSegment(segment, text) {
     element.tabIndex = -1;
     element.textContent = word.text;
     element.title = 'Alternatives from here on';
+    element.ariaHasPopup = 'listbox';
     const prefix = text.slice(0, place).trimEnd();
     element.addEventListener('click', () => showAlternatives(element, segment, prefix));
-    element.addEventListener('pointerenter', () => showAttention(segment, word));
+    element.addEventListener('pointerenter', (event) => event.pointerType === 'mouse' && showAttention(segment, word));
     element.addEventListener('pointerleave', hideAttention);
     element.addEventListener('focus', () => showAttention(segment, word));
     element.addEventListener('blur', hideAttention);
@@ -186,65 +214,38 @@ function sourceOf(segment) {
 }
 
 async function showAlternatives(element, segment, prefix) {
-  closeAlternatives();
-  say('Looking for alternatives…');
+  choices.open(element, 'Looking for alternatives…');
   try {
     const more = {
       source: last.source, target: last.target, prefix, split_sentences: false,
       alternatives: mostAlternatives,
     };
     const answer = await (await ask('v1/translate', requestFor(sourceOf(segment), more))).json();
+    if (!choices.isOpenAt(element)) return;  // closed, or translated again meanwhile
     const found = answer.translations[0].segments[0].hypotheses.map((hypothesis) => hypothesis.text);
-    if (!last?.segments.includes(segment)) return;  // translated again meanwhile
-    say(`${found.length} alternatives`);
-    alternatives.replaceChildren(...found.map((text, number) => {
-      const item = document.createElement('li');
-      item.role = 'option';
-      item.id = 'alternative-' + number;
-      item.textContent = text;
-      item.addEventListener('click', () => take(segment, text));
-      return item;
-    }));
-    alternatives.hidden = false;
-    alternatives.dataset.from = '';
-    alternatives.opener = element;
-    choose(0);
-    alternatives.focus();
+    const at = words().indexOf(element);
+    choices.fill(counted(found.length, 'alternative'), found, (text) => take(segment, text, at));
   } catch (error) {
+    if (!choices.isOpenAt(element)) return;
+    choices.close();
     say(error.message, true);
   }
 }
 
-function choose(number) {
-  const items = [...alternatives.children];
-  if (!items.length) return;
-  const wanted = (number + items.length) % items.length;
-  items.forEach((item, i) => item.setAttribute('aria-selected', String(i === wanted)));
-  alternatives.setAttribute('aria-activedescendant', items[wanted].id);
-  items[wanted].scrollIntoView({block: 'nearest'});
-}
-
-const chosen = () => [...alternatives.children].findIndex((item) => item.getAttribute('aria-selected') === 'true');
-
-function closeAlternatives() {
-  alternatives.hidden = true;
-  alternatives.replaceChildren();
-}
-
-// Puts an alternative into its segment's place.
-function take(segment, text) {
+// Puts an alternative into its segment's place; the word at which it was chosen gets the focus.
+function take(segment, text, wordAt) {
   const old = segment.hypotheses[0].text;
   const place = last.segments.slice(0, last.segments.indexOf(segment))
     .reduce((at, other) => last.text.indexOf(other.hypotheses[0].text, at) + other.hypotheses[0].text.length, 0);
   const found = last.text.indexOf(old, place);
   segment.hypotheses[0] = {text, tokens: [], alignment: []};
   const changed = {...last, text: last.text.slice(0, found) + text + last.text.slice(found + old.length)};
-  closeAlternatives();
-  rescore(changed, segment, text);
+  choices.close();
+  rescore(changed, segment, text, wordAt);
 }
 
 // The words of an alternative come with the search that its whole text begins.
-async function rescore(translation, segment, text) {
+async function rescore(translation, segment, text, wordAt) {
   show(translation, translation);
   target.focus();
   say('');
@@ -258,40 +259,28 @@ async function rescore(translation, segment, text) {
     if (last?.text !== translation.text || !hypothesis.text.startsWith(text)) return;
     segment.hypotheses[0] = {...hypothesis, text};
     show(translation, translation);
-    target.querySelector('.word')?.focus();
+    words()[wordAt]?.focus();
   } catch (error) {
     say(error.message, true);
   }
 }
 
 function moveBetweenWords(event) {
-  const words = [...target.querySelectorAll('.word')];
-  const at = words.indexOf(document.activeElement);
+  const all = words(), at = all.indexOf(document.activeElement);
   if (at < 0) return;
   const steps = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
   if (event.key in steps) {
-    const next = words[Math.max(0, Math.min(words.length - 1, at + steps[event.key]))];
-    words[at].tabIndex = -1;
+    const next = all[Math.max(0, Math.min(all.length - 1, at + steps[event.key]))];
+    all[at].tabIndex = -1;
     next.tabIndex = 0;
     next.focus();
   } else if (event.key === 'Enter' || event.key === ' ') {
-    words[at].click();
+    all[at].click();
   } else if (event.key === 'Escape') {
     source.focus();
   } else {
     return;
   }
-  event.preventDefault();
-}
-
-function moveBetweenAlternatives(event) {
-  if (event.key === 'ArrowDown') choose(chosen() + 1);
-  else if (event.key === 'ArrowUp') choose(chosen() - 1);
-  else if (event.key === 'Enter') alternatives.children[chosen()]?.click();
-  else if (event.key === 'Escape') {
-    closeAlternatives();
-    alternatives.opener?.focus();
-  } else return;
   event.preventDefault();
 }
 
@@ -351,13 +340,15 @@ async function readFile(file) {
 function listen() {
   source.addEventListener('input', translateSoon);
   glossary.addEventListener('input', translateSoon);
-  byId('key').addEventListener('change', translate);
+  byId('access').addEventListener('submit', (event) => {
+    event.preventDefault();  // the key goes nowhere but into the headers of the page's requests
+    translate();
+  });
   from.addEventListener('change', () => { fillTargets(to.value); translate(); });
   to.addEventListener('change', translate);
   byId('swap').addEventListener('click', swap);
   byId('copy').addEventListener('click', copy);
   target.addEventListener('keydown', moveBetweenWords);
-  alternatives.addEventListener('keydown', moveBetweenAlternatives);
   document.addEventListener('keydown', (event) => {
     if (!event.altKey || event.ctrlKey || event.metaKey) return;
     const act = {KeyS: swap, KeyC: copy}[event.code];

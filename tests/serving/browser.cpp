@@ -145,6 +145,32 @@ void BrowserPage::press(const std::string& key, const std::string& code, int key
          {{"type", type}, {"key", key}, {"code", code}, {"windowsVirtualKeyCode", key_code}, {"modifiers", modifiers}});
 }
 
+void BrowserPage::resize(int width, int height, bool touch) {
+  call("Emulation.setDeviceMetricsOverride",
+       {{"width", width}, {"height", height}, {"deviceScaleFactor", touch ? 2 : 1}, {"mobile", touch}});
+  call("Emulation.setTouchEmulationEnabled", {{"enabled", touch}});
+}
+
+Json BrowserPage::middle_of(const std::string& selector) {
+  return evaluate("(() => { const box = document.querySelector(" + Json(selector).dump() +
+                  ").getBoundingClientRect(); return {x: box.x + box.width / 2, y: box.y + box.height / 2}; })()");
+}
+
+void BrowserPage::tap(const std::string& selector) {
+  call("Input.dispatchTouchEvent", {{"type", "touchStart"}, {"touchPoints", Json::array({middle_of(selector)})}});
+  call("Input.dispatchTouchEvent", {{"type", "touchEnd"}, {"touchPoints", Json::array()}});
+}
+
+void BrowserPage::click(const std::string& selector) {
+  Json event = middle_of(selector);
+  for (const char* type : {"mouseMoved", "mousePressed", "mouseReleased"}) {
+    event["type"] = type;
+    event["button"] = std::string(type) == "mouseMoved" ? "none" : "left";
+    event["clickCount"] = 1;
+    call("Input.dispatchMouseEvent", event);
+  }
+}
+
 std::vector<std::string> BrowserPage::accessible_nodes() {
   std::vector<std::string> nodes;
   const Json tree = call("Accessibility.getFullAXTree");

@@ -32,6 +32,11 @@ class BrowserPage {
   void type(const std::string& text);
   /// A key by its KeyboardEvent.key; `modifiers`: 1 is Alt, 8 is Shift.
   void press(const std::string& key, const std::string& code, int key_code, int modifiers = 0);
+  /// Shows the page as a window of this size does; with `touch`, as a phone does.
+  void resize(int width, int height, bool touch);
+  /// A tap or a click into the middle of what `selector` finds, where it is now.
+  void tap(const std::string& selector);
+  void click(const std::string& selector);
   /// "role name" of everything that a screen reader is told of.
   std::vector<std::string> accessible_nodes();
   Json call(const std::string& method);
@@ -45,6 +50,7 @@ class BrowserPage {
 
  private:
   Json read_message();
+  Json middle_of(const std::string& selector);
   void notice(const Json& event);
 
   TemporaryFolder folder_;

@@ -11,6 +11,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace transmute::testing {
 namespace {
@@ -23,6 +25,7 @@ using ::testing::StartsWith;
 
 constexpr const char* kTyped = "the old train is here.";
 constexpr const char* kShown = "document.querySelector('#target').textContent";
+constexpr const char* kIsClosed = "document.querySelector('#choices').hidden";
 constexpr const char* kIsReady =
     "document.querySelector('#target .word') && !document.querySelector('#target.working')";
 
@@ -111,7 +114,7 @@ TEST_F(ServePage, OffersAlternativesByKeyboardAlone) {
   EXPECT_NE(chosen, before);
   page_->press("Enter", "Enter", 13);
   EXPECT_TRUE(page_->becomes_true(std::string(kShown) + " === " + Json(chosen).dump()));
-  EXPECT_EQ(page_->evaluate("document.querySelector('#alternatives').hidden"), true);
+  EXPECT_EQ(page_->evaluate(kIsClosed), true);
 }
 
 TEST_F(ServePage, ClosesTheListOnEscape) {
@@ -120,10 +123,72 @@ TEST_F(ServePage, ClosesTheListOnEscape) {
   page_->press("Enter", "Enter", 13);
   ASSERT_TRUE(page_->becomes_true("document.querySelectorAll('#alternatives li').length > 1"));
   page_->press("Escape", "Escape", 27);
-  EXPECT_EQ(page_->evaluate("document.querySelector('#alternatives').hidden"), true);
+  EXPECT_EQ(page_->evaluate(kIsClosed), true);
   EXPECT_EQ(page_->evaluate("document.activeElement.className"), "word");
   page_->press("Escape", "Escape", 27);
   EXPECT_EQ(page_->evaluate("document.activeElement.id"), "source");
+}
+
+struct Window {
+  const char* name;
+  int width, height;
+  bool touch;
+};
+
+class ServePageWindow : public ServePage, public ::testing::WithParamInterface<Window> {
+ protected:
+  void select(const std::string& selector) { GetParam().touch ? page_->tap(selector) : page_->click(selector); }
+  // The list lies within the window, below the sticky header, and at most a line's height from the word.
+  void expect_the_list_beside(const std::string& word) {
+    const Json found = page_->evaluate(
+        "(() => { const list = document.querySelector('#choices').getBoundingClientRect(), "
+        "word = document.querySelector('" +
+        word +
+        "').getBoundingClientRect(); "
+        "return {inside: list.left >= 0 && list.right <= innerWidth && list.bottom <= innerHeight && "
+        "list.top >= document.querySelector('header').getBoundingClientRect().bottom, "
+        "distance: Math.max(list.top - word.bottom, word.top - list.bottom)}; })()");
+    EXPECT_EQ(found["inside"], true) << word;
+    EXPECT_GE(found["distance"].get<double>(), -4) << word << " is covered";
+    EXPECT_LE(found["distance"].get<double>(), 12) << word;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ServePageWindow,
+                         ::testing::Values(Window{"TouchedPhone", 390, 844, true},
+                                           Window{"NarrowWithMouse", 390, 844, false},
+                                           Window{"WideWithMouse", 1280, 800, false}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(ServePageWindow, OpensAlternativesBesideTheWord) {
+  page_->resize(GetParam().width, GetParam().height, GetParam().touch);
+  std::string text = kTyped;
+  for (int i = 0; i < 5; ++i) text += std::string(" ") + kTyped;
+  type_and_wait(text);
+  const auto num_words = page_->evaluate("document.querySelectorAll('#target .word').length").get<int>();
+  ASSERT_GT(num_words, 6);
+  for (int i = 1; i <= num_words; i += (num_words - 1) / 4) {
+    const std::string word = "#target .word:nth-of-type(" + std::to_string(i) + ")";
+    page_->evaluate("document.querySelector('" + word + "').scrollIntoView({block: 'nearest'})");
+    const Json place = page_->evaluate("document.querySelector('" + word + "').getBoundingClientRect().y");
+    select(word);
+    ASSERT_TRUE(page_->becomes_true("document.querySelector('#alternatives li')")) << word;
+    EXPECT_EQ(page_->evaluate("document.querySelector('" + word + "').getBoundingClientRect().y"), place)
+        << "the word moves away";
+    expect_the_list_beside(word);
+    select("#close");
+    EXPECT_EQ(page_->evaluate(kIsClosed), true);
+    EXPECT_EQ(page_->evaluate("document.activeElement === document.querySelector('" + word + "')"), true);
+  }
+}
+
+TEST_P(ServePageWindow, ClosesTheListWhereSomethingElseIsSelected) {
+  page_->resize(GetParam().width, GetParam().height, GetParam().touch);
+  type_and_wait();
+  select("#target .word");
+  ASSERT_TRUE(page_->becomes_true("document.querySelector('#alternatives li')"));
+  select("#status");
+  EXPECT_EQ(page_->evaluate(kIsClosed), true);
 }
 
 TEST_F(ServePage, ShowsTheAttentionOfAWord) {
@@ -140,6 +205,68 @@ TEST_F(ServePage, UsesTheGlossary) {
   page_->evaluate("document.querySelector('#glossary').value = 'train = Fluss'");
   type_and_wait();
   EXPECT_THAT(page_->evaluate(kShown).get<std::string>(), HasSubstr("Fluss"));
+}
+
+TEST_F(ServePage, SaysWhichLinesOfTheGlossaryItIgnores) {
+  page_->evaluate(
+      "document.querySelector('#glossary').value = 'train = Fluss\\n\\nhouse\\na = b = c\\n = Tor\\ngate =', "
+      "document.querySelector('#glossary').dispatchEvent(new Event('input'))");
+  ASSERT_TRUE(page_->becomes_true("document.querySelector('#glossary-problems').textContent"));
+  EXPECT_EQ(page_->evaluate("document.querySelector('#glossary-problems').textContent"),
+            "Line 3 is ignored: there is no “=” between the term and its translation.\n"
+            "Line 4 is ignored: there is more than one “=”.\n"
+            "Line 5 is ignored: there is no term before the “=”.\n"
+            "Line 6 is ignored: there is no translation after the “=”.");
+  type_and_wait();
+  EXPECT_THAT(page_->evaluate(kShown).get<std::string>(), HasSubstr("Fluss")) << "the good line holds";
+  page_->evaluate(
+      "document.querySelector('#glossary').value = 'train = Fluss', "
+      "document.querySelector('#glossary').dispatchEvent(new Event('input'))");
+  EXPECT_TRUE(page_->becomes_true("!document.querySelector('#glossary-problems').textContent"));
+}
+
+TEST_F(ServePage, SaysHowSureItIsOfADetectedLanguage) {
+  const std::string answer = R"({"source":"de","target":"en","translations":[{"text":"x","segments":[],"detected":)"
+                             R"({"language":"de","confidence":CONFIDENCE}}]})";
+  for (const auto& [confidence, notice] : std::vector<std::pair<std::string, std::string>>{
+           {"0", "Language unclear; taken to be German"}, {"30", "Probably German"}, {"90", "Detected: German"}}) {
+    std::string given = answer;
+    given.replace(given.find("CONFIDENCE"), 10, confidence);
+    page_->evaluate("window.fetch = async () => new Response(" + Json("event: done\ndata: " + given + "\n\n").dump() +
+                    "), document.querySelector('#source').value = 'x', "
+                    "document.querySelector('#source').dispatchEvent(new Event('input'))");
+    EXPECT_TRUE(page_->becomes_true("document.querySelector('#status').textContent === '" + notice + "'")) << notice;
+  }
+}
+
+TEST_F(ServePage, ShowsAllOfALongText) {
+  const std::string heights =
+      "[document.querySelector('#source').scrollHeight, document.querySelector('#source').clientHeight]";
+  const auto before = page_->evaluate(heights)[1].get<int>();
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "the red house\n";
+  page_->evaluate("document.querySelector('#source').focus()");
+  page_->type(text);
+  const Json after = page_->evaluate(heights);
+  EXPECT_EQ(after[0], after[1]) << "nothing to scroll within the box";
+  EXPECT_GT(after[1].get<int>(), 2 * before);
+  page_->evaluate("document.querySelector('#source').select()");
+  page_->press("Delete", "Delete", 46);
+  EXPECT_TRUE(page_->becomes_true("document.querySelector('#source').clientHeight === " + std::to_string(before)));
+}
+
+TEST_F(ServePage, SendsTheKeyOfTheForm) {
+  type_and_wait();
+  page_->evaluate(
+      "window.sent = [], window.fetch = async (path, how) => { sent.push(how.headers.Authorization); "
+      "return new Response('{}', {status: 403}); }, document.querySelector('#key').closest('details').open = true, "
+      "document.querySelector('#key').focus()");
+  page_->type("secret");
+  page_->call(
+      "Input.dispatchKeyEvent",
+      {{"type", "keyDown"}, {"key", "Enter"}, {"code", "Enter"}, {"windowsVirtualKeyCode", 13}, {"text", "\r"}});
+  EXPECT_TRUE(page_->becomes_true("sent.at(-1) === 'Bearer secret'"));
+  EXPECT_EQ(page_->evaluate("location.search"), "") << "the key must not enter the address";
 }
 
 TEST_F(ServePage, SwapsTheLanguages) {
@@ -259,8 +386,7 @@ TEST_F(ServePage, ShowsProblemsAndRunsNoMarkupOfTexts) {
 }
 
 TEST_F(ServePage, FitsAPhone) {
-  page_->call("Emulation.setDeviceMetricsOverride",
-              {{"width", 360}, {"height", 700}, {"deviceScaleFactor", 2}, {"mobile", true}});
+  page_->resize(360, 700, true);
   type_and_wait();
   EXPECT_LE(page_->evaluate("document.documentElement.scrollWidth").get<int>(), 360) << "nothing is cut off";
   EXPECT_GT(page_->evaluate("document.querySelector('#target').getBoundingClientRect().top").get<double>(),

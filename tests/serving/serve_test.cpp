@@ -182,6 +182,8 @@ TEST_F(Serve, RefersToNothingByAnAbsoluteAddress) {
   Client client(server_->port());
   EXPECT_THAT(client.get("/").body, AllOf(HasSubstr("src=\"page.js\""), Not(HasSubstr("=\"/"))));
   EXPECT_THAT(client.get("/page.js").body, AllOf(HasSubstr("ask('languages')"), Not(HasSubstr("'/"))));
+  EXPECT_THAT(client.get("/page.js").body, HasSubstr("'./choices.js'"));
+  EXPECT_THAT(client.get("/choices.js").body, AllOf(HasSubstr("export function open"), Not(HasSubstr("'/"))));
   EXPECT_THAT(client.get("/page.css").body, Not(HasSubstr("url(")));
   EXPECT_EQ(schemas_->document()["servers"], parse_json(R"([{"url":"."}])"));
 }
