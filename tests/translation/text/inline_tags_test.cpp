@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
+#include <utility>
 
 namespace transmute {
 namespace {
@@ -92,7 +94,8 @@ TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
   EXPECT_EQ(restored("<x/>a red", "rot ein", {1, 0}), "<x/>rot ein") << "at the beginning it stays";
   EXPECT_EQ(restored("a red<x/>", "rot ein", {1, 0}), "rot ein<x/>") << "and at the end";
   EXPECT_EQ(restored("a {x} red", "ein rot", {0, 1}), "ein {x} rot");
-  EXPECT_EQ(restored("<b>a<br>big</b> red", "ein großes rotes", {0, 1, 2}), "<b>ein<br> großes</b> rotes");
+  EXPECT_EQ(restored("<b>a<br>big</b> red", "ein großes rotes", {0, 1, 2}), "<b>ein<br>großes</b> rotes");
+  EXPECT_EQ(restored("<b>a<br>big</b> red", "rotes großes ein", {2, 1, 0}), "rotes <b><br>großes ein</b>");
   EXPECT_EQ(restored("a <b>red", "ein rot", {0, 1}), "ein <b>rot") << "never closed";
   EXPECT_EQ(restored("a</b> red", "ein rot", {0, 1}), "ein</b> rot") << "never opened";
   EXPECT_EQ(restored("<a></a>", "", {}), "<a></a>");
@@ -126,6 +129,84 @@ TEST(InlineTags, ComeOnceAndNestedHoweverWildTheAlignment) {
     }
     EXPECT_EQ(tags, 10U) << text;
     EXPECT_TRUE(open.empty()) << text;
+  }
+}
+
+// Random text with tags, and how a tokenizer might cut it: tokens have the spaces before them, or these are tokens of
+// their own, and a tag may stand within a token.
+class RandomMarkup {
+ public:
+  explicit RandomMarkup(uint32_t seed) : random_(seed) {}
+
+  std::string text() {
+    std::string text = content(0);
+    text.erase(0, text.find_first_not_of(' '));
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  }
+
+  // Their spans in the text and in the text with single spaces.
+  std::pair<std::vector<ByteSpan>, std::vector<ByteSpan>> tokens(const std::string& text, std::string& copy) {
+    std::vector<ByteSpan> tokens, copied;
+    size_t begin = 0;
+    const auto add = [&](size_t end, const std::string& characters) {
+      tokens.emplace_back(begin, end);
+      copied.emplace_back(copy.size(), copy.size() + characters.size());
+      copy += characters;
+      begin = end;
+    };
+    while (begin < text.size()) {
+      const size_t word = std::min(text.find_first_not_of(' ', begin), text.size());
+      std::string space = word > begin && !copy.empty() ? " " : "";
+      if (word == text.size()) break;
+      if (one_in(4)) add(word, std::exchange(space, ""));
+      const size_t end = std::min(text.find(' ', word), text.size());
+      for (size_t at = word; at < end;) {
+        const size_t next = one_in(3) ? end : std::min(end, at + 1 + random_() % 4);
+        add(next, std::exchange(space, "") + text.substr(at, next - at));
+        at = next;
+      }
+    }
+    return {tokens, copied};
+  }
+
+ private:
+  bool one_in(uint32_t n) { return random_() % n == 0; }
+
+  std::string content(int depth) {
+    static const std::vector<std::string> kWords{"a",    "man",  "dogs",   "H",     "2", "O",
+                                                 "45.5", "it's", "shirt,", "(red)", "."};
+    static const std::vector<std::string> kEmpty{"<br>",    "<img src='x'/>",           "{x}",
+                                                 "<i></i>", "<a href=\"#\"><img/></a>", "<u> </u>"};
+    std::string text;
+    for (uint32_t items = random_() % (depth == 0 ? 9 : 4); items-- > 0;) {
+      if (depth < 3 && one_in(3)) {
+        text += "<b>" + content(depth + 1) + "</b>";
+      } else if (one_in(4)) {
+        text += kEmpty[random_() % kEmpty.size()];
+      } else {
+        text += kWords[random_() % kWords.size()];
+      }
+      if (!one_in(3) && text.back() != ' ') text += ' ';
+    }
+    return text;
+  }
+
+  std::mt19937 random_;
+};
+
+// The right answer of a model that copies its source is the source.
+TEST(InlineTags, OfACopyAreWhereTheyWere) {
+  RandomMarkup random(7);
+  for (int round = 0; round < 3'000; ++round) {
+    const std::string source = random.text();
+    const TaggedText text(source);
+    std::string copy;
+    const auto [source_tokens, target_tokens] = random.tokens(text.plain(), copy);
+    const size_t tokens = source_tokens.size();
+    std::vector<std::vector<float>> alignment(tokens, std::vector<float>(tokens, 0.2F / static_cast<float>(tokens)));
+    for (size_t t = 0; t < tokens; ++t) alignment[t][t] += 0.7F;
+    ASSERT_EQ(text.restore(copy, source_tokens, target_tokens, alignment), source) << copy;
   }
 }
 
