@@ -5,7 +5,7 @@
 #include <spdlog/fmt/ranges.h>
 #include <strings.h>
 #include <transmute/common/files.h>
-#include <yaml-cpp/depthguard.h>
+#include <transmute/common/yaml.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <numeric>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <type_traits>
@@ -82,36 +81,6 @@ std::string in_quotes(const std::string& text) {
 
 std::string join(const std::vector<std::string>& words, const char* separator) {
   return fmt::format("{}", fmt::join(words, separator));
-}
-
-// Where a line is indented with a tab, which YAML forbids and parsers report as something else.
-void refuse_tabs(const std::string& where, const std::string& text) {
-  std::istringstream lines(text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    const size_t begin = line.find_first_not_of(" \t\r");
-    const size_t tab = line.find('\t');
-    if (tab < begin && begin != std::string::npos && line[begin] != '#')
-      throw std::invalid_argument(
-          fmt::format("{}:{}:{}: tabs are not allowed in the indentation of YAML; use spaces", where, number, tab + 1));
-  }
-}
-
-YAML::Node load_yaml(const std::string& where, const std::string& text) {
-  try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1)
-      throw std::invalid_argument(fmt::format("{}:{}: a second YAML document begins here, and only one is read", where,
-                                              documents[1].Mark().line + 1));
-    return documents.empty() ? YAML::Node() : documents.front();
-  } catch (const YAML::DeepRecursion& error) {
-    throw std::invalid_argument(
-        fmt::format("{}:{}:{}: nested too deeply", where, error.mark.line + 1, error.mark.column + 1));
-  } catch (const YAML::ParserException& error) {
-    refuse_tabs(where, text);
-    throw std::invalid_argument(
-        fmt::format("{}:{}:{}: not valid YAML: {}", where, error.mark.line + 1, error.mark.column + 1, error.msg));
-  }
 }
 
 std::string location(const std::string& file, const YAML::Node& node) {
@@ -365,7 +334,7 @@ void ConfigSchema::read_file(const std::string& path) {
     if (chain.size() == kMaxBaseDepth)
       throw std::invalid_argument(
           fmt::format("{}: more than {} files in the chain of \"base\"; does it name itself?", path, kMaxBaseDepth));
-    chain.emplace_back(file, load_yaml(file, transmute::read_file(file, kMaxConfigBytes)));
+    chain.emplace_back(file, parse_yaml(transmute::read_file(file, kMaxConfigBytes), file));
     files_.push_back(file);
     const YAML::Node& root = chain.back().second;
     std::string base;
@@ -382,7 +351,7 @@ void ConfigSchema::read_file(const std::string& path) {
 void ConfigSchema::read_text(const std::string& text, const std::string& name) {
   if (text.size() > kMaxConfigBytes)
     throw std::invalid_argument(fmt::format("{}: has more than {} bytes; is it a config?", name, kMaxConfigBytes));
-  read_section(name, "", load_yaml(name, text));
+  read_section(name, "", parse_yaml(text, name));
 }
 
 void ConfigSchema::set(const std::string& assignment) {
@@ -398,7 +367,7 @@ void ConfigSchema::set(const std::string& assignment) {
   const Field* field = find(section, key);
   if (field == nullptr) throw std::invalid_argument(unknown_key(where, section, key));
   try {
-    field->parse(load_yaml(where, assignment.substr(equals + 1)));
+    field->parse(parse_yaml(assignment.substr(equals + 1), where));
   } catch (const BadValue& error) {
     throw std::invalid_argument(fmt::format("{}: \"{}\" {}", where, name, error.what()));
   }

@@ -13,6 +13,9 @@ seed() { # seed <fuzzer> <name>: standard input
 
 for config in "$root"/configs/*.yaml; do seed config "$(basename "$config")" <"$config"; done
 echo -n 'training.warmup_steps=8000' | seed config assignment
+echo -n , | seed config comma
+printf 'model: {num_heads: 8}\n...\n,' | seed config comma_after_a_document
+echo -n 'training.seed=,1' | seed config comma_in_an_assignment
 printf 'one\ntwo \xc3\xa4\r\n\nlast' | seed lines plain
 printf '\xef\xbb\xbfone\n' | seed lines marked
 printf 'one\ntwo\n' | gzip -n | seed lines packed
@@ -49,6 +52,7 @@ printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","gloss
 { printf '\1'; cat "$root/tests/data/formats/npz/model.npz"; } | seed foreign_weights npz
 { printf '\2'; printf '</s>: 0\n<unk>: 1\n"\\xC3": 2\n? ":"\n: 3\n'; } | seed foreign_weights vocabulary
 { printf '\3'; printf 'dim-emb: 8\nvocabs:\n  - a.spm\n  - b.spm\nbeam-size: 6\n'; } | seed foreign_weights settings
+printf '\3,' | seed foreign_weights settings_comma
 for layout in before_1_6 archive; do
   { printf '\4'; cat "$root/tests/data/formats/torch_save/views.$layout.bin"; } | seed foreign_weights "torch_$layout"
 done

@@ -7,6 +7,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/yaml.h>
 #include <transmute/serving/detection.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <unicode/uloc.h>
@@ -47,7 +48,7 @@ std::string language_of_key(const YAML::Node& data, const char* key) {
 void take_languages_of_its_text(const std::string& folder, ModelSource& model) {
   const std::string config = path_in(folder, "config.yaml");
   if (!std::filesystem::exists(config)) return;
-  const YAML::Node data = YAML::Load(read_regular_file(config, kMaxConfigBytes))["data"];
+  const YAML::Node data = parse_yaml(read_regular_file(config, kMaxConfigBytes), config)["data"];
   model.source = language_of_key(data, "train_source");
   model.target = language_of_key(data, "train_target");
 }
@@ -73,6 +74,7 @@ ModelSource with_languages_of_its_own(const std::string& folder) {
     take_languages_of_its_text(folder, model);
     if (model.source.empty()) take_languages_of_its_package(folder, model);
   } catch (const YAML::Exception&) {  // says no languages; opening it says what is wrong with it
+  } catch (const std::invalid_argument&) {
   }
   if (!model.source.empty() && !model.target.empty() && model.source != model.target) return model;
   const auto has = [&](const char* file) { return std::filesystem::exists(path_in(folder, file)); };

@@ -54,7 +54,7 @@ TEST(ModelSource, TakesItsLanguagesFromTheTrainingFiles) {
   EXPECT_EQ(with("data: {train_source: train.en, train_target: train.de}"), "en|de|" + folder.path());
   EXPECT_EQ(with("data: {train_source: [a/x.en.gz, y.fr], train_target: [x.pt-BR.gz]}"), "en|pt-BR|" + folder.path());
   for (const char* config :
-       {"data: {train_source: train.en, train_target: train.txt2}", "data: {}", "model: {}", "x: ["})
+       {"data: {train_source: train.en, train_target: train.txt2}", "data: {}", "model: {}", "x: [", ","})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { with(config); }), HasSubstr("--model en-de=")) << config;
 }
 

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/yaml.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/model/libtorch.h>
 #include <transmute/translation/files/formats/json_config.h>
@@ -198,15 +199,15 @@ bool is_marian_binary(const std::string& path) {
 MarianDecoder parse_marian_decoder(const std::string& text, const std::string& name) {
   MarianDecoder decoder;
   try {
-    const YAML::Node root = YAML::Load(text);
+    const YAML::Node root = parse_yaml(text, name);
     if (root.IsNull()) return decoder;
     if (!root.IsMap()) throw std::runtime_error(fmt::format("{}: has no lines \"key: value\"", name));
     decoder.models = texts_of(root, "models", name);
     decoder.vocabs = texts_of(root, "vocabs", name);
     decoder.beam_size = text_of(root, "beam-size", name);
     decoder.normalize = text_of(root, "normalize", name);
-  } catch (const YAML::Exception& error) {
-    throw std::runtime_error(fmt::format("{}:{}: not valid YAML: {}", name, error.mark.line + 1, error.msg));
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(error.what());
   }
   return decoder;
 }

@@ -226,7 +226,8 @@ TEST(MarianModels, AreRefusedWhereTheirDecoderYmlIsDamaged) {
   const CopiedModel model("npz");
   for (const std::string& text :
        {std::string("models: [model.npz"), std::string("- model.npz"), std::string("models: {a: b}"),
-        std::string("models: [[model.npz]]"), "models: " + std::string(100000, '['), std::string("beam-size: [6]")}) {
+        std::string("models: [[model.npz]]"), "models: " + std::string(100000, '['), std::string("beam-size: [6]"),
+        std::string(",")}) {
     write_text(model.path("decoder.yml"), text);
     EXPECT_THAT(model.refusal(), HasSubstr("decoder.yml:")) << text.substr(0, 40);
   }
