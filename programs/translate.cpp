@@ -39,6 +39,7 @@ struct Arguments {
   int64_t alignment_head = 0;
   std::string long_lines = "split";
   std::string format = "text";
+  std::string letter_case = "adapt";
   bool sample = false;
   transmute::SamplingOptions sampling;
   transmute::BufferFlag buffer;
@@ -213,6 +214,7 @@ transmute::TranslationOptions options_from(const Arguments& arguments, const tra
   if (!arguments.glossary.empty()) {
     options.glossary = transmute::read_glossary(arguments.glossary, &translator.tokenizer().target());
     note_normalized_terms(options.glossary, arguments.glossary, translator.tokenizer().target());
+  if (arguments.letter_case == "keep") options.letter_case = transmute::LetterCase::kept;
   }
   return options;
 }
@@ -452,6 +454,12 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
                "split each line into sentences by Unicode's rules and translate them separately")
       ->excludes(inline_tags)
       ->excludes(trees)
+  app.add_option("--case", arguments.letter_case,
+                 "adapt: translate a sentence in capitals or In Title Case that the model's vocabulary falls apart on "
+                 "in ordinary case, and give the translation the case of the source; keep: translate it as it is, as "
+                 "is always done with --trees")
+      ->check(transmute::one_of({"adapt", "keep"}))
+      ->capture_default_str();
       ->group("Long lines");
   app.add_option("--max-source-tokens", translation.max_source_tokens,
                  "a line with more source tokens counts as over-long")

@@ -14,6 +14,7 @@
 #include <transmute/translation/text/join_parts.h>
 #include <transmute/translation/text/minimum_risk.h>
 #include <transmute/translation/text/sentences.h>
+#include <transmute/translation/text/source_case.h>
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/text/word_alignment.h>
 
@@ -164,22 +165,38 @@ void TranslationEngine::check_for_model(const TranslationOptions& options) const
 
 void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
                                     const TranslationOptions& options, const Glossary& glossary,
-                                    Translation& translation) const {
+                                    const SourceCase& cases, const Joined& joined) const {
+  const ReadText* const read = cases.read(joined.number);
+  const std::string& model_text = read != nullptr ? read->recased.text : text;
   std::vector<size_t> words;
   std::vector<ByteSpan> spans;
-  if (options.word_alignments)
-    words = source_words(
-        tokenizer_.source(), text,
-        options.split_sentences ? sentence_spans(text, glossary) : std::vector<ByteSpan>{{0, text.size()}});
+  if (options.word_alignments) {
+    std::vector<ByteSpan> sentences{{0, model_text.size()}};
+    if (options.split_sentences) sentences = read != nullptr ? read->sentences : sentence_spans(text, glossary);
+    words = source_words(tokenizer_.source(), model_text, sentences);
+  }
   const bool has_tags = tagged != nullptr && tagged->has_tags();
-  if (has_tags) spans = source_spans(tokenizer_.source(), text);
-  for (Hypothesis& hypothesis : translation.hypotheses) {
+  if (has_tags) spans = source_spans(tokenizer_.source(), model_text);
+  if (read != nullptr)
+    for (ByteSpan& span : spans) span = read->recased.before(span);
+  for (Hypothesis& hypothesis : joined.translation.hypotheses) {
     if (options.word_alignments)
       hypothesis.word_alignment = word_links(hypothesis, words, target_words(tokenizer_.target(), hypothesis));
+    std::vector<ByteSpan> tokens;
+    if (has_tags) tokens = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
+    if (read != nullptr) {
+      RecasedText restored = cases.restore(joined.number, joined.ends, hypothesis.text);
+      for (ByteSpan& span : tokens) span = restored.now(span);
+      if (&hypothesis == joined.translation.hypotheses.data())
+        for (TranslationWarning& warning : joined.translation.warnings) {
+          warning.source = read->recased.before(warning.source);
+          warning.target = restored.now(warning.target);
+        }
+      hypothesis.text = std::move(restored.text);
+    }
     if (has_tags)
-      hypothesis.text = tagged->restore(hypothesis.text, spans,
-                                        tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text),
-                                        balanced_alignment(hypothesis.alignment));
+      hypothesis.text =
+          tagged->restore(hypothesis.text, spans, tokens, balanced_alignment(hypothesis.alignment));
     if (!options.search.alignments) hypothesis.alignment.clear();
   }
 }
@@ -230,18 +247,20 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   const Glossary glossary(options.glossary);
   SourceParts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_);
   check_can_be_aligned(sources, is_aligned);
-  demand_prefixes(sources, options.target_prefixes, tokenizer_.target());
+  demand_prefixes(sources, options.target_prefixes, tokenizer_.target(), options.target_language);
   add_languages(sources, languages);
   demand_terms(sources, glossary, tokenizer_);
   check_demands_fit(sources, most_tokens_);
-  return translate_parts(sources, options, hooks, [&](size_t text, Translation& translation) {
-    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, glossary, translation);
+  const SourceCase cases(sources, tokenizer_, options.target_language);
+  return translate_parts(sources, options, hooks, [&](const Joined& joined) {
+    const size_t text = joined.number;
+    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, glossary, cases, joined);
   });
 }
 
 std::vector<Translation> TranslationEngine::translate_parts(
     const SourceParts& sources, const TranslationOptions& options, const TranslationHooks& hooks,
-    const std::function<void(size_t text, Translation& translation)>& complete) const {
+    const std::function<void(const Joined& joined)>& complete) const {
   const std::vector<SourcePart>& parts = sources.parts;
   std::vector<size_t> lengths;
   std::vector<int64_t> for_terms;
@@ -253,16 +272,21 @@ std::vector<Translation> TranslationEngine::translate_parts(
       batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(search_of(options)), for_terms);
   CallHooks call_hooks(hooks, sources.counts);
   const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
-    if (sources.counts[text] > 1) return {};  // its parts may be decoded in any order
+    // The parts of a text may be decoded in any order, and a letter's case may depend on what follows.
+    if (sources.counts[text] > 1 || sources.recased.count(text) > 0) return {};
     return tokenizer_.target().decode(certain);
   };
   std::vector<Translation> of_parts(parts.size()), translations(sources.counts.size());
   const auto join = [&](size_t text) {
     Translation& whole = translations[text];
-    for (size_t part = sources.first_of(text); part < parts.size() && parts[part].text == text; ++part)
+    const bool is_recased = sources.recased.count(text) > 0;
+    std::vector<size_t> ends;
+    for (size_t part = sources.first_of(text); part < parts.size() && parts[part].text == text; ++part) {
       append_translation(whole, std::exchange(of_parts[part], {}));
+      if (is_recased) ends.push_back(whole.hypotheses.front().text.size());
+    }
     if (whole.hypotheses.empty()) whole.hypotheses.emplace_back();
-    complete(text, whole);
+    complete({text, ends, whole});
   };
   for (size_t text = 0; text < translations.size(); ++text)
     if (sources.counts[text] == 0) join(text);

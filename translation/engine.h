@@ -21,6 +21,7 @@ namespace transmute {
 inline namespace v0 {
 
 class CallHooks;
+class SourceCase;
 class TaggedText;
 
 /// Text to text with a model in memory: tokenizes, splits over-long input, batches by length, searches, puts the
@@ -66,17 +67,23 @@ class TranslationEngine {
   // `tagged`: the texts with their tags; empty where tags are not taken out.
   std::vector<Translation> translate_plain(const std::vector<std::string>& texts, const TranslationOptions& options,
                                            const TranslationHooks& hooks, const std::vector<TaggedText>& tagged) const;
+  // A text whose parts are translated and joined.
+  struct Joined {
+    size_t number;
+    const std::vector<size_t>& ends;  // of the parts' translations, of a text that SourceCase restores
+    Translation& translation;
+  };
   // One translation for each text. `complete` is called for each as soon as its parts are joined.
   std::vector<Translation> translate_parts(
       const SourceParts& sources, const TranslationOptions& options, const TranslationHooks& hooks,
-      const std::function<void(size_t text, Translation& translation)>& complete) const;
+      const std::function<void(const Joined& joined)>& complete) const;
   // As if there were a text to translate.
   void check_for_model(const TranslationOptions& options) const;
-  // Aligns words and puts tags back as the options say, and drops alignments of tokens that they do not ask for, which
-  // grow with the square of the text's length. `tagged`: null where there are no tags to put back. `glossary`: that of
-  // the options.
+  // Aligns words, restores the source's case and puts tags back as the options say, and drops alignments of tokens that
+  // they do not ask for, which grow with the square of the text's length. `tagged`: null where there are no tags to put
+  // back. `glossary`: that of the options.
   void finish_text(const std::string& text, const TaggedText* tagged, const TranslationOptions& options,
-                   const Glossary& glossary, Translation& translation) const;
+                   const Glossary& glossary, const SourceCase& cases, const Joined& joined) const;
   // Puts the translations of a batch of parts into their places.
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,

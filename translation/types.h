@@ -48,6 +48,13 @@ enum class LongTexts {
   refused,  ///< throw TextTooLong
 };
 
+/// How to treat a text in capitals, or with a capital at each word, that the model cannot read: its vocabulary was
+/// learned from text in ordinary case, and falls apart on such words.
+enum class LetterCase {
+  adapted,  ///< translate it in ordinary case, and give the translation the case of the source
+  kept,     ///< translate it as it is
+};
+
 /// Thrown for a text that cannot be processed, such as one that is longer than a limit.
 class TRANSMUTE_API BadText : public std::invalid_argument {
  public:
@@ -164,6 +171,7 @@ struct TranslationOptions {
   int64_t batch_tokens = 4096;              ///< maximum number of source tokens in a batch, padding included
   int64_t max_source_tokens = 256;          ///< a text with more source tokens is over-long
   LongTexts long_texts = LongTexts::split;  ///< treatment of over-long texts
+  LetterCase letter_case = LetterCase::adapted;  ///< treatment of capitals; kept with SearchOptions::constraint
   bool split_sentences = false;  ///< translate the sentences of a text (by Unicode's rules) separately and join them
   /// The beginning of each translation: one prefix per text of the call (an empty one leaves it free), or no prefixes.
   /// Translations begin with them as the model's tokenizer normalizes them. With the glossary's terms, they may not be
@@ -192,10 +200,10 @@ struct TranslationOptions {
 
 /// One translation of a text.
 struct Hypothesis {
-  std::string text;                 ///< detokenized
+  std::string text;                 ///< detokenized, in the case of the source (see LetterCase)
   double score = 0;                 ///< ranks the hypotheses, see SearchOptions::length_alpha and RerankOptions::weight
   double log_probability = 0;       ///< natural log of P(text | source), including the end token
-  std::vector<std::string> tokens;  ///< pieces, without the end token and the language's
+  std::vector<std::string> tokens;  ///< pieces as the model wrote them, without the end token and the language's
   std::vector<double>
       token_scores;  ///< natural log-probability of each token; log_probability minus their sum is the end's
   /// With SearchOptions::alignments: alignment[i][j] is the cross-attention of token i to source token j, in the chosen
@@ -211,8 +219,8 @@ struct Hypothesis {
 /// The translations of one text. A text without content has one, which is empty and has probability 1.
 struct Translation {
   std::vector<Hypothesis> hypotheses;  ///< best first, at least one
-  /// Pieces of the source, without the end token and the language's, even if the text itself names its language
-  /// (">>deu<<").
+  /// Pieces of the source as the model read it (see LetterCase), without the end token and the language's, even if the
+  /// text itself names its language (">>deu<<").
   std::vector<std::string> source_tokens;
   int parts = 1;  ///< number of parts into which the source was split; if more than 1, there is one hypothesis
   std::vector<TranslationWarning> warnings{};  ///< what TranslationOptions::guard finds wrong with the best hypothesis
@@ -224,8 +232,8 @@ struct Translation {
 /// call each other's translator may wait for each other forever.
 struct TranslationHooks {
   /// Streams a translation: `so_far` is the part of text number `text`'s best translation that can no longer change.
-  /// Called for each further token; the last call for a text has its whole translation. Not called for texts without
-  /// content.
+  /// Called for each further token; the last call for a text has its whole translation, and is the only one if the text
+  /// is translated in parts or in another case (see LetterCase). Not called for texts without content.
   std::function<void(size_t text, const std::string& so_far)> on_text{};
   /// Called after each finished text that has content. Texts without content count as done from the beginning.
   std::function<void(size_t done, size_t total)> on_progress{};

@@ -3,10 +3,12 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/translation/text/readable_case.h>
 #include <transmute/translation/text/sentences.h>
 #include <transmute/translation/text/split_ids.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -59,16 +61,76 @@ std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string&
   return parts;
 }
 
-std::vector<SourcePart> encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
-                               const TranslationOptions& options, const Glossary& glossary) {
+// A sentence of a text, in the case in which it is read.
+struct Sentence {
+  std::pair<size_t, size_t> span;
+  TextCase written = TextCase::mixed;
+  std::optional<RecasedText> recased{};  // where it is read in another case
+};
+
+// A tag that names the language stays as it is.
+void read_in_other_case(const SubwordModel& tokenizer, const std::string& text, const TranslationOptions& options,
+                        const Glossary& glossary, Sentence& sentence) {
+  const std::string whole = text.substr(sentence.span.first, sentence.span.second - sentence.span.first);
+  const size_t tag = leading_tag(tokenizer, whole).empty() ? 0 : whole.find("<<") + 2;
+  const std::string content = whole.substr(tag);
+  const TextCase written = case_of(content);
+  const auto readable = in_readable_case(tokenizer, content, written, options.source_language, glossary);
+  if (!readable) return;
+  sentence.written = written;
+  sentence.recased.emplace().append_unchanged(whole.substr(0, tag));
+  sentence.recased->append(*readable);
+}
+
+ReadText read_text(const std::string& text, const std::vector<Sentence>& sentences) {
+  ReadText read;
+  size_t done = 0;
+  for (const auto& [span, written, recased] : sentences) {
+    read.recased.append_unchanged(text.substr(done, span.first - done));
+    const size_t begin = read.recased.text.size();
+    done = span.second;
+    if (recased) {
+      read.recased.append(*recased);
+    } else {
+      read.recased.append_unchanged(text.substr(span.first, done - span.first));
+    }
+    read.sentences.emplace_back(begin, read.recased.text.size());
+  }
+  read.recased.append_unchanged(text.substr(done));
+  return read;
+}
+
+// One text.
+struct EncodedText {
+  std::vector<SourcePart> parts;
+  std::optional<ReadText> recased{};  // where any of it is read in another case
+};
+
+EncodedText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
+                   const TranslationOptions& options, const Glossary& glossary) {
   check_utf8(text, "text", number + 1);
   Ids tag;  // for all sentences that follow it
-  if (!options.split_sentences) return cut_up(tokenizer, text, number, options, glossary, tag);
-  std::vector<SourcePart> parts;
-  for (const std::string& sentence : split_sentences(text, glossary))
-    for (SourcePart& part : cut_up(tokenizer, sentence, number, options, glossary, tag))
-      parts.push_back(std::move(part));
-  return parts;
+  for (Sentence& sentence : sentences) {
+    if (may_adapt) read_in_other_case(tokenizer, text, options, glossary, sentence);
+    const auto& [begin, end] = sentence.span;
+    const std::string read = sentence.recased ? sentence.recased->text : text.substr(begin, end - begin);
+    is_recased = is_recased || sentence.recased;
+    for (SourcePart& part : cut_up(tokenizer, read, number, options, glossary, tag)) {
+      part.written = sentence.written;
+      encoded.parts.push_back(std::move(part));
+    }
+  }
+  if (is_recased) encoded.recased = read_text(text, sentences);
+  return encoded;
+}
+
+// A prefix in the source's case is read in another one as well, if its own can be restored.
+std::string recased_prefix(const SubwordModel& tokenizer, const std::string& prefix, TextCase written,
+                           const std::string& language) {
+  if (written == TextCase::mixed || case_of(prefix) != written) return prefix;
+  const auto readable = in_readable_case(tokenizer, prefix, written, language, {});
+  if (!readable || in_case(readable->text, written, language, {}).text != prefix) return prefix;
+  return readable->text;
 }
 
 }  // namespace
@@ -79,6 +141,15 @@ SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, 
   whole.tag = {whole.ids.front()};
   whole.ids.erase(whole.ids.begin());
   whole.plain.erase(0, tokenizer.spans_in_text(text).front().second);
+  std::vector<Sentence> sentences;
+  if (options.split_sentences) {
+    for (const auto& span : sentence_spans(text, glossary)) sentences.push_back({span});
+  } else {
+    sentences.push_back({{0, text.size()}});
+  }
+  const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
+  EncodedText encoded;
+  bool is_recased = false;
   whole.plain.erase(0, whole.plain.find_first_not_of(' '));
   return whole;
 }
@@ -108,7 +179,7 @@ size_t SourceParts::first_of(size_t text) const {
 
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                          const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for) {
-  std::vector<std::vector<SourcePart>> encoded(texts.size());
+  std::vector<EncodedText> encoded(texts.size());
   constexpr size_t kTextsAtOnce = 64;
   constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
   const auto encode_some = [&](size_t some) {
@@ -121,30 +192,37 @@ SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::s
     parallel_for((texts.size() + kTextsAtOnce - 1) / kTextsAtOnce, encode_some);
   }
   SourceParts sources;
-  for (std::vector<SourcePart>& of_text : encoded) {
-    sources.counts.push_back(of_text.size());
+  for (EncodedText& of_text : encoded) {
+    const std::string& text = of_text.recased ? of_text.recased->recased.text : texts[sources.counts.size()];
     size_t end = 0;  // of the part before
-    for (SourcePart& part : of_text) {
-      part.begin = std::min(texts[part.text].find(part.plain, end), texts[part.text].size());
-      end = std::min(part.begin + part.plain.size(), texts[part.text].size());
+    for (SourcePart& part : of_text.parts) {
+      part.begin = std::min(text.find(part.plain, end), text.size());
+      end = std::min(part.begin + part.plain.size(), text.size());
       sources.parts.push_back(std::move(part));
     }
+    const size_t number = sources.counts.size();
+    sources.counts.push_back(of_text.parts.size());
+    if (of_text.recased) sources.recased.emplace(number, std::move(*of_text.recased));
   }
   return sources;
 }
 
-void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer) {
+void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer,
+                     const std::string& language) {
   for (size_t text = 0; text < prefixes.size(); ++text) {
     if (sources.counts[text] == 0) continue;
     check_utf8(prefixes[text], "target prefix", text + 1);
-    if (!can_write(tokenizer, prefixes[text]))
+    SourcePart& part = sources.parts[sources.first_of(text)];
+    const std::string recased = recased_prefix(tokenizer, prefixes[text], part.written, language);
+    part.prefix_is_recased = recased != prefixes[text];
+    if (!can_write(tokenizer, recased))
       throw BadText(text, fmt::format("its target prefix \"{}\" has characters that the model's vocabulary lacks",
                                       prefixes[text]));
-    Ids prefix = tokenizer.encode(prefixes[text]);
+    Ids prefix = tokenizer.encode(recased);
     if (static_cast<int64_t>(prefix.size()) > kMaxWholeTokens)
       throw BadText(text, fmt::format("its target prefix has {} tokens, more than {}; shorten it", prefix.size(),
                                       kMaxWholeTokens));
-    sources.parts[sources.first_of(text)].prefix = std::move(prefix);
+    part.prefix = std::move(prefix);
   }
 }
 

@@ -5,9 +5,11 @@
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/text/given_tokens.h>
 #include <transmute/translation/text/glossary.h>
+#include <transmute/translation/text/letter_case.h>
 #include <transmute/translation/types.h>
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,19 +23,29 @@ constexpr size_t kMaxTermTokens = 256;
 /// What is translated by itself: a text, a sentence of one, or a part of an over-long one.
 struct SourcePart {
   size_t text;               ///< number of the text
-  std::string plain;         ///< its own text
+  std::string plain;         ///< its own text, in the case in which the model reads it
   Ids ids;                   ///< of `plain`, after the pieces that add_languages puts there
   Ids tag{};                 ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
   Ids prefix{};              ///< that its translation begins with
   GivenTokens given{};       ///< of `ids` and `prefix`
   std::vector<Ids> terms{};  ///< that its translation contains; at most kMaxTermTokens tokens
-  size_t begin = 0;          ///< byte of the text at which `plain` begins
+  size_t begin = 0;          ///< byte of the text, in the case in which it is read, at which `plain` begins
+  /// The source's case, which its translation is given. mixed: `plain` is the source, and so is the translation's case.
+  TextCase written = TextCase::mixed;
+  bool prefix_is_recased = false;  ///< `prefix` is in another case than the caller's prefix, as `plain` is
+};
+
+/// A text as the model reads it.
+struct ReadText {
+  RecasedText recased;
+  std::vector<std::pair<size_t, size_t>> sentences;  ///< bytes of `recased` that are encoded together
 };
 
 /// Texts as parts, in their order. Texts without content have none.
 struct SourceParts {
   std::vector<SourcePart> parts;
-  std::vector<size_t> counts;  ///< of each text
+  std::vector<size_t> counts;           ///< of each text
+  std::map<size_t, ReadText> recased{};  ///< the texts with sentences that are read in another case
 
   /// The number of the text's first part.
   size_t first_of(size_t text) const;
@@ -52,16 +64,18 @@ std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std:
 /// The bytes that each of these pieces covers.
 std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text);
 
-/// Tokenizes texts, and splits them as the options say.
+/// Tokenizes texts, in another case and split as the options say.
 /// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be
 /// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
                          const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for);
 
 /// Demands of each text that its translation begins with the prefix of the same number.
+/// @param language of the prefixes, see case_locale
 /// @throws std::invalid_argument where a prefix is not UTF-8; BadText where it is too long or has characters that the
 /// tokenizer does not know.
-void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer);
+void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer,
+                     const std::string& language = "");
 
 /// The languages of a text and its translation, by the model's own names; see TranslationOptions.
 struct LanguageNames {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// How the letters of a text are written.
+enum class TextCase {
+  mixed,     ///< as sentences usually are, or without upper case and lower case
+  capitals,  ///< ALL IN CAPITALS, but for one letter in ten at most
+  title,     ///< Every Word Begins With a Capital, articles and short prepositions of English headlines excepted
+};
+
+/// The case of a text. Letters that have no capital of their own, such as ß, count as neither. A title has three words
+/// at least, as names have fewer.
+TextCase case_of(const std::string& text);
+
+/// A text after a change of case, which may change the length of letters: ß becomes SS.
+struct RecasedText {
+  std::string text;
+  /// Where each byte of the original, and its end, is in `text`.
+  std::vector<size_t> places{0};
+
+  /// Where bytes of the original are in `text`.
+  std::pair<size_t, size_t> now(const std::pair<size_t, size_t>& before) const;
+  /// Which bytes of the original these bytes of `text` come from.
+  std::pair<size_t, size_t> before(const std::pair<size_t, size_t>& now) const;
+  /// Appends what follows in the original.
+  void append(const RecasedText& next);
+  /// Appends what follows in the original and stays as it is.
+  void append_unchanged(const std::string& next);
+};
+
+/// The locale whose rules change the case of a text.
+/// @param language as ICU or a model names it: "tr", "tur", "tur_Latn", "ell"; empty: unknown
+std::string case_locale(const std::string& text, const std::string& language);
+
+/// The text in lower case.
+/// @param locale see case_locale
+RecasedText in_lower_case(const std::string& text, const std::string& locale);
+/// The text in capitals.
+RecasedText in_capitals(const std::string& text, const std::string& locale);
+/// The first letter of each word as a capital, the others in lower case.
+RecasedText in_title_case(const std::string& text, const std::string& locale);
+/// The first letter of each word as a capital, the others as they are.
+RecasedText with_capital_words(const std::string& text, const std::string& locale);
+
+}  // namespace v0
+}  // namespace transmute
