@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/training/data/augmentation.h>
 
 #include <algorithm>
 #include <limits>
@@ -76,6 +77,10 @@ void check_guidance(const TrainingConfig& config) {
     throw std::invalid_argument(
         "training.guided_alignment cannot be combined with data.source_sampling or data.target_sampling: the "
         "alignment is that of one segmentation");
+  if (!config.training.augment.empty())
+    throw std::invalid_argument(
+        "training.guided_alignment cannot be combined with training.augment: the alignment is that of the text as it "
+        "is");
   const TransformerOptions& model = config.model.model;
   if (model.score_function == ScoreFunction::uniform)
     throw std::invalid_argument(
@@ -147,6 +152,7 @@ void check_plain_text(const TrainingConfig& config) {
   unused.emplace_back("data.max_length_ratio", data.max_length_ratio > 0);
   unused.emplace_back("data.source_sampling", data.source_sampling > 0);
   unused.emplace_back("training.guided_alignment", config.training.guided_alignment > 0);
+  unused.emplace_back("training.augment", !config.training.augment.empty());
   for (const auto& [key, given] : unused)
     if (given)
       throw std::invalid_argument(
@@ -172,7 +178,8 @@ bool is_fixed_for_a_run(const std::string& key) {
   if (key == "data.cache_folder" || key == "data.prefetch_threads") return false;
   for (const char* prefix : {"model.", "tokenizer.", "data."})
     if (key.rfind(prefix, 0) == 0) return true;
-  return key == "training.initialize_from" || key == "training.seed" || key == "training.batch_tokens";
+  return key == "training.initialize_from" || key == "training.seed" || key == "training.batch_tokens" ||
+         key == "training.augment";
 }
 
 }  // namespace
@@ -305,6 +312,10 @@ void TrainingConfig::declare(ConfigSchema& schema) {
   schema.add("clip_norm", &training.clip_norm, "maximum L2 norm of the gradient; 0: no clipping", kNotNegative);
   schema.add("label_smoothing", &training.label_smoothing,
              "probability mass that label smoothing spreads evenly over the vocabulary", Bounds<double>{0.0, 0.99});
+  schema.add("augment", &training.augment,
+             "changes to 5% of an epoch's pairs each, drawn anew in each epoch: upper (both sides in capitals), title "
+             "(both sides with a capital at each word), punctuation (both sides without their final mark), typos (in "
+             "one word of ten of the source); empty: none");
   schema.add("consistency", &training.consistency, kConsistencies,
              "compute each batch twice and penalize the divergence of the two predictions: r_drop: two dropout masks; "
              "simcut: tokens are cut out of the second pass");
@@ -357,6 +368,7 @@ void TrainingConfig::check() const {
   check_tokenizer_options(model.tokenizer);
   is_language_model() ? check_plain_text(*this) : check_parallel_text(*this);
   check_consistency(*this);
+  augmentations_of(training.augment);
   if (has_floor(training.schedule) && training.min_learning_rate > training.learning_rate)
     throw std::invalid_argument(fmt::format("training.min_learning_rate ({}) is more than training.learning_rate ({})",
                                             training.min_learning_rate, training.learning_rate));

@@ -99,6 +99,8 @@ struct TrainingOptions {
   Consistency consistency = Consistency::none;  ///< consistency regularization, with two passes per batch
   double consistency_weight = 0;                ///< factor on the divergence; 0: the method's published value
   double cut_probability = 0.05;                ///< simcut: probability of zeroing a token's vector
+  /// Names of the ways in which each epoch changes some training pairs, see Augmentation.
+  std::vector<std::string> augment;
   /// Weight of a loss that trains one cross-attention head on word alignments (Garg et al., 2019); 0: none. Alignments
   /// of translations are then best taken from that head.
   double guided_alignment = 0;

@@ -111,6 +111,7 @@ TrainingText open_training_text(const TrainingConfig& config, const Tokenizer& t
   TrainingText text(std::move(corpora));
   if (text.size() == 0) refuse_empty_text(files, text.counts().left_out, limits);
   text.sample_subwords(tokenizer, {data.source_sampling, data.target_sampling}, limits);
+  text.augment(tokenizer, augmentations_of(config.training.augment), limits);
   return text;
 }
 

@@ -23,7 +23,7 @@ struct Batch {
 };
 
 /// What the random numbers of an epoch are for: keys that follow (seed, purpose, epoch).
-enum class EpochDraw : uint64_t { pairs = 1, batches = 2, blocks = 3, shares = 4, subwords = 5 };
+enum class EpochDraw : uint64_t { pairs = 1, batches = 2, blocks = 3, shares = 4, subwords = 5, augmentation = 6 };
 
 /// The key of a draw in one window of an epoch, see Epoch.
 uint64_t epoch_key(EpochDraw draw, uint64_t seed, int64_t epoch, int64_t window = 0);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 
 namespace transmute {
@@ -25,6 +26,15 @@ void TrainingText::sample_subwords(const Tokenizer& tokenizer, const SubwordSamp
     throw std::invalid_argument("segmentations cannot be sampled of text whose pieces are aligned");
   if (options.source_alpha > 0) source_sampler_ = std::make_shared<SubwordSampler>(tokenizer.source());
   if (options.target_alpha > 0) target_sampler_ = std::make_shared<SubwordSampler>(tokenizer.target());
+}
+
+void TrainingText::augment(const Tokenizer& tokenizer, const std::vector<Augmentation>& augmentations,
+                           const LengthLimits& limits) {
+  if (augmentations.empty()) return;
+  if (has_links_) throw std::invalid_argument("text whose pieces are aligned cannot be augmented");
+  augmentations_ = augmentations;
+  augmenter_ = std::make_shared<Augmenter>(tokenizer, augmentations);
+  limits_ = limits;
 }
 
 size_t TrainingText::size() const {
@@ -60,6 +70,7 @@ uint64_t TrainingText::fingerprint() const {
   const auto bits = [](double value) { return hash_bytes(&value, sizeof(value)); };
   uint64_t hash = combine_keys(bits(sampling_.source_alpha), bits(sampling_.target_alpha));
   for (const auto& corpus : corpora_) hash = combine_keys(hash, corpus.shards->key(), bits(corpus.weight));
+  for (const Augmentation augmentation : augmentations_) hash = combine_keys(hash, static_cast<uint64_t>(augmentation));
   return hash;
 }
 
@@ -104,24 +115,37 @@ std::vector<size_t> Epoch::blocks_of(int64_t window) const {
   return blocks;
 }
 
-// Adds a pair with the segmentation that it has in this epoch and pass; `kept` has it as the tokenizer gave it.
-void Epoch::add_sampled(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const {
+// The pair of `kept` as it is in this epoch and pass.
+Augmenter::Pair Epoch::augmented(const Pass& pass, size_t number, const ParallelText& kept) const {
+  const auto ids = [](const TokenLists& lists) { return Ids(lists.data(0), lists.data(0) + lists.length(0)); };
+  Augmenter::Pair pair{ids(kept.source), ids(kept.target)};
+  if (!text_.augmenter_) return pair;
+  const uint64_t key = combine_keys(epoch_key(EpochDraw::augmentation, seed_, epoch_), pass.corpus, pass.pass, number);
+  std::optional<Augmenter::Pair> drawn = text_.augmenter_->augment(pair.source, pair.target, key);
+  const LengthLimits& limits = text_.limits_;
+  const bool fits = drawn && static_cast<int64_t>(drawn->source.size()) <= limits.source_tokens &&
+                    static_cast<int64_t>(drawn->target.size()) <= limits.target_tokens;
+  return fits ? *std::move(drawn) : pair;
+}
+
+// Adds a pair with the text and the segmentation that it has in this epoch and pass; `kept` has it as the tokenizer
+// gave it.
+void Epoch::add_drawn(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const {
+  const Augmenter::Pair pair = augmented(pass, number, kept);
   const uint64_t key = combine_keys(epoch_key(EpochDraw::subwords, seed_, epoch_), pass.corpus, pass.pass, number);
-  const auto draw = [&](const SubwordSampler* sampler, const TokenLists& lists, double alpha, int64_t limit,
-                        uint64_t side) {
-    Ids ids(lists.data(0), lists.data(0) + lists.length(0));
+  const auto draw = [&](const SubwordSampler* sampler, const Ids& ids, double alpha, int64_t limit, uint64_t side) {
     if (sampler == nullptr) return ids;
     Ids drawn = sampler->sample(ids, alpha, combine_keys(key, side));
     return static_cast<int64_t>(drawn.size()) <= limit ? drawn : ids;
   };
   text.source.add(
-      draw(text_.source_sampler_.get(), kept.source, text_.sampling_.source_alpha, text_.limits_.source_tokens, 0));
+      draw(text_.source_sampler_.get(), pair.source, text_.sampling_.source_alpha, text_.limits_.source_tokens, 0));
   text.target.add(
-      draw(text_.target_sampler_.get(), kept.target, text_.sampling_.target_alpha, text_.limits_.target_tokens, 1));
+      draw(text_.target_sampler_.get(), pair.target, text_.sampling_.target_alpha, text_.limits_.target_tokens, 1));
 }
 
 Epoch::Window Epoch::window(int64_t number) const {
-  const bool samples = text_.source_sampler_ || text_.target_sampler_;
+  const bool is_drawn = text_.source_sampler_ || text_.target_sampler_ || text_.augmenter_;
   const std::vector<size_t> blocks = blocks_of(number);
   for (const size_t block : blocks) pass_of(block).shards->will_need(block - pass_of(block).first_block);
 
@@ -134,10 +158,10 @@ Epoch::Window Epoch::window(int64_t number) const {
     for (size_t i = 0; i < read.pairs.size(); ++i) {
       const size_t pair = block * kBlockPairs + i;
       if (!takes_part(pass, pair)) continue;
-      if (samples) {
+      if (is_drawn) {
         ParallelText kept;
         pass.shards->copy(read.pairs[i], kept);
-        add_sampled(pass, pair, kept, window.text);
+        add_drawn(pass, pair, kept, window.text);
       } else {
         pass.shards->copy(read.pairs[i], window.text);
         if (text_.has_links_ && !pass.shards->has_links()) window.text.links.add(Ids());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/tokenizer/sampler.h>
+#include <transmute/training/data/augmentation.h>
 #include <transmute/training/data/parallel_text.h>
 #include <transmute/training/data/token_shards.h>
 
@@ -37,12 +38,16 @@ class TrainingText {
   /// @throws std::invalid_argument where the tokenizer has no others, or where the pieces are aligned.
   void sample_subwords(const Tokenizer& tokenizer, const SubwordSampling& options, const LengthLimits& limits);
 
+  /// From now on each epoch changes some of its pairs in these ways. A pair that would exceed the limits stays.
+  /// @throws std::invalid_argument where the pieces are aligned.
+  void augment(const Tokenizer& tokenizer, const std::vector<Augmentation>& augmentations, const LengthLimits& limits);
+
   /// Pairs of all corpora, each counted once.
   size_t size() const;
   TextCounts counts() const;
   /// Of an epoch, on its longer side, ends included: what the corpora have, times their weights.
   int64_t epoch_tokens() const;
-  /// Equal where epochs are: the corpora's keys, their weights and the sampling.
+  /// Equal where epochs are: the corpora's keys, their weights, the sampling and the augmentations.
   uint64_t fingerprint() const;
   /// Windows per epoch.
   int64_t windows() const;
@@ -53,6 +58,8 @@ class TrainingText {
   bool has_links_ = false;
   std::shared_ptr<const SubwordSampler> source_sampler_, target_sampler_;  // null where nothing is drawn
   SubwordSampling sampling_;
+  std::vector<Augmentation> augmentations_;
+  std::shared_ptr<const Augmenter> augmenter_;  // null where nothing is changed
   LengthLimits limits_;
 };
 
@@ -91,7 +98,8 @@ class Epoch {
   std::vector<size_t> blocks_of(int64_t window) const;
   const Pass& pass_of(size_t block) const;
   bool takes_part(const Pass& pass, size_t pair) const;
-  void add_sampled(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const;
+  Augmenter::Pair augmented(const Pass& pass, size_t number, const ParallelText& kept) const;
+  void add_drawn(const Pass& pass, size_t number, const ParallelText& kept, ParallelText& text) const;
 
   const TrainingText& text_;
   int64_t batch_tokens_;

@@ -278,6 +278,20 @@ TEST_F(SampledText, HasOtherSegmentationsInEachEpoch) {
   EXPECT_EQ(pairs_of(text, 0), first);
 }
 
+TEST_F(SampledText, IsAugmentedAnewInEachEpoch) {
+  const TrainingText plain({{open(tokenizer)}});
+  TrainingText text({{open(tokenizer)}});
+  text.augment(tokenizer, augmentations_of({"punctuation"}), {});
+  EXPECT_NE(text.fingerprint(), plain.fingerprint());
+  const auto first = pairs_of(text, 0), second = pairs_of(text, 1);
+  EXPECT_EQ(pairs_of(text, 0), first);
+  EXPECT_NE(first, second);
+  size_t changed = 0;
+  for (const auto& [line, pair] : first) changed += line.back() == '.' ? 0 : 1;
+  EXPECT_GT(changed, 0U);
+  EXPECT_LT(changed, tiny_german().size() / 4);
+}
+
 TEST_F(SampledText, KeepsTheLimitsOfLength) {
   LengthLimits limits;
   limits.source_tokens = 0;
