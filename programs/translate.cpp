@@ -13,6 +13,7 @@
 #include <transmute/programs/search_flags.h>
 #include <transmute/programs/stream_flags.h>
 #include <transmute/programs/translator_flags.h>
+#include <transmute/programs/unknown_text.h>
 #include <transmute/translation/text/format.h>
 #include <transmute/translation/text/glossary.h>
 #include <transmute/translation/translator.h>
@@ -38,8 +39,8 @@ struct Arguments {
   int64_t alignment_layer = 0;
   int64_t alignment_head = 0;
   std::string long_lines = "split";
-  std::string format = "text";
   std::string letter_case = "adapt";
+  std::string format = "text";
   bool sample = false;
   transmute::SamplingOptions sampling;
   transmute::BufferFlag buffer;
@@ -154,6 +155,7 @@ class Totals {
     cut_lines_.add(translation.parts, translation.source_tokens.size());
     if (counts_loops_) looping_lines_.add(translation);
     suspicious_lines_.add(translation);
+    unknown_text_.add(translation);
   }
   void report() const {
     if (cut_lines_.count() > 0)
@@ -162,6 +164,7 @@ class Totals {
                                   split_sentences_ ? "had several sentences or were over-long" : cut_lines_.reason()));
     looping_lines_.report(lines_, "translation");
     suspicious_lines_.report(lines_);
+    unknown_text_.report(lines_);
   }
 
  private:
@@ -170,6 +173,7 @@ class Totals {
   transmute::CutLines cut_lines_;
   transmute::LoopingLines looping_lines_;
   transmute::SuspiciousLines suspicious_lines_;
+  transmute::UnknownText unknown_text_;
   int64_t lines_ = 0;
 };
 
@@ -210,11 +214,11 @@ transmute::TranslationOptions options_from(const Arguments& arguments, const tra
   if (arguments.guard == "off") options.guard = transmute::Guard::off;
   if (arguments.guard == "warn") options.guard = transmute::Guard::warn;
   if (arguments.long_lines == "fail") options.long_texts = transmute::LongTexts::refused;
+  if (arguments.letter_case == "keep") options.letter_case = transmute::LetterCase::kept;
   if (arguments.sample) options.search.sampling = arguments.sampling;
   if (!arguments.glossary.empty()) {
     options.glossary = transmute::read_glossary(arguments.glossary, &translator.tokenizer().target());
     note_normalized_terms(options.glossary, arguments.glossary, translator.tokenizer().target());
-  if (arguments.letter_case == "keep") options.letter_case = transmute::LetterCase::kept;
   }
   return options;
 }
@@ -450,16 +454,16 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
                    "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the "
                    "corresponding words; --alignment counts the words without them")
           ->excludes(trees);
-  app.add_flag("--split-sentences", translation.split_sentences,
-               "split each line into sentences by Unicode's rules and translate them separately")
-      ->excludes(inline_tags)
-      ->excludes(trees)
   app.add_option("--case", arguments.letter_case,
                  "adapt: translate a sentence in capitals or In Title Case that the model's vocabulary falls apart on "
                  "in ordinary case, and give the translation the case of the source; keep: translate it as it is, as "
                  "is always done with --trees")
       ->check(transmute::one_of({"adapt", "keep"}))
       ->capture_default_str();
+  app.add_flag("--split-sentences", translation.split_sentences,
+               "split each line into sentences by Unicode's rules and translate them separately")
+      ->excludes(inline_tags)
+      ->excludes(trees)
       ->group("Long lines");
   app.add_option("--max-source-tokens", translation.max_source_tokens,
                  "a line with more source tokens counts as over-long")

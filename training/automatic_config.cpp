@@ -223,8 +223,13 @@ int64_t smaller_shapes(const TextSize& size) {
 TrainingConfig config_for(const TextSize& size, int64_t smaller) {
   TrainingConfig config;
   const Shape& shape = kShapes[largest_shape(size.pairs) - static_cast<size_t>(smaller)];
-  config.model.tokenizer.vocab_size = std::clamp<int64_t>(rounded(45 * std::sqrt(pairs_of(size))), 300, 32'000);
-  config.model.tokenizer.max_training_sentences = 500'000;
+  TokenizerOptions& tokenizer = config.model.tokenizer;
+  constexpr int64_t kBytes = 256;
+  tokenizer.vocab_size = std::clamp<int64_t>(rounded(45 * std::sqrt(pairs_of(size))), 300, 32'000) + kBytes;
+  // The rarest characters are bytes in training too: bytes that never occur there would mean nothing to the network.
+  tokenizer.byte_fallback = true;
+  tokenizer.character_coverage = 0.9999;
+  tokenizer.max_training_sentences = 500'000;
   TransformerOptions& model = config.model.model;
   model.num_encoder_layers = model.num_decoder_layers = shape.layers;
   model.d_model = shape.d_model;

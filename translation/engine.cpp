@@ -338,6 +338,7 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
     if (options.mbr.candidates > 0)
       choose_by_risk(translation.hypotheses, options.mbr.utility, options.search.sampling.has_value(),
                      static_cast<size_t>(options.search.num_hypotheses));
+    translation.unknown = parts[batch[i]].unknown;
     for (size_t token = given.source; token < sources[i].size(); ++token)
       translation.source_tokens.push_back(tokenizer_.source().piece(sources[i][token]));
   }

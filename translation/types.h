@@ -216,12 +216,18 @@ struct Hypothesis {
   std::optional<double> reverse_log_probability{};
 };
 
+/// Largest size of Translation::unknown.
+constexpr size_t kMostUnknown = 100;
+
 /// The translations of one text. A text without content has one, which is empty and has probability 1.
 struct Translation {
   std::vector<Hypothesis> hypotheses;  ///< best first, at least one
   /// Pieces of the source as the model read it (see LetterCase), without the end token and the language's, even if the
   /// text itself names its language (">>deu<<").
   std::vector<std::string> source_tokens;
+  /// What the vocabulary lacks of the source, in its order, each once, at most kMostUnknown: runs of characters, or
+  /// words if the vocabulary has whole words. The model read each of them as "unknown".
+  std::vector<std::string> unknown{};
   int parts = 1;  ///< number of parts into which the source was split; if more than 1, there is one hypothesis
   std::vector<TranslationWarning> warnings{};  ///< what TranslationOptions::guard finds wrong with the best hypothesis
 };

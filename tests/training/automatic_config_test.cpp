@@ -52,7 +52,8 @@ TEST(AutomaticConfig, HasTheShapeOfMulti30ksSmallNetworkForItsText) {
   EXPECT_EQ(config.model.model.d_ff, 256);
   EXPECT_EQ(config.model.model.dropout, 0.3);
   EXPECT_EQ(config.training.batch_tokens, 4096);
-  EXPECT_EQ(config.model.tokenizer.vocab_size, 7'700);
+  EXPECT_EQ(config.model.tokenizer.vocab_size, 7'700 + 256);
+  EXPECT_TRUE(config.model.tokenizer.byte_fallback);
   EXPECT_NEAR(static_cast<double>(config.training.max_steps), 10'000, 5'000);
 }
 

@@ -85,6 +85,7 @@ std::string format_json(const Translation& translation, int64_t line, const Sear
   object["source_tokens"] = translation.source_tokens;
   object["parts"] = translation.parts;
   object["warnings"] = warnings_json(source, translation);
+  if (!translation.unknown.empty()) object["unknown"] = translation.unknown;
   object["hypotheses"] = Json::array();
   for (const auto& hypothesis : translation.hypotheses) {
     Json entry;

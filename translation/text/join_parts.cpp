@@ -86,6 +86,10 @@ void append_translation(Translation& whole, Translation&& part) {
   move_all(next.token_scores, joined.token_scores);
   append_alignment(joined.alignment, whole.source_tokens.size(), std::move(next.alignment), part.source_tokens.size());
   move_all(part.source_tokens, whole.source_tokens);
+  for (std::string& text : part.unknown)
+    if (whole.unknown.size() < kMostUnknown &&
+        std::find(whole.unknown.begin(), whole.unknown.end(), text) == whole.unknown.end())
+      whole.unknown.push_back(std::move(text));
 }
 
 }  // namespace v0

@@ -29,6 +29,21 @@ std::vector<bool> are_inside(const std::vector<std::pair<size_t, size_t>>& token
   return inside;
 }
 
+// What stands at the unknown tokens of a text.
+std::vector<std::string> unknown_text(const SubwordModel& tokenizer, const std::string& text, const Ids& ids) {
+  std::vector<std::string> unknown;
+  if (std::find(ids.begin(), ids.end(), special_ids::kUnknown) == ids.end()) return unknown;
+  const std::vector<std::pair<size_t, size_t>> spans = source_spans(tokenizer, text);
+  for (size_t token = 0; token < ids.size(); ++token) {
+    if (ids[token] != special_ids::kUnknown || unknown.size() == kMostUnknown) continue;
+    const auto [begin, end] = spans.at(token);
+    const size_t first = std::min(text.find_first_not_of(' ', begin), end);
+    std::string surface = text.substr(first, end - first);
+    if (std::find(unknown.begin(), unknown.end(), surface) == unknown.end()) unknown.push_back(std::move(surface));
+  }
+  return unknown;
+}
+
 // In parts of at most max_source_tokens. `tag`: that the text has in front, or had before.
 std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
                                const TranslationOptions& options, const Glossary& glossary, Ids& tag) {
@@ -40,6 +55,7 @@ std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string&
   }
   if (whole.ids.empty()) return {};
   const Ids& ids = whole.ids;
+  whole.unknown = unknown_text(tokenizer, text, ids);
   const int64_t limit = options.max_source_tokens;
   if (static_cast<int64_t>(ids.size()) <= limit) return {std::move(whole)};
   if (options.long_texts == LongTexts::refused || options.search.constraint)
@@ -58,6 +74,7 @@ std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string&
     parts.push_back({number, std::move(plain), std::move(part), whole.tag});
     begin = end;
   }
+  parts.front().unknown = std::move(whole.unknown);
   return parts;
 }
 
@@ -109,6 +126,15 @@ struct EncodedText {
 EncodedText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
                    const TranslationOptions& options, const Glossary& glossary) {
   check_utf8(text, "text", number + 1);
+  std::vector<Sentence> sentences;
+  if (options.split_sentences) {
+    for (const auto& span : sentence_spans(text, glossary)) sentences.push_back({span});
+  } else {
+    sentences.push_back({{0, text.size()}});
+  }
+  const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
+  EncodedText encoded;
+  bool is_recased = false;
   Ids tag;  // for all sentences that follow it
   for (Sentence& sentence : sentences) {
     if (may_adapt) read_in_other_case(tokenizer, text, options, glossary, sentence);
@@ -141,15 +167,6 @@ SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, 
   whole.tag = {whole.ids.front()};
   whole.ids.erase(whole.ids.begin());
   whole.plain.erase(0, tokenizer.spans_in_text(text).front().second);
-  std::vector<Sentence> sentences;
-  if (options.split_sentences) {
-    for (const auto& span : sentence_spans(text, glossary)) sentences.push_back({span});
-  } else {
-    sentences.push_back({{0, text.size()}});
-  }
-  const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
-  EncodedText encoded;
-  bool is_recased = false;
   whole.plain.erase(0, whole.plain.find_first_not_of(' '));
   return whole;
 }

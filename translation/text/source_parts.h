@@ -32,6 +32,7 @@ struct SourcePart {
   size_t begin = 0;          ///< byte of the text, in the case in which it is read, at which `plain` begins
   /// The source's case, which its translation is given. mixed: `plain` is the source, and so is the translation's case.
   TextCase written = TextCase::mixed;
+  std::vector<std::string> unknown{};  ///< Translation::unknown of this part
   bool prefix_is_recased = false;  ///< `prefix` is in another case than the caller's prefix, as `plain` is
 };
 
