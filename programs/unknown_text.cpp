@@ -23,9 +23,10 @@ void UnknownText::add(const Translation& translation) {
 
 void UnknownText::report(int64_t lines) const {
   if (count_ == 0) return;
-  note(fmt::format("{} of {} had text that the model's vocabulary lacks and the model could not read: {}{}; a model "
-                   "trained with tokenizer.byte_fallback: true reads every character",
-                   format_count(count_), counted(lines, "line"), fmt::join(examples_, " "), has_more_ ? " …" : ""));
+  note(
+      fmt::format("{} of {} had text that the model's vocabulary lacks and the model could not read: {}{}; a model "
+                  "trained with tokenizer.byte_fallback: true reads every character",
+                  format_count(count_), counted(lines, "line"), fmt::join(examples_, " "), has_more_ ? " …" : ""));
 }
 
 }  // namespace transmute

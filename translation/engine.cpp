@@ -195,8 +195,7 @@ void TranslationEngine::finish_text(const std::string& text, const TaggedText* t
       hypothesis.text = std::move(restored.text);
     }
     if (has_tags)
-      hypothesis.text =
-          tagged->restore(hypothesis.text, spans, tokens, balanced_alignment(hypothesis.alignment));
+      hypothesis.text = tagged->restore(hypothesis.text, spans, tokens, balanced_alignment(hypothesis.alignment));
     if (!options.search.alignments) hypothesis.alignment.clear();
   }
 }

@@ -74,9 +74,9 @@ class TranslationEngine {
     Translation& translation;
   };
   // One translation for each text. `complete` is called for each as soon as its parts are joined.
-  std::vector<Translation> translate_parts(
-      const SourceParts& sources, const TranslationOptions& options, const TranslationHooks& hooks,
-      const std::function<void(const Joined& joined)>& complete) const;
+  std::vector<Translation> translate_parts(const SourceParts& sources, const TranslationOptions& options,
+                                           const TranslationHooks& hooks,
+                                           const std::function<void(const Joined& joined)>& complete) const;
   // As if there were a text to translate.
   void check_for_model(const TranslationOptions& options) const;
   // Aligns words, restores the source's case and puts tags back as the options say, and drops alignments of tokens that

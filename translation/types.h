@@ -167,10 +167,10 @@ struct TranslationOptions {
   /// kMaxWholeTokens, has reverse_log_probability minus infinity and, unless RerankOptions::weight is 0, comes last; a
   /// text without any other candidate is refused.
   RerankOptions rerank{};
-  int64_t batch_size = 64;                  ///< maximum number of sentences in a thread's batch
-  int64_t batch_tokens = 4096;              ///< maximum number of source tokens in a batch, padding included
-  int64_t max_source_tokens = 256;          ///< a text with more source tokens is over-long
-  LongTexts long_texts = LongTexts::split;  ///< treatment of over-long texts
+  int64_t batch_size = 64;                       ///< maximum number of sentences in a thread's batch
+  int64_t batch_tokens = 4096;                   ///< maximum number of source tokens in a batch, padding included
+  int64_t max_source_tokens = 256;               ///< a text with more source tokens is over-long
+  LongTexts long_texts = LongTexts::split;       ///< treatment of over-long texts
   LetterCase letter_case = LetterCase::adapted;  ///< treatment of capitals; kept with SearchOptions::constraint
   bool split_sentences = false;  ///< translate the sentences of a text (by Unicode's rules) separately and join them
   /// The beginning of each translation: one prefix per text of the call (an empty one leaves it free), or no prefixes.

@@ -20,8 +20,9 @@ inline namespace v0 {
 
 namespace {
 
-constexpr std::array<std::string_view, 19> kSmallWords{"a",  "an", "and", "as", "at",   "but", "by", "for", "from", "in",
-                                                       "of", "on", "or",  "the", "to", "up",  "via", "vs", "with"};
+constexpr std::array<std::string_view, 19> kSmallWords{"a",   "an",   "and", "as", "at",  "but", "by",
+                                                       "for", "from", "in",  "of", "on",  "or",  "the",
+                                                       "to",  "up",   "via", "vs", "with"};
 
 bool is_capital(UChar32 c) {
   return u_isupper(c) || u_istitle(c);
@@ -70,8 +71,7 @@ std::vector<WordLetters> words_with_letters(const std::string& text) {
 bool is_title(const std::string& text, const std::vector<WordLetters>& words) {
   constexpr size_t kLeastWords = 3;
   const auto begins_with_capital = [](const WordLetters& word) { return word.begins_with_capital; };
-  const auto number =
-      static_cast<size_t>(std::count_if(words.begin(), words.end(), begins_with_capital));
+  const auto number = static_cast<size_t>(std::count_if(words.begin(), words.end(), begins_with_capital));
   const auto is_allowed = [&](const WordLetters& word) {
     const std::string_view letters = std::string_view(text).substr(word.begin, word.end - word.begin);
     return word.begins_with_capital || std::find(kSmallWords.begin(), kSmallWords.end(), letters) != kSmallWords.end();

@@ -33,7 +33,7 @@ struct SourcePart {
   /// The source's case, which its translation is given. mixed: `plain` is the source, and so is the translation's case.
   TextCase written = TextCase::mixed;
   std::vector<std::string> unknown{};  ///< Translation::unknown of this part
-  bool prefix_is_recased = false;  ///< `prefix` is in another case than the caller's prefix, as `plain` is
+  bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
 };
 
 /// A text as the model reads it.
@@ -45,7 +45,7 @@ struct ReadText {
 /// Texts as parts, in their order. Texts without content have none.
 struct SourceParts {
   std::vector<SourcePart> parts;
-  std::vector<size_t> counts;           ///< of each text
+  std::vector<size_t> counts;            ///< of each text
   std::map<size_t, ReadText> recased{};  ///< the texts with sentences that are read in another case
 
   /// The number of the text's first part.

@@ -37,8 +37,8 @@ class Augmented : public ::testing::Test {
     const Augmenter augmenter(tokenizer_, augmentations_of(names));
     std::map<std::pair<std::string, std::string>, int> found;
     for (uint64_t key = 0; key < kDraws; ++key) {
-      const auto pair = augmenter.augment(tokenizer_.source().encode(source), tokenizer_.target().encode(target),
-                                          mix(key));
+      const auto pair =
+          augmenter.augment(tokenizer_.source().encode(source), tokenizer_.target().encode(target), mix(key));
       if (pair) ++found[{tokenizer_.source().decode(pair->source), tokenizer_.target().decode(pair->target)}];
     }
     return found;
@@ -53,23 +53,24 @@ class Augmented : public ::testing::Test {
 TEST_F(Augmented, PairsAreInCapitalsOnBothSides) {
   const auto found = outcomes({"upper"}, "the red house is near.", "das grüne Haus ist nah.");
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found.begin()->first, std::make_pair(std::string("THE RED HOUSE IS NEAR."),
-                                                 std::string("DAS GRÜNE HAUS IST NAH.")));
+  EXPECT_EQ(found.begin()->first,
+            std::make_pair(std::string("THE RED HOUSE IS NEAR."), std::string("DAS GRÜNE HAUS IST NAH.")));
   expect_share(found.begin()->second);
 }
 
 TEST_F(Augmented, PairsHaveCapitalWordsOnBothSides) {
   const auto found = outcomes({"title"}, "the red house is near.", "das grüne Haus ist nah.");
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found.begin()->first, std::make_pair(std::string("The Red House Is Near."),
-                                                 std::string("Das Grüne Haus Ist Nah.")));
+  EXPECT_EQ(found.begin()->first,
+            std::make_pair(std::string("The Red House Is Near."), std::string("Das Grüne Haus Ist Nah.")));
   expect_share(found.begin()->second);
 }
 
 TEST_F(Augmented, PairsLackTheirFinalMarkOnBothSides) {
   const auto found = outcomes({"punctuation"}, "the red house is near.", "das Haus ist nah.");
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found.begin()->first, std::make_pair(std::string("the red house is near"), std::string("das Haus ist nah")));
+  EXPECT_EQ(found.begin()->first,
+            std::make_pair(std::string("the red house is near"), std::string("das Haus ist nah")));
   expect_share(found.begin()->second);
   EXPECT_TRUE(outcomes({"punctuation"}, "the red house", "das Haus.").empty()) << "one side has none to lose";
 }
@@ -133,10 +134,7 @@ TEST(AugmentationNames, AreKnownAndGivenOnce) {
   EXPECT_THAT(augmentations_of({"typos", "upper"}), ElementsAre(Augmentation::upper, Augmentation::typos));
   EXPECT_THAT(message_of<std::invalid_argument>([] { augmentations_of({"uper"}); }),
               HasSubstr("training.augment has \"uper\"; it takes upper, title, punctuation and typos"));
-  EXPECT_THAT(message_of<std::invalid_argument>([] {
-                augmentations_of({"upper", "upper"});
-              }),
-              HasSubstr("twice"));
+  EXPECT_THAT(message_of<std::invalid_argument>([] { augmentations_of({"upper", "upper"}); }), HasSubstr("twice"));
 }
 
 }  // namespace

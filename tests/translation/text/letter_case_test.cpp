@@ -80,7 +80,8 @@ class ReadableCase : public ::testing::Test {
       for (int i = 0; i < 100; ++i) all.insert(all.end(), more.begin(), more.end());
       return testing::lines_from(all);
     };
-    return train_tokenizer(options, lines({"The train is in the USA.", "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z"}),
+    return train_tokenizer(options,
+                           lines({"The train is in the USA.", "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z"}),
                            testing::lines_from(testing::tiny_german()));
   }
 };
