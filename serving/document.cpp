@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -34,10 +33,10 @@ std::string decoded(const std::string& text) {
     const CharacterReference reference = text[at] == '&' ? reference_at(text, at) : CharacterReference{};
     if (reference.length == 0) {
       result += text[at++];
-    } else {
-      append_utf8(result, reference.character);
-      at += reference.length;
+      continue;
     }
+    for (const char32_t character : reference.characters) append_utf8(result, character);
+    at += reference.length;
   }
   std::string safe;
   for (size_t at = 0; at < result.size(); ++at) {
@@ -56,26 +55,28 @@ std::string decoded(const std::string& text) {
 std::string encoded(const std::string& text, const std::map<std::string, std::string>& tags) {
   size_t longest = 0;
   for (const auto& [tag, html] : tags) longest = std::max(longest, tag.size());
+  std::vector<size_t> ends = tag_ends(text);  // the next '<' has the last
   std::string result;
-  for (size_t at = 0; at < text.size();) {
-    const size_t length =
-        text[at] == '<' ? tag_end(std::string_view(text).substr(at, longest)) : std::string_view::npos;
-    const auto tag = length == std::string_view::npos ? tags.end() : tags.find(text.substr(at, length));
-    if (tag != tags.end()) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '<') {
+      const size_t end = ends.back();
+      const auto tag = end == 0 || end - at > longest ? tags.end() : tags.find(text.substr(at, end - at));
+      if (tag == tags.end()) {
+        result += "&lt;";
+        ends.pop_back();
+        continue;
+      }
       result += tag->second;
-      at += length;
-      continue;
-    }
-    if (text[at] == '&') {
+      for (; at < end; ++at)
+        if (text[at] == '<') ends.pop_back();
+      --at;
+    } else if (text[at] == '&') {
       result += begins_reference(text, at) ? "&" : "&amp;";
-    } else if (text[at] == '<') {
-      result += "&lt;";
     } else if (text[at] == '>') {
       result += "&gt;";
     } else {
       result += text[at];
     }
-    ++at;
   }
   return result;
 }
@@ -119,38 +120,35 @@ std::string shortened(const std::string& tag, const std::string& attribute) {
   return (tag[1] == '/' ? "</" : "<") + name + ' ' + attribute + (is_void_element(name) ? "/>" : ">");
 }
 
-// What stands between the white space at both ends, of whatever width; {0, 0} where there is nothing else. HTML's
-// references to white space count, but for those without a semicolon: "&#160" before "3" would become another.
-ByteSpan within_space(const std::string& text, TextFormat format) {
-  size_t first = std::string::npos, last = 0, begin = 0;
-  const auto on_text = [&](const std::string& part) {
-    const auto size = static_cast<int32_t>(part.size());
-    for (int32_t at = 0; at < size;) {
+// What stands between the white space at both ends of some pieces of a text, of whatever width; {0, 0} where there is
+// nothing else. HTML's references to white space count, but for those without a semicolon: "&#160" before "3" would
+// become another.
+ByteSpan within_space(const std::string& text, const std::vector<HtmlPiece>& pieces, TextFormat format) {
+  size_t first = std::string::npos, last = 0;
+  for (const HtmlPiece& piece : pieces) {
+    const auto size = static_cast<int32_t>(piece.end);
+    for (auto at = static_cast<int32_t>(piece.begin); at < size;) {
       const auto place = static_cast<size_t>(at);
       UChar32 c = 0;
-      if (format == TextFormat::html && begins_reference(part, place)) {
-        const CharacterReference reference = reference_at(part, place);
-        c = static_cast<UChar32>(reference.character);
+      if (piece.kind != HtmlKind::text) {
+        at = size;
+      } else if (format == TextFormat::html && begins_reference(text, place)) {
+        const CharacterReference reference = reference_at(text, place);
+        c = static_cast<UChar32>(reference.characters.front());
         at += static_cast<int32_t>(reference.length);
       } else {
-        U8_NEXT(part.data(), at, size, c);  // invalid bytes come as c < 0
+        U8_NEXT(text.data(), at, size, c);  // invalid bytes come as c < 0
       }
-      if (c >= 0 && u_isUWhiteSpace(c) != 0) continue;
-      first = std::min(first, begin + place);
-      last = begin + static_cast<size_t>(at);
+      if (piece.kind == HtmlKind::text && c >= 0 && u_isUWhiteSpace(c) != 0) continue;
+      first = std::min(first, place);
+      last = static_cast<size_t>(at);
     }
-    begin += part.size();
-  };
-  if (format == TextFormat::html) {
-    walk_html(text, on_text, [&](const std::string& markup, MarkupKind) {
-      first = std::min(first, begin);
-      begin += markup.size();
-      last = begin;
-    });
-  } else {
-    on_text(text);
   }
   return {std::min(first, last), last};
+}
+
+ByteSpan within_space(const std::string& text) {
+  return within_space(text, {{HtmlKind::text, 0, text.size()}}, TextFormat::text);
 }
 
 // How many bytes the line end at `at` has; 0 where there is none. "\r\n" is two, with an empty line between.
@@ -159,6 +157,11 @@ size_t line_end_at(const std::string& text, size_t at) {
   for (const std::string_view end : {"\u0085", "\u2028", "\u2029"})
     if (text.compare(at, end.size(), end) == 0) return end.size();
   return 0;
+}
+
+// The length of a <br>; 0 for other tags.
+size_t line_break_length(const std::string& text, const InlineTag& tag) {
+  return element_name(std::string_view(text).substr(tag.begin, tag.length)) == "br" ? tag.length : 0;
 }
 
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
@@ -186,7 +189,7 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
   size_t begin = 0, before_end = 0;  // of the last byte of the sentence before
   const auto take = [&](size_t end) {
     const std::string whole = text.substr(begin, end - begin);
-    const auto [first, last] = within_space(whole, TextFormat::tags);
+    const auto [first, last] = within_space(whole);
     if (first < last) sentences.push_back(whole.substr(first, last - first));
     begin = end;
   };
@@ -218,12 +221,11 @@ bool is_more_than_space(const std::string& text) {
 }
 
 // Whether there is more to translate than space.
-bool has_words(const std::string& html) {
-  bool has = false;
-  walk_html(
-      html, [&](const std::string& text) { has = has || is_more_than_space(decoded(text)); },
-      [](const std::string&, MarkupKind) {});
-  return has;
+bool has_words(const std::string& html, const std::vector<HtmlPiece>& pieces) {
+  return std::any_of(pieces.begin(), pieces.end(), [&](const HtmlPiece& piece) {
+    return piece.kind == HtmlKind::text &&
+           is_more_than_space(decoded(html.substr(piece.begin, piece.end - piece.begin)));
+  });
 }
 
 }  // namespace
@@ -251,31 +253,28 @@ void Document::add_segment(const std::string& text) {
   between_.emplace_back();
   if (format_ != TextFormat::html) return;
   std::map<std::string, std::string>& tags = tags_.emplace_back();
-  walk_html(
-      text, [](const std::string&) {},
-      [&](const std::string& tag, MarkupKind) {
-        const auto kept = kept_.find(tag);
-        tags.emplace(tag, kept == kept_.end() ? tag : kept->second);
-      });
+  for (const InlineTag& found : inline_tags(text)) {
+    const std::string tag = text.substr(found.begin, found.length);
+    const auto kept = kept_.find(tag);
+    if (tag.front() == '<') tags.emplace(tag, kept == kept_.end() ? tag : kept->second);
+  }
 }
 
-// Line ends within tags end no line.
+// A line ends at a line end outside of tags, and at <br>.
 void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
   const std::vector<InlineTag> tags = format_ == TextFormat::tags ? inline_tags(text) : std::vector<InlineTag>{};
   auto tag = tags.begin();
   size_t begin = 0;
   for (size_t at = 0; at < text.size();) {
-    if (tag != tags.end() && at == tag->begin) {
-      at += tag->length;
-      ++tag;
-    } else if (const size_t line_end = line_end_at(text, at); line_end > 0) {
+    const bool is_tag = tag != tags.end() && at == tag->begin;
+    const size_t line_end = is_tag ? line_break_length(text, *tag) : line_end_at(text, at);
+    if (line_end > 0) {
       add_line(text.substr(begin, at - begin), sentences_of);
       between_.back() += text.substr(at, line_end);
-      at += line_end;
-      begin = at;
-    } else {
-      ++at;
+      begin = at + line_end;
     }
+    at += is_tag ? tag->length : std::max<size_t>(line_end, 1);
+    if (is_tag) ++tag;
   }
   add_line(text.substr(begin), sentences_of);
 }
@@ -285,7 +284,7 @@ void Document::add_line(const std::string& line, const SentencesOf& sentences_of
     between_.back() += line;
     return;
   }
-  const auto [first, last] = within_space(line, format_);
+  const auto [first, last] = within_space(line);
   between_.back() += line.substr(0, first);
   add_sentences(sentences_of(line.substr(first, last - first)));
   between_.back() += line.substr(last);
@@ -300,52 +299,54 @@ void Document::add_sentences(const std::vector<std::string>& sentences) {
 
 void Document::add_html(const std::string& html, const SentencesOf& sentences_of) {
   placeholder_ = unused_name(html);
-  std::string inline_html;
-  walk_html(
-      html, [&](const std::string& text) { inline_html += text; },
-      [&](const std::string& markup, MarkupKind kind) {
-        if (kind != MarkupKind::border) {
-          inline_html += markup;
-          return;
-        }
-        add_inline_html(std::exchange(inline_html, ""), sentences_of);
-        between_.back() += markup;
-      });
-  add_inline_html(inline_html, sentences_of);
+  std::vector<HtmlPiece> line;
+  for (const HtmlPiece& piece : html_pieces(html)) {
+    if (piece.kind != HtmlKind::border) {
+      line.push_back(piece);
+      continue;
+    }
+    add_inline_html(html, line, sentences_of);
+    line.clear();
+    between_.back() += html.substr(piece.begin, piece.end - piece.begin);
+  }
+  add_inline_html(html, line, sentences_of);
 }
 
 // Text between two elements that are not inline: white space around it stays, tags within move with their words.
-void Document::add_inline_html(const std::string& html, const SentencesOf& sentences_of) {
-  if (!has_words(html)) {
-    between_.back() += html;
+void Document::add_inline_html(const std::string& html, std::vector<HtmlPiece>& pieces,
+                               const SentencesOf& sentences_of) {
+  if (pieces.empty()) return;
+  const size_t begin = pieces.front().begin, end = pieces.back().end;
+  if (!has_words(html, pieces)) {
+    between_.back() += html.substr(begin, end - begin);
     return;
   }
-  const auto [first, last] = within_space(html, format_);
-  between_.back() += html.substr(0, first);
-  add_sentences(sentences_of(for_model(html.substr(first, last - first))));
-  between_.back() += html.substr(last);
+  const auto [first, last] = within_space(html, pieces, format_);
+  for (HtmlPiece& piece : pieces) piece = {piece.kind, std::max(piece.begin, first), std::min(piece.end, last)};
+  between_.back() += html.substr(begin, first - begin);
+  add_sentences(sentences_of(for_model(html, pieces)));
+  between_.back() += html.substr(last, end - last);
 }
 
 // On one line, with the references of its text decoded, an empty tag for each element that is kept, and short tags.
-std::string Document::for_model(const std::string& html) {
+std::string Document::for_model(const std::string& html, const std::vector<HtmlPiece>& pieces) {
   std::string result;
-  walk_html(
-      html,
-      [&](const std::string& text) {
-        std::string line = decoded(text);
-        std::replace_if(line.begin(), line.end(), is_line_break, ' ');
-        result += line;
-      },
-      [&](const std::string& markup, MarkupKind kind) {
-        if (kind != MarkupKind::kept && may_stand(markup)) {
-          result += markup;
-          return;
-        }
-        const std::string name = placeholder_ + std::to_string(kept_.size());
-        const std::string tag = kind == MarkupKind::kept ? '<' + name + "/>" : shortened(markup, name);
-        kept_.emplace(tag, markup);
-        result += tag;
-      });
+  for (const HtmlPiece& piece : pieces) {
+    if (piece.begin >= piece.end) continue;  // white space at an end
+    const std::string part = html.substr(piece.begin, piece.end - piece.begin);
+    if (piece.kind == HtmlKind::text) {
+      std::string line = decoded(part);
+      std::replace_if(line.begin(), line.end(), is_line_break, ' ');
+      result += line;
+    } else if (piece.kind == HtmlKind::inline_tag && may_stand(part)) {
+      result += part;
+    } else {
+      const std::string name = placeholder_ + std::to_string(kept_.size());
+      const std::string tag = piece.kind == HtmlKind::kept ? '<' + name + "/>" : shortened(part, name);
+      kept_.emplace(tag, part);
+      result += tag;
+    }
+  }
   return result;
 }
 

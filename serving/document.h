@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/serving/html_markup.h>
 #include <transmute/translation/text/glossary.h>
 
 #include <cstddef>
@@ -22,10 +23,10 @@ enum class TextFormat {
 /// A text cut into segments, which are translated each by itself, and what stands between them, which stays.
 class Document {
  public:
-  /// Cuts at line ends outside of tags, and at sentence ends where `split_sentences` is set, but for those within an
-  /// inline element. HTML is cut at elements that are not inline. What head, script, style, pre, code, textarea, svg
-  /// and math hold stays as it is, and so does what an element with translate="no" or class="notranslate" holds. No
-  /// sentence ends within a source term of the glossary.
+  /// Cuts at line ends outside of tags, at <br>, and at sentence ends where `split_sentences` is set, but for those
+  /// within an inline element. HTML is cut at elements that are not inline. What head, script, style, pre, code,
+  /// textarea, svg and math hold stays as it is, and so does what an element with translate="no" or class="notranslate"
+  /// holds. No sentence ends within a source term of the glossary.
   Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary = {});
   /// The whole text is one segment.
   explicit Document(const std::string& text);
@@ -45,9 +46,9 @@ class Document {
   void add_lines(const std::string& text, const SentencesOf& sentences_of);
   void add_line(const std::string& line, const SentencesOf& sentences_of);
   void add_html(const std::string& html, const SentencesOf& sentences_of);
-  void add_inline_html(const std::string& html, const SentencesOf& sentences_of);
+  void add_inline_html(const std::string& html, std::vector<HtmlPiece>& pieces, const SentencesOf& sentences_of);
   void add_sentences(const std::vector<std::string>& sentences);
-  std::string for_model(const std::string& html);
+  std::string for_model(const std::string& html, const std::vector<HtmlPiece>& pieces);
   std::string without_tags(const std::string& translation) const;
   std::string written(const std::string& translation, size_t segment) const;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace transmute {
@@ -10,14 +10,17 @@ inline namespace v0 {
 
 /// A character reference of HTML, such as "&auml;".
 struct CharacterReference {
-  uint32_t character = 0;  ///< 0: there is none
-  size_t length = 0;       ///< in the text, in bytes
+  std::u32string characters;  ///< one, or two of some names
+  size_t length = 0;          ///< in the text, in bytes; 0: there is none
 };
 
-/// The reference that begins with the '&' at `at`, as a browser reads it in text: a number, or a name of HTML 4,
-/// "apos" or one in capitals such as "AMP". The semicolon may be missing where browsers do without it, as in "&copy
-/// 2020".
+/// The reference that begins with the '&' at `at`, as a browser reads it in text (section 13.2.5.72 of the HTML
+/// standard): a number, or the longest name that fits. The semicolon may be missing where browsers do without it, as in
+/// "&copy 2020" and "&notit;".
 CharacterReference reference_at(std::string_view text, size_t at);
+
+/// Words of the form "name=C1" or "*name=3E+338", in the order of the alphabet; see html_reference_names.cpp.
+extern const char* const kHtmlReferenceNames;
 
 }  // namespace v0
 }  // namespace transmute

@@ -43,9 +43,9 @@ TEST(Document, SplitsSentencesWhereAsked) {
   EXPECT_THAT(Document("A dog. A cat.", TextFormat::tags, false).segments(), ElementsAre("A dog. A cat."));
   const std::string html = "<p>A <b>dog</b>. <i>A cat.</i> Two<br>mice. <u>No. Yes.</u></p>";
   const Document document(html, TextFormat::html, true);
-  EXPECT_THAT(document.segments(), ElementsAre("A <b>dog</b>.", "<i>A cat.</i>", "Two<br>mice.", "<u>No. Yes.</u>"));
+  EXPECT_THAT(document.segments(), ElementsAre("A <b>dog</b>.", "<i>A cat.</i>", "Two", "mice.", "<u>No. Yes.</u>"));
   EXPECT_EQ(document.with(document.segments()), html);
-  EXPECT_EQ(Document(html, TextFormat::html, false).segments().size(), 1U);
+  EXPECT_EQ(Document(html, TextFormat::html, false).segments().size(), 2U) << "a line break ends a segment";
   EXPECT_THAT(Document("{a}. B <b>c</b>.", TextFormat::tags, true).segments(), ElementsAre("{a}.", "B <b>c</b>."));
   EXPECT_THAT(Document("A {dog}. A <b>cat.</b>", TextFormat::tags, true).segments(),
               ElementsAre("A {dog}.", "A <b>cat.</b>"));
@@ -117,6 +117,20 @@ TEST(Document, EndsLinesAtEverySeparatorOfUnicode) {
       }
 }
 
+TEST(Document, TranslatesTheLinesOfABrElementSeparately) {
+  const std::string lines = "Saturday, May 5<br>Monday, May 7<BR class=x />\n45.5 kilometers";
+  for (const TextFormat format : {TextFormat::html, TextFormat::tags})
+    for (const bool split : {false, true}) {
+      const Document document(lines, format, split);
+      ASSERT_THAT(document.segments(), ElementsAre("Saturday, May 5", "Monday, May 7", "45.5 kilometers"));
+      EXPECT_EQ(document.with(document.segments()), lines);
+    }
+  const std::string html = "<p>A <i>dog.<br>A cat</i> here.</br></p>";
+  const Document within(html, TextFormat::html, true);
+  EXPECT_THAT(within.segments(), ElementsAre("A <i>dog.", "A cat</i> here."));
+  EXPECT_EQ(within.with({"Ein <i>Hund.", "Eine Katze</i> hier."}), "<p>Ein <i>Hund.<br>Eine Katze</i> hier.</br></p>");
+}
+
 TEST(Document, EndsNoLineWithinATag) {
   for (const bool split : {false, true})
     for (const std::string end : {"\n", "\r\n", "\u2028"}) {
@@ -134,15 +148,14 @@ TEST(Document, KeepsLongTagsOfTextWithTags) {
   const std::string image = "<img alt='a > b. C' src=\"data:image/png;base64,\n" + std::string(20'000, 'A') + "\"/>";
   const std::string link = "<A href=\"" + std::string(5000, '<') + "\">";
   const Document document("See " + image + " and " + link + "this</A>.\n3 < 4 <br>", TextFormat::tags, true);
-  ASSERT_THAT(document.segments(), ElementsAre("See " + image + " and " + link + "this</A>.", "3 < 4 <br>"));
-  EXPECT_EQ(document.with({link + "Das</A>: " + image + ".", "3 < 4 <br>"}),
-            link + "Das</A>: " + image + ".\n3 < 4 <br>");
+  ASSERT_THAT(document.segments(), ElementsAre("See " + image + " and " + link + "this</A>.", "3 < 4"));
+  EXPECT_EQ(document.with({link + "Das</A>: " + image + ".", "3 < 4"}), link + "Das</A>: " + image + ".\n3 < 4 <br>");
 }
 
 TEST(Document, CutsHtmlAtBlocksAndKeepsInlineElementsWithTheirWords) {
   const std::string html = "<!doctype html>\n<ul class=\"a\">\n <li>a <b>red</b> house</li>\n <li><br>two</li></ul>";
   const Document document(html, TextFormat::html, true);
-  EXPECT_THAT(document.segments(), ElementsAre("a <b>red</b> house", "<br>two"));
+  EXPECT_THAT(document.segments(), ElementsAre("a <b>red</b> house", "two"));
   EXPECT_EQ(shouted(document),
             "<!doctype html>\n<ul class=\"a\">\n <li>A <b>RED</b> HOUSE</li>\n <li><br>TWO</li></ul>");
 }
@@ -240,7 +253,7 @@ TEST(Document, PairsTagsAsABrowserDoes) {
       {"<p>Monday, <b/>March 3</b>, 2025</p>", "Monday, <b x000>March 3</b>, 2025"},
       {"<p>Monday, <B>March 3</b>, 2025</p>", "Monday, <b x000>March 3</b>, 2025"},
       {"<p>Monday, <b>March 3</B>, 2025</p>", "Monday, <b>March 3</b x000>, 2025"},
-      {"<p>Monday,<BR>March <br/>3<br></p>", "Monday,<br x000/>March <br/>3<br>"}};
+      {"<p>Monday,<WBR>March <wbr/>3<wbr></p>", "Monday,<wbr x000/>March <wbr/>3<wbr>"}};
   for (const auto& [html, segment] : pages) {
     const Document document(html, TextFormat::html, false);
     EXPECT_THAT(document.segments(), ElementsAre(segment));
@@ -352,20 +365,34 @@ TEST(Document, MakesNoMarkupOfReferences) {
   }
 }
 
-TEST(Document, KnowsTheReferencesOfHtml4) {
-  const Document document("caf&egrave; &ntilde; &Omega; &frac12; &sigmaf; &apos;", TextFormat::html, false);
-  EXPECT_THAT(document.segments(), ElementsAre("cafè ñ Ω ½ ς '"));
+TEST(Document, KnowsTheReferencesOfHtml5) {
+  const Document document("caf&egrave; &Omega; &frac12; &apos; &check; &lsqb;x&rsqb; &NotEqualTilde; &bne;&comma;",
+                          TextFormat::html, false);
+  EXPECT_THAT(document.segments(), ElementsAre("cafè Ω ½ ' ✓ [x] \u2242\u0338 =\u20E5,"));
+  EXPECT_EQ(document.with(document.segments()), "cafè Ω ½ ' ✓ [x] \u2242\u0338 =\u20E5,");
+  const std::string about_html = "Write &amp;check; or &amp;lsqb; for them.";
+  EXPECT_EQ(Document(about_html, TextFormat::html, false).with({"Write &amp;check; or &amp;lsqb; for them."}),
+            about_html);
 }
 
+// Section 13.2.5.73 of the standard has "&notit;" and "&notin;" as its example.
 TEST(Document, ReadsReferencesWithoutSemicolonsAsABrowserDoes) {
   const Document document("&copy 2020 caf&eacute, 5&times5, &sup2 &#169 &#xe9, A&AMP;T &amp", TextFormat::html, false);
   EXPECT_THAT(document.segments(), ElementsAre("© 2020 café, 5×5, ² © é, A&T &"));
-  for (const char* text : {"caf&eacut &euro 5 &Omega &bull", "&notni; &parallel; &divideontimes;", "&#; &#x; &# 1 &"})
+  EXPECT_THAT(Document("I'm &notit; I &notin; it, &notinx", TextFormat::html, false).segments(),
+              ElementsAre("I'm ¬it; I ∉ it, ¬inx"));
+  for (const char* text : {"caf&eacut &euro 5 &Omega &bull &check &Check; &nosuch;", "&#; &#x; &# 1 & &;"})
     EXPECT_THAT(Document(text, TextFormat::html, false).segments(), ElementsAre(text));
-  EXPECT_EQ(document.with({"Tom &copy 5 &lt 6 &amp"}), "Tom &amp;copy 5 &amp;lt 6 &amp;amp") << "a model's own";
+  EXPECT_EQ(document.with({"Tom &copy 5 &lt 6 &amp &notit;"}), "Tom &amp;copy 5 &amp;lt 6 &amp;amp &amp;notit;")
+      << "a model's own";
   const std::string about_html = "<p>Use &amp;copy or &amp;lt here.</p>";
   const Document twice(about_html, TextFormat::html, true);
   EXPECT_EQ(twice.with(twice.segments()), about_html);
+}
+
+TEST(Document, ReadsNumbersThatAreNoCharactersAsABrowserDoes) {
+  const Document document("a &#0; &#xD800; &#x110000; &#99999999999999999999; b", TextFormat::html, false);
+  EXPECT_THAT(document.segments(), ElementsAre("a \uFFFD \uFFFD \uFFFD \uFFFD b"));
 }
 
 TEST(Document, ReadsTheNumbersOfOldPagesAsWindows1252) {
