@@ -6,6 +6,7 @@
 #include <torch/version.h>
 #include <transmute/common/build_info.h>
 #include <transmute/common/config_schema.h>
+#include <transmute/common/without_control.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/programs/help.h>
 #include <transmute/programs/output.h>
@@ -152,26 +153,6 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 
 void note(const std::string& text) {
   std::cerr << called_as << ": " << without_control(text) << '\n';
-}
-
-std::string without_control(const std::string& text) {
-  constexpr unsigned char kFirstOfC1 = 0xC2;  // U+0080 to U+009F are two bytes in UTF-8
-  std::string safe;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (byte == kFirstOfC1 && next >= 0x80 && next < 0xA0) {
-      safe += fmt::format("\\u{:04x}", next);
-      ++i;
-    } else if (byte == '\n') {
-      safe += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      safe += fmt::format("\\x{:02x}", byte);
-    } else {
-      safe += text[i];
-    }
-  }
-  return safe;
 }
 
 std::string version_text(const std::string& program) {

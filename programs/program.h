@@ -18,10 +18,6 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
 /// Writes a line to standard error after the program's name, with control characters escaped as by without_control().
 void note(const std::string& text);
 
-/// The text with control characters, which a terminal would obey, written as \x1b, \n and \u009b: messages may quote
-/// files of strangers.
-std::string without_control(const std::string& text);
-
 /// What --version prints of a program: its name, transmute's version and revision, LibTorch, the instruction set.
 std::string version_text(const std::string& program);
 

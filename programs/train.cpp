@@ -9,6 +9,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/threads.h>
+#include <transmute/common/without_control.h>
 #include <transmute/model/plain_errors.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>

@@ -4,6 +4,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
+#include <transmute/common/without_control.h>
 #include <transmute/model/threading.h>
 #include <transmute/parsing/tree_constraint.h>
 #include <transmute/programs/bad_text.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/no_cancellation.h>
+#include <transmute/common/without_control.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/text/source_parts.h>
@@ -31,8 +32,16 @@ struct transmute_result {
 
 namespace {
 
+constexpr const char* kNoMemory = "there is not enough memory";
+
+// Messages may quote control characters of damaged files.
 void report(char** error, const char* message) {
-  if (error != nullptr) *error = strdup(message);
+  if (error == nullptr) return;
+  try {
+    *error = strdup(transmute::without_control(message).c_str());
+  } catch (const std::bad_alloc&) {
+    *error = strdup(kNoMemory);
+  }
 }
 
 // Runs `body`; nothing thrown gets past it.
@@ -43,7 +52,7 @@ auto guarded(char** error, const Body& body) -> decltype(body()) {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    report(error, "there is not enough memory");
+    report(error, kNoMemory);
   } catch (const std::exception& exception) {
     report(error, exception.what());
   } catch (...) {

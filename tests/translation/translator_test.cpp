@@ -467,6 +467,8 @@ TEST_F(ATranslator, TellsMistakesThroughTheCInterface) {
   };
   EXPECT_THAT(told(transmute_open(nullptr, nullptr, &error)), HasSubstr("NULL"));
   EXPECT_THAT(told(transmute_open("/nowhere", nullptr, &error)), HasSubstr("/nowhere"));
+  EXPECT_THAT(told(transmute_open("/no\x1b[2J\u009b\nwhere", nullptr, &error)),
+              HasSubstr("/no\\x1b[2J\\u009b\\nwhere"));
   EXPECT_EQ(transmute_open("/nowhere", nullptr, nullptr), nullptr) << "nobody asked for the message";
 
   transmute_translator_options options = transmute_translator_options_default();
