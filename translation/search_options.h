@@ -33,7 +33,7 @@ constexpr int64_t kMaxHypotheses = 10'000;
 
 /// Options of beam search. Defaults: section 6.1 of the paper.
 struct SearchOptions {
-  int64_t beam_size = 4;       ///< hypotheses kept per sentence; 1 is greedy search
+  int64_t beam_size = 4;  ///< hypotheses kept per sentence; 1 is greedy search
   /// Number of hypotheses returned, at most beam_size. Those of a translation or a text have different texts, unless
   /// they are samples, and so may be fewer.
   int64_t num_hypotheses = 1;

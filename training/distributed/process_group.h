@@ -19,7 +19,7 @@ class Connection;
 }
 
 /// Thrown where a rank ends only because another one ended, which has said why.
-class TRANSMUTE_API OtherRankEnded : public std::runtime_error {
+class OtherRankEnded : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

@@ -24,8 +24,8 @@ std::string format_alignment(const Hypothesis& hypothesis);
 /// round in circles.
 bool has_loop(const std::vector<std::string>& tokens);
 
-/// Moses' n-best list, which counts lines from 0: a line "number ||| text ||| logprob= … ||| score" for each hypothesis, and " ||| 0-0 1-2" where
-/// alignments were asked for.
+/// Moses' n-best list, which counts lines from 0: a line "number ||| text ||| logprob= … ||| score" for each
+/// hypothesis, and " ||| 0-0 1-2" where alignments were asked for.
 /// @param line from 0
 /// @param search what the translation was searched with
 std::string format_n_best(const Translation& translation, int64_t line, const SearchOptions& search = {});
