@@ -9,6 +9,7 @@
 #include <transmute/common/without_control.h>
 #include <transmute/model/kernels/simd.h>
 #include <transmute/programs/help.h>
+#include <transmute/programs/hints.h>
 #include <transmute/programs/output.h>
 #include <unistd.h>
 
@@ -51,6 +52,23 @@ int answered(int code) {
   return std::cout.flush() ? code : report(unwritable(), kExitFailure);
 }
 
+// The last key of --set, where it has no value: the value may be the next word.
+std::string key_without_value(const CLI::App& app) {
+  const CLI::Option* const set = app.get_option_no_throw("--set");
+  if (set == nullptr || set->results().empty()) return "";
+  const std::string key = set->results().back();
+  return key.find('=') == std::string::npos ? key : "";
+}
+
+// A model folder where --model should be, or another path as the first thing after the program.
+std::string missing_model(const CLI::App& app, const std::string& message) {
+  const CLI::Option* const text = app.get_option_no_throw("TEXT");
+  if (text == nullptr || text->results().empty() || message.find("--model") == std::string::npos) return message;
+  const std::string& word = text->results().front();
+  std::error_code ignored;
+  return std::filesystem::exists(word, ignored) ? fmt::format("{}; did you mean --model {}?", message, word) : message;
+}
+
 // The first word that no flag takes, with the nearest flag where it looks like one.
 std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
   const std::vector<std::string> words = app.remaining();
@@ -59,9 +77,15 @@ std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
   if (word.rfind('-', 0) != 0) {
     const std::string ending = std::filesystem::path(words.front()).extension().string();
     const bool is_config = (ending == ".yaml" || ending == ".yml") && app.get_option_no_throw("--config") != nullptr;
+    const std::string key = key_without_value(app);
+    const std::string meant = !key.empty() ? fmt::format("--set {}={}", key, words.front())
+                              : is_config  ? "--config " + words.front()
+                                           : "";
     return fmt::format("unexpected argument '{}'{}", words.front(),
-                       is_config ? "; did you mean --config " + words.front() + "?" : "");
+                       meant.empty() ? "" : "; did you mean " + meant + "?");
   }
+  if (const std::string hint = hint_for(app, word); !hint.empty())
+    return fmt::format("unknown flag {}; {}", word, hint);
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
@@ -80,7 +104,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
                           dynamic_cast<const CLI::RequiresError*>(&error) != nullptr;  // a misspelled flag, perhaps
-  if (is_unexpected || is_missing) return unexpected_word(app, message);
+  if (is_unexpected || is_missing) return unexpected_word(app, missing_model(app, message));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string flag = message.substr(0, message.find(':'));
     return flag + (is_repeated(app, flag) ? " is given more than once" : " needs a value");
@@ -149,6 +173,10 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   } catch (const std::exception& error) {
     return report(error, kExitFailure);
   }
+}
+
+const std::string& program_name() {
+  return called_as;
 }
 
 void note(const std::string& text) {

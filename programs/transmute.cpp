@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -63,6 +64,22 @@ std::string records() {
   return text;
 }
 
+// What other programs call a command.
+std::string other_name(const std::string& word) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> names{
+      {"--version", {"version", "-v", "-V"}},
+      {"translate", {"decode", "infer", "inference", "predict", "interactive", "decoder"}},
+      {"train", {"fit", "finetune", "fine-tune", "learn"}},
+      {"serve", {"server", "web", "api"}},
+      {"evaluate", {"bleu", "sacrebleu", "chrf", "ter", "eval"}},
+      {"export_torchscript", {"export", "torchscript"}},
+      {"convert", {"quantize", "conv"}},
+      {"average_checkpoints", {"average"}}};
+  for (const auto& [name, words] : names)
+    if (std::find(words.begin(), words.end(), word) != words.end()) return name;
+  return "";
+}
+
 int refuse(const std::string& message) {
   std::cerr << "transmute: error: " << message << '\n';
   return 2;
@@ -99,7 +116,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> names;
     for (const Command& command : commands()) names.push_back(command.name);
     if (std::find(names.begin(), names.end(), name) != names.end()) return run(name, {words.begin() + 1, words.end()});
-    const std::string nearest = transmute::nearest_name(name, names);
+    std::string nearest = other_name(first);
+    if (nearest.empty()) nearest = transmute::nearest_name(name, names);
     return refuse(fmt::format("there is no command '{}'{}\nRun 'transmute --help' for the list.", first,
                               nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }

@@ -28,6 +28,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A model in a folder of run folders or models, by name the first; empty where there is none.
+std::string model_below(const std::string& folder) {
+  constexpr int kMostEntries = 1000;
+  std::string first;
+  std::error_code error;
+  int entries = 0;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end && ++entries < kMostEntries;
+       entry.increment(error))
+    for (const char* inner : {"model", ""}) {
+      const std::string model = inner[0] == '\0' ? entry->path().string() : (entry->path() / inner).string();
+      std::error_code ignored;
+      if (fs::exists(fs::path(model) / kWeightsFile, ignored) && (first.empty() || model < first)) first = model;
+    }
+  return first;
+}
+
 // A run folder looks like a model folder but has its weights one level down.
 std::string find_weights(const std::string& folder) {
   if (folder.empty()) throw std::runtime_error("the path of the model is empty");
@@ -41,11 +57,13 @@ std::string find_weights(const std::string& folder) {
         fmt::format("{0}: is the folder of a training run; {1}{2}{3}", folder,
                     has_model ? "its finished model is " + folder + "/model" : "it has not finished",
                     has_best ? "; " : "", has_best ? "the best on the validation text is " + folder + "/best" : ""));
-  if (!fs::exists(fs::path(folder) / kConfigFile))
+  if (!fs::exists(fs::path(folder) / kConfigFile)) {
+    const std::string below = model_below(folder);
     throw std::runtime_error(fmt::format(
         "{}: no model: it has neither a config.yaml with {} (transmute), nor a config.json with a model_type "
-        "(Hugging Face), a model.bin (CTranslate2) or an .npz (Marian)",
-        folder, kWeightsFile));
+        "(Hugging Face), a model.bin (CTranslate2) or an .npz (Marian){}",
+        folder, kWeightsFile, below.empty() ? "" : "; did you mean " + below + "?"));
+  }
   throw std::runtime_error(fmt::format("{}: no model folder, {} is missing", folder, path_in(folder, kWeightsFile)));
 }
 
