@@ -8,6 +8,7 @@
 #include <transmute/model/threading.h>
 #include <transmute/programs/cut_lines.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_output.h>
 #include <transmute/programs/model_flags.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/stream_flags.h>
@@ -68,7 +69,7 @@ std::string bytes_of(const torch::Tensor& row) {
   return {static_cast<const char*>(values.data_ptr()), values.nbytes()};
 }
 
-int embed(const Arguments& arguments) {
+int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
   const bool npy = arguments.format == "npy";
   transmute::TextEncoderOptions options = arguments.encoder;
   options.token_vectors = arguments.per == "token";
@@ -81,12 +82,13 @@ int embed(const Arguments& arguments) {
   const transmute::TextEncoder encoder(std::move(model.model), model.device, model.threads->parallel_for());
   encoder.encode({}, options);  // whether it can be done at all, before the first line arrives
   const transmute::BlockSource next_block = arguments.streams.open();
-  transmute::Output output(arguments.streams.output);
+  if (npy && arguments.streams.resumes)
+    throw std::invalid_argument("--format npy cannot be combined with --continue: an array is whole or not at all");
 
   int64_t lines = 0;
   transmute::CutLines cut_lines(options.max_source_tokens);
   std::vector<torch::Tensor> rows;  // of npy, whose header comes first and counts them
-  const auto encode_all = [&] {
+  const auto encode_all = [&](const auto& write) {
     while (true) {
       const std::vector<std::string> block = next_block(kBlockLines);
       if (block.empty()) break;
@@ -100,17 +102,24 @@ int embed(const Arguments& arguments) {
           text += json_line(vectors, arguments);
         }
       }
-      output.write(text);
+      write(text, block);
     }
   };
   if (npy) {
-    encode_all();  // an array is whole or not at all
+    transmute::Output output(arguments.streams.output);
+    encode_all([](const std::string&, const std::vector<std::string>&) {});
     output.write(npy_header(lines, encoder.d_model()));
     for (const auto& row : rows) output.write(bytes_of(row));
+    output.finish();
   } else {
-    transmute::keep_output_before_bad_line(output, encode_all);
+    transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
+    output.finish_after([&] {
+      output.skip_finished(next_block);
+      encode_all([&](const std::string& text, const std::vector<std::string>& block) {
+        output.write(text, block, block.size());
+      });
+    });
   }
-  output.finish();
   if (cut_lines.count() > 0)
     transmute::note(fmt::format("{} of {} {}; encoded in parts", transmute::format_count(cut_lines.count()),
                                 transmute::counted(lines, "line"), cut_lines.reason()));
@@ -145,6 +154,6 @@ int main(int argc, char** argv) {
   transmute::add_language_flags(app, arguments.encoder.source_language, arguments.encoder.target_language);
   return transmute::run_program(app, argc, argv, [&] {
     transmute::configure_process_for_workers();
-    return embed(arguments);
+    return embed(arguments, transmute::run_facts(app));
   });
 }

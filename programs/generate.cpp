@@ -8,6 +8,7 @@
 #include <transmute/programs/bad_text.h>
 #include <transmute/programs/cut_lines.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_output.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/search_flags.h>
 #include <transmute/programs/stream_flags.h>
@@ -63,7 +64,7 @@ transmute::BlockSource prompts_of(const Arguments& arguments) {
 }
 
 [[noreturn]] void refuse_prompt(const Arguments& arguments, int64_t number, const std::string& reason) {
-  if (!arguments.prompts.empty()) throw std::invalid_argument(fmt::format("--prompt, text {}: {}", number, reason));
+  if (!arguments.prompts.empty()) throw std::invalid_argument(fmt::format("prompt {}: {}", number, reason));
   throw transmute::BadLine(fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), number, reason));
 }
 
@@ -73,19 +74,20 @@ std::string format(const transmute::Translation& texts, int64_t line, const Argu
   return texts.hypotheses.front().text + "\n";
 }
 
-int generate(const Arguments& arguments) {
+int generate(const Arguments& arguments, const std::vector<std::string>& facts) {
   transmute::check_output_is_no_input(arguments.streams.output, arguments.model.inputs());
   const transmute::GenerationOptions options = options_from(arguments);
   const transmute::BlockSource next_block = prompts_of(arguments);
   const transmute::LanguageModel model = arguments.model.open_language_model();
   model.generate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(model.slow_reason());
-  transmute::Output output(arguments.streams.output);
-  int64_t lines = 0;
+  transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
+  int64_t lines = output.finished_lines();
   transmute::LoopingLines looping_lines;
-  transmute::keep_output_before_bad_line(output, [&] {
+  output.finish_after([&] {
+    output.skip_finished(next_block);
     while (true) {
-      std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer.lines));
+      std::vector<std::string> block = next_block(output.next_block_lines(arguments.buffer.lines));
       if (block.empty()) break;
       std::vector<transmute::Translation> results;
       const std::string refusal = transmute::do_before_bad_text(block.size(), [&](size_t count) {
@@ -97,12 +99,11 @@ int generate(const Arguments& arguments) {
         text += format(texts, lines++, arguments);
         looping_lines.add(texts);
       }
-      output.write(text);
+      output.write(text, block, results.size());
       if (!refusal.empty()) refuse_prompt(arguments, lines + 1, refusal);
     }
   });
-  output.finish();
-  looping_lines.report(lines, "text");
+  looping_lines.report(lines - output.finished_lines(), "text");
   return 0;
 }
 
@@ -153,7 +154,7 @@ int main(int argc, char** argv) {
       "yields a text from scratch. Tokens are sampled from the model's distribution; --beam-size searches for the most "
       "probable text instead.",
       "generate");
-  app.footer("{} -m runs/language_model/model --prompt 'Two men' --n-best 3");
+  app.footer("{} -m runs/language_model/model 'Two men' --n-best 3");
   Arguments arguments;
   arguments.model.add_language_model_to(app);
   const auto prompt =
@@ -162,11 +163,14 @@ int main(int argc, char** argv) {
           ->check(CLI::Validator(check_prompt, ""))
           ->take_all()
           ->allow_extra_args(false);
-  arguments.streams.add_to(app)->excludes(prompt);
+  CLI::Option* const input = arguments.streams.add_to(app)->excludes(prompt);
+  arguments.model.add_texts_to(app, "a text to continue, as --prompt")->excludes(input);
   add_text_flags(app, arguments);
   add_search_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] {
     transmute::configure_process_for_workers();
-    return generate(arguments);
+    for (const std::string& text : arguments.model.take_texts(arguments.streams.input))
+      arguments.prompts.push_back(text);
+    return generate(arguments, transmute::run_facts(app));
   });
 }

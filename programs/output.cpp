@@ -8,12 +8,19 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <stdexcept>
 #include <utility>
 
 namespace transmute {
+
+namespace {
+
+std::atomic<const char*> interruption{nullptr};  // of the handler of signals
+
+}  // namespace
 
 // Compresses text in chunks.
 class Output::Gzip {
@@ -73,6 +80,8 @@ class Output::RemovedBySignals {
   static void remove_and_end(int signal) {
     for (const Slot& slot : slots())
       if (const char* path = slot) ::unlink(path);
+    if (const char* text = interruption) [[maybe_unused]]
+      const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
     end_by(signal);
   }
   // Unless the program handles it itself, or was started to ignore it.
@@ -109,6 +118,13 @@ void Output::finish() {
   if (!file_) return;
   file_->commit();
   removed_.reset();
+}
+
+void say_on_interruption(const std::string& text) {
+  static std::string said;
+  interruption = nullptr;
+  said = text;
+  if (!said.empty()) interruption = said.c_str();
 }
 
 bool is_standard_stream(const std::string& path) {

@@ -23,6 +23,8 @@ class Output {
   void write(const std::string& text);
   /// Gives the file its name. Without it the file is left out.
   void finish();
+  /// Whether it is a file, neither standard output nor a device or pipe.
+  bool is_file() const { return file_ != nullptr && !file_->partial_path().empty(); }
 
  private:
   class Gzip;
@@ -32,6 +34,9 @@ class Output {
   std::unique_ptr<RemovedBySignals> removed_;
   std::unique_ptr<Gzip> gzip_;
 };
+
+/// What SIGINT, SIGTERM and SIGHUP say on standard error while an Output is incomplete; empty: nothing.
+void say_on_interruption(const std::string& text);
 
 /// Whether `path` means standard input or output: empty, or "-".
 bool is_standard_stream(const std::string& path);

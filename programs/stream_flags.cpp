@@ -10,7 +10,12 @@ CLI::Option* StreamFlags::add_to(CLI::App& app) {
       app.add_option("-i,--input", input,
                      "UTF-8 text, one segment per line, plain or gzipped; by default, or with -, standard input")
           ->type_name("FILE");
-  add_output_flag(app, output);
+  CLI::Option* const output_flag = add_output_flag(app, output);
+  app.add_flag(
+         "--continue", resumes,
+         "resume after the last line of an earlier run that was stopped: with the same input, model and flags, the "
+         "output is what an uninterrupted run writes")
+      ->needs(output_flag);
   lines.add_to(app);
   return flag;
 }

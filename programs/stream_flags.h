@@ -18,10 +18,12 @@ struct LineFlags {
   LineRules rules() const;
 };
 
-/// The flags of a program that reads lines and writes lines: --input, --output, --invalid-utf8, --max-line-bytes.
+/// The flags of a program that reads lines and writes lines: --input, --output, --continue, --invalid-utf8,
+/// --max-line-bytes.
 struct StreamFlags {
   std::string input;
   std::string output;
+  bool resumes = false;
   LineFlags lines;
 
   /// @returns --input, so that a program can say with which other flags it does not go.

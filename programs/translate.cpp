@@ -3,13 +3,14 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
-#include <transmute/common/text_file.h>
-#include <transmute/common/without_control.h>
 #include <transmute/model/threading.h>
 #include <transmute/parsing/tree_constraint.h>
 #include <transmute/programs/bad_text.h>
 #include <transmute/programs/cut_lines.h>
 #include <transmute/programs/flag_values.h>
+#include <transmute/programs/line_output.h>
+#include <transmute/programs/line_progress.h>
+#include <transmute/programs/prefix_lines.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/search_flags.h>
 #include <transmute/programs/stream_flags.h>
@@ -18,11 +19,9 @@
 #include <transmute/translation/text/format.h>
 #include <transmute/translation/text/glossary.h>
 #include <transmute/translation/translator.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <filesystem>
 #include <memory>
+#include <utility>
 
 namespace {
 
@@ -30,6 +29,7 @@ enum class Format { text, n_best, json };
 
 struct Arguments {
   transmute::StreamFlags streams;
+  std::vector<std::string> texts;  // instead of the input's lines
   std::string prefixes;
   std::string glossary;
   std::string trees, tree_words;
@@ -52,105 +52,18 @@ struct Arguments {
   const CLI::Option* rerank = nullptr;
 };
 
-// A line on standard error that says how far it is; where results go to the terminal too, nothing.
-class Progress {
- public:
-  explicit Progress(const transmute::StreamFlags& streams)
-      : shown_(line_.visible() && (!transmute::is_standard_stream(streams.output) || isatty(STDOUT_FILENO) == 0)) {
-    if (!shown_ || !std::filesystem::is_regular_file(streams.input)) return;  // a pipe can be read once only
-    try {
-      transmute::LineReader reader(streams.input, {transmute::InvalidUtf8::replace, streams.lines.max_line_bytes});
-      for (std::string line; reader.next(line);) ++lines_;
-    } catch (const std::runtime_error&) {  // the translation comes to that line too, and says so
-    }
-  }
-  void show(int64_t done) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!shown_ || now - drawn_ < std::chrono::milliseconds(100)) return;
-    drawn_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const double rate = static_cast<double>(done) / seconds;
-    std::string text =
-        fmt::format("{} | {} lines/s | {}", transmute::counted(done, "line"),
-                    transmute::format_count(static_cast<int64_t>(rate)), transmute::format_duration(seconds));
-    if (lines_ > 0 && done > 0)
-      text += " | " + transmute::format_duration(static_cast<double>(lines_ - done) / rate) + " left";
-    line_.show(lines_ > 0 ? static_cast<double>(done) / static_cast<double>(lines_) : -1, text);
-  }
-  void clear() { line_.clear(); }
-
- private:
-  transmute::ProgressLine line_;
-  bool shown_;
-  int64_t lines_ = 0;  // of the input, where that is known
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point drawn_{};
-};
-
-// Line n of the file with prefixes belongs to line n of the input. Faults are told once the lines before are
-// translated.
-class Prefixes {
- public:
-  Prefixes(const std::string& path, size_t max_line_bytes, const transmute::SubwordModel& target)
-      : path_(path), target_(target) {
-    const transmute::LineRules rules{transmute::InvalidUtf8::fail, max_line_bytes};
-    if (!path.empty()) reader_ = std::make_unique<transmute::LineReader>(path, rules);
-  }
-  // Those of the lines of a block, which ends before a line whose prefix is at fault.
-  std::vector<std::string> next(std::vector<std::string>& block) {
-    std::vector<std::string> prefixes;
-    if (!reader_) return prefixes;
-    try {
-      for (std::string prefix; prefixes.size() < block.size(); prefixes.push_back(prefix)) read(prefix);
-    } catch (const std::runtime_error& error) {
-      fault_ = error.what();
-      block.resize(prefixes.size());
-    }
-    return prefixes;
-  }
-  // Of the line after the last block; empty where it has none.
-  const std::string& fault() const { return fault_; }
-  void finish() {
-    if (!reader_) return;
-    const int64_t lines = reader_->line_number();
-    bool has_more = true;
-    try {
-      std::string more;
-      has_more = reader_->next(more);
-    } catch (const std::runtime_error&) {  // a line that cannot be read is one too many, too
-    }
-    if (has_more)
-      throw transmute::BadLine(fmt::format("{}:{}: the input has only {}; line n is the beginning of translation n",
-                                           path_, lines + 1, transmute::counted(lines, "line")));
-  }
-
- private:
-  void read(std::string& prefix) {
-    if (!reader_->next(prefix))
-      throw std::runtime_error(
-          fmt::format("{}:{}: the file ends here, but the input goes on; line n is the beginning of translation n",
-                      path_, reader_->line_number() + 1));
-    if (!transmute::can_write(target_, prefix))
-      throw std::runtime_error(fmt::format(
-          "{}:{}: \"{}\" has characters that the model's vocabulary lacks; no translation can begin with it", path_,
-          reader_->line_number(), transmute::without_control(prefix)));
-  }
-
-  std::string fault_;
-  std::string path_;
-  const transmute::SubwordModel& target_;
-  std::unique_ptr<transmute::LineReader> reader_;
-};
-
 // What is said at the end.
 class Totals {
  public:
-  explicit Totals(const transmute::TranslationOptions& options)
+  /// @param before lines that an earlier run has translated
+  Totals(const transmute::TranslationOptions& options, int64_t before)
       : split_sentences_(options.split_sentences),
         counts_loops_(options.guard == transmute::Guard::off && options.search.constraint == nullptr),
-        cut_lines_(options.max_source_tokens) {}
+        cut_lines_(options.max_source_tokens),
+        before_(before) {}
 
-  int64_t lines() const { return lines_; }
+  /// In all, those before included.
+  int64_t lines() const { return before_ + lines_; }
   void add(const transmute::Translation& translation) {
     ++lines_;
     cut_lines_.add(translation.parts, translation.source_tokens.size());
@@ -175,6 +88,7 @@ class Totals {
   transmute::LoopingLines looping_lines_;
   transmute::SuspiciousLines suspicious_lines_;
   transmute::UnknownText unknown_text_;
+  int64_t before_;
   int64_t lines_ = 0;
 };
 
@@ -295,20 +209,37 @@ std::shared_ptr<const transmute::NextTokenConstraint> tree_constraint(const Argu
   }
 }
 
-int translate(const Arguments& arguments) {
-  const std::string input = arguments.streams.input.empty() ? "-" : arguments.streams.input;
-  transmute::check_standard_input_once(
-      {{"--input", input}, {"--trees", arguments.trees}, {"--tree-words", arguments.tree_words}});
+// The texts of the command line, at once, or the lines of the input.
+transmute::BlockSource source_of(const Arguments& arguments) {
+  if (arguments.texts.empty()) return arguments.streams.open();
+  return [left = arguments.texts](size_t) mutable { return std::exchange(left, {}); };
+}
+
+[[noreturn]] void refuse_line(const Arguments& arguments, int64_t number, const std::string& reason) {
+  if (!arguments.texts.empty()) throw std::invalid_argument(fmt::format("text {}: {}", number, reason));
+  throw transmute::BadLine(fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input), number, reason));
+}
+
+void check_files(const Arguments& arguments) {
+  const bool reads_standard_input = arguments.texts.empty() && arguments.streams.input.empty();
+  transmute::check_standard_input_once({{"--input", reads_standard_input ? "-" : arguments.streams.input},
+                                        {"--trees", arguments.trees},
+                                        {"--tree-words", arguments.tree_words}});
   std::vector<transmute::NamedInput> inputs = arguments.translator.inputs();
   inputs.insert(inputs.end(), {{"--target-prefix", arguments.prefixes},
                                {"--glossary", arguments.glossary},
                                {"--trees", arguments.trees},
                                {"--tree-words", arguments.tree_words}});
   transmute::check_output_is_no_input(arguments.streams.output, inputs);
+}
+
+int translate(const Arguments& arguments, const std::vector<std::string>& facts) {
+  check_files(arguments);
   const Format as = format_of(arguments);
-  const transmute::BlockSource next_block = arguments.streams.open();
+  const transmute::BlockSource next_block = source_of(arguments);
   const transmute::Translator translator = arguments.translator.open();
-  Prefixes prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes, translator.tokenizer().target());
+  transmute::PrefixLines prefixes(arguments.prefixes, arguments.streams.lines.max_line_bytes,
+                                  translator.tokenizer().target());
   transmute::TranslationOptions options = options_from(arguments, translator);
   if (!arguments.trees.empty()) {
     options.search.constraint = tree_constraint(arguments, translator.tokenizer());
@@ -316,14 +247,15 @@ int translate(const Arguments& arguments) {
   }
   translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());
-  transmute::Output output(arguments.streams.output);
-  Progress progress(arguments.streams);
-  Totals totals(options);
+  transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
+  transmute::LineProgress progress(arguments.streams, output.finished_lines());
+  Totals totals(options, output.finished_lines());
   transmute::TranslationHooks hooks;
   hooks.on_progress = [&](size_t done, size_t) { progress.show(totals.lines() + static_cast<int64_t>(done)); };
-  transmute::keep_output_before_bad_line(output, [&] {
+  output.finish_after([&] {
+    output.skip_finished(next_block, [&](std::vector<std::string>& block) { prefixes.next(block); });
     while (true) {
-      std::vector<std::string> block = next_block(static_cast<size_t>(arguments.buffer.lines));
+      std::vector<std::string> block = next_block(output.next_block_lines(arguments.buffer.lines));
       if (block.empty()) break;
       options.target_prefixes = prefixes.next(block);
       const BlockResult result = translate_block(translator, block, options, hooks, arguments);
@@ -333,15 +265,12 @@ int translate(const Arguments& arguments) {
         totals.add(result.translations[i]);
       }
       progress.clear();
-      output.write(text);
-      if (!result.refusal.empty())
-        throw transmute::BadLine(fmt::format("{}:{}: {}", transmute::input_name(arguments.streams.input),
-                                             totals.lines() + 1, result.refusal));
+      output.write(text, block, result.translations.size());
+      if (!result.refusal.empty()) refuse_line(arguments, totals.lines() + 1, result.refusal);
       if (!prefixes.fault().empty()) throw transmute::BadLine(prefixes.fault());
     }
     prefixes.finish();
   });
-  output.finish();
   totals.report();
   return 0;
 }
@@ -486,17 +415,21 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app("Translates text line by line. An empty line stays empty.", "translate");
   app.footer(
+      "{} -m runs/demo/model 'Monday, March 3, 2025'\n"
       "echo 'Monday, March 3, 2025' | {} -m runs/demo/model\n"
       "{} -m runs/demo/model -i test.en -o test.de.gz --precision int8");
   Arguments arguments;
   arguments.translator.add_to(app);
-  arguments.streams.add_to(app);
+  CLI::Option* const input = arguments.streams.add_to(app);
+  arguments.translator.add_texts_to(app, "a text to translate, instead of the input's lines; more texts may follow")
+      ->excludes(input);
   add_result_flags(app, arguments);
   add_search_flags(app, arguments);
   transmute::add_language_flags(app, arguments.translation.source_language, arguments.translation.target_language);
   add_line_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] {
     transmute::configure_process_for_workers();
-    return translate(arguments);
+    arguments.texts = arguments.translator.take_texts(arguments.streams.input);
+    return translate(arguments, transmute::run_facts(app));
   });
 }

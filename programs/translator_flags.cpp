@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
 #include <transmute/model/threading.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/program.h>
 #include <transmute/programs/translator_flags.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
 
 namespace transmute {
 
 namespace {
 
 constexpr const char* kAsStored = "stored";
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+void refuse_path(const std::string& text) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(text, ignored))
+    throw std::invalid_argument(fmt::format("'{0}' is a folder, not a text; did you mean --model {0}?", text));
+  if (std::filesystem::is_regular_file(text, ignored))
+    throw std::invalid_argument(fmt::format("'{0}' is a file, not a text; did you mean --input {0}?", text));
+}
 
 }  // namespace
 
@@ -30,6 +50,33 @@ void TranslatorFlags::add_to(CLI::App& app, const std::string& kinds) {
   add_device_flag(app, options_.device);
   add_precision_flag(app, precision_);
   add_threads_flag(app, options_.threads);
+}
+
+CLI::Option* TranslatorFlags::add_texts_to(CLI::App& app, const std::string& description) {
+  return app.add_option("TEXT", texts_, description)->type_name("TEXT");
+}
+
+std::vector<std::string> TranslatorFlags::take_texts(const std::string& input) {
+  const auto is_text = [](const std::string& word) {
+    return !exists(word) && (word.find(' ') != std::string::npos || word.find('/') == std::string::npos);
+  };
+  const auto first = std::find_if(models_.begin() + 1, models_.end(), is_text);
+  if (const auto missing = std::find_if_not(models_.begin() + 1, first, exists); missing != first)
+    throw std::runtime_error(
+        fmt::format("{}: no such model folder; if it is a text to translate, put -- before it", *missing));
+  std::vector<std::string> words(first, models_.end());
+  models_.erase(first, models_.end());
+  words.insert(words.end(), texts_.begin(), texts_.end());
+  for (const std::string& word : words) refuse_path(word);
+  if (!words.empty() && !input.empty())
+    throw std::invalid_argument(fmt::format("--input excludes a text on the command line, here '{}'", words.front()));
+  std::vector<std::string> lines;
+  for (const std::string& word : words) {
+    check_utf8(word, "the text on the command line");
+    std::istringstream text(word + "\n");
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+  }
+  return lines;
 }
 
 void TranslatorFlags::add_shortlist_to(CLI::App& app) {

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
+#include <tuple>
 
 namespace transmute::testing {
 namespace {
@@ -281,7 +282,7 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("train", {"--sorce", "a", "--target", "b", "--run-folder", "r"}),
               HasSubstr("unknown flag --sorce; did you mean --source?"));
   EXPECT_THAT(refusal("translate", {}), HasSubstr("--model is required"));
-  EXPECT_THAT(refusal("translate", {"stray", "--model", "m"}), HasSubstr("unexpected argument 'stray'"));
+  EXPECT_THAT(refusal("embed", {"stray", "--model", "m"}), HasSubstr("unexpected argument 'stray'"));
   EXPECT_THAT(refusal("translate", {"--model"}), HasSubstr("--model needs a value"));
   EXPECT_THAT(refusal("translate", {"--model", "m", "-i", "a", "-i", "b"}),
               HasSubstr("--input is given more than once"));
@@ -312,6 +313,43 @@ TEST_F(CommandLine, MistakesSpeakOfFlagsAsTheyWereTyped) {
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--metric", "BLEU"}), HasSubstr("not 'BLEU'; did you mean bleu?"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--smooth-value", "1"}), HasSubstr("needs --smooth floor or add-k"));
   EXPECT_THAT(refusal("evaluate", {"-r", "x", "--tokenize", "ja-mecab"}), HasSubstr("MeCab's dictionary"));
+}
+
+TEST_F(CommandLine, FlagsOfOtherToolkitsAreAnsweredWithOurs) {
+  const std::vector<std::tuple<const char*, std::vector<std::string>, const char*>> cases{
+      {"train", {"--resume"}, "train resumes by itself"},
+      {"train", {"--epochs", "5"}, "--set training.max_epochs=N"},
+      {"train", {"--lr=0.1"}, "--set training.learning_rate=X"},
+      {"train", {"--config", "c", "--set", "training.max_steps", "5"}, "did you mean --set training.max_steps=5?"},
+      {"translate", {"-v"}, "did you mean --version?"},
+      {"translate", {"-m", "m", "--gpu"}, "did you mean --device cuda?"},
+      {"translate", {"-m", "m", "--src_lang", "en"}, "did you mean --source-language?"},
+      {"translate", {"-m", "m", "--text", "hello"}, "without a flag: -m MODEL 'some text'"},
+      {"transmute", {"version"}, "did you mean --version?"},
+      {"transmute", {"sacrebleu"}, "did you mean evaluate?"}};
+  for (const auto& [name, words, hint] : cases) EXPECT_THAT(refusal(name, words), HasSubstr(hint)) << words.front();
+  const std::string runs = *folder_ / "runs";
+  std::filesystem::create_directories(runs + "/one");
+  std::filesystem::copy(model(), runs + "/one/model");
+  EXPECT_THAT(refusal("translate", {"-m", runs}, 1), HasSubstr("did you mean " + runs + "/one/model?"));
+}
+
+TEST_F(CommandLine, TextsAmongTheWordsAreTranslatedALineEach) {
+  const std::string wanted = translate("the red house\nis near.\n").output;
+  EXPECT_EQ(translate("", {"the red house", "is near."}).output, wanted);
+  EXPECT_EQ(translate("", {"the red house\nis near."}).output, wanted);
+  const Outcome directly = run("translate", {"-m", model(), "the red house", "is near.", "--max-extra-length", "2"});
+  EXPECT_EQ(directly.output, wanted) << directly.errors;
+  EXPECT_EQ(run("translate", {"the red house", "is near.", "--max-extra-length", "2", "-m", model()}).output, wanted);
+  EXPECT_EQ(run("translate", {"-m", model(), "--max-extra-length", "2", "--", "and/or"}).output,
+            translate("and/or\n").output);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"-m", model(), "the red house", "-i", "x"}, {"the house", "-i", "x", "-m", model()}})
+    EXPECT_THAT(refusal("translate", words), HasSubstr("--input"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "runs/other"}, 1), HasSubstr("runs/other: no such model folder"));
+  EXPECT_THAT(refusal("translate", {model()}), HasSubstr("did you mean --model " + model() + "?"));
+  EXPECT_THAT(refusal("translate", {model(), "-m", model()}), HasSubstr("is a folder, not a text"));
+  EXPECT_THAT(refusal("translate", {"-m", model(), "gr\xfcn"}), HasSubstr("not valid UTF-8"));
 }
 
 TEST_F(CommandLine, FlagsThatWouldDoNothingAreRefused) {
@@ -496,6 +534,88 @@ TEST_F(CommandLine, ASignalRemovesTheIncompleteOutput) {
   const size_t partial = outcome.output.find("out.de.partial");
   ASSERT_NE(partial, std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find("out.de", partial + 1), std::string::npos) << outcome.output;
+}
+
+// Runs translate on a pipe, into which these lines come, and stops it once it has written them.
+Outcome stop_after_lines(const std::string& folder, const std::string& command, const std::string& lines, int count) {
+  return shell(
+      "cd " + shell_quoted(folder) + "; mkfifo in; { " + command + " < in & }; child=$!; exec 3> in; printf " +
+      shell_quoted(lines) + " >&3; for i in $(seq 300); do grep -qs 'lines 0*" + std::to_string(count) +
+      " ' *.partial.state && break; sleep 0.1; done; kill -TERM $child; wait $child; code=$?; rm in; exit $code");
+}
+
+TEST_F(CommandLine, AStoppedTranslationResumesWhereItWasStopped) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += std::string(i % 3, ' ') + "the old house is " + std::to_string(i) + ".\n";
+  for (const std::string name : {"out.de", "out.de.gz"}) {
+    const TemporaryFolder folder;
+    const std::string out = folder / name, partial = out + ".partial";
+    write_text(folder / "in.en", text);
+    const std::vector<std::string> flags{"-i", folder / "in.en", "--format", "json", "-o"};
+    const auto run_to = [&](const std::string& path, const std::vector<std::string>& more) {
+      std::vector<std::string> words = flags;
+      words.push_back(path);
+      words.insert(words.end(), more.begin(), more.end());
+      return translate("", words);
+    };
+    const std::string begin = text.substr(0, text.find("is 3.") + 6);
+    const Outcome stopped = stop_after_lines(
+        folder.path(),
+        command_line({program("translate"), "-m", model(), "--max-extra-length", "2", "--format", "json", "-o", name}),
+        begin, 4);
+    EXPECT_EQ(stopped.exit_code, 128 + SIGTERM);
+    EXPECT_THAT(stopped.errors, AllOf(HasSubstr(name + ".partial"), HasSubstr("--continue")));
+    EXPECT_FALSE(std::filesystem::exists(out));
+    ASSERT_EQ(run_to(folder / "whole-" + name, {}).exit_code, 0);
+    EXPECT_EQ(read_text(partial), translate(begin, {"--format", "json"}).output);
+
+    EXPECT_THAT(run_to(out, {"--continue", "-b", "2"}).errors, HasSubstr("'--beam-size 2' now"));
+    write_text(folder / "in.en", "another line\n" + text);
+    EXPECT_THAT(run_to(out, {"--continue"}).errors, HasSubstr("the input does not begin with the 4 lines"));
+    write_text(folder / "in.en", text);
+    EXPECT_FALSE(std::filesystem::exists(out)) << "nor did these refusals take anything away";
+    const Outcome resumed = run_to(out, {"--continue", "--threads", "1", "--batch-size", "3"});
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
+    EXPECT_EQ(read_text(out), read_text(folder / "whole-" + name));
+    EXPECT_FALSE(std::filesystem::exists(partial) || std::filesystem::exists(partial + ".state"));
+  }
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--continue", "-o", "-"}), HasSubstr("--output"));
+}
+
+TEST_F(CommandLine, APartialFileOfSomebodyElseStays) {
+  const TemporaryFolder folder;
+  write_text(folder / "out.de.partial", "mine\n");
+  const Outcome outcome = translate("the red house\n", {"-o", folder / "out.de"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.errors, HasSubstr("is not the unfinished output of an earlier run"));
+  EXPECT_EQ(read_text(folder / "out.de.partial"), "mine\n");
+}
+
+TEST_F(CommandLine, Utf16WithoutAMarkIsNamedByEveryProgramThatReadsText) {
+  using namespace std::string_literals;
+  const std::string utf16 = "t\0h\0e\0 \0h\0o\0u\0s\0e\0\n\0"s, path = *folder_ / "utf16.txt";
+  write_text(path, utf16);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"translate", "-m", model()},
+                                                {"translate", "-m", model(), "--invalid-utf8", "replace"},
+                                                {"translate", "-m", model(), "-i", path},
+                                                {"score", "-m", model(), "--source", path, "--target", path},
+                                                {"embed", "-m", model()},
+                                                {"evaluate", "-i", path, "-r", path},
+                                                {"make_shortlist", "-m", model(), "--source", path, "--target", path}})
+    EXPECT_THAT(refusal(words.front(), {words.begin() + 1, words.end()}, 1, utf16),
+                AllOf(HasSubstr(":1: is UTF-16"), HasSubstr("iconv -f utf-16le -t utf-8")))
+        << words.front();
+  const Outcome one = translate("the\0 house\nis\0 near\n"s);
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_THAT(one.errors, HasSubstr("standard input:1: has zero bytes"));
+  EXPECT_EQ(one.errors.find("zero bytes"), one.errors.rfind("zero bytes")) << "said once";
+}
+
+TEST_F(CommandLine, ATermWithTwoTranslationsIsNamedWithItsLine) {
+  const std::string glossary = *folder_ / "two.tsv";
+  write_text(glossary, "house\tHaus\n\nhouse\tHaus\n house \tZug\n");
+  EXPECT_THAT(refusal("translate", {"-m", model(), "--glossary", glossary}, 1, "the house\n"),
+              AllOf(HasSubstr("two.tsv:4: "), HasSubstr("in line 1")));
 }
 
 TEST_F(CommandLine, AnArrayOfVectorsIsWholeOrNotAtAll) {
