@@ -70,20 +70,23 @@ class WordAligner {
       if (token.first == token.second) continue;
       end = token.second;
       std::vector<float> row = row_of(given_.alignment[t]);
+      // The mark at the end of a sentence often attends to the end of the source.
+      if (is_punctuation(given_.text, token) && is_punctuation(source_, pieces_.back()))
+        row.back() += std::max(0.0F, 1 - std::accumulate(row.begin(), row.end(), 0.0F));
       const Range copied = copied_pieces(token, given_.alignment[t]);
       if (copied.second - copied.first < 2) {
         add_token(token, row, was_punctuation);
       } else {
         add_copied_token(token, std::move(row), copied, was_punctuation);
       }
-      was_punctuation = is_punctuation(token);
+      was_punctuation = is_punctuation(given_.text, token);
     }
   }
 
-  bool is_punctuation(const ByteSpan& span) const {
+  static bool is_punctuation(const std::string& text, const ByteSpan& span) {
     const auto is_word_byte = [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; };
-    return std::none_of(given_.text.begin() + static_cast<int64_t>(span.first),
-                        given_.text.begin() + static_cast<int64_t>(span.second), is_word_byte);
+    return std::none_of(text.begin() + static_cast<int64_t>(span.first),
+                        text.begin() + static_cast<int64_t>(span.second), is_word_byte);
   }
 
   // A token's attention by pieces: what goes to a token that was cut is divided by length.
@@ -125,21 +128,25 @@ class WordAligner {
 
   void add_token(const ByteSpan& token, const std::vector<float>& row, bool was_punctuation) {
     const size_t piece = largest(row);
-    if (words_.empty() || token.first > words_.back().bytes.second || was_punctuation || is_punctuation(token) ||
-        is_cut_within_word(words_.back().ends.second, piece)) {
-      words_.push_back({token, {piece, piece}, row});
+    if (words_.empty() || token.first > words_.back().bytes.second || was_punctuation ||
+        is_punctuation(given_.text, token) || is_cut_within_word(words_.back().ends.second, piece)) {
+      words_.push_back({token, {piece, piece}, row, row});
       return;
     }
     AlignedWord& word = words_.back();
     word.bytes.second = token.second;
     word.ends.second = piece;
     ++word.tokens;
-    for (size_t p = 0; p < row.size(); ++p) word.row[p] += row[p];
+    for (size_t p = 0; p < row.size(); ++p) {
+      word.row[p] += row[p];
+      word.most[p] = std::max(word.most[p], row[p]);
+    }
   }
 
   // Whether a tag stands between two pieces of one word of the source.
   bool is_cut_within_word(size_t before, size_t after) const {
-    if (before >= after) return false;
+    if (before >= after || is_punctuation(source_, pieces_[before]) || is_punctuation(source_, pieces_[after]))
+      return false;
     const auto cut = cuts_.lower_bound(pieces_[before].second);
     if (cut == cuts_.end() || *cut > pieces_[after].first) return false;
     while (before < after && pieces_[before].second == pieces_[before + 1].first) ++before;
@@ -148,7 +155,8 @@ class WordAligner {
 
   void complete_words() {
     const std::string& text = given_.text;
-    if (words_.empty() && !text.empty()) words_.push_back({{}, {}, std::vector<float>(pieces_.size())});
+    if (words_.empty() && !text.empty())
+      words_.push_back({{}, {}, std::vector<float>(pieces_.size()), std::vector<float>(pieces_.size())});
     for (size_t w = 0; w < words_.size(); ++w) {
       AlignedWord& word = words_[w];
       const bool is_last = w + 1 == words_.size();

@@ -32,6 +32,7 @@ struct AlignedWord {
   ByteSpan bytes;                  ///< of the translation; all but white space belongs to a word
   std::pair<size_t, size_t> ends;  ///< the pieces that its first and its last token belong to
   std::vector<float> row;          ///< what it gives to each piece: the mean of its tokens
+  std::vector<float> most;         ///< the most that one of its tokens gives to each piece
   size_t tokens = 1;
   size_t largest = 0;  ///< the piece that it gives most to
   float sum = 0;       ///< of the row

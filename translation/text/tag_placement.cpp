@@ -79,7 +79,8 @@ class Placement {
     return tag.parent == 0 ? Range{0, words_.size()} : ranges_[tag.parent - 1];
   }
 
-  // How much more of the word belongs to one of those pieces than to any other, or to the source's end.
+  // How much more of the word belongs to one of those pieces than to any other. A word that belongs to the source's end
+  // may be between words of the pieces.
   static float belonging(const AlignedWord& word, const Range& pieces) {
     const auto [first, last] = pieces;
     float inside = word.row[word.largest], outside = inside;
@@ -93,7 +94,10 @@ class Placement {
     } else {
       inside = most(first, last);
     }
-    return inside - std::max(outside, 1 - word.sum);
+    constexpr float kIdle = -0.01F;
+    const float gain = inside - outside;
+    const bool is_idle = 1 - word.sum > std::max(inside, outside);
+    return is_idle ? std::min(gain, kIdle) : gain;
   }
 
   // Marks the words as a tag's, for its siblings.
@@ -160,7 +164,7 @@ class Placement {
     const size_t neighbor = is_attached ? next - 1 : next;
     size_t best = words.second;
     for (size_t word = words.first; word < words.second; ++word)
-      if (words_[word].row[neighbor] > (best == words.second ? 0 : words_[best].row[neighbor])) best = word;
+      if (words_[word].most[neighbor] > (best == words.second ? 0 : words_[best].most[neighbor])) best = word;
     return best == words.second || !is_attached ? best : best + 1;
   }
 

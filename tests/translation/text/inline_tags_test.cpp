@@ -86,7 +86,8 @@ TEST(InlineTags, AroundAllThereIsStayAroundAllOfIt) {
   EXPECT_EQ(restored_with_idle_end("<b>a house .</b>"), "<b>ein Haus .</b>");
   EXPECT_EQ(restored_with_idle_end("<p><b>a house .</b></p>"), "<p><b>ein Haus .</b></p>");
   EXPECT_EQ(restored_with_idle_end("<p><b>a house</b> .</p>"), "<p><b>ein Haus</b> .</p>");
-  EXPECT_EQ(restored_with_idle_end("<b>a</b> <i>house .</i>"), "<b>ein</b> <i>Haus</i> .") << "not around all";
+  EXPECT_EQ(restored_with_idle_end("<b>a</b> <i>house .</i>"), "<b>ein</b> <i>Haus .</i>")
+      << "the mark is the source's";
 }
 
 TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
