@@ -308,10 +308,12 @@ void ConfigSchema::read_section(const std::string& file, const std::string& sect
       read_section(file, key, entry.second);
       continue;
     }
-    if (section.empty() &&
-        std::find(ignored_sections_.begin(), ignored_sections_.end(), key) != ignored_sections_.end())
-      continue;
+    const auto is_ignored = [&](const std::string& name) {
+      return std::find(ignored_sections_.begin(), ignored_sections_.end(), name) != ignored_sections_.end();
+    };
+    if (section.empty() && is_ignored(key)) continue;
     const Field* field = find(section, key);
+    if (field == nullptr && is_ignored(section)) continue;
     const std::string where = location(file, entry.first);
     if (field == nullptr) throw std::invalid_argument(unknown_key(where, section, key));
     if (field->key != key && node[field->key])

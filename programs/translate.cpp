@@ -123,8 +123,10 @@ transmute::TranslationOptions options_from(const Arguments& arguments, const tra
   const bool tokens = arguments.alignment == "tokens";
   options.word_alignments = arguments.alignment != "none" && !tokens;  // of the flag alone too
   options.search.alignments = tokens || (options.word_alignments && arguments.format == "json");
-  options.search.alignment_layer = arguments.alignment_layer;
-  options.search.alignment_head = arguments.alignment_head;
+  if (arguments.alignment_layer > 0 || arguments.alignment_head > 0) {
+    options.search.alignment_layer = arguments.alignment_layer;
+    options.search.alignment_head = arguments.alignment_head;
+  }
   if (arguments.mbr_utility == "bleu") options.mbr.utility = transmute::MbrUtility::bleu;
   if (arguments.guard == "off") options.guard = transmute::Guard::off;
   if (arguments.guard == "warn") options.guard = transmute::Guard::warn;
@@ -310,22 +312,19 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
                  "their places); off: nothing")
       ->check(transmute::one_of({"off", "warn", "retry"}))
       ->capture_default_str();
-  const auto alignment =
-      app.add_option(
-             "--alignment", arguments.alignment,
-             "append word (or token) alignments as \" ||| 0-0 1-2\" (source-target); without a value: words; json "
-             "also gets the attention over tokens")
-          ->expected(0, 1)
-          ->check(transmute::one_of_or_first({"words", "tokens"}));
+  app.add_option("--alignment", arguments.alignment,
+                 "append word (or token) alignments as \" ||| 0-0 1-2\" (source-target); without a value: words; json "
+                 "also gets the attention over tokens")
+      ->expected(0, 1)
+      ->check(transmute::one_of_or_first({"words", "tokens"}));
   app.add_option("--alignment-layer", arguments.alignment_layer,
-                 "decoder layer whose attention gives the alignment, from 1; 0: the last")
+                 "decoder layer whose attention aligns words and tags, from 1; 0: the last")
       ->check(transmute::at_least(0))
-      ->needs(alignment)
       ->capture_default_str();
   app.add_option("--alignment-head", arguments.alignment_head,
-                 "attention head, from 1; 0: the mean over the layer's heads")
+                 "its head, from 1; 0: the mean over the heads. Without layer and head: the head that "
+                 "training.guided_alignment trained, if it did")
       ->check(transmute::at_least(0))
-      ->needs(alignment)
       ->capture_default_str();
 }
 

@@ -49,8 +49,7 @@ void log_start(const RunFacts& facts, const TrainState& state) {
     spdlog::info(fmt::format("resuming after step {} (epoch {})", format_count(state.step), state.pass()));
   if (facts.guidance.weight > 0)
     spdlog::info(fmt::format(
-        "decoder layer {0}, head {1} learns the given alignments; use it with: transmute translate --alignment "
-        "--alignment-layer {0} --alignment-head {1}",
+        "decoder layer {}, head {} learns the given alignments; translate and serve will align words and tags with it",
         facts.guidance.layer + 1, facts.guidance.head + 1));
   if (state.batches_per_step > 0 && state.batches_per_step != facts.batches_per_step)
     spdlog::warn(fmt::format("a step had {} and now has {}: ranks times training.accumulate_batches",

@@ -42,8 +42,7 @@ namespace {
 // The head that learns the given alignments.
 Guidance guidance_of(const TrainingConfig& config) {
   const TrainingOptions& training = config.training;
-  const int64_t last = config.model.model.num_decoder_layers;
-  const int64_t layer = training.guided_layer > 0 ? training.guided_layer : std::max<int64_t>(last - 1, 1);
+  const int64_t layer = guided_layer(training.guided_layer, config.model.model.num_decoder_layers);
   return {training.guided_alignment, layer - 1, training.guided_head - 1};
 }
 

@@ -155,8 +155,15 @@ TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformer
   slow_reason_ = std::move(ready.slow_reason);
 }
 
+SearchOptions TranslationEngine::with_head(SearchOptions search) const {
+  if (search.alignment_layer != 0 || search.alignment_head != 0) return search;
+  search.alignment_layer = alignment_layer_;
+  search.alignment_head = alignment_head_;
+  return search;
+}
+
 void TranslationEngine::check_for_model(const TranslationOptions& options) const {
-  SearchOptions search = search_of(options);
+  SearchOptions search = with_head(search_of(options));
   search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
   search.alignments |= options.word_alignments || options.inline_tags;
   beam_search(*model_, {{special_ids::kUnknown}}, search, {}, {});
@@ -323,7 +330,7 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
     if (options.search.constraint) demands.source_texts.push_back(parts[part].plain);
     if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
   }
-  const SearchOptions search = search_of(options);
+  const SearchOptions search = with_head(search_of(options));
   SearchHooks distinct = hooks;
   // Samples are what they are, and the more of them are equal, the more their text counts for mbr.
   if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)
@@ -422,8 +429,9 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
     target_ids.push_back(std::move(pair.prefix));
   }
   std::vector<Hypothesis> scored;
-  for (IdHypothesis& found : score_targets(*model_, source_ids, target_ids, options.search, options.batch_size,
-                                           options.batch_tokens, parallel_for_, languages.target.size())) {
+  for (IdHypothesis& found : score_targets(*model_, source_ids, target_ids, with_head(options.search),
+                                           options.batch_size, options.batch_tokens, parallel_for_,
+                                           languages.target.size())) {
     const size_t i = scored.size();
     scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), pairs.parts[i].given));
     scored.back().text = targets[i];

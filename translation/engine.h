@@ -46,6 +46,12 @@ class TranslationEngine {
   /// From now on translations are made of what a source's shortlist has.
   void use(Shortlist shortlist) { shortlist_ = std::make_unique<const Shortlist>(std::move(shortlist)); }
 
+  /// From now on this attention head gives the alignments if options name neither layer nor head; both from 1.
+  void align_with(int64_t layer, int64_t head) {
+    alignment_layer_ = layer;
+    alignment_head_ = head;
+  }
+
   /// From now on translations can be reranked (TranslationOptions::rerank) by this engine, which translates in the
   /// opposite direction. Its ParallelFor is called within the tasks of this engine's, and must not wait for those.
   void rerank_with(std::unique_ptr<const TranslationEngine> reverse) { reverse_ = std::move(reverse); }
@@ -77,6 +83,8 @@ class TranslationEngine {
   std::vector<Translation> translate_parts(const SourceParts& sources, const TranslationOptions& options,
                                            const TranslationHooks& hooks,
                                            const std::function<void(const Joined& joined)>& complete) const;
+  // With the head for alignments that the options leave open.
+  SearchOptions with_head(SearchOptions search) const;
   // As if there were a text to translate.
   void check_for_model(const TranslationOptions& options) const;
   // Aligns words, restores the source's case and puts tags back as the options say, and drops alignments of tokens that
@@ -109,6 +117,7 @@ class TranslationEngine {
   Expectations expected_;
   std::unique_ptr<const Shortlist> shortlist_;        // where there is one
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise
+  int64_t alignment_layer_ = 0, alignment_head_ = 0;  // as in SearchOptions
   ParallelFor parallel_for_;
 };
 

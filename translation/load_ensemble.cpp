@@ -65,7 +65,12 @@ LoadedEnsemble load_ensemble(const std::vector<std::string>& paths, torch::Devic
       models[m] = load(paths[m], false);
   LoadedEnsemble ensemble{
       {}, std::move(models.front().tokenizer), agreed, models.front().search, std::move(models.front().profile)};
-  for (LoadedModel& model : models) ensemble.transformers.push_back(std::move(model.transformer));
+  for (LoadedModel& model : models) {
+    if (model.search.alignment_layer != ensemble.search.alignment_layer ||
+        model.search.alignment_head != ensemble.search.alignment_head)
+      ensemble.search.alignment_layer = ensemble.search.alignment_head = 0;
+    ensemble.transformers.push_back(std::move(model.transformer));
+  }
   return ensemble;
 }
 

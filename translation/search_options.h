@@ -46,7 +46,9 @@ struct SearchOptions {
   int64_t max_extra_length = 50;  ///< maximum target length minus source length
   bool alignments = false;        ///< also return the cross-attention weights
   int64_t alignment_layer = 0;    ///< decoder layer of the alignments, from 1; 0: the last
-  int64_t alignment_head = 0;     ///< head of the alignments, from 1; 0: the mean over heads
+  /// Head of the alignments, from 1; 0: the mean over heads. If this and alignment_layer are 0 and
+  /// training.guided_alignment has trained a head, the alignments are those of that head.
+  int64_t alignment_head = 0;
   /// Instead of searching, draw num_hypotheses samples, returned best first. beam_size is ignored.
   std::optional<SamplingOptions> sampling{};
   /// Instead of searching, take the num_hypotheses most probable next tokens after the prefix and complete each

@@ -17,6 +17,7 @@ struct Translator::State {
         default_search(opened.models.search),
         engine(opened.models.transformers, opened.models.tokenizer, opened.device, opened.models.precision,
                threads->parallel_for(), WeightUse::taken) {
+    engine.align_with(default_search.alignment_layer, default_search.alignment_head);
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, opened.models.tokenizer));
     opened.models.transformers.clear();
     if (!options.reverse_model.empty()) engine.rerank_with(open_reverse(options, opened.device));

@@ -74,7 +74,7 @@ typedef struct transmute_translation_options {
   void* user;                                                   /* passed to the callbacks */
 
   int64_t alignment_layer;  /* decoder layer, from 1; 0: the last */
-  int64_t alignment_head;   /* from 1; 0: the mean over heads */
+  int64_t alignment_head;   /* from 1; 0: the mean over heads; both 0: the head that guided alignment trained, if any */
   double coverage_beta;     /* weight of the coverage penalty; 0: none */
   int64_t min_length;       /* minimum number of target tokens, unless the maximum is less */
   int64_t no_repeat_ngram;  /* forbid repeating any n tokens in a row; 0: allow it */

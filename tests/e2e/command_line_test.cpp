@@ -353,8 +353,6 @@ TEST_F(CommandLine, TextsAmongTheWordsAreTranslatedALineEach) {
 }
 
 TEST_F(CommandLine, FlagsThatWouldDoNothingAreRefused) {
-  EXPECT_THAT(refusal("translate", {"-m", "m", "--alignment-layer", "1"}), HasSubstr("requires --alignment"));
-  EXPECT_THAT(refusal("translate", {"-m", "m", "--alignment-head", "1"}), HasSubstr("requires --alignment"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--sample", "-b", "2"}), HasSubstr("--beam-size excludes --sample"));
   EXPECT_THAT(refusal("translate", {"-m", "m", "--alternatives", "3", "-b", "8"}),
               HasSubstr("--alternatives excludes --beam-size"));

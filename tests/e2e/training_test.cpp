@@ -56,7 +56,8 @@ class Training : public TrainingRun {
     write_text(folder_ / ("data/" + name + ".align"), alignment);
   }
 
-  // How many of the target pieces of a text look first at a piece of their own word, in the model's first head.
+  // How many of the target pieces of a text look first at a piece of their own word, in the head that was guided, or in
+  // the first one if none was.
   double aligned_share(const std::string& run, const std::string& name) const {
     const Translator translator(folder_ / (run + "/model"));
     const auto lines_of = [&](const std::string& side) {
@@ -64,8 +65,7 @@ class Training : public TrainingRun {
     };
     TranslationOptions options;
     options.search.alignments = true;
-    options.search.alignment_layer = 1;
-    options.search.alignment_head = 1;
+    if (run == "free") options.search.alignment_layer = options.search.alignment_head = 1;
     const auto sources = lines_of("source");
     const auto hypotheses = translator.score_batch(sources, lines_of("target"), options);
     const auto translations = translator.translate_batch(sources, options);

@@ -7,6 +7,7 @@
 #include <transmute/tokenizer/options.h>
 #include <transmute/translation/search_options.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace transmute {
@@ -43,6 +44,12 @@ struct TRANSMUTE_API ModelConfig {
   /// Binds every key to its field.
   void declare(ConfigSchema& schema);
 };
+
+/// The decoder layer, from 1, whose attention head training.guided_alignment trains. `configured`:
+/// training.guided_layer; 0: the last layer but one.
+inline int64_t guided_layer(int64_t configured, int64_t num_decoder_layers) {
+  return configured > 0 ? configured : std::max<int64_t>(num_decoder_layers - 1, 1);
+}
 
 }  // namespace v0
 }  // namespace transmute

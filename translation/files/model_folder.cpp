@@ -71,6 +71,12 @@ ModelConfig read_config(const std::string& text, const std::string& path) {
   ModelConfig config;
   ConfigSchema schema;
   config.declare(schema);
+  double guided = 0;
+  int64_t layer = 0, head = 1;
+  schema.section("training", "");
+  schema.add("guided_alignment", &guided, "");
+  schema.add("guided_layer", &layer, "");
+  schema.add("guided_head", &head, "");
   for (const char* section : {"data", "training", "validation"}) schema.ignore_section(section);
   std::string fault;
   try {
@@ -85,6 +91,12 @@ ModelConfig read_config(const std::string& text, const std::string& path) {
                     "it, or train again",
                     path, config.format_version, ModelConfig::kFormatVersion));
   if (!fault.empty()) throw std::runtime_error(fault);
+  layer = guided_layer(layer, config.model.num_decoder_layers);
+  const bool exists = layer <= config.model.num_decoder_layers && head >= 1 && head <= config.model.num_heads;
+  if (guided > 0 && exists) {
+    config.search.alignment_layer = layer;
+    config.search.alignment_head = head;
+  }
   return config;
 }
 
