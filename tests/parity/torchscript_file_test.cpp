@@ -169,6 +169,39 @@ torch::Tensor padded_rows(const std::vector<Ids>& rows) {
   return ids;
 }
 
+TEST_F(TorchScriptFile, HasEmptyResultsForEmptyBatches) {
+  const torch::NoGradGuard no_grad;
+  const auto zeros = [](at::IntArrayRef sizes) { return torch::zeros(sizes, torch::kLong); };
+  export_torchscript(model, path);
+  torch::jit::Module network = torch::jit::load(path);
+  for (const auto& [source, target] : {std::pair{zeros({0, 5}), zeros({0, 3})},
+                                       {zeros({2, 0}), zeros({2, 3})},
+                                       {zeros({2, 5}), zeros({2, 0})},
+                                       {zeros({0, 0}), zeros({0, 0})}}) {
+    const torch::Tensor logits = network.forward({source, target}).toTensor();
+    const torch::Tensor expected = model.transformer->forward(source, target);
+    EXPECT_EQ(logits.sizes(), expected.sizes());
+    EXPECT_TRUE(torch::allclose(logits, expected, 1e-5, 1e-6));
+  }
+  TorchScriptOptions options;
+  options.forward_search.emplace();
+  export_torchscript(model, path, options);
+  torch::jit::Module module = torch::jit::load(path);
+  for (const torch::Tensor& none : {zeros({0, 5}), zeros({0, 0}), zeros({0, 5}).to(torch::kInt)}) {
+    const auto found = module.forward({none}).toTupleRef().elements();
+    EXPECT_EQ(found[0].toTensor().sizes(), torch::IntArrayRef({0, 0}));
+    EXPECT_EQ(found[1].toTensor().sizes(), torch::IntArrayRef({0}));
+    EXPECT_EQ(found[2].toTensor().sizes(), torch::IntArrayRef({0}));
+    EXPECT_EQ(found[0].toTensor().scalar_type(), torch::kLong);
+    EXPECT_EQ(found[1].toTensor().scalar_type(), torch::kLong);
+    EXPECT_EQ(found[2].toTensor().scalar_type(), torch::kFloat);
+  }
+  // Rows without a token are empty sources.
+  const auto empty = module.forward({zeros({2, 0})}).toTupleRef().elements();
+  const auto padded = module.forward({zeros({2, 3})}).toTupleRef().elements();
+  for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(torch::equal(empty[i].toTensor(), padded[i].toTensor()));
+}
+
 TEST_F(TorchScriptFile, TranslatesInForwardForServersOfTensors) {
   const torch::NoGradGuard no_grad;
   EXPECT_THROW(export_triton_model(model, folder / "repository/a\"b"), std::invalid_argument);

@@ -56,7 +56,8 @@ class MultiHeadAttention:
     """Concat(head_1, ..., head_h) W^O, section 3.2.2."""
 
     def split_heads(self, x: Tensor) -> Tensor:
-        return x.view([x.size(0), x.size(1), self.num_heads, -1]).transpose(1, 2)  # [B,T,H*K] -> [B,H,T,K]
+        width = x.size(2) // self.num_heads  # -1 is ambiguous where B or T is 0
+        return x.view([x.size(0), x.size(1), self.num_heads, width]).transpose(1, 2)  # [B,T,H*K] -> [B,H,T,K]
 
     def project_memory(self, memory: Tensor) -> Tuple[Tensor, Tensor]:
         """The half that depends on the memory [B,S,D] alone: keys [B,H,S,K] and values [B,H,S,Kv]."""

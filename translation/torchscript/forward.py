@@ -14,6 +14,9 @@ class Translation:
         """The best translation of each row. source: [B,S] int64 ids without begin, filled up with padding_id, with the
         end or without it. Results, on the source's device: ids [B,T] int64 without begin and end, filled up with
         padding_id; their number [B] int64; scores [B] float32, as Hypothesis has them."""
+        if source.size(0) == 0:
+            no_ids = torch.zeros([0, 0], dtype=torch.int64, device=source.device)
+            return no_ids, no_ids.sum(1), torch.zeros([0], dtype=torch.float32, device=source.device)
         counts: List[int] = ((source != self.padding_id) & (source != self.end_id)).sum(1).tolist()
         rows: List[List[int]] = source.to(torch.int64).tolist()
         sources = [rows[i][: counts[i]] for i in range(len(rows))]
