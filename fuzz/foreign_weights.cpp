@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights and vocabularies as other programs write them: CTranslate2's, Marian's and PyTorch's.
+// Weights and vocabularies as other programs write them: CTranslate2's, Marian's, PyTorch's and Transformers'.
 #include <transmute/fuzz/fuzz.h>
 #include <transmute/translation/files/formats/ctranslate2_file.h>
 #include <transmute/translation/files/formats/hugging_face_weights.h>
 #include <transmute/translation/files/formats/marian_files.h>
+#include <transmute/translation/files/formats/tokenizer_json.h>
+#include <transmute/translation/files/formats/vocabulary.h>
 
 #include <filesystem>
 
@@ -26,7 +28,7 @@ void require_no_more_than(size_t bytes, const NamedTensors& tensors) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
-  const uint8_t kind = input.byte() % 6;
+  const uint8_t kind = input.byte() % 7;
   const std::string bytes = input.rest();
   const std::string& folder = fuzz::scratch_folder();
   for (const char* name : {"/model.safetensors", "/pytorch_model.bin", "/model.safetensors.index.json"})
@@ -43,7 +45,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       formats::read_flat_yaml(bytes);
       formats::parse_marian_decoder(bytes, "decoder.yml");
     }
-    if (kind >= 4) {
+    if (kind == 6) {
+      fuzz::write_bytes(folder + "/tokenizer.json", bytes);
+      const auto read = formats::read_tokenizer_json(formats::JsonConfig(folder + "/tokenizer.json"), 1000);
+      formats::Vocabulary vocabulary;
+      vocabulary.pieces = read.pieces;
+      formats::make_subword_model(read.sentencepiece, "tokenizer.json",
+                                  formats::renumber(vocabulary, "tokenizer.json"));
+    } else if (kind >= 4) {
       fuzz::write_bytes(folder + (kind == 4 ? "/pytorch_model.bin" : "/model.safetensors"), bytes);
       formats::read_hugging_face_weights(folder, run_here);
     }

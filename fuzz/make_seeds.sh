@@ -53,6 +53,9 @@ printf '\4{"text":"One. Two?","source":"en","target":"de","prefix":"Eins","gloss
 { printf '\2'; printf '</s>: 0\n<unk>: 1\n"\\xC3": 2\n? ":"\n: 3\n'; } | seed foreign_weights vocabulary
 { printf '\3'; printf 'dim-emb: 8\nvocabs:\n  - a.spm\n  - b.spm\nbeam-size: 6\n'; } | seed foreign_weights settings
 printf '\3,' | seed foreign_weights settings_comma
+for kind in nllb mbart; do
+  { printf '\6'; cat "$root/tests/data/formats/transformers_5/$kind/tokenizer.json"; } | seed foreign_weights "tokenizer_$kind"
+done
 for layout in before_1_6 archive; do
   { printf '\4'; cat "$root/tests/data/formats/torch_save/views.$layout.bin"; } | seed foreign_weights "torch_$layout"
 done

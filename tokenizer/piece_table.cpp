@@ -6,6 +6,7 @@
 #include <transmute/tokenizer/piece_marks.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
@@ -153,6 +154,25 @@ std::string model_of_spaced_pieces(const PieceTable& table, const std::string& n
   put_bytes(model, kModelTrainerSpec, trainer);
   put_bytes(model, kModelNormalizerSpec, normalizer);
   return with_piece_table(model, "a list of pieces", spaced);
+}
+
+std::string make_sentencepiece_model(const std::vector<ScoredPiece>& pieces, SubwordAlgorithm algorithm,
+                                     const std::string& character_map) {
+  std::string trainer, normalizer, model;
+  for (const ScoredPiece& piece : pieces) {
+    char score[sizeof piece.score];
+    std::memcpy(score, &piece.score, sizeof score);
+    put_piece(model, {piece.text, {score, sizeof score}, kTypeNormal});
+  }
+  put_number(trainer, kTrainerModelType, algorithm == SubwordAlgorithm::bpe ? kModelBpe : kModelUnigram);
+  if (character_map.empty()) {
+    put_bytes(normalizer, kNormalizerName, "identity");
+  } else {
+    put_bytes(normalizer, kNormalizerRules, character_map);
+  }
+  put_bytes(model, kModelTrainerSpec, trainer);
+  put_bytes(model, kModelNormalizerSpec, normalizer);
+  return model;
 }
 
 bool has_whole_words(const std::string& serialized) {

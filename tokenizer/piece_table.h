@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/tokenizer/options.h>
 #include <transmute/tokenizer/special_ids.h>
 
 #include <cstdint>
@@ -34,6 +35,17 @@ std::string with_piece_table(const std::string& serialized, const std::string& n
 /// @param name what messages call the table
 /// @throws std::runtime_error where they are SentencePiece's pieces, which mark spaces themselves
 std::string model_of_spaced_pieces(const PieceTable& table, const std::string& name);
+
+/// A piece that text is split into. A better score is higher.
+struct ScoredPiece {
+  std::string text;
+  float score;
+};
+
+/// A SentencePiece model of those pieces. `character_map`: SentencePiece's compiled map of characters, which it applies
+/// before splitting; empty for none.
+std::string make_sentencepiece_model(const std::vector<ScoredPiece>& pieces, SubwordAlgorithm algorithm,
+                                     const std::string& character_map);
 
 /// Whether the pieces of a SentencePiece model are the words between spaces, as those of model_of_spaced_pieces().
 /// @throws std::runtime_error where the bytes are no SentencePiece model

@@ -17,6 +17,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -95,8 +97,7 @@ int64_t count_layers(const CTranslate2File& file, const std::string& stack) {
 // Takes what is to be the same parameter for the whole network under our names.
 class CTranslate2Stacks {
  public:
-  CTranslate2Stacks(const CTranslate2File& file, ForeignModel& model)
-      : file_(file), model_(model), options_(model.options) {}
+  CTranslate2Stacks(CTranslate2File& file, ForeignModel& model) : file_(file), model_(model), options_(model.options) {}
 
   void read_stack(const std::string& stack, int64_t layers) {
     const bool is_decoder = stack == "decoder";
@@ -119,19 +120,19 @@ class CTranslate2Stacks {
     if (options_.norm_position == NormPosition::pre) norm(stack + "/layer_norm", stack + ".norm");
     if (options_.embedding_norm) norm(stack + "/layernorm_embedding", side + "_embedding_norm");
     if (options_.positional_encoding == PositionalEncodingKind::learned)
-      model_.add(side + "_positions.weight", file_.tensor(stack + "/position_encodings/encodings"));
+      model_.add(side + "_positions.weight", file_.take(stack + "/position_encodings/encodings"));
   }
 
  private:
   // A matrix that concatenates the rows of several of ours.
   void linear(const std::string& from, const std::string& to, const std::vector<std::string>& names) {
-    const torch::Tensor weight = file_.tensor(from + "/weight");
+    const torch::Tensor weight = file_.take(from + "/weight");
     const auto parts = static_cast<int64_t>(names.size());
     if (weight.dim() != 2 || weight.size(0) % parts != 0)
       throw std::runtime_error(
           fmt::format("{}: '{}/weight' has the shape [{}]", file_.path(), from, fmt::join(weight.sizes(), ",")));
     const torch::Tensor bias =
-        file_.has(from + "/bias") ? file_.tensor(from + "/bias") : torch::zeros({weight.size(0)}, torch::kFloat);
+        file_.has(from + "/bias") ? file_.take(from + "/bias") : torch::zeros({weight.size(0)}, torch::kFloat);
     if (bias.dim() != 1 || bias.size(0) != weight.size(0))
       throw std::runtime_error(fmt::format("{}: '{}/bias' does not fit its weight", file_.path(), from));
     const int64_t rows = weight.size(0) / parts;
@@ -142,32 +143,45 @@ class CTranslate2Stacks {
     }
   }
   void norm(const std::string& from, const std::string& to) {
-    model_.add(to + ".weight", file_.tensor(from + "/gamma"));
-    model_.add(to + ".bias", file_.tensor(from + "/beta"));
+    model_.add(to + ".weight", file_.take(from + "/gamma"));
+    model_.add(to + ".bias", file_.take(from + "/beta"));
   }
 
-  const CTranslate2File& file_;
+  CTranslate2File& file_;
   ForeignModel& model_;
   const TransformerOptions& options_;
 };
 
-// Which sinusoids a table of positions has; a table that has none of them was learned.
-void find_positions(const CTranslate2File& file, TransformerOptions& options) {
+// The tables of positions that there are, of either stack.
+std::vector<torch::Tensor> position_tables(CTranslate2File& file, int64_t d_model) {
+  std::vector<torch::Tensor> tables;
+  for (const char* name : {"encoder/position_encodings/encodings", "decoder/position_encodings/encodings"}) {
+    if (!file.has(name)) continue;
+    tables.push_back(file.take(name));
+    if (tables.back().dim() != 2 || tables.back().size(1) != d_model)
+      throw std::runtime_error(
+          fmt::format("{}: '{}' has the shape [{}]", file.path(), name, fmt::join(tables.back().sizes(), ",")));
+  }
+  return tables;
+}
+
+// Which sinusoids the tables of positions have; tables that have none of them were learned.
+void find_positions(CTranslate2File& file, TransformerOptions& options) {
+  constexpr int64_t kComparedRows = 64;
   options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 1};
-  const std::string name = "encoder/position_encodings/encodings";
-  if (!file.has(name)) return;
-  const torch::Tensor table = file.tensor(name);
-  if (table.dim() != 2 || table.size(1) != options.d_model)
-    throw std::runtime_error(
-        fmt::format("{}: '{}' has the shape [{}]", file.path(), name, fmt::join(table.sizes(), ",")));
-  options.max_positions = table.size(0);
-  const int64_t rows = std::min<int64_t>(table.size(0), 64);
+  const std::vector<torch::Tensor> tables = position_tables(file, options.d_model);
+  if (tables.empty()) return;
+  options.max_positions = tables.front().size(0);
   for (const PositionFrequencies frequencies : {PositionFrequencies::paper, PositionFrequencies::tensor2tensor})
     for (const int64_t first : {0, 1, 2}) {
       if (options.d_model < 4 || options.d_model % 2 != 0) break;
       const Sinusoids sinusoids{PositionLayout::halves, frequencies, first};
-      const torch::Tensor expected = sinusoidal_positions(0, rows, options.d_model, sinusoids);
-      if (!torch::allclose(table.slice(0, 0, rows), expected, 0, 2e-3)) continue;
+      const torch::Tensor expected = sinusoidal_positions(0, kComparedRows, options.d_model, sinusoids);
+      const auto fits = [&](const torch::Tensor& table) {
+        const int64_t rows = std::min(table.size(0), kComparedRows);
+        return torch::allclose(table.slice(0, 0, rows), expected.slice(0, 0, rows), 0, 2e-3);
+      };
+      if (!std::all_of(tables.begin(), tables.end(), fits)) continue;
       options.sinusoids = sinusoids;
       return;
     }
@@ -182,30 +196,44 @@ double scale_of(const CTranslate2File& file, const std::string& stack, int64_t d
   return root;
 }
 
-// One piece a line, or a JSON list of them.
 [[noreturn]] void refuse_pieces(const std::string& path, size_t most) {
   throw std::runtime_error(fmt::format("{}: has more pieces than the model's {} rows of embeddings", path, most));
 }
 
-std::vector<std::string> read_pieces(const std::string& folder, const std::string& side, size_t most) {
+std::vector<std::string> pieces_of_list(const std::string& path, size_t most) {
+  const nlohmann::ordered_json json = read_json(path);
+  if (!json.is_array()) throw std::runtime_error(fmt::format("{}: damaged (no JSON list); restore the file", path));
+  if (json.size() > most) refuse_pieces(path, most);
+  std::vector<std::string> pieces;
+  for (const auto& piece : json) {
+    if (!piece.is_string())
+      throw std::runtime_error(fmt::format("{}: piece {} is no text; restore the file", path, pieces.size()));
+    pieces.push_back(piece.get<std::string>());
+  }
+  return pieces;
+}
+
+std::vector<std::string> pieces_of_text(const std::string& path, size_t most) {
+  std::vector<std::string> pieces;
+  std::istringstream lines(read_model_text(path));
+  for (std::string line; std::getline(lines, line);) {
+    if (pieces.size() == most) refuse_pieces(path, most);
+    pieces.push_back(line);
+  }
+  // Windows ends lines so; a single piece may be a carriage return.
+  const auto ends_in_return = [](const std::string& line) { return !line.empty() && line.back() == '\r'; };
+  if (std::all_of(pieces.begin(), pieces.end(), ends_in_return))
+    for (std::string& piece : pieces) piece.pop_back();
+  return pieces;
+}
+
+// The file of a side, and its pieces: one a line, or a JSON list of them.
+std::pair<std::string, std::vector<std::string>> read_pieces(const std::string& folder, const std::string& side,
+                                                             size_t most) {
   for (const std::string& name : {side + "_vocabulary", std::string("shared_vocabulary")}) {
     const std::string json_path = path_in(folder, name + ".json"), text_path = path_in(folder, name + ".txt");
-    std::vector<std::string> pieces;
-    if (fs::exists(json_path)) {
-      const nlohmann::ordered_json json = read_json(json_path);
-      if (!json.is_array())
-        throw std::runtime_error(fmt::format("{}: damaged (no JSON list); restore the file", json_path));
-      if (json.size() > most) refuse_pieces(json_path, most);
-      for (const auto& piece : json) pieces.push_back(piece.is_string() ? piece.get<std::string>() : "");
-      return pieces;
-    }
-    if (!fs::exists(text_path)) continue;
-    std::istringstream lines(read_model_text(text_path));
-    for (std::string line; std::getline(lines, line);) {
-      if (pieces.size() == most) refuse_pieces(text_path, most);
-      pieces.push_back(line);
-    }
-    return pieces;
+    if (fs::exists(json_path)) return {json_path, pieces_of_list(json_path, most)};
+    if (fs::exists(text_path)) return {text_path, pieces_of_text(text_path, most)};
   }
   throw std::runtime_error(
       fmt::format("{}: has neither {}_vocabulary nor shared_vocabulary as .json or .txt", folder, side));
@@ -241,6 +269,7 @@ struct TokenSettings {
   std::string unknown = "<unk>", end = "</s>", start = "<s>";
   bool source_begin = false, source_end = false;
   bool starts_from_zeros = false;
+  bool names_start = false;  // or `start` is a guess
 };
 
 TokenSettings token_settings(const std::string& folder, const CTranslate2File& file) {
@@ -254,6 +283,7 @@ TokenSettings token_settings(const std::string& folder, const CTranslate2File& f
     if (config.json().contains("decoder_start_token") && !config.has("decoder_start_token"))
       unsupported(file, "its decoder starts with a token that the user names, as mBART-25's do (decoder_start_token)");
     settings.start = config.text("decoder_start_token", settings.end);
+    settings.names_start = true;
     settings.source_begin = config.boolean("add_source_bos", false);
     settings.source_end = config.boolean("add_source_eos", false);
   } else {
@@ -285,15 +315,23 @@ bool is_language(const std::string& piece) {
 
 Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings,
                       const torch::Tensor& table) {
+  const int64_t rows = table.size(0);
   Vocabulary vocabulary;
-  vocabulary.pieces = read_pieces(folder, side, static_cast<size_t>(std::min(table.size(0), kMostPieces)));
-  // CTranslate2 puts it behind the others where a file does not have it.
-  if (std::find(vocabulary.pieces.begin(), vocabulary.pieces.end(), settings.unknown) == vocabulary.pieces.end())
-    vocabulary.pieces.push_back(settings.unknown);
+  std::string path;
+  std::tie(path, vocabulary.pieces) = read_pieces(folder, side, static_cast<size_t>(std::min(rows, kMostPieces)));
   const auto number_of = [&](const std::string& piece) {
     const auto found = std::find(vocabulary.pieces.begin(), vocabulary.pieces.end(), piece);
     return found == vocabulary.pieces.end() ? kNoPiece : found - vocabulary.pieces.begin();
   };
+  const auto require = [&](int64_t number, const std::string& piece) {
+    if (number == kNoPiece) throw std::runtime_error(fmt::format("{}: has no piece \"{}\"", path, piece));
+  };
+  // CTranslate2 puts it behind the others where a file does not have it.
+  const size_t count = vocabulary.pieces.size();
+  if (number_of(settings.unknown) == kNoPiece) vocabulary.pieces.push_back(settings.unknown);
+  if (static_cast<int64_t>(vocabulary.pieces.size()) != rows)
+    throw std::runtime_error(
+        fmt::format("{}: has {} pieces, but the model has embeddings of {}; restore the file", path, count, rows));
   for (const std::string& piece : vocabulary.pieces)
     if (is_language(piece)) vocabulary.control.insert(piece);
   vocabulary.unknown = number_of(settings.unknown);
@@ -301,9 +339,10 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
   vocabulary.start = settings.starts_from_zeros ? kNoPiece : number_of(settings.start);
   vocabulary.padding = number_of("<pad>");
   if (vocabulary.padding == kNoPiece) vocabulary.padding = number_of("<blank>");
-  if (vocabulary.end == kNoPiece)
-    throw std::runtime_error(fmt::format("{}: its {} vocabulary has no \"{}\"", folder, side, settings.end));
-  return renumber(vocabulary, folder);
+  require(vocabulary.end, settings.end);
+  if (side == "target" && (settings.names_start || !settings.starts_from_zeros))
+    require(vocabulary.start, settings.start);
+  return renumber(vocabulary, path);
 }
 
 std::shared_ptr<const SubwordModel> ctranslate2_tokenizer(const std::string& folder, const std::string& side,
@@ -314,20 +353,12 @@ std::shared_ptr<const SubwordModel> ctranslate2_tokenizer(const std::string& fol
              : make_subword_model(sentencepiece, renumbering);
 }
 
-torch::Tensor matrix_of(const CTranslate2File& file, const std::string& name) {
-  torch::Tensor matrix = file.tensor(name);
+torch::Tensor matrix_of(CTranslate2File& file, const std::string& name) {
+  torch::Tensor matrix = file.take(name);
   if (matrix.dim() != 2 || matrix.numel() == 0)
     throw std::runtime_error(fmt::format("{}: '{}' has the shape [{}], but should be a matrix", file.path(), name,
                                          fmt::join(matrix.sizes(), ",")));
   return matrix;
-}
-
-void check_rows(const CTranslate2File& file, const std::string& name, const torch::Tensor& weight,
-                const Renumbering& renumbering) {
-  const int64_t most = *std::max_element(renumbering.numbers.begin(), renumbering.numbers.end());
-  if (weight.size(0) <= most)
-    throw std::runtime_error(fmt::format("{}: '{}' has the shape [{}], but the vocabulary needs {} rows", file.path(),
-                                         name, fmt::join(weight.sizes(), ","), most + 1));
 }
 
 }  // namespace
@@ -340,7 +371,7 @@ std::string find_ctranslate2_folder(const std::string& path) {
 }
 
 LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device device) {
-  const CTranslate2File file(path_in(folder, "model.bin"));
+  CTranslate2File file(path_in(folder, "model.bin"));
   refuse_other_kinds(file);
   refuse_target_prefix(folder);
   const TokenSettings settings = token_settings(folder, file);
@@ -351,9 +382,10 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
   const torch::Tensor output = matrix_of(file, "decoder/projection/weight");
   Renumbering source_order = read_side(folder, "source", settings, source_table),
               target_order = read_side(folder, "target", settings, target_table);
-  check_rows(file, source_name, source_table, source_order);
-  check_rows(file, "decoder/embeddings/weight", target_table, target_order);
-  check_rows(file, "decoder/projection/weight", output, target_order);
+  if (output.sizes() != target_table.sizes())
+    throw std::runtime_error(fmt::format("{}: 'decoder/projection/weight' has the shape [{}], but the embeddings [{}]",
+                                         file.path(), fmt::join(output.sizes(), ","),
+                                         fmt::join(target_table.sizes(), ",")));
 
   ForeignModel model;
   model.path = file.path();
@@ -391,7 +423,7 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
   options.embedding_scale = std::abs(scale - 1) > 1e-6;
 
   const torch::Tensor bias =
-      file.has("decoder/projection/bias") ? file.tensor("decoder/projection/bias") : torch::Tensor();
+      file.has("decoder/projection/bias") ? file.take("decoder/projection/bias") : torch::Tensor();
   if (bias.defined() && (bias.dim() != 1 || bias.size(0) != output.size(0)))
     throw std::runtime_error(fmt::format("{}: 'decoder/projection/bias' has the shape [{}], but there are {} pieces",
                                          file.path(), fmt::join(bias.sizes(), ","), output.size(0)));
@@ -399,6 +431,7 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
   CTranslate2Stacks stacks(file, model);
   stacks.read_stack("encoder", options.num_encoder_layers);
   stacks.read_stack("decoder", options.num_decoder_layers);
+  refuse_leftovers(file.path(), file.left());
   return make_loaded_model(model, device);
 }
 

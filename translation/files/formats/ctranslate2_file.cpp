@@ -197,9 +197,11 @@ bool CTranslate2File::is_flag(const std::string& name) const {
   return found != variables_.end() && found->second.scalar_type() == torch::kChar;
 }
 
-torch::Tensor CTranslate2File::tensor(const std::string& name) const {
+torch::Tensor CTranslate2File::take(const std::string& name) {
   const auto found = variables_.find(name);
   if (found == variables_.end()) throw std::runtime_error(fmt::format("{}: has no variable '{}'", path_, name));
+  taken_.insert(name);
+  taken_.insert(name + kScaleSuffix);
   const torch::Tensor values = found->second.to(torch::kFloat);
   if (found->second.is_floating_point()) return values.contiguous();
   const auto scale = variables_.find(name + kScaleSuffix);
@@ -214,6 +216,13 @@ torch::Tensor CTranslate2File::tensor(const std::string& name) const {
     scales = scales.reshape({-1, 1});
   }
   return (values / scales).contiguous();
+}
+
+std::vector<std::string> CTranslate2File::left() const {
+  std::vector<std::string> names;
+  for (const auto& [name, variable] : variables_)
+    if (variable.numel() != 1 && taken_.count(name) == 0) names.push_back(name);
+  return names;
 }
 
 }  // namespace formats

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -30,7 +32,9 @@ class CTranslate2File {
   bool is_flag(const std::string& name) const;
   /// float32; integers are divided by their `name_scale`, 16-bit ones without one by 1000. @throws std::runtime_error
   /// where there is none.
-  torch::Tensor tensor(const std::string& name) const;
+  torch::Tensor take(const std::string& name);
+  /// The variables that were not taken, without single numbers, which are settings.
+  std::vector<std::string> left() const;
 
   const std::string& path() const { return path_; }
 
@@ -39,6 +43,7 @@ class CTranslate2File {
   int64_t version_ = 0;
   std::string specification_ = "TransformerBase";
   std::unordered_map<std::string, torch::Tensor> variables_;
+  std::unordered_set<std::string> taken_;
 };
 
 }  // namespace formats

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 namespace transmute {
@@ -90,7 +91,7 @@ TransformerOptions options_of(const JsonConfig& config, Family family) {
 // Copies the parameters of a stack from their names to ours.
 class HuggingFaceStacks {
  public:
-  HuggingFaceStacks(const TensorTable& tensors, ForeignModel& model, std::string stack)
+  HuggingFaceStacks(TensorTable& tensors, ForeignModel& model, std::string stack)
       : tensors_(tensors), model_(model), options_(model.options), stack_(std::move(stack)) {}
 
   void read(int64_t layers) {
@@ -137,7 +138,7 @@ class HuggingFaceStacks {
     model_.add(side + "_positions.weight", table.slice(0, kUnusedRows).clone());
   }
 
-  const TensorTable& tensors_;
+  TensorTable& tensors_;
   ForeignModel& model_;
   const TransformerOptions& options_;
   std::string stack_, from_, to_;
@@ -164,29 +165,59 @@ SearchOptions read_search(const std::string& folder) {
   return search;
 }
 
-ForeignTable read_table(const TensorTable& tensors, const std::vector<std::string>& names, int64_t d_model,
-                        Renumbering renumbering, int64_t rows) {
-  ForeignTable table{tensors.take_matrix(names), std::move(renumbering)};
-  if (table.weight.size(0) != rows || table.weight.size(1) != d_model)
-    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{},{}], its configuration needs [{},{}]",
-                                         tensors.path(), names.front(), table.weight.size(0), table.weight.size(1),
-                                         rows, d_model));
-  return table;
-}
-
 constexpr const char* kSharedTable = "model.shared.weight";
 constexpr const char* kEncoderTable = "model.encoder.embed_tokens.weight";
 constexpr const char* kDecoderTable = "model.decoder.embed_tokens.weight";
+constexpr const char* kOutputTable = "lm_head.weight";
+constexpr const char* kOutputBias = "final_logits_bias";
+
+torch::Tensor read_table(TensorTable& tensors, const std::string& name, int64_t rows, int64_t d_model) {
+  torch::Tensor table = tensors.take_matrix(name);
+  if (table.size(0) != rows || table.size(1) != d_model)
+    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{},{}], its configuration needs [{},{}]",
+                                         tensors.path(), name, table.size(0), table.size(1), rows, d_model));
+  return table;
+}
 
 // Before memory is taken for as many pieces.
 void check_vocabulary_sizes(const JsonConfig& config, const TensorTable& tensors) {
   int64_t most = 0;
-  for (const char* name : {kSharedTable, kEncoderTable, kDecoderTable}) most = std::max(most, tensors.rows_of(name));
-  if (most == 0) tensors.take_matrix({kSharedTable, kEncoderTable, kDecoderTable});  // says that there is none
+  const std::vector<std::string> tables = {kSharedTable, kEncoderTable, kDecoderTable, kOutputTable};
+  for (const std::string& name : tables) most = std::max(most, tensors.rows_of(name));
+  if (most == 0) tensors.first_of(tables);  // says that there is none
   for (const char* key : {"vocab_size", "decoder_vocab_size"})
     if (config.has(key) && config.integer(key) > most)
       throw std::runtime_error(fmt::format("{}: \"{}\" is {}, but the weights have embeddings of {} pieces",
                                            config.path(), key, config.integer(key), most));
+}
+
+// Names of the matrices that embed sources and targets and that give the output.
+struct TableNames {
+  std::string source, target, output;
+};
+
+// A table that the file has under its own name is that one, as Transformers 5 reads it even where the configuration
+// says that it is tied to another. Of tied tables the file needs to have only one, under any of their names.
+TableNames find_tables(const JsonConfig& config, const TensorTable& tensors, bool separate) {
+  using Names = std::vector<std::string>;
+  const bool tied = config.boolean("tie_word_embeddings", true);
+  const auto first = [&](const Names& names) { return tensors.first_of(names); };
+  if (separate)
+    return {first({kEncoderTable, kSharedTable}),
+            first(tied ? Names{kDecoderTable, kOutputTable} : Names{kDecoderTable}),
+            first(tied ? Names{kOutputTable, kDecoderTable} : Names{kOutputTable})};
+  if (!tied)
+    return {first({kEncoderTable, kSharedTable, kDecoderTable}), first({kDecoderTable, kSharedTable, kEncoderTable}),
+            first({kOutputTable})};
+  return {first({kEncoderTable, kSharedTable, kOutputTable, kDecoderTable}),
+          first({kDecoderTable, kSharedTable, kOutputTable, kEncoderTable}),
+          first({kOutputTable, kSharedTable, kDecoderTable, kEncoderTable})};
+}
+
+// Older versions of Transformers saved what they computed, such as tables of sinusoids, and versions of their layers.
+bool is_no_weight(const std::string& name) {
+  return name.find(".embed_positions.") != std::string::npos || name == "model.encoder.version" ||
+         name == "model.decoder.version";
 }
 
 uint64_t bytes_of_files(const std::string& folder) {
@@ -214,7 +245,7 @@ LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device de
   model.options = options_of(config, family);
   model.search = read_search(folder);
 
-  const TensorTable tensors(read_hugging_face_weights(folder, parallel_for), folder);
+  TensorTable tensors(read_hugging_face_weights(folder, parallel_for), folder);
   check_vocabulary_sizes(config, tensors);
   const bool separate = !config.boolean("share_encoder_decoder_embeddings", true);
   VocabularyPair vocabularies = family == Family::marian ? read_marian_vocabularies(folder, config, separate)
@@ -222,30 +253,26 @@ LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device de
   model.source = vocabularies.source_model;
   model.target = vocabularies.target_model;
 
-  const bool tied_output = config.boolean("tie_word_embeddings", true);
-  model.options.embedding_tying = !tied_output ? EmbeddingTying::none
-                                  : separate   ? EmbeddingTying::target_output
-                                               : EmbeddingTying::all;
-  const std::string shared = kSharedTable, of_encoder = kEncoderTable, of_decoder = kDecoderTable;
-  const int64_t rows = vocabularies.source_size, target_rows = vocabularies.target_size;
-  const auto names = [&](const std::string& own, const std::string& other) {
-    if (separate) return std::vector<std::string>{own, "lm_head.weight"};
-    // Since version 5, Transformers has three different tables where nothing is tied.
-    return tied_output ? std::vector<std::string>{shared, own, other, "lm_head.weight"}
-                       : std::vector<std::string>{own, shared, other};
+  const TableNames names = find_tables(config, tensors, separate);
+  const bool tied_output = tensors.are_equal(names.target, names.output);
+  const bool tied_sources = tied_output && !separate && tensors.are_equal(names.source, names.target);
+  model.options.embedding_tying = tied_sources  ? EmbeddingTying::all
+                                  : tied_output ? EmbeddingTying::target_output
+                                                : EmbeddingTying::none;
+  const auto table = [&](const std::string& name, int64_t rows) {
+    return read_table(tensors, name, rows, model.options.d_model);
   };
-  const ForeignTable source =
-      read_table(tensors, separate ? std::vector<std::string>{of_encoder, shared} : names(of_encoder, of_decoder),
-                 model.options.d_model, std::move(vocabularies.source), rows);
-  const ForeignTable target = read_table(tensors, names(of_decoder, of_encoder), model.options.d_model,
-                                         std::move(vocabularies.target), target_rows);
-  torch::Tensor output, bias;
-  if (!tied_output) output = tensors.take("lm_head.weight", {target_rows, model.options.d_model});
-  if (tensors.has("final_logits_bias")) bias = tensors.take("final_logits_bias", {1, target_rows}).squeeze(0);
-  model.add_tables(source, target, output, bias);
+  const torch::Tensor target = table(names.target, vocabularies.target_size);
+  const torch::Tensor source = tied_sources ? target : table(names.source, vocabularies.source_size);
+  const torch::Tensor output = tied_output ? target : table(names.output, vocabularies.target_size);
+  const torch::Tensor bias =
+      tensors.has(kOutputBias) ? tensors.take(kOutputBias, {1, vocabularies.target_size}).squeeze(0) : torch::Tensor();
+  model.add_tables({source, std::move(vocabularies.source)}, {target, std::move(vocabularies.target)}, output, bias);
 
   HuggingFaceStacks(tensors, model, "encoder").read(model.options.num_encoder_layers);
   HuggingFaceStacks(tensors, model, "decoder").read(model.options.num_decoder_layers);
+  const std::set<std::string> tables = {kSharedTable, kEncoderTable, kDecoderTable, kOutputTable};
+  tensors.check_all_taken([&](const std::string& name) { return tables.count(name) > 0 || is_no_weight(name); });
   return make_loaded_model(model, device);
 }
 

@@ -6,9 +6,12 @@
 #include <transmute/common/json.h>
 #include <transmute/tokenizer/piece_table.h>
 #include <transmute/translation/files/formats/downloaded_file.h>
+#include <transmute/translation/files/formats/tokenizer_json.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -27,6 +30,7 @@ constexpr const char* kM2m100Languages =
     "pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
 constexpr const char* kWmt21Languages = "en ha is ja cs ru zh de";
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+constexpr const char* kFairseqReserved[] = {"<s>", "<pad>", "</s>", "<unk>"};
 constexpr const char* kEnglish = "__en__";  // both have it, and no other model calls a language so
 
 void require_size(const JsonConfig& config, int64_t size) {
@@ -34,12 +38,10 @@ void require_size(const JsonConfig& config, int64_t size) {
     throw std::runtime_error(fmt::format("{}: a vocabulary of {} pieces is not possible", config.path(), size));
 }
 
-// Puts a piece where it belongs, if that is inside.
-void place(std::vector<std::string>& pieces, const std::string& file, const std::string& piece, int64_t number) {
-  if (number < 0 || number >= static_cast<int64_t>(pieces.size()))
+void check_is_inside(const std::string& file, const std::string& piece, int64_t number, int64_t size) {
+  if (number < 0 || number >= size)
     throw std::runtime_error(
-        fmt::format("{}: \"{}\" has the number {}, but the model has {} pieces", file, piece, number, pieces.size()));
-  pieces[static_cast<size_t>(number)] = piece;
+        fmt::format("{}: \"{}\" has the number {}, but the model has {} pieces", file, piece, number, size));
 }
 
 // JsonConfig::integer(), but of a member at hand: looking it up among all pieces would take as long as there are many.
@@ -49,11 +51,16 @@ int64_t whole_number(const std::string& file, const std::string& piece, const Js
   return number.get<int64_t>();
 }
 
-// {"piece": number, …}
+// {"piece": number, …}; numbers behind the last are for pieces that other files add, or are not used.
 std::vector<std::string> read_vocabulary(const std::string& path, int64_t size) {
   const JsonConfig file(path);
-  std::vector<std::string> pieces(static_cast<size_t>(size));
-  for (const auto& [piece, number] : file.json().items()) place(pieces, path, piece, whole_number(path, piece, number));
+  std::vector<std::string> pieces;
+  for (const auto& [piece, json] : file.json().items()) {
+    const int64_t number = whole_number(path, piece, json);
+    check_is_inside(path, piece, number, size);
+    give_number(pieces, static_cast<size_t>(number), piece, path);
+  }
+  check_numbers_are_complete(pieces, path);
   return pieces;
 }
 
@@ -63,28 +70,64 @@ int64_t number_of(const std::vector<std::string>& pieces, const std::string& pie
   throw std::runtime_error(fmt::format("{}: has no piece \"{}\"", file, piece));
 }
 
-Vocabulary marian_vocabulary(const std::string& path, const JsonConfig& config, int64_t size) {
+// The number that a configuration gives under the key `key`, which some piece must have: `piece`, where the file has
+// it.
+int64_t configured_number(const JsonConfig& config, const std::string& key, const std::vector<std::string>& pieces,
+                          const std::string& file, const std::string& piece = "") {
+  const int64_t number = config.integer(key);
+  const auto found = std::find(pieces.begin(), pieces.end(), piece);
+  const auto refuse = [&](const std::string& why) {
+    throw std::runtime_error(fmt::format("{}: {} is {}, {} in {}; restore both files from one source", config.path(),
+                                         key, number, why, file));
+  };
+  if (number < 0 || number >= static_cast<int64_t>(pieces.size()) || pieces[static_cast<size_t>(number)].empty())
+    refuse("which no piece has");
+  if (!piece.empty() && found != pieces.end() && found - pieces.begin() != number)
+    refuse(fmt::format("but \"{}\" has the number {}", piece, found - pieces.begin()));
+  return number;
+}
+
+// The padding may have the number of the end or of unknown instead of its own.
+int64_t padding_number(const JsonConfig& config, const Vocabulary& vocabulary, const std::string& file) {
+  const int64_t number = config.integer("pad_token_id");
+  const bool is_shared = number == vocabulary.end || number == vocabulary.unknown;
+  return configured_number(config, "pad_token_id", vocabulary.pieces, file, is_shared ? "" : "<pad>");
+}
+
+enum class Side { source, target };
+
+Vocabulary marian_vocabulary(const std::string& path, const JsonConfig& config, int64_t size, Side side) {
   require_size(config, size);
   Vocabulary vocabulary;
-  vocabulary.pieces = read_vocabulary(path, size);
-  for (const std::string& piece : vocabulary.pieces)
+  std::vector<std::string>& pieces = vocabulary.pieces;
+  pieces = read_vocabulary(path, size);
+  for (const std::string& piece : pieces)
     if (is_language_tag(piece)) vocabulary.control.insert(piece);
-  vocabulary.end = config.integer("eos_token_id");
-  vocabulary.padding = config.integer("pad_token_id");
-  vocabulary.start = config.integer("decoder_start_token_id");
-  vocabulary.unknown = number_of(vocabulary.pieces, "<unk>", path);
+  vocabulary.end = configured_number(config, "eos_token_id", pieces, path, "</s>");
+  vocabulary.unknown = number_of(pieces, "<unk>", path);
+  // A vocabulary of targets may give its padding another number, which the model does not use.
+  vocabulary.padding = side == Side::source ? padding_number(config, vocabulary, path)
+                                            : configured_number(config, "pad_token_id", pieces, path);
+  vocabulary.start = configured_number(config, "decoder_start_token_id", pieces, path);
+  pieces.resize(static_cast<size_t>(size));
   return vocabulary;
 }
 
+struct AddedPiece {
+  std::string text;
+  int64_t number;
+  std::string file;
+};
+
 // Pieces that are added to a vocabulary, with their numbers where the file says them.
 struct AddedPieces {
-  std::vector<std::pair<std::string, int64_t>> numbered;
+  std::vector<AddedPiece> numbered;
   std::vector<std::string> in_order;
 
   bool are_of_m2m100() const {
     const auto is_english = [](const std::string& piece) { return piece == kEnglish; };
     return std::any_of(in_order.begin(), in_order.end(), is_english) ||
-           std::any_of(numbered.begin(), numbered.end(), [&](const auto& piece) { return is_english(piece.first); });
+           std::any_of(numbered.begin(), numbered.end(), [&](const auto& piece) { return is_english(piece.text); });
   }
 };
 
@@ -97,22 +140,20 @@ std::string content_of(const Json& piece) {
 
 // tokenizer.json has a list of {"id": …, "content": …}, tokenizer_config.json a map from number to {"content": …},
 // added_tokens.json a map from piece to number.
-AddedPieces read_added_pieces(const std::string& folder) {
+AddedPieces read_added_pieces(const std::string& folder, const std::optional<JsonConfig>& tokenizer) {
   AddedPieces added;
-  const auto add = [&](const std::string& piece, int64_t number) {
-    if (!piece.empty()) added.numbered.emplace_back(piece, number);
+  const auto add = [&](const std::string& piece, int64_t number, const std::string& file) {
+    if (!piece.empty()) added.numbered.push_back({piece, number, file});
   };
   const auto file = [&](const char* name) { return path_in(folder, name); };
-  if (std::filesystem::exists(file("tokenizer.json"))) {
-    const JsonConfig tokenizer(file("tokenizer.json"));
-    if (tokenizer.has("added_tokens") && tokenizer.json().at("added_tokens").is_array())
-      for (const Json& piece : tokenizer.json().at("added_tokens"))
-        if (piece.is_object() && piece.contains("id") && piece["id"].is_number_integer())
-          add(content_of(piece), piece["id"].get<int64_t>());
-  }
+  if (tokenizer && tokenizer->has("added_tokens") && tokenizer->json().at("added_tokens").is_array())
+    for (const Json& piece : tokenizer->json().at("added_tokens"))
+      if (piece.is_object() && piece.contains("id") && piece["id"].is_number_integer())
+        add(content_of(piece), piece["id"].get<int64_t>(), tokenizer->path());
   if (std::filesystem::exists(file("added_tokens.json"))) {
     const JsonConfig pieces(file("added_tokens.json"));
-    for (const auto& [piece, number] : pieces.json().items()) add(piece, whole_number(pieces.path(), piece, number));
+    for (const auto& [piece, number] : pieces.json().items())
+      add(piece, whole_number(pieces.path(), piece, number), pieces.path());
   }
   for (const char* name : {kTokenizerConfig, "special_tokens_map.json"}) {
     if (!std::filesystem::exists(file(name))) continue;
@@ -120,7 +161,7 @@ AddedPieces read_added_pieces(const std::string& folder) {
     if (config.has("added_tokens_decoder") && config.json().at("added_tokens_decoder").is_object())
       for (const auto& [number, piece] : config.json().at("added_tokens_decoder").items())
         if (!number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos)
-          add(content_of(piece), std::stoll(number));
+          add(content_of(piece), std::stoll(number), config.path());
     if (config.has("additional_special_tokens") && config.json().at("additional_special_tokens").is_array() &&
         added.in_order.empty())
       for (const Json& piece : config.json().at("additional_special_tokens"))
@@ -130,15 +171,13 @@ AddedPieces read_added_pieces(const std::string& folder) {
 }
 
 // The vocabulary as fairseq numbers SentencePiece's pieces: four reserved ones, then all from its third on.
-std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, int64_t size, int64_t& used) {
+std::vector<std::string> fairseq_pieces(const std::string& sentencepiece, const std::string& path, int64_t size) {
   constexpr size_t kReservedBySentencePiece = 3;  // <unk>, <s>, </s>
-  std::vector<std::string> pieces = {"<s>", "<pad>", "</s>", "<unk>"};
-  const std::vector<std::string> own = pieces_of(read_model_text(sentencepiece), sentencepiece);
+  std::vector<std::string> pieces(std::begin(kFairseqReserved), std::end(kFairseqReserved));
+  const std::vector<std::string> own = pieces_of(sentencepiece, path);
   for (size_t i = kReservedBySentencePiece; i < own.size(); ++i) pieces.push_back(own[i]);
-  used = static_cast<int64_t>(pieces.size());
-  if (used > size)
-    throw std::runtime_error(fmt::format("{}: has {} pieces, but the model has {}", sentencepiece, own.size(), size));
-  pieces.resize(static_cast<size_t>(size));
+  if (static_cast<int64_t>(pieces.size()) > size)
+    throw std::runtime_error(fmt::format("{}: has {} pieces, but the model has {}", path, own.size(), size));
   return pieces;
 }
 
@@ -216,7 +255,8 @@ void place_languages(Vocabulary& vocabulary, const std::string& folder, bool is_
       if (!is_m2m100) continue;
       vocabulary.control.erase(before);
     }
-    place(vocabulary.pieces, folder, language, own);
+    check_is_inside(folder, language, own, static_cast<int64_t>(vocabulary.pieces.size()));
+    vocabulary.pieces[static_cast<size_t>(own)] = language;
     vocabulary.control.insert(language);
   }
 }
@@ -229,8 +269,8 @@ VocabularyPair read_marian_vocabularies(const std::string& folder, const JsonCon
   pair.target_size = separate ? config.integer("decoder_vocab_size", pair.source_size) : pair.source_size;
   const std::string source_path = downloaded_file(folder, "vocab.json");
   const std::string target_path = separate ? downloaded_file(folder, "target_vocab.json") : source_path;
-  Vocabulary source = marian_vocabulary(source_path, config, pair.source_size);
-  Vocabulary target = separate ? marian_vocabulary(target_path, config, pair.target_size) : source;
+  Vocabulary source = marian_vocabulary(source_path, config, pair.source_size, Side::source);
+  Vocabulary target = separate ? marian_vocabulary(target_path, config, pair.target_size, Side::target) : source;
   pair.source = renumber(source, source_path);
   pair.target = renumber(target, target_path);
   pair.source_model = make_subword_model(downloaded_file(folder, "source.spm"), pair.source);
@@ -238,30 +278,65 @@ VocabularyPair read_marian_vocabularies(const std::string& folder, const JsonCon
   return pair;
 }
 
+namespace {
+
+// What numbers pieces, and what splits text into them: files of the folder.
+struct MultilingualFiles {
+  std::vector<std::string> pieces;
+  std::string path;           // of the file that numbers them
+  std::string sentencepiece;  // serialized
+  bool has_table = false;     // vocab.json
+};
+
+MultilingualFiles read_files(const std::string& folder, const std::optional<JsonConfig>& tokenizer, int64_t size,
+                             bool needs_table) {
+  constexpr const char* kSentencePiece = "sentencepiece.bpe.model";
+  const std::string model = path_in(folder, kSentencePiece);
+  MultilingualFiles files;
+  if (tokenizer && !needs_table && !std::filesystem::exists(model)) {
+    TokenizerJson read = read_tokenizer_json(*tokenizer, size);
+    return {std::move(read.pieces), tokenizer->path(), std::move(read.sentencepiece), false};
+  }
+  files.sentencepiece = read_model_text(downloaded_file(folder, kSentencePiece));
+  files.path = needs_table ? downloaded_file(folder, "vocab.json") : path_in(folder, "vocab.json");
+  files.has_table = std::filesystem::exists(files.path);
+  if (!files.has_table) files.path = model;
+  files.pieces =
+      files.has_table ? read_vocabulary(files.path, size) : fairseq_pieces(files.sentencepiece, files.path, size);
+  return files;
+}
+
+// Puts added pieces where their numbers say. Returns the first number that only they may have.
+int64_t place_added_pieces(Vocabulary& vocabulary, const AddedPieces& added, int64_t size) {
+  const auto used = static_cast<int64_t>(vocabulary.pieces.size());
+  vocabulary.pieces.resize(static_cast<size_t>(size));
+  for (const auto& [piece, number, file] : added.numbered) {
+    check_is_inside(file, piece, number, size);
+    give_number(vocabulary.pieces, static_cast<size_t>(number), piece, file);
+    const auto& reserved = kFairseqReserved;
+    if (std::find(std::begin(reserved), std::end(reserved), piece) == std::end(reserved))
+      vocabulary.control.insert(piece);
+  }
+  return used;
+}
+
+}  // namespace
+
 VocabularyPair read_multilingual_vocabularies(const std::string& folder, const JsonConfig& config) {
   const int64_t size = config.integer("vocab_size");
   require_size(config, size);
   const std::string tokenizer = tokenizer_class(folder, config);
   refuse_other_order(folder, tokenizer);
-  const std::string sentencepiece = downloaded_file(folder, "sentencepiece.bpe.model");
-  const AddedPieces added = read_added_pieces(folder);
+  const std::string json_path = path_in(folder, "tokenizer.json");
+  std::optional<JsonConfig> json;
+  if (std::filesystem::exists(json_path)) json.emplace(json_path);
+  const AddedPieces added = read_added_pieces(folder, json);
   const bool needs_table = is_class(tokenizer, kM2m100Tokenizer) || added.are_of_m2m100();
-  const std::string table = needs_table ? downloaded_file(folder, "vocab.json") : path_in(folder, "vocab.json");
+  MultilingualFiles files = read_files(folder, json, size, needs_table);
   Vocabulary vocabulary;
-  int64_t used = 0;
-  if (std::filesystem::exists(table)) {
-    vocabulary.pieces = read_vocabulary(table, size);
-    used = static_cast<int64_t>(JsonConfig(table).json().size());
-  } else {
-    vocabulary.pieces = fairseq_pieces(sentencepiece, size, used);
-  }
-  for (const auto& [piece, number] : added.numbered) {
-    if (number < used) continue;  // the reserved ones
-    place(vocabulary.pieces, folder, piece, number);
-    vocabulary.control.insert(piece);
-  }
-  const bool is_m2m100 =
-      std::filesystem::exists(table) && (needs_table || tokenizer.empty() || vocabulary.control.empty());
+  vocabulary.pieces = std::move(files.pieces);
+  const int64_t used = place_added_pieces(vocabulary, added, size);
+  const bool is_m2m100 = files.has_table && (needs_table || tokenizer.empty() || vocabulary.control.empty());
   place_languages(vocabulary, folder, is_m2m100,
                   is_m2m100 && !added.are_of_m2m100() ? languages_of_m2m100(folder) : added.in_order, used);
   const auto& control = vocabulary.control;
@@ -270,19 +345,19 @@ VocabularyPair read_multilingual_vocabularies(const std::string& folder, const J
         fmt::format("{}: no file lists the model's languages; tokenizer_config.json, tokenizer.json, added_tokens.json "
                     "or special_tokens_map.json should",
                     folder));
-  vocabulary.padding = config.integer("pad_token_id");
-  vocabulary.end = config.integer("eos_token_id");
-  vocabulary.start = config.integer("decoder_start_token_id", vocabulary.end);
-  vocabulary.unknown = number_of(vocabulary.pieces, "<unk>", folder);
-  const auto start = static_cast<size_t>(vocabulary.start);
-  if (start < vocabulary.pieces.size() && vocabulary.control.count(vocabulary.pieces[start]) > 0)
-    refuse_mbart25(folder);
+  vocabulary.end = configured_number(config, "eos_token_id", vocabulary.pieces, files.path, "</s>");
+  vocabulary.start = config.has("decoder_start_token_id")
+                         ? configured_number(config, "decoder_start_token_id", vocabulary.pieces, files.path)
+                         : vocabulary.end;
+  vocabulary.unknown = number_of(vocabulary.pieces, "<unk>", files.path);
+  vocabulary.padding = padding_number(config, vocabulary, files.path);
+  if (vocabulary.control.count(vocabulary.pieces[static_cast<size_t>(vocabulary.start)]) > 0) refuse_mbart25(folder);
 
   VocabularyPair pair;
   pair.source_size = pair.target_size = size;
-  pair.source = renumber(vocabulary, folder);
+  pair.source = renumber(vocabulary, files.path);
   pair.target = pair.source;
-  pair.source_model = make_subword_model(sentencepiece, pair.source);
+  pair.source_model = make_subword_model(files.sentencepiece, files.path, pair.source);
   pair.target_model = pair.source_model;
   return pair;
 }

@@ -151,7 +151,7 @@ TransformerOptions options_of(const Settings& settings, const std::string& path)
 // Matrices are [inputs,outputs] in Marian, and vectors have a dimension of 1 in front.
 class MarianStacks {
  public:
-  MarianStacks(const TensorTable& tensors, ForeignModel& model) : tensors_(tensors), model_(model) {}
+  MarianStacks(TensorTable& tensors, ForeignModel& model) : tensors_(tensors), model_(model) {}
 
   void read(const std::string& stack, int64_t layers) {
     const bool is_decoder = stack == "decoder";
@@ -189,7 +189,7 @@ class MarianStacks {
     }
   }
 
-  const TensorTable& tensors_;
+  TensorTable& tensors_;
   ForeignModel& model_;
 };
 
@@ -199,7 +199,7 @@ struct OutputLayer {
   torch::Tensor bias;    // [V]
 };
 
-OutputLayer take_output(const TensorTable& tensors, const TransformerOptions& options, int64_t rows, bool omits_bias) {
+OutputLayer take_output(TensorTable& tensors, const TransformerOptions& options, int64_t rows, bool omits_bias) {
   OutputLayer output;
   if (!omits_bias) output.bias = tensors.take("decoder_ff_logit_out_b", {1, rows}).squeeze(0);
   if (options.embedding_tying != EmbeddingTying::none) return output;
@@ -236,12 +236,14 @@ std::vector<std::string> listed_files(const std::string& decoder, std::vector<st
   return files;
 }
 
+bool ends_in(const std::string& name, const std::string& end) {
+  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
+
 std::vector<std::string> files_that_end_in(const std::string& folder, const std::string& end) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0)
-      files.push_back(entry.path().string());
+    if (ends_in(entry.path().filename().string(), end)) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -297,17 +299,17 @@ Renumbering read_order(const std::string& path, int64_t rows) {
   Vocabulary vocabulary;
   vocabulary.pieces = is_sentencepiece(path) ? pieces_of(read_model_text(path), path)
                                              : read_marian_vocabulary(path, static_cast<size_t>(rows));
-  if (is_sentencepiece(path) && static_cast<int64_t>(vocabulary.pieces.size()) > rows)
+  // --dim-vocabs leaves out the last ones of a list.
+  if (static_cast<int64_t>(vocabulary.pieces.size()) != rows)
     throw std::runtime_error(
         fmt::format("{}: has {} pieces, but the model has {}", path, vocabulary.pieces.size(), rows));
-  vocabulary.pieces.resize(static_cast<size_t>(rows));  // --dim-vocabs leaves out the last ones of a list
+  check_numbers_are_complete(vocabulary.pieces, path);
   for (int64_t number = 0; number < rows; ++number) {
     const std::string& piece = vocabulary.pieces[static_cast<size_t>(number)];
     if (piece == "</s>") vocabulary.end = number;
     if (piece == "<unk>") vocabulary.unknown = number;
     if (is_language_tag(piece)) vocabulary.control.insert(piece);
-    const size_t size = piece.size();
-    if (size > 2 && piece.compare(size - 2, 2, "@@") == 0)
+    if (ends_in(piece, "@@"))
       throw std::runtime_error(
           fmt::format("{}: has pieces of subword-nmt (\"{}\"); only SentencePiece is supported", path, piece));
   }
@@ -365,9 +367,9 @@ LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
   model.path = npz;
   model.options = options_of(settings, npz);
   model.search = read_search(npz);
-  const TensorTable tensors(file.tensors, npz);
-  const torch::Tensor source = tensors.take_matrix({"encoder_Wemb", "Wemb"});
-  const torch::Tensor target = tensors.take_matrix({"decoder_Wemb", "Wemb"});
+  TensorTable tensors(file.tensors, npz);
+  const torch::Tensor source = tensors.take_matrix(tensors.first_of({"encoder_Wemb", "Wemb"}));
+  const torch::Tensor target = tensors.take_matrix(tensors.first_of({"decoder_Wemb", "Wemb"}));
   const Vocabularies vocabularies = find_vocabularies(npz);
   Renumbering source_order = read_order(vocabularies.source, source.size(0));
   Renumbering target_order = read_order(vocabularies.target, target.size(0));
@@ -378,6 +380,8 @@ LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
   MarianStacks reader(tensors, model);
   reader.read("encoder", model.options.num_encoder_layers);
   reader.read("decoder", model.options.num_decoder_layers);
+  // Ranges of activations, which a model that was prepared for products in 8 bits has beside its weights.
+  tensors.check_all_taken([](const std::string& name) { return ends_in(name, "_QuantMultA"); });
   return make_loaded_model(model, device);
 }
 

@@ -95,12 +95,6 @@ std::vector<std::string> texts_of(const YAML::Node& map, const char* key, const 
   return texts;
 }
 
-void put_piece(std::vector<std::string>& pieces, size_t id, const std::string& piece, size_t rows) {
-  if (id >= rows) return;
-  if (pieces.size() <= id) pieces.resize(id + 1);
-  pieces[id] = piece;
-}
-
 std::vector<std::string> pieces_of_lines(const std::string& path, size_t rows) {
   std::vector<std::string> pieces;
   std::istringstream lines(read_model_text(path));
@@ -115,7 +109,7 @@ std::vector<std::string> pieces_of_json(const nlohmann::ordered_json& map, const
   std::vector<std::string> pieces;
   for (const auto& [piece, number] : map.items()) {
     if (!number.is_number_unsigned()) throw std::runtime_error(fmt::format("{}: \"{}\" has no number", path, piece));
-    put_piece(pieces, number.get<size_t>(), piece, rows);
+    if (number.get<size_t>() < rows) give_number(pieces, number.get<size_t>(), piece, path);
   }
   return pieces;
 }
@@ -290,7 +284,7 @@ std::vector<std::string> read_marian_vocabulary(const std::string& path, size_t 
     const auto id = static_cast<size_t>(std::stoll(number));
     const std::string piece = unquoted(has_piece ? long_piece : line.substr(0, colon));
     has_piece = false;
-    put_piece(pieces, id, piece, rows);
+    if (id < rows) give_number(pieces, id, piece, path);
   }
   return pieces;
 }

@@ -7,6 +7,7 @@
 #include <transmute/tokenizer/actual_options.h>
 #include <transmute/translation/files/finite.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -22,13 +23,25 @@ constexpr double kUnpredictedBias = -1e4;
 
 }  // namespace
 
+void refuse_leftovers(const std::string& path, std::vector<std::string> names) {
+  if (names.empty()) return;
+  std::sort(names.begin(), names.end());
+  const std::string others = names.size() == 1 ? "" : fmt::format(", nor {} others", names.size() - 1);
+  throw std::runtime_error(
+      fmt::format("{}: the network that its configuration describes does not use the weights \"{}\"{}; the two do not "
+                  "belong together, restore both from one source",
+                  path, names.front(), others));
+}
+
 TensorTable::TensorTable(const NamedTensors& tensors, std::string path)
     : tensors_(tensors.begin(), tensors.end()), path_(std::move(path)) {}
 
-torch::Tensor TensorTable::in_float(const std::string& name, const torch::Tensor& tensor) const {
+torch::Tensor TensorTable::in_float(const std::string& name) {
+  const torch::Tensor& tensor = tensors_.at(first_of({name}));
   if (!tensor.is_floating_point())
     throw std::runtime_error(fmt::format("{}: \"{}\" has the type {}, not one of real numbers", path_, name,
                                          torch::toString(tensor.scalar_type())));
+  taken_.insert(name);
   return tensor.to(torch::kFloat).contiguous();
 }
 
@@ -37,27 +50,40 @@ int64_t TensorTable::rows_of(const std::string& name) const {
   return found == tensors_.end() || found->second.dim() != 2 || found->second.numel() == 0 ? 0 : found->second.size(0);
 }
 
-torch::Tensor TensorTable::first_of(const std::vector<std::string>& names) const {
+const std::string& TensorTable::first_of(const std::vector<std::string>& names) const {
   for (const std::string& name : names)
-    if (const auto found = tensors_.find(name); found != tensors_.end()) return in_float(name, found->second);
+    if (const auto found = tensors_.find(name); found != tensors_.end()) return found->first;
   throw std::runtime_error(
       fmt::format("{}: has no \"{}\", which its configuration needs", path_, fmt::join(names, "\" or \"")));
 }
 
-torch::Tensor TensorTable::take(const std::string& name, torch::IntArrayRef sizes) const {
-  const torch::Tensor tensor = first_of({name});
+bool TensorTable::are_equal(const std::string& one, const std::string& other) const {
+  if (one == other) return true;
+  const torch::Tensor &a = tensors_.at(one), &b = tensors_.at(other);
+  return a.scalar_type() == b.scalar_type() && torch::equal(a, b);
+}
+
+torch::Tensor TensorTable::take(const std::string& name, torch::IntArrayRef sizes) {
+  const torch::Tensor tensor = in_float(name);
   if (tensor.sizes() != sizes)
     throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], its configuration needs [{}]", path_, name,
                                          fmt::join(tensor.sizes(), ","), fmt::join(sizes, ",")));
   return tensor;
 }
 
-torch::Tensor TensorTable::take_matrix(const std::vector<std::string>& names) const {
-  torch::Tensor matrix = first_of(names);
+torch::Tensor TensorTable::take_matrix(const std::string& name) {
+  torch::Tensor matrix = in_float(name);
   if (matrix.dim() != 2 || matrix.numel() == 0)
-    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], it should be a matrix", path_, names.front(),
-                                         fmt::join(matrix.sizes(), ",")));
+    throw std::runtime_error(
+        fmt::format("{}: \"{}\" has shape [{}], it should be a matrix", path_, name, fmt::join(matrix.sizes(), ",")));
   return matrix;
+}
+
+void TensorTable::check_all_taken(const std::function<bool(const std::string&)>& is_harmless) const {
+  std::vector<std::string> left;
+  for (const auto& [name, tensor] : tensors_)
+    if (taken_.count(name) == 0 && !is_harmless(name)) left.push_back(name);
+  refuse_leftovers(path_, std::move(left));
 }
 
 torch::Tensor renumbered(const torch::Tensor& matrix, const Renumbering& renumbering) {

@@ -6,15 +6,22 @@
 #include <transmute/translation/files/model_folder.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace transmute {
 inline namespace v0 {
 namespace formats {
+
+/// Refuses the tensors of a file that the network does not use, if there are any: a configuration that leaves layers
+/// out would translate badly without a word.
+/// @throws std::runtime_error naming one of them
+void refuse_leftovers(const std::string& path, std::vector<std::string> names);
 
 /// Tensors of another program's file by name, which are checked as they are taken.
 class TensorTable {
@@ -26,18 +33,24 @@ class TensorTable {
   /// Size of its first dimension; 0 where there is no such tensor.
   int64_t rows_of(const std::string& name) const;
   /// The first of the names that there is. @throws std::runtime_error where there is none.
-  torch::Tensor first_of(const std::vector<std::string>& names) const;
+  const std::string& first_of(const std::vector<std::string>& names) const;
+  /// Whether two tensors that there are have the same shape and values.
+  bool are_equal(const std::string& one, const std::string& other) const;
   /// As float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is another.
-  torch::Tensor take(const std::string& name, torch::IntArrayRef sizes) const;
+  torch::Tensor take(const std::string& name, torch::IntArrayRef sizes);
   /// The same for a matrix whose size is to be found out. @throws where it has not two dimensions of at least 1.
-  torch::Tensor take_matrix(const std::vector<std::string>& names) const;
+  torch::Tensor take_matrix(const std::string& name);
+
+  /// Calls refuse_leftovers() for the tensors that were not taken, except those that `is_harmless` knows.
+  void check_all_taken(const std::function<bool(const std::string&)>& is_harmless) const;
 
   const std::string& path() const { return path_; }
 
  private:
-  torch::Tensor in_float(const std::string& name, const torch::Tensor& tensor) const;
+  torch::Tensor in_float(const std::string& name);
 
   std::unordered_map<std::string, torch::Tensor> tensors_;
+  std::unordered_set<std::string> taken_;
   std::string path_;
 };
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_map>
 
 namespace transmute {
 inline namespace v0 {
@@ -20,10 +22,36 @@ bool is_reserved_text(const std::string& piece) {
   return std::find(kReservedPieces.begin(), kReservedPieces.end(), piece) != kReservedPieces.end();
 }
 
+void check_each_is_there_once(const std::vector<std::string>& pieces, const std::string& name) {
+  std::unordered_map<std::string_view, size_t> numbers;
+  for (size_t number = 0; number < pieces.size(); ++number) {
+    const auto [known, is_new] = numbers.emplace(pieces[number], number);
+    if (!is_new && !pieces[number].empty())
+      throw std::runtime_error(fmt::format("{}: the piece \"{}\" has two numbers, {} and {}; restore the file", name,
+                                           pieces[number], known->second, number));
+  }
+}
+
 }  // namespace
 
 std::string read_model_text(const std::string& path) {
   return read_regular_file(path, kMaxVocabularyBytes);
+}
+
+void give_number(std::vector<std::string>& pieces, size_t number, const std::string& piece, const std::string& path) {
+  if (pieces.size() <= number) pieces.resize(number + 1);
+  std::string& place = pieces[number];
+  if (!place.empty() && place != piece)
+    throw std::runtime_error(fmt::format("{}: the pieces \"{}\" and \"{}\" both have the number {}; restore the file",
+                                         path, place, piece, number));
+  place = piece;
+}
+
+void check_numbers_are_complete(const std::vector<std::string>& pieces, const std::string& path) {
+  const auto gap = std::find(pieces.begin(), pieces.end(), "");
+  if (gap != pieces.end())
+    throw std::runtime_error(
+        fmt::format("{}: no piece has the number {}; restore the file", path, gap - pieces.begin()));
 }
 
 std::string find_sentencepiece(const std::string& folder, const std::string& side) {
@@ -54,6 +82,7 @@ Renumbering renumber(const Vocabulary& vocabulary, const std::string& name) {
     if (number == kNoPiece || is_shared) result.unpredicted.push_back(id);
     result.numbers.push_back(number);
   }
+  check_each_is_there_once(vocabulary.pieces, name);
   result.table.pieces.assign(special_ids::kCount, "");
   result.table.control = vocabulary.control;
   for (int64_t number = 0; number < count; ++number) {
@@ -71,8 +100,12 @@ Renumbering renumber(const Vocabulary& vocabulary, const std::string& name) {
 
 std::shared_ptr<const SubwordModel> make_subword_model(const std::string& sentencepiece,
                                                        const Renumbering& renumbering) {
-  return std::make_shared<SubwordModel>(
-      with_piece_table(read_model_text(sentencepiece), sentencepiece, renumbering.table), sentencepiece);
+  return make_subword_model(read_model_text(sentencepiece), sentencepiece, renumbering);
+}
+
+std::shared_ptr<const SubwordModel> make_subword_model(const std::string& serialized, const std::string& name,
+                                                       const Renumbering& renumbering) {
+  return std::make_shared<SubwordModel>(with_piece_table(serialized, name, renumbering.table), name);
 }
 
 }  // namespace formats

@@ -42,6 +42,13 @@ struct Renumbering {
 /// @throws std::runtime_error where it is no regular file or far larger than any of those
 std::string read_model_text(const std::string& path);
 
+/// Puts a piece of the file `path` where its number says, making room as needed.
+/// @throws std::runtime_error where another piece has that number
+void give_number(std::vector<std::string>& pieces, size_t number, const std::string& piece, const std::string& path);
+
+/// @throws std::runtime_error naming the first number of the file `path` that no piece has
+void check_numbers_are_complete(const std::vector<std::string>& pieces, const std::string& path);
+
 /// The SentencePiece model of a side ("source" or "target") in a folder: its own, or one of both sides. Empty where
 /// there is none.
 std::string find_sentencepiece(const std::string& folder, const std::string& side);
@@ -50,11 +57,14 @@ std::string find_sentencepiece(const std::string& folder, const std::string& sid
 bool is_language_tag(const std::string& piece);
 
 /// @param name what messages call the vocabulary
-/// @throws std::runtime_error where a reserved number is outside it
+/// @throws std::runtime_error where a reserved number is outside it, or a piece is there twice
 Renumbering renumber(const Vocabulary& vocabulary, const std::string& name);
 
 /// A tokenizer that splits text as the SentencePiece model in `sentencepiece` does, and numbers as `renumbering` does.
 std::shared_ptr<const SubwordModel> make_subword_model(const std::string& sentencepiece,
+                                                       const Renumbering& renumbering);
+/// The same for a serialized SentencePiece model; `name`: what messages call it.
+std::shared_ptr<const SubwordModel> make_subword_model(const std::string& serialized, const std::string& name,
                                                        const Renumbering& renumbering);
 
 }  // namespace formats

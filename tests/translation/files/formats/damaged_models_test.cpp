@@ -207,7 +207,7 @@ TEST(DamagedMarianModel, NamesTheArrayOrTheOption) {
     EXPECT_THAT(model.refusal(), HasSubstr("'" + records.front().first.substr(0, records.front().first.size() - 4)));
   }
   const CopiedModel codes("npz");
-  write_text(codes.path("opus.vocab.yml"), read_text(codes.path("opus.vocab.yml")) + "\"th@@\": 7\n");
+  codes.change("opus.vocab.yml", "\"a\": 7\n", "\"th@@\": 7\n");
   EXPECT_THAT(codes.refusal(), AllOf(HasSubstr("opus.vocab.yml"), HasSubstr("subword-nmt")));
   const CopiedModel device("npz");
   device.change("decoder.yml", "opus.vocab.yml", "/dev/null");
@@ -329,10 +329,10 @@ TEST(CTranslate2File, ReadsVariablesOfEverySize) {
                           {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
   }
   write_text(folder / "model.bin", model_bin(counts.size(), variables));
-  const formats::CTranslate2File file(folder / "model.bin");
+  formats::CTranslate2File file(folder / "model.bin");
   for (size_t v = 0; v < counts.size(); ++v) {
     const auto first = static_cast<int64_t>(v * 100'000);
-    EXPECT_TRUE(torch::equal(file.tensor(std::to_string(v)),
+    EXPECT_TRUE(torch::equal(file.take(std::to_string(v)),
                              torch::arange(first, first + static_cast<int64_t>(counts[v]), torch::kFloat)))
         << v;
   }
@@ -341,8 +341,8 @@ TEST(CTranslate2File, ReadsVariablesOfEverySize) {
 TEST(DamagedCTranslate2Model, HasAScaleForItsIntegers) {
   const TemporaryFolder folder;
   write_text(folder / "model.bin", model_bin(2, variable("a", {2}, "\1\2", 1) + variable("a_scale", {0}, "")));
-  const formats::CTranslate2File file(folder / "model.bin");
-  EXPECT_THAT(message_of<std::runtime_error>([&] { file.tensor("a"); }),
+  formats::CTranslate2File file(folder / "model.bin");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { file.take("a"); }),
               AllOf(StartsWith((folder / "model.bin") + ": "), HasSubstr("'a_scale' does not fit 'a'")));
 }
 
