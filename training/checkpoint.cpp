@@ -5,8 +5,10 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/model/weight_names.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -199,6 +201,21 @@ void average_parameters(const std::vector<std::string>& model_folders, Transform
   }
   for (auto& sum : sums) sum.second.div_(static_cast<double>(model_folders.size()));
   assign_parameters(transformer, sums, model_folders.front());
+}
+
+double similarity_of(const Transformer& one, const Transformer& other) {
+  const auto a = one->named_parameters(), b = other->named_parameters();
+  double product = 0, squares_a = 0, squares_b = 0;
+  const auto dot = [](const torch::Tensor& x, const torch::Tensor& y) {
+    return (x.detach().flatten() * y.detach().flatten()).sum(torch::kDouble).item<double>();
+  };
+  for (const std::string& name : WeightNames(one->options).product_matrices()) {
+    product += dot(a[name], b[name]);
+    squares_a += dot(a[name], a[name]);
+    squares_b += dot(b[name], b[name]);
+  }
+  const double lengths = std::sqrt(squares_a) * std::sqrt(squares_b);
+  return lengths > 0 ? product / lengths : 1;
 }
 
 }  // namespace v0

@@ -97,5 +97,9 @@ std::runtime_error cannot_resume(const std::string& checkpoint, const std::strin
 /// @throws std::runtime_error where one of them is of another shape, or damaged.
 void average_parameters(const std::vector<std::string>& model_folders, Transformer& transformer);
 
+/// Cosine of the angle between the matrices of two networks of the same shape, all of them together without embeddings:
+/// about 0 where they were drawn and trained independently, near 1 between neighboring checkpoints of one training.
+double similarity_of(const Transformer& one, const Transformer& other);
+
 }  // namespace v0
 }  // namespace transmute

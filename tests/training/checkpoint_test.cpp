@@ -375,6 +375,16 @@ TEST_F(Checkpoints, AverageOfOneIsItself) {
   expect_equal(parameters_of(average.transformer), parameters_of(training.transformer));
 }
 
+TEST_F(Checkpoints, AreSimilarWithinATraining) {
+  Training one(tokenizer, 1), later(tokenizer, 1, 2), stranger(tokenizer, 2);
+  EXPECT_NEAR(similarity_of(one.transformer, one.transformer), 1, 1e-9);
+  EXPECT_GT(similarity_of(one.transformer, later.transformer), 0.9);
+  EXPECT_NEAR(similarity_of(one.transformer, stranger.transformer), 0, 0.1);
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor& parameter : later.transformer->parameters()) parameter.neg_();
+  EXPECT_LT(similarity_of(one.transformer, later.transformer), -0.9);
+}
+
 TEST_F(Checkpoints, OfDifferentModelsHaveNoAverage) {
   Training training(tokenizer, 1);
   EXPECT_THROW(average_parameters({}, training.transformer), std::invalid_argument);
