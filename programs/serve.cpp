@@ -76,7 +76,11 @@ transmute::Models open_models(const Arguments& arguments) {
   transmute::TranslatorOptions options = arguments.translator;
   options.precision = transmute::precision_of_flag(arguments.precision);
   std::vector<transmute::ModelSource> sources;
-  for (const std::string& model : arguments.models) sources.push_back(transmute::parse_model_source(model));
+  for (const std::string& model : arguments.models) {
+    sources.push_back(transmute::parse_model_source(model));
+    if (const std::string doubt = transmute::doubt_about(sources.back()); !doubt.empty())
+      log({{"event", "warning"}, {"text", doubt}});
+  }
   transmute::give_shortlists(arguments.shortlists, sources);
   return {sources, options, arguments.pivot};
 }
@@ -212,6 +216,9 @@ void add_limits(CLI::App& app, Arguments& arguments) {
   add("--max-body-bytes", arguments.http.body_bytes, "maximum size of a request's body (else 413)");
   add("--max-characters", arguments.api.limits.characters,
       "maximum length of all texts of a request together (else 400)");
+  add("--max-tokens", arguments.api.limits.tokens,
+      "maximum number of tokens of all texts of a request; counts more for beams wider than 4 and longer translations "
+      "(else 413)");
   add("--max-texts", arguments.api.limits.texts, "maximum number of texts in a request (else 400)");
   add("--max-beam-size", arguments.api.limits.beam_size,
       "maximum number of hypotheses or alternatives that a request may ask for");

@@ -3,12 +3,12 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/ascii_case.h>
+#include <transmute/serving/client_address.h>
 #include <transmute/serving/detection.h>
 #include <transmute/serving/openapi.h>
+#include <transmute/serving/request_cost.h>
 #include <transmute/serving/task.h>
 #include <transmute/serving/web_sources.h>
-#include <transmute/tokenizer/tokenizer.h>
-#include <transmute/translation/text/inline_tags.h>
 
 #include <algorithm>
 #include <array>
@@ -159,55 +159,6 @@ std::vector<Document> make_documents(const ApiRequest& request, const ModelSet::
   return documents;
 }
 
-using TokenCount = std::function<size_t(const SubwordModel& model, const std::string& text)>;
-
-size_t exact_tokens(const SubwordModel& model, const std::string& text) {
-  return model.encode(text).size();
-}
-
-// Hardly ever too few, and quick.
-size_t bytes_as_tokens(const SubwordModel& /*model*/, const std::string& text) {
-  return text.size();
-}
-
-// The most numbers that the alignments can have: each token of a translation has one for each token of its segment, and
-// each part of a segment, of which two together have more than max_source_tokens, can have max_extra_length tokens
-// more.
-double alignment_numbers(const ApiRequest& request, const std::vector<Document>& documents, const Tokenizer& tokenizer,
-                         const TokenCount& tokens_of) {
-  const SearchOptions& search = request.options.search;
-  double numbers = 0;
-  for (size_t d = 0; d < documents.size(); ++d) {
-    const double prefix =
-        request.prefixes.empty() ? 0 : static_cast<double>(tokens_of(tokenizer.target(), request.prefixes[d]));
-    for (const std::string& segment : documents[d].segments()) {
-      // Tags have no tokens.
-      const std::string text = request.options.inline_tags ? TaggedText(segment).plain() : segment;
-      const auto source = static_cast<double>(std::max<size_t>(1, tokens_of(tokenizer.source(), text)));
-      const double parts = 1 + 2 * source / static_cast<double>(request.options.max_source_tokens);
-      const double target = source + parts * static_cast<double>(search.max_extra_length) + prefix;
-      numbers += source * target * static_cast<double>(search.num_hypotheses);
-    }
-  }
-  return numbers;
-}
-
-void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route) {
-  const bool are_sent = request.options.search.alignments;
-  if (!are_sent && !request.options.inline_tags) return;
-  const double most = are_sent ? 8e6 : 64e6;
-  const Tokenizer& tokenizer = route.back().model->tokenizer();
-  const auto fits = [&](const TokenCount& tokens_of) {
-    return alignment_numbers(request, documents, tokenizer, tokens_of) <= most;
-  };
-  // With a pivot, the text that the last model will get is not known yet.
-  if ((!are_sent || route.size() > 1) && fits(bytes_as_tokens)) return;
-  if (route.size() == 1 && fits(exact_tokens)) return;
-  throw ApiError(413, are_sent ? "alignments of so much text would be too large; send fewer or shorter sentences at a "
-                                 "time, or ask for fewer hypotheses"
-                               : "a text with markup has too long sentences; send shorter ones, or fewer at a time");
-}
-
 // What the request says is for the last model of the route; those before it translate by themselves.
 void set_options(TaskRequest& task, ApiRequest& request) {
   TranslationOptions plain;
@@ -293,7 +244,8 @@ std::string Api::address_of(const HttpRequest& request) const {
   if (!options_.behind_proxy || forwarded.empty()) return request.client;
   const size_t comma = forwarded.rfind(',');
   const size_t begin = comma == std::string::npos ? 0 : forwarded.find_first_not_of(" ", comma + 1);
-  return begin == std::string::npos ? request.client : forwarded.substr(begin);
+  const size_t end = forwarded.find_last_not_of(' ') + 1;
+  return begin == std::string::npos || begin >= end ? request.client : forwarded.substr(begin, end - begin);
 }
 
 void Api::translate(const CallPointer& call, Interface interface) {
@@ -302,7 +254,7 @@ void Api::translate(const CallPointer& call, Interface interface) {
                                                               : parse_libretranslate(call->request(), options_.limits));
   const std::string key_name = check_key(request->api_key, call->request());
   if (!key_name.empty()) call->note("key", key_name);
-  if (!call->enter(clients_, key_name.empty() ? address_of(call->request()) : "key " + key_name)) {
+  if (!call->enter(clients_, key_name.empty() ? client_of_address(address_of(call->request())) : "key " + key_name)) {
     metrics_.count_rejection("client");
     throw ApiError(429, fmt::format("more than {} of your requests are under way; wait for one to end",
                                     options_.requests_per_client));
@@ -335,6 +287,7 @@ void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& requ
   task.documents = result->documents;
   task.prefixes = request->prefixes;
   set_options(task, *request);
+  if (!task.route.empty()) check_tokens(*request, result->documents, task.route, options_.limits);
   task.is_unwanted = [call, seconds = options_.request_seconds] {
     return call->is_abandoned() || call->age() > seconds;
   };

@@ -7,6 +7,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
+#include <transmute/serving/form.h>
 #include <transmute/translation/files/model_config.h>
 
 #include <algorithm>
@@ -22,51 +23,9 @@ inline namespace v0 {
 namespace {
 
 constexpr size_t kDeepestJson = 16;
-constexpr size_t kMostFormParameters = 100;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw ApiError(400, "Invalid request: " + message);
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::string form_decoded(std::string_view text) {
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape =
-        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
-    if (is_escape) {
-      result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-      i += 2;
-    } else {
-      result += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return result;
-}
-
-void read_form(std::string_view form, Json& into) {
-  while (!form.empty()) {
-    const std::string_view pair = form.substr(0, form.find('&'));
-    form.remove_prefix(std::min(form.size(), pair.size() + 1));
-    const size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string name = form_decoded(pair.substr(0, equals)), value = form_decoded(pair.substr(equals + 1));
-    if (into.size() == kMostFormParameters)
-      refuse(fmt::format("a form has {} parameters at most", kMostFormParameters));
-    if (name != "q" || into.count("q") == 0) {
-      into[name] = value;
-    } else if (into["q"].is_array()) {
-      into["q"].push_back(value);
-    } else {  // q=…&q=… is a list
-      into["q"] = Json::array({into["q"], value});
-    }
-  }
 }
 
 Json read_json(const std::string& body) {
@@ -85,11 +44,16 @@ Json read_json(const std::string& body) {
   }
 }
 
-// A body without a type is JSON if it looks like it.
+bool is_multipart(const HttpRequest& request) {
+  return lower_case(request.header("content-type")).compare(0, 19, "multipart/form-data") == 0;
+}
+
+// A body without a type, or with another one, is JSON if it looks like it: curl -d sends JSON as a form, and no form
+// begins with a brace.
 bool is_json(const HttpRequest& request) {
-  const std::string type = lower_case(request.header("content-type"));
-  if (type.empty()) return request.body.compare(0, 1, "{") == 0;
-  return type.find("json") != std::string::npos;
+  if (lower_case(request.header("content-type")).find("json") != std::string::npos) return true;
+  const size_t first = request.body.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && request.body[first] == '{' && !is_multipart(request);
 }
 
 // All parameters, of whichever kind.
@@ -98,12 +62,23 @@ Json read_parameters(const HttpRequest& request) {
       !coding.empty() && coding != "identity")
     throw ApiError(415, "Content-Encoding " + coding.substr(0, 20) + " is not read; send the body as it is");
   if (is_json(request)) return read_json(request.body);
-  Json parameters = Json::object();
-  read_form(request.query, parameters);
   const std::string type = lower_case(request.header("content-type"));
-  if (!request.body.empty() && !type.empty() && type.find("x-www-form-urlencoded") == std::string::npos)
-    throw ApiError(415, "the body must be JSON (application/json) or a form (application/x-www-form-urlencoded)");
-  read_form(request.body, parameters);
+  const bool is_form = request.body.empty() || type.empty() || type.find("x-www-form-urlencoded") != std::string::npos;
+  if (!is_form && !is_multipart(request))
+    throw ApiError(415,
+                   "the body must be JSON (application/json) or a form (application/x-www-form-urlencoded or "
+                   "multipart/form-data)");
+  Json parameters = Json::object();
+  try {
+    read_form(request.query, parameters);
+    if (is_multipart(request)) {
+      read_multipart(request.body, request.header("content-type"), parameters);
+    } else {
+      read_form(request.body, parameters);
+    }
+  } catch (const std::invalid_argument& error) {
+    refuse(error.what());
+  }
   return parameters;
 }
 

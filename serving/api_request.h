@@ -31,6 +31,7 @@ std::string quotable(const std::string& text);
 struct ApiLimits {
   size_t texts = 1000;            ///< in one request
   size_t characters = 100'000;    ///< of all texts of a request
+  size_t tokens = 50'000;         ///< of all texts of a request, with the usual beam; see check_tokens
   int64_t beam_size = 32;         ///< and hypotheses, and alternatives
   int64_t extra_length = 500;     ///< of SearchOptions' min_length and max_extra_length
   size_t glossary_entries = 500;  ///< in one request

@@ -68,7 +68,8 @@ void take_languages_of_its_package(const std::string& folder, ModelSource& model
   model.target = language("to_code");
 }
 
-ModelSource with_languages_of_its_own(const std::string& folder) {
+// What the folder says of its languages; empty where it says nothing.
+ModelSource languages_of_folder(const std::string& folder) {
   ModelSource model{"", "", folder};
   try {
     take_languages_of_its_text(folder, model);
@@ -76,6 +77,11 @@ ModelSource with_languages_of_its_own(const std::string& folder) {
   } catch (const YAML::Exception&) {  // says no languages; opening it says what is wrong with it
   } catch (const std::invalid_argument&) {
   }
+  return model;
+}
+
+ModelSource with_languages_of_its_own(const std::string& folder) {
+  ModelSource model = languages_of_folder(folder);
   if (!model.source.empty() && !model.target.empty() && model.source != model.target) return model;
   const auto has = [&](const char* file) { return std::filesystem::exists(path_in(folder, file)); };
   if (!has("config.yaml") && !has("metadata.json"))
@@ -142,6 +148,19 @@ ModelSource parse_model_source(const std::string& text) {
                                 "\" names no two languages; write en-de=FOLDER, pt-BR:en=FOLDER, or "
                                 "ar/arb_Arab:en/eng_Latn=FOLDER with the names of a multilingual model");
   return model;
+}
+
+std::string doubt_about(const ModelSource& model) {
+  const ModelSource known = languages_of_folder(model.path);
+  const auto are_alike = [](const std::string& a, const std::string& b) {
+    const auto language = [](const std::string& code) { return lower_case(code.substr(0, code.find_first_of("-_"))); };
+    return language(a) == language(b);
+  };
+  if (known.source.empty() || known.target.empty() || are_alike(known.source, known.target)) return "";
+  if (are_alike(known.source, model.source) && are_alike(known.target, model.target)) return "";
+  return fmt::format(
+      "--model {0}={1}: the folder says that its model translates from {2} to {3}; if that is right, write {2}:{3}={1}",
+      model_name(model), model.path, known.source, known.target);
 }
 
 void give_shortlists(const std::vector<std::string>& shortlists, std::vector<ModelSource>& models) {

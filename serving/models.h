@@ -29,6 +29,10 @@ struct ModelSource {
 /// @throws std::invalid_argument where the languages cannot be told; std::runtime_error where FOLDER is no model
 ModelSource parse_model_source(const std::string& text);
 
+/// A warning if the names of the folder's training files, or its package, say other languages than the source; else
+/// empty. Names are hints only: the model may be right.
+std::string doubt_about(const ModelSource& model);
+
 /// Gives each "en-de=FILE", or "FILE" where there is one model, to the model of those languages.
 /// @throws std::invalid_argument where it is no model's, or the model has one already.
 void give_shortlists(const std::vector<std::string>& shortlists, std::vector<ModelSource>& models);

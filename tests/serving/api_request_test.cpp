@@ -202,13 +202,71 @@ TEST(V1Request, NamesUnknownMembersAndTheirNeighbor) {
 }
 
 TEST(LibreTranslateRequest, MayBeJsonOrAFormAndNothingElse) {
-  for (const char* type : {"text/plain", "multipart/form-data; boundary=x"}) {
-    HttpRequest request = form_request("q=a&source=en&target=de");
-    request.headers["content-type"] = type;
-    EXPECT_THAT(refusal(parse_libretranslate, request), HasSubstr("415 the body must be JSON")) << type;
-    request.query.swap(request.body);  // nothing to read but the query
-    EXPECT_EQ(refusal(parse_libretranslate, request), "accepted") << type;
-  }
+  HttpRequest request = form_request("q=a&source=en&target=de");
+  request.headers["content-type"] = "text/plain";
+  EXPECT_THAT(refusal(parse_libretranslate, request), HasSubstr("415 the body must be JSON"));
+  request.query.swap(request.body);  // nothing to read but the query
+  EXPECT_EQ(refusal(parse_libretranslate, request), "accepted");
+}
+
+// curl -d sends "application/x-www-form-urlencoded" whatever it sends.
+TEST(LibreTranslateRequest, IsJsonWhateverItsTypeIfItBeginsWithABrace) {
+  for (const char* type : {"application/x-www-form-urlencoded", "text/plain;charset=UTF-8", ""})
+    for (const char* before : {"", " \r\n\t"}) {
+      HttpRequest request = form_request(before + std::string(R"({"q":"a=b&c","source":"en","target":"de"})"));
+      request.headers["content-type"] = type;
+      EXPECT_THAT(parse_libretranslate(request, {}).texts, ElementsAre("a=b&c")) << type;
+      request.body = v1_with(R"("beam_size":2)");
+      EXPECT_EQ(parse_v1(request, {}).options.search.beam_size, 2) << type;
+      request.body = "{\"q\":";
+      EXPECT_THAT(refusal(parse_libretranslate, request), HasSubstr("not valid JSON")) << type;
+    }
+}
+
+HttpRequest multipart_request(const std::string& body, const std::string& boundary = "boundary=\"a B\"") {
+  HttpRequest request = json_request(body);
+  request.headers["content-type"] = "Multipart/Form-Data; charset=utf-8; " + boundary;
+  return request;
+}
+
+TEST(LibreTranslateRequest, MayBeAMultipartForm) {
+  const std::string fields =
+      "--a B\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nen\r\n"
+      "--a B\r\nContent-Type: text/plain\r\ncontent-disposition: form-data; name=target\r\n\r\nde\r\n";
+  const std::string q = "--a B\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\n";
+  const auto texts = [&](const std::string& body) { return parse_libretranslate(multipart_request(body), {}).texts; };
+  EXPECT_THAT(texts(fields + q + "a=b&c+%20\r\n\r\n--a b \r\n--a B--\r\n"), ElementsAre("a=b&c+%20\r\n\r\n--a b "));
+  EXPECT_THAT(texts("preamble\r\n" + fields + q + "a\r\n" + q + "\r\n" + q + "{}\r\n--a B--"),
+              ElementsAre("a", "", "{}"));
+  EXPECT_THAT(texts("\r\n" + fields + q + "a\r\n--a B--"), ElementsAre("a"));
+  const std::string odd =
+      "--a B\r\nContent-Disposition: form-data; name=\"\\q\"; x=\"; name=source\"\r\n\r\na\r\n--a B--";
+  EXPECT_THAT(texts(fields + odd), ElementsAre("a"));
+}
+
+TEST(LibreTranslateRequest, SaysWhatIsWrongWithAMultipartForm) {
+  const std::string field = "--a B\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\na\r\n";
+  for (const std::string& body : {std::string(), std::string("q=a"), field, field + "--a B", field + "--a B-",
+                                  field + "--a Bx\r\n\r\n\r\n--a B--", std::string("--a B\r\n\r\na\r\n--a B--"),
+                                  std::string("--a B\r\nContent-Disposition: form-data\r\n\r\na\r\n--a B--"),
+                                  std::string("--a B\nContent-Disposition: form-data; name=\"q\"\n\na\n--a B--")})
+    EXPECT_THAT(refusal(parse_libretranslate, multipart_request(body)),
+                HasSubstr("400 Invalid request: the body is not"))
+        << body;
+  for (const std::string& boundary :
+       {std::string("x=y"), std::string("boundary="), std::string("boundary=\""), "boundary=" + std::string(71, 'x')})
+    EXPECT_THAT(refusal(parse_libretranslate, multipart_request(field + "--a B--", boundary)),
+                HasSubstr("name a boundary of 1 to 70 bytes"))
+        << boundary;
+  EXPECT_THAT(
+      refusal(parse_libretranslate,
+              multipart_request("--a B\r\nContent-Disposition: form-data; name=\"q\"; filename=\"x.txt\"\r\n\r\na"
+                                "\r\n--a B--")),
+      HasSubstr("files are not translated"));
+  std::string many;
+  for (int i = 0; i < 200; ++i)
+    many += "--a B\r\nContent-Disposition: form-data; name=\"" + std::to_string(i) + "\"\r\n\r\na\r\n";
+  EXPECT_THAT(refusal(parse_libretranslate, multipart_request(many + "--a B--")), HasSubstr("100 parameters at most"));
 }
 
 TEST(V1Request, RefusesWhatDoesNotGoTogether) {

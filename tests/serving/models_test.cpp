@@ -45,6 +45,27 @@ TEST(ModelSource, IsReadWithItsLanguages) {
         << text;
 }
 
+TEST(ModelSource, IsDoubtedIfTheFolderSaysOtherLanguages) {
+  const TemporaryFolder folder;
+  write_text(folder / "config.yaml", "data: {train_source: train.en, train_target: [train.pt-BR.gz]}");
+  const auto doubt = [&](const std::string& languages) {
+    return doubt_about(parse_model_source(languages + "=" + folder.path()));
+  };
+  for (const char* right : {"en:pt-BR", "en-pt", "EN:pt_PT", "en-GB:pt"}) EXPECT_EQ(doubt(right), "") << right;
+  EXPECT_EQ(doubt("pt-en"), "--model pt-en=" + folder.path() +
+                                ": the folder says that its model translates from en to pt-BR; if that is right, write "
+                                "en:pt-BR=" +
+                                folder.path());
+  for (const char* other : {"en-de", "fr-pt", "pt:en"})
+    EXPECT_THAT(doubt(other), HasSubstr("from en to pt-BR")) << other;
+  for (const char* config : {"data: {train_source: train.txt, train_target: train.de}", "model: {}", "x: [", "a",
+                             "data: {train_source: a.en, train_target: b.en}"}) {
+    write_text(folder / "config.yaml", config);
+    EXPECT_EQ(doubt("de-en"), "") << config;
+  }
+  EXPECT_EQ(doubt_about(parse_model_source("en-de=" + folder.path() + "/missing")), "");
+}
+
 TEST(ModelSource, TakesItsLanguagesFromTheTrainingFiles) {
   const TemporaryFolder folder;
   const auto with = [&](const std::string& config) {

@@ -95,7 +95,8 @@ class Serve : public ::testing::Test {
   }
   // Of a server that a single slow_request with kWideBeam keeps busy.
   static std::vector<std::string> one_worker(std::vector<std::string> more = {}) {
-    more.insert(more.end(), {"--threads", "1", "--max-beam-size", std::to_string(kWideBeam)});
+    more.insert(more.end(),
+                {"--threads", "1", "--max-beam-size", std::to_string(kWideBeam), "--max-tokens", "10000000"});
     return flags(more);
   }
 
@@ -565,8 +566,33 @@ TEST_F(Serve, BoundsTheRequestsOfAClient) {
   const Answer same = second.post("/v1/translate", v1_request().dump(), "X-Forwarded-For: 10.0.0.1\r\n");
   EXPECT_EQ(same.status, 429);
   EXPECT_EQ(same.headers.at("retry-after"), "1");
+  for (const char* also : {"10.0.0.1:4711", "::ffff:10.0.0.1"})
+    EXPECT_EQ(
+        second.post("/v1/translate", v1_request().dump(), "X-Forwarded-For: " + std::string(also) + "\r\n").status, 429)
+        << also;
   first.close();
   EXPECT_EQ(second.post("/v1/translate", v1_request().dump(), "X-Forwarded-For: 10.0.0.2\r\n").status, 200);
+}
+
+// A few characters of no language can take as long as a book.
+TEST_F(Serve, BoundsTheTokensOfARequest) {
+  RunningServe server(flags({"--max-tokens", "200"}));
+  Client client(server.port());
+  const auto status = [&](const std::string& text, const Json& more = Json::object()) {
+    Json request = v1_request(more);
+    request["text"] = text;
+    const Answer answer = client.post("/v1/translate", request.dump());
+    if (answer.status == 413) EXPECT_THAT(answer.body, HasSubstr("a request may have 200 (--max-tokens)"));
+    return answer.status;
+  };
+  const std::string brackets(100, '('), thousand(1000, '(');
+  EXPECT_EQ(status(brackets), 200);
+  EXPECT_EQ(status(thousand), 413);
+  EXPECT_EQ(status(brackets, {{"beam_size", 32}}), 413);
+  EXPECT_EQ(status(brackets, {{"max_extra_length", 500}}), 413);
+  EXPECT_EQ(status("a", {{"beam_size", 32}}), 200);
+  EXPECT_EQ(client.post("/translate", Json{{"q", thousand}, {"source", "en"}, {"target", "en"}}.dump()).status, 200)
+      << "nothing to translate";
 }
 
 TEST_F(Serve, AsksForKeys) {
@@ -838,7 +864,7 @@ TEST_F(Serve, LosesNoAcceptedRequestWhenItIsTerminated) {
 }
 
 TEST_F(Serve, IsAliveButNotReadyWhileItDrains) {
-  RunningServe server(flags({"--threads", "1", "--request-seconds", "2"}));
+  RunningServe server(one_worker({"--request-seconds", "2"}));
   Client busy(server.port()), probe(server.port());
   busy.send(request_bytes("POST", "/v1/translate", slow_request(), "Content-Type: application/json\r\n"));
   EXPECT_EQ(probe.get("/health/ready").status, 200);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/json.h>
+
+#include <string>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Reads the parameters of "q=…&source=en" into an object. A repeated "q" becomes a list.
+/// @throws std::invalid_argument for more than 100 parameters
+void read_form(std::string_view form, Json& into);
+
+/// Reads the fields of a body of multipart/form-data (RFC 7578) likewise. `content_type` names the boundary.
+/// @throws std::invalid_argument for a body that is not well formed, for files, and for more than 100 fields
+void read_multipart(std::string_view body, const std::string& content_type, Json& into);
+
+}  // namespace v0
+}  // namespace transmute

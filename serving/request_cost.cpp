@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/serving/request_cost.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/text/inline_tags.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using TokenCount = std::function<size_t(const SubwordModel& model, const std::string& text)>;
+
+size_t exact_tokens(const SubwordModel& model, const std::string& text) {
+  return model.encode(text).size();
+}
+
+// Hardly ever too few, and quick.
+size_t bytes_as_tokens(const SubwordModel& /*model*/, const std::string& text) {
+  return text.size();
+}
+
+// Tags have no tokens.
+double tokens_of_segment(const std::string& segment, const ApiRequest& request, const SubwordModel& model,
+                         const TokenCount& tokens_of) {
+  const std::string text = request.options.inline_tags ? TaggedText(segment).plain() : segment;
+  return static_cast<double>(std::max<size_t>(1, tokens_of(model, text)));
+}
+
+// The most numbers that the alignments can have: each token of a translation has one for each token of its segment, and
+// each part of a segment, of which two together have more than max_source_tokens, can have max_extra_length tokens
+// more.
+double alignment_numbers(const ApiRequest& request, const std::vector<Document>& documents, const Tokenizer& tokenizer,
+                         const TokenCount& tokens_of) {
+  const SearchOptions& search = request.options.search;
+  double numbers = 0;
+  for (size_t d = 0; d < documents.size(); ++d) {
+    const double prefix =
+        request.prefixes.empty() ? 0 : static_cast<double>(tokens_of(tokenizer.target(), request.prefixes[d]));
+    for (const std::string& segment : documents[d].segments()) {
+      const double source = tokens_of_segment(segment, request, tokenizer.source(), tokens_of);
+      const double parts = 1 + 2 * source / static_cast<double>(request.options.max_source_tokens);
+      const double target = source + parts * static_cast<double>(search.max_extra_length) + prefix;
+      numbers += source * target * static_cast<double>(search.num_hypotheses);
+    }
+  }
+  return numbers;
+}
+
+// The tokens of all segments, and how many more than usual their translations may have, as often as the beam is wider
+// than usual. Each part of a segment can have max_extra_length tokens more.
+double weighted_tokens(const ApiRequest& request, const std::vector<Document>& documents, const SubwordModel& model,
+                       const TokenCount& tokens_of) {
+  const SearchOptions& search = request.options.search;
+  const SearchOptions usual;
+  const auto more =
+      static_cast<double>(std::max({search.max_extra_length - usual.max_extra_length, search.min_length, int64_t{0}}));
+  double tokens = 0;
+  for (const Document& document : documents)
+    for (const std::string& segment : document.segments()) {
+      const double source = tokens_of_segment(segment, request, model, tokens_of);
+      tokens += source + more * std::ceil(source / static_cast<double>(request.options.max_source_tokens));
+    }
+  const int64_t width = std::max(search.beam_size, search.num_hypotheses);
+  return tokens * std::max(1.0, static_cast<double>(width) / static_cast<double>(usual.beam_size));
+}
+
+}  // namespace
+
+void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route) {
+  const bool are_sent = request.options.search.alignments;
+  if (!are_sent && !request.options.inline_tags) return;
+  const double most = are_sent ? 8e6 : 64e6;
+  const Tokenizer& tokenizer = route.back().model->tokenizer();
+  const auto fits = [&](const TokenCount& tokens_of) {
+    return alignment_numbers(request, documents, tokenizer, tokens_of) <= most;
+  };
+  // With a pivot, the text that the last model will get is not known yet.
+  if ((!are_sent || route.size() > 1) && fits(bytes_as_tokens)) return;
+  if (route.size() == 1 && fits(exact_tokens)) return;
+  throw ApiError(413, are_sent ? "alignments of so much text would be too large; send fewer or shorter sentences at a "
+                                 "time, or ask for fewer hypotheses"
+                               : "a text with markup has too long sentences; send shorter ones, or fewer at a time");
+}
+
+void check_tokens(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route,
+                  const ApiLimits& limits) {
+  const SubwordModel& model = route.front().model->tokenizer().source();
+  const auto most = static_cast<double>(limits.tokens);
+  if (weighted_tokens(request, documents, model, bytes_as_tokens) <= most) return;
+  const double tokens = weighted_tokens(request, documents, model, exact_tokens);
+  if (tokens <= most) return;
+  throw ApiError(413, fmt::format("the texts have {:.0f} tokens, where wide beams and long translations count more; a "
+                                  "request may have {} (--max-tokens); send less text at a time",
+                                  tokens, limits.tokens));
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/serving/api_request.h>
+#include <transmute/serving/document.h>
+#include <transmute/serving/models.h>
+
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// @throws ApiError (413) where the alignments that the request needs would be too large
+void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route);
+
+/// Few characters can be many tokens, and a text of no language is translated at full length. Call it once the search
+/// is known.
+/// @throws ApiError (413) where the texts have more tokens than limits.tokens, weighted by what the search may need
+void check_tokens(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route,
+                  const ApiLimits& limits);
+
+}  // namespace v0
+}  // namespace transmute
