@@ -50,7 +50,7 @@ function place() {
   box.style.left = box.style.maxHeight = '';  // first, lest the page become wider for a moment, which phones zoom
   const {clientWidth, clientHeight} = document.documentElement;
   const word = [...opener.getClientRects()].at(-1);
-  const above = word.top - byId('top').offsetHeight - kMargin, below = clientHeight - word.bottom - kMargin;
+  const above = word.top - byId('top').getBoundingClientRect().bottom - kMargin, below = clientHeight - word.bottom - kMargin;
   const isBelow = box.offsetHeight <= below || below >= above;
   box.style.maxHeight = `${isBelow ? below : above}px`;
   const {width, height} = box.getBoundingClientRect();
