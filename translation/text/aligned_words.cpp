@@ -121,14 +121,14 @@ class WordAligner {
       const size_t end = begin + pieces_[p].second - pieces_[p].first;
       std::fill(first, last, 0.0F);
       row[p] = sum;
-      add_token({begin, end}, row, was_punctuation && p == pieces.first);
+      add_token({begin, end}, row, was_punctuation || p > pieces.first);
       begin = end;
     }
   }
 
-  void add_token(const ByteSpan& token, const std::vector<float>& row, bool was_punctuation) {
+  void add_token(const ByteSpan& token, const std::vector<float>& row, bool begins_word) {
     const size_t piece = largest(row);
-    if (words_.empty() || token.first > words_.back().bytes.second || was_punctuation ||
+    if (words_.empty() || token.first > words_.back().bytes.second || begins_word ||
         is_punctuation(given_.text, token) || is_cut_within_word(words_.back().ends.second, piece)) {
       words_.push_back({token, {piece, piece}, row, row});
       return;
