@@ -82,11 +82,11 @@ TEST_F(CaseOfTheSource, IsThatOfEachSentence) {
   TranslationOptions options = few_tokens();
   options.split_sentences = true;
   options.word_alignments = true;
-  const Translation mixed = translate({"the old train! THE RED HOUSE IS NEAR. the river."}, options).at(0);
-  const Translation lower = translate({"the old train! the red house is near. the river."}, options).at(0);
+  const Translation mixed = translate({"the old train! THE RED HOUSE IS NEAR! the river."}, options).at(0);
+  const Translation lower = translate({"the old train! the red house is near! the river."}, options).at(0);
   EXPECT_EQ(mixed.parts, 3);
   const std::string first = text("the old train!", options), last = text("the river.", options);
-  EXPECT_EQ(mixed.hypotheses[0].text, first + " " + capitals(text("the red house is near.", options)) + " " + last);
+  EXPECT_EQ(mixed.hypotheses[0].text, first + " " + capitals(text("the red house is near!", options)) + " " + last);
   EXPECT_EQ(mixed.hypotheses[0].word_alignment, lower.hypotheses[0].word_alignment);
 }
 
