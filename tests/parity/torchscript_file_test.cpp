@@ -179,7 +179,7 @@ TEST_F(TorchScriptFile, HasEmptyResultsForEmptyBatches) {
                                        {zeros({2, 5}), zeros({2, 0})},
                                        {zeros({0, 0}), zeros({0, 0})}}) {
     const torch::Tensor logits = network.forward({source, target}).toTensor();
-    const torch::Tensor expected = model.transformer->forward(source, target);
+    const torch::Tensor expected = transformer->forward(source, target);
     EXPECT_EQ(logits.sizes(), expected.sizes());
     EXPECT_TRUE(torch::allclose(logits, expected, 1e-5, 1e-6));
   }
