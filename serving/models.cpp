@@ -156,7 +156,10 @@ std::string doubt_about(const ModelSource& model) {
     const auto language = [](const std::string& code) { return lower_case(code.substr(0, code.find_first_of("-_"))); };
     return language(a) == language(b);
   };
-  if (known.source.empty() || known.target.empty() || are_alike(known.source, known.target)) return "";
+  const auto is_named = [](const std::string& code) {
+    return *uloc_getISO3Language(code.c_str()) != 0;
+  };  // "txt" is not
+  if (!is_named(known.source) || !is_named(known.target) || are_alike(known.source, known.target)) return "";
   if (are_alike(known.source, model.source) && are_alike(known.target, model.target)) return "";
   return fmt::format(
       "--model {0}={1}: the folder says that its model translates from {2} to {3}; if that is right, write {2}:{3}={1}",
