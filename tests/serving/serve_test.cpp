@@ -582,7 +582,9 @@ TEST_F(Serve, BoundsTheTokensOfARequest) {
     Json request = v1_request(more);
     request["text"] = text;
     const Answer answer = client.post("/v1/translate", request.dump());
-    if (answer.status == 413) EXPECT_THAT(answer.body, HasSubstr("a request may have 200 (--max-tokens)"));
+    if (answer.status == 413) {
+      EXPECT_THAT(answer.body, HasSubstr("a request may have 200 (--max-tokens)"));
+    }
     return answer.status;
   };
   const std::string brackets(100, '('), thousand(1000, '(');
