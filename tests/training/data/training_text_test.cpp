@@ -3,6 +3,7 @@
 #include <transmute/common/random.h>
 #include <transmute/tests/support/corpora.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/training/data/batcher.h>
 #include <transmute/training/data/training_text.h>
 
 #include <algorithm>

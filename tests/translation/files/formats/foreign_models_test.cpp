@@ -61,6 +61,7 @@ struct Foreign {
         model(load_model(folder, torch::kCPU)),
         ready(make_step_model({model.transformer}, torch::kCPU, Precision::float32)) {
     for (int64_t id = 0; id < model.tokenizer.target().size(); ++id) ids[model.tokenizer.target().piece(id)] = id;
+    options.guard = Guard::off;  // the other programs have none
     options.source_language = expected["languages"].value("source_language", "");
     options.target_language = expected["languages"].value("target_language", "");
   }
@@ -97,7 +98,6 @@ struct Foreign {
   ReadyModel ready;
   std::unordered_map<std::string, int64_t> ids;
   TranslationOptions options;
-  options.guard = Guard::off;
 };
 
 TEST(ForeignModels, AreSplitIntoTheSamePieces) {
