@@ -136,7 +136,7 @@ TranslatedText Validator::translate() const {
                                    parts_.workers.for_each_chunk(count, 1, [&](size_t i, size_t, int) { task(i); });
                                  });
   TranslationOptions options;
-  options.guard = Guard::off;  // the score is the search's
+  options.guard = Guard::off;              // the score is the search's
   options.letter_case = LetterCase::kept;  // what is measured is the network
   options.search.beam_size = validation.beam_size;
   options.search.length_alpha = validation.length_alpha;

@@ -429,9 +429,9 @@ std::vector<Hypothesis> TranslationEngine::score(const std::vector<std::string>&
     target_ids.push_back(std::move(pair.prefix));
   }
   std::vector<Hypothesis> scored;
-  for (IdHypothesis& found : score_targets(*model_, source_ids, target_ids, with_head(options.search),
-                                           options.batch_size, options.batch_tokens, parallel_for_,
-                                           languages.target.size())) {
+  for (IdHypothesis& found :
+       score_targets(*model_, source_ids, target_ids, with_head(options.search), options.batch_size,
+                     options.batch_tokens, parallel_for_, languages.target.size())) {
     const size_t i = scored.size();
     scored.push_back(to_hypothesis(std::move(found), tokenizer_.target(), pairs.parts[i].given));
     scored.back().text = targets[i];
