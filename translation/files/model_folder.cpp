@@ -338,6 +338,8 @@ void save_model_folder(const std::string& folder, const std::string& config, con
   if (const std::string yaml = profile.to_yaml(); !yaml.empty()) {
     write_file_atomically(path_in(folder, kTextProfileFile), yaml);
     checksums.set(kTextProfileFile, checksum_of(yaml));
+  } else {
+    std::filesystem::remove(path_in(folder, kTextProfileFile));  // an earlier model's
   }
   checksums.save(folder);
 }
