@@ -225,6 +225,7 @@ TEST_F(ATranslator, KnowsThreePrecisions) {
     ASSERT_NE(in_c, nullptr);
     transmute_translation_options c_few = transmute_translation_options_default();
     c_few.max_extra_length = few_tokens().search.max_extra_length;
+    c_few.guard = "off";
     const char* text = "the red house is near.";
     transmute_result* result = transmute_translate(in_c, &text, 1, &c_few, nullptr);
     EXPECT_STREQ(transmute_result_text(result, 0, 0), expected.c_str()) << name;
@@ -374,6 +375,7 @@ TEST_F(ATranslator, HasItsOptionsInTheCInterfaceToo) {
   };
   transmute_translation_options plain = transmute_translation_options_default();
   plain.max_extra_length = 5;
+  plain.guard = "off";
 
   TranslationOptions options = few_tokens();
   transmute_translation_options c_options = plain;

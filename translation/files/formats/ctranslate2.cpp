@@ -341,7 +341,7 @@ Renumbering read_side(const std::string& folder, const std::string& side, const 
   if (vocabulary.padding == kNoPiece) vocabulary.padding = number_of("<blank>");
   require(vocabulary.end, settings.end);
   if (side == "target" && (settings.names_start || !settings.starts_from_zeros))
-    require(vocabulary.start, settings.start);
+    require(number_of(settings.start), settings.start);
   return renumber(vocabulary, path);
 }
 

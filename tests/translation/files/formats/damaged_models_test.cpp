@@ -81,7 +81,7 @@ TEST(DamagedHuggingFaceModel, NamesItsFilesAndNoKeysOfOurs) {
 TEST(DamagedHuggingFaceModel, HasNoSettingsWithoutEnd) {
   const CopiedModel model("marian");
   std::string list;
-  for (int i = 0; i < 4'200'000; ++i) list += "1,";
+  for (int i = 0; i < 8'400'000; ++i) list += "1,";
   model.change("config.json", "\"d_model\": 8", "\"d_model\": 8, \"more\": [" + list + "1]");
   EXPECT_THAT(model.refusal(), AllOf(HasSubstr("config.json: more than "), HasSubstr("values")));
 }
