@@ -180,7 +180,8 @@ TEST_F(TrainedModel, ComesBackUnchangedFromTheOtherForms) {
   };
   convert(*folder_ / "run/model", "safetensors", *folder_ / "neutral");
   EXPECT_THAT(names_in(*folder_ / "neutral"),
-              ::testing::ElementsAre("checksums.txt", "config.yaml", "model.safetensors", "tokenizer.model"));
+              ::testing::ElementsAre("checksums.txt", "config.yaml", "model.safetensors", "text_profile.yaml",
+                                     "tokenizer.model"));
   convert(*folder_ / "neutral", "folder", *folder_ / "back");
   for (const char* file : {"config.yaml", "tokenizer.model", "weights.safetensors"})
     EXPECT_EQ(read_text(*folder_ / "back" + "/" + file), read_text(*folder_ / "run/model" + "/" + file)) << file;

@@ -62,7 +62,7 @@ TEST(OpenApi, SaysTheLibrarysDefaults) {
 }
 
 TEST(OpenApi, SaysTheLimitsOfItsServer) {
-  const ApiLimits limits{7, 1000, 5, 9, 3};
+  const ApiLimits limits{7, 1000, 500, 5, 9, 3};
   const Json schemas = openapi(limits)["components"]["schemas"];
   const Json plain = schemas["TranslateRequest"]["properties"], members = schemas["V1Request"]["properties"];
   EXPECT_EQ(plain["q"]["oneOf"][1]["maxItems"], 7);
