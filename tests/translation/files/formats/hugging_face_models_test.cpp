@@ -155,6 +155,10 @@ TEST(HuggingFaceModel, CountsPositionsFromThePaddingsNumber) {
   model.change("config.json", "\"pad_token_id\": 1", "\"pad_token_id\": 0");
   model.change("vocab.json", "\"<s>\": 0", "\"<s>\": 1");
   model.change("vocab.json", "\"<pad>\": 1", "\"<pad>\": 0");
+  model.change("tokenizer_config.json", "\"0\": {\n      \"content\": \"<s>\"",
+               "\"0\": {\n      \"content\": \"<pad>\"");
+  model.change("tokenizer_config.json", "\"1\": {\n      \"content\": \"<pad>\"",
+               "\"1\": {\n      \"content\": \"<s>\"");
   EXPECT_EQ(load_model(model.folder(), torch::kCPU).transformer->options.sinusoids.first_position, 1);
   model.change("config.json", "\"pad_token_id\": 0", "\"pad_token_id\": 2");
   EXPECT_THAT(model.refusal(), HasSubstr("pad_token_id and eos_token_id are both 2"));
