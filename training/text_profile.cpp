@@ -2,7 +2,6 @@
 #include <transmute/training/text_profile.h>
 
 #include <transmute/training/run_text.h>
-#include <transmute/translation/checks/learn_expectations.h>
 
 #include <utility>
 
@@ -50,7 +49,6 @@ TextProfile learn_text_profile(const TrainingConfig& config) {
   const TextFiles files = train_files(config);
   const std::string ending = files.source.empty() ? "" : text_file_ending(files.source.front().path);
   if (ending.size() == 2) profile.sentences.language = ending;
-  profile.translations.set(learn_expectations(text.sources, text.targets));
   return profile;
 }
 

@@ -423,23 +423,6 @@ transmute_warning transmute_result_warning(const transmute_result* result, size_
           warning.target.second};
 }
 
-double transmute_result_confidence(const transmute_result* result, size_t text, size_t hypothesis) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found == nullptr ? -1 : found->confidence.value_or(-1);
-}
-
-size_t transmute_result_words(const transmute_result* result, size_t text, size_t hypothesis) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found == nullptr ? 0 : found->words.size();
-}
-
-transmute_word transmute_result_word(const transmute_result* result, size_t text, size_t hypothesis, size_t index) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  if (found == nullptr || index >= found->words.size()) return {};
-  const transmute::WordConfidence& word = found->words[index];
-  return {word.place.first, word.place.second, word.confidence};
-}
-
 void transmute_string_free(char* string) {
   std::free(string);
 }

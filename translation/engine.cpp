@@ -186,7 +186,6 @@ void TranslationEngine::finish_text(const std::string& text, const TaggedText* t
   if (has_tags) spans = source_spans(tokenizer_.source(), model_text);
   if (read != nullptr)
     for (ByteSpan& span : spans) span = read->recased.before(span);
-  rate(joined.translation, has_tags);
   for (Hypothesis& hypothesis : joined.translation.hypotheses) {
     if (options.word_alignments)
       hypothesis.word_alignment = word_links(hypothesis, words, target_words(tokenizer_.target(), hypothesis));
@@ -200,7 +199,6 @@ void TranslationEngine::finish_text(const std::string& text, const TaggedText* t
           warning.source = read->recased.before(warning.source);
           warning.target = restored.now(warning.target);
         }
-      for (WordConfidence& word : hypothesis.words) word.place = restored.now(word.place);
       hypothesis.text = std::move(restored.text);
     }
     if (has_tags)

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,13 +50,6 @@ class TranslationEngine {
   void align_with(int64_t layer, int64_t head) {
     alignment_layer_ = layer;
     alignment_head_ = head;
-  }
-
-  /// From now on the guard expects what the training text leads to expect, and translations have confidence if the
-  /// model was calibrated.
-  void use(const TranslationProfile& profile) {
-    expected_ = profile.expectations();
-    curve_ = profile.curve();
   }
 
   /// From now on translations can be reranked (TranslationOptions::rerank) by this engine, which translates in the
@@ -111,8 +103,6 @@ class TranslationEngine {
   std::vector<std::vector<std::vector<float>>> attention_of(const std::vector<SourcePart>& parts,
                                                             const std::vector<std::string>& targets,
                                                             const TranslationOptions& options) const;
-  // Fills Hypothesis::confidence and, where no tags are put back, Hypothesis::words.
-  void rate(Translation& translation, bool has_tags) const;
   // The most tokens that score() takes of a source or a target.
   int64_t most_scored_tokens() const { return std::min(most_tokens_, kMaxWholeTokens); }
   bool can_score(const std::string& source, const std::string& target, const LanguageTokens& languages) const;
@@ -125,7 +115,6 @@ class TranslationEngine {
   int64_t most_tokens_;  // of a source and of a target
   Tokenizer tokenizer_;
   Expectations expected_;
-  std::optional<ConfidenceCurve> curve_;
   std::unique_ptr<const Shortlist> shortlist_;        // where there is one
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise
   int64_t alignment_layer_ = 0, alignment_head_ = 0;  // as in SearchOptions

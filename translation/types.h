@@ -198,12 +198,6 @@ struct TranslationOptions {
   bool word_alignments = false;
 };
 
-/// A word of a translation.
-struct WordConfidence {
-  std::pair<size_t, size_t> place{};  ///< bytes [first, second) of Hypothesis::text
-  double confidence = 0;              ///< probability that a reference translation has the word
-};
-
 /// One translation of a text.
 struct Hypothesis {
   std::string text;                 ///< detokenized, in the case of the source (see LetterCase)
@@ -220,10 +214,6 @@ struct Hypothesis {
   std::optional<std::vector<std::pair<size_t, size_t>>> word_alignment{};
   /// With TranslationOptions::rerank: natural log of P(source | text) under the reverse model.
   std::optional<double> reverse_log_probability{};
-  /// The expected quality: sentence chrF against a reference translation, from 0 to 1. `train` calibrates it on the
-  /// validation text; nothing if the model was not calibrated.
-  std::optional<double> confidence{};
-  std::vector<WordConfidence> words{};  ///< in order; empty if not calibrated, or if tags were put into the text
 };
 
 /// Largest size of Translation::unknown.
