@@ -165,8 +165,7 @@ size_t line_break_length(const std::string& text, const InlineTag& tag) {
 }
 
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
-std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary,
-                                          const SentenceSplitter& splitter) {
+std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary) {
   std::string plain;
   std::vector<size_t> places;  // of the plain bytes in the text
   std::vector<bool> is_inside(text.size() + 1);
@@ -194,7 +193,7 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
     if (first < last) sentences.push_back(whole.substr(first, last - first));
     begin = end;
   };
-  for (const auto& [first, end] : splitter.spans(plain, glossary)) {
+  for (const auto& [first, end] : sentence_spans(plain, glossary)) {
     if (first > 0)
       for (size_t cut = before_end + 1; cut <= places[first]; ++cut)
         if (!is_inside[cut]) {
@@ -235,12 +234,11 @@ Document::Document(const std::string& text) {
   add_segment(text);
 }
 
-Document::Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary,
-                   const SentenceSplitter& splitter)
+Document::Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary)
     : format_(format) {
   const SentencesOf sentences_of = [&](const std::string& words) -> std::vector<std::string> {
     if (!split_sentences) return {words};
-    return format == TextFormat::text ? splitter.split(words, glossary) : tagged_sentences(words, glossary, splitter);
+    return format == TextFormat::text ? transmute::split_sentences(words, glossary) : tagged_sentences(words, glossary);
   };
   if (format == TextFormat::html) {
     add_html(text, sentences_of);

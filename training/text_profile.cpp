@@ -2,7 +2,6 @@
 #include <transmute/training/text_profile.h>
 
 #include <transmute/training/run_text.h>
-#include <transmute/training/sentence_profile.h>
 
 #include <utility>
 
@@ -46,9 +45,10 @@ TextProfile learn_text_profile(const TrainingConfig& config) {
   TextProfile profile;
   if (config.is_language_model()) return profile;
   const SampledText text = sample_training_text(config, kMostSampledPairs);
+  // Only a hint, which is why nothing else is deduced from it.
   const TextFiles files = train_files(config);
   const std::string ending = files.source.empty() ? "" : text_file_ending(files.source.front().path);
-  profile.sentences = learn_sentences(text.sources, ending);
+  if (ending.size() == 2) profile.sentences.language = ending;
   return profile;
 }
 

@@ -52,7 +52,7 @@ void check(const TranslationOptions& options) {
   if (!options.glossary.empty() && !search::is_search(options.search))
     throw std::invalid_argument(
         "only a search can be made to use a glossary's terms; neither sampling nor alternatives can");
-  if (options.search.constraint && options.split_sentences == SentenceSplitting::always)
+  if (options.search.constraint && options.split_sentences)
     throw std::invalid_argument("split_sentences cannot be combined with a constraint, which is about a whole output");
   if (options.search.constraint && options.inline_tags)
     throw std::invalid_argument("inline_tags cannot be combined with a constraint, which is about a whole output");
@@ -162,25 +162,6 @@ SearchOptions TranslationEngine::with_head(SearchOptions search) const {
   return search;
 }
 
-void TranslationEngine::use(const SentenceProfile& profile) {
-  // Above this share of the training lines, a model has learned to translate several sentences at once.
-  constexpr double kManyLinesWithSeveral = 0.25;
-  splits_sentences_ = profile.lines_with_several < kManyLinesWithSeveral;
-  splitter_ = SentenceSplitter(profile.language, profile.words);
-}
-
-SentenceSplitter TranslationEngine::sentence_splitter(const std::string& language) const {
-  return language_code(language).empty() ? splitter_ : splitter_.with_language(language);
-}
-
-std::optional<SentenceSplitter> TranslationEngine::splitter_for(const TranslationOptions& options) const {
-  const bool splits =
-      options.split_sentences == SentenceSplitting::always ||
-      (options.split_sentences == SentenceSplitting::automatic && splits_sentences_ && !options.search.constraint);
-  if (!splits) return std::nullopt;
-  return sentence_splitter(options.text_language.empty() ? options.source_language : options.text_language);
-}
-
 void TranslationEngine::check_for_model(const TranslationOptions& options) const {
   SearchOptions search = with_head(search_of(options));
   search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
@@ -190,15 +171,19 @@ void TranslationEngine::check_for_model(const TranslationOptions& options) const
 }
 
 void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
-                                    const TranslationOptions& options, const std::vector<ByteSpan>& sentences,
+                                    const TranslationOptions& options, const Glossary& glossary,
                                     const SourceCase& cases, const Joined& joined) const {
   const ReadText* const read = cases.read(joined.number);
   const std::string& model_text = read != nullptr ? read->recased.text : text;
   std::vector<size_t> words;
   std::vector<ByteSpan> spans;
-  if (options.word_alignments) words = source_words(tokenizer_.source(), model_text, sentences);
+  if (options.word_alignments) {
+    std::vector<ByteSpan> sentences{{0, model_text.size()}};
+    if (options.split_sentences) sentences = read != nullptr ? read->sentences : sentence_spans(text, glossary);
+    words = source_words(tokenizer_.source(), model_text, sentences);
+  }
   const bool has_tags = tagged != nullptr && tagged->has_tags();
-  if (has_tags) spans = source_spans(tokenizer_.source(), model_text, sentences);
+  if (has_tags) spans = source_spans(tokenizer_.source(), model_text);
   if (read != nullptr)
     for (ByteSpan& span : spans) span = read->recased.before(span);
   for (Hypothesis& hypothesis : joined.translation.hypotheses) {
@@ -239,7 +224,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
   if (texts.empty()) check_for_model(given);
   if (!given.inline_tags) return translate_plain(texts, given, hooks, {});
-  if (hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
+  if (given.split_sentences || hooks.on_text)
+    throw std::invalid_argument("inline_tags cannot be combined with split_sentences or on_text");
   std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -265,9 +251,7 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
     throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
                                             options.target_prefixes.size(), texts.size()));
   const Glossary glossary(options.glossary);
-  const std::optional<SentenceSplitter> splitter = splitter_for(given);
-  SourceParts sources =
-      encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_, splitter ? &*splitter : nullptr);
+  SourceParts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_);
   check_can_be_aligned(sources, is_aligned);
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target(), options.target_language);
   add_languages(sources, languages);
@@ -276,14 +260,7 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   const SourceCase cases(sources, tokenizer_, options.target_language);
   return translate_parts(sources, options, hooks, [&](const Joined& joined) {
     const size_t text = joined.number;
-    joined.translation.sentences = sources.sentences_of(text);
-    std::vector<ByteSpan> sentences{{0, texts[text].size()}};
-    if (const ReadText* const read = cases.read(text)) {
-      sentences = read->sentences;
-    } else if (joined.translation.sentences > 1) {
-      sentences = splitter->spans(texts[text], glossary);
-    }
-    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, sentences, cases, joined);
+    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, glossary, cases, joined);
   });
 }
 
@@ -311,9 +288,7 @@ std::vector<Translation> TranslationEngine::translate_parts(
     const bool is_recased = sources.recased.count(text) > 0;
     std::vector<size_t> ends;
     for (size_t part = sources.first_of(text); part < parts.size() && parts[part].text == text; ++part) {
-      // Other combinations would have other ends, of which each has its own case.
-      if (is_recased && sources.counts[text] > 1) of_parts[part].hypotheses.resize(1);
-      append_translation(whole, std::exchange(of_parts[part], {}), parts[part].gap, joined_results(options.search));
+      append_translation(whole, std::exchange(of_parts[part], {}));
       if (is_recased) ends.push_back(whole.hypotheses.front().text.size());
     }
     if (whole.hypotheses.empty()) whole.hypotheses.emplace_back();

@@ -13,7 +13,6 @@ namespace transmute {
 /// Version of the binary interface; code that uses transmute does not name it.
 inline namespace v0 {
 
-class SentenceSplitter;
 class Tokenizer;
 
 /// A trained model, ready to translate. For applications: needs no LibTorch header.
@@ -60,13 +59,6 @@ class TRANSMUTE_API Translator {
 
   /// The model's tokenizer, for implementing a SearchOptions::constraint.
   const Tokenizer& tokenizer() const;
-
-  /// Whether SentenceSplitting::automatic translates the sentences of a text separately: unless the model was trained
-  /// on lines with several sentences.
-  bool splits_sentences() const;
-
-  /// What finds the sentences of texts in this language; see TranslationOptions::text_language.
-  SentenceSplitter sentence_splitter(const std::string& language) const;
 
   /// Why this model runs several times slower on the CPU than others of its size; empty if it does not.
   std::string slow_reason() const;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/text/sentences.h>
 
-#include <transmute/translation/text/sentence_scan.h>
+#include <transmute/metrics/metric_text.h>
+#include <unicode/brkiter.h>
+#include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
+#include <unicode/utext.h>
 #include <unicode/utf8.h>
 
-#include <utility>
+#include <memory>
+#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
@@ -14,7 +18,7 @@ inline namespace v0 {
 namespace {
 
 enum class Spacing {
-  any,          // says nothing: "!", quotation marks
+  any,          // it says nothing of it: "!", quotation marks
   words,        // there are spaces between words and sentences
   wide_letter,  // Chinese and Japanese: there are none
   wide_mark,    // "。": there are none beside it
@@ -29,7 +33,7 @@ Spacing spacing_of(UChar32 c) {
   return is_wide && u_ispunct(c) ? Spacing::wide_mark : Spacing::any;
 }
 
-// The spacing of the last character that says something about it.
+// Of the last character that says it.
 Spacing spacing_at_end(const std::string& text) {
   Spacing spacing = Spacing::any;
   for (auto at = static_cast<int32_t>(text.size()); at > 0 && spacing == Spacing::any;) {
@@ -42,39 +46,35 @@ Spacing spacing_at_end(const std::string& text) {
 
 }  // namespace
 
-SentenceSplitter::SentenceSplitter(const std::string& language, const std::vector<std::string>& words) : languages_(0) {
-  if (const std::string code = language_code(language); !code.empty()) languages_ = language_set(code);
-  if (!words.empty()) words_ = std::make_shared<const std::unordered_set<std::string>>(words.begin(), words.end());
-}
-
-SentenceSplitter SentenceSplitter::with_language(const std::string& language) const {
-  SentenceSplitter other(language);
-  other.words_ = words_;
-  return other;
-}
-
-std::vector<std::string> SentenceSplitter::split(const std::string& text, const Glossary& glossary) const {
+std::vector<std::string> split_sentences(const std::string& text, const Glossary& glossary) {
   std::vector<std::string> sentences;
-  for (const auto& [begin, end] : spans(text, glossary)) sentences.push_back(text.substr(begin, end - begin));
+  for (const auto& [begin, end] : sentence_spans(text, glossary)) sentences.push_back(text.substr(begin, end - begin));
   return sentences;
 }
 
-std::vector<std::pair<size_t, size_t>> SentenceSplitter::spans(const std::string& text,
-                                                               const Glossary& glossary) const {
-  SentenceScan scan(text, languages_, words_.get());
-  std::vector<std::pair<size_t, size_t>> spans;
-  std::vector<TermMatch> terms;
+std::vector<std::pair<size_t, size_t>> sentence_spans(const std::string& text, const Glossary& glossary) {
+  UErrorCode error = U_ZERO_ERROR;
+  // Making one takes longer than most sentences do.
+  thread_local const std::unique_ptr<icu::BreakIterator> borders(
+      icu::BreakIterator::createSentenceInstance(icu::Locale::getRoot(), error));
+  if (!borders) throw std::runtime_error("ICU has no rules for sentences; is its data (libicu) installed?");
+  const std::unique_ptr<UText, UText* (*)(UText*)> view(
+      utext_openUTF8(nullptr, text.data(), static_cast<int64_t>(text.size()), &error), utext_close);
+  if (U_SUCCESS(error)) borders->setText(view.get(), error);
+  if (U_FAILURE(error)) throw std::runtime_error(std::string("ICU cannot split sentences: ") + u_errorName(error));
+  const std::vector<TermMatch> terms = glossary.matches_in(text);
   auto term = terms.begin();
-  for (std::pair<size_t, size_t> sentence; scan.next(sentence);) {
-    if (spans.size() == 1 && terms.empty()) {
-      terms = glossary.matches_in(text);
-      term = terms.begin();
-    }
-    while (term != terms.end() && term->end <= sentence.first) ++term;
-    if (term != terms.end() && term->begin < sentence.first && !spans.empty()) {
-      spans.back().second = sentence.second;
+  std::vector<std::pair<size_t, size_t>> spans;
+  int32_t begin = borders->first();
+  for (int32_t end = borders->next(); end != icu::BreakIterator::DONE; begin = end, end = borders->next()) {
+    const auto first = static_cast<size_t>(begin);
+    const size_t length = strip_right(std::string_view(text).substr(first, static_cast<size_t>(end - begin))).size();
+    if (length == 0) continue;
+    while (term != terms.end() && term->end <= first) ++term;
+    if (term != terms.end() && term->begin < first && !spans.empty()) {
+      spans.back().second = first + length;
     } else {
-      spans.push_back(sentence);
+      spans.emplace_back(first, first + length);
     }
   }
   return spans;
@@ -82,16 +82,15 @@ std::vector<std::pair<size_t, size_t>> SentenceSplitter::spans(const std::string
 
 // Thai, Lao and Khmer, which have no spaces between words, have them between sentences. Of `next` only the first
 // character counts, so that the answer is known when a translation begins.
-std::string space_between(const std::string& sentence, const std::string& next, std::string_view gap) {
+std::string space_between(const std::string& sentence, const std::string& next) {
   if (sentence.empty() || next.empty()) return "";
-  if (gap.find_first_of("\r\n") != std::string_view::npos) return std::string(gap);
   int32_t at = 0;
   UChar32 first = 0;
   U8_NEXT(next.data(), at, static_cast<int32_t>(next.size()), first);
   const Spacing before = spacing_at_end(sentence), after = spacing_of(first);
   const bool has_none = before == Spacing::wide_mark || after == Spacing::wide_mark ||
                         (before == Spacing::wide_letter && after != Spacing::words);
-  return has_none ? "" : std::string(gap);
+  return has_none ? "" : " ";
 }
 
 }  // namespace v0

@@ -8,7 +8,6 @@
 #include <transmute/translation/text/split_ids.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -45,17 +44,6 @@ std::vector<std::string> unknown_text(const SubwordModel& tokenizer, const std::
   return unknown;
 }
 
-// What joins a part to the one before it. A word that is cut, such as a long web address, has nothing there; what has
-// no spaces, such as Chinese, leaves the space to the target language.
-std::string gap_before(const std::string& plain, size_t content, const std::vector<SourcePart>& before) {
-  if (before.empty()) return "";
-  if (content > 0 || plain.empty() || before.back().plain.empty()) return " ";
-  const std::string& last = before.back().plain;
-  const bool is_cut_word = static_cast<unsigned char>(last.back()) < 0x80 && last.back() != ' ' &&
-                           static_cast<unsigned char>(plain.front()) < 0x80;
-  return is_cut_word ? "" : " ";
-}
-
 // In parts of at most max_source_tokens. `tag`: that the text has in front, or had before.
 std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
                                const TranslationOptions& options, const Glossary& glossary, Ids& tag) {
@@ -82,12 +70,8 @@ std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string&
     token += part.size();
     const size_t end = token < spans.size() ? std::max(begin, spans[token].first) : text.size();
     std::string plain = text.substr(begin, end - begin);
-    const size_t content = std::min(plain.find_first_not_of(' '), plain.size());
-    std::string gap = gap_before(plain, content, parts);
-    plain.erase(0, content);
+    plain.erase(0, plain.find_first_not_of(' '));
     parts.push_back({number, std::move(plain), std::move(part), whole.tag});
-    parts.back().gap = std::move(gap);
-    parts.back().begins_sentence = parts.size() == 1;
     begin = end;
   }
   parts.front().unknown = std::move(whole.unknown);
@@ -140,30 +124,27 @@ struct EncodedText {
 };
 
 EncodedText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
-                   const TranslationOptions& options, const Glossary& glossary, const SentenceSplitter* splitter) {
+                   const TranslationOptions& options, const Glossary& glossary) {
   check_utf8(text, "text", number + 1);
   std::vector<Sentence> sentences;
-  if (splitter != nullptr)
-    for (const auto& span : splitter->spans(text, glossary)) sentences.push_back({span});
-  if (sentences.size() <= 1) sentences = {{{0, text.size()}}};
+  if (options.split_sentences) {
+    for (const auto& span : sentence_spans(text, glossary)) sentences.push_back({span});
+  } else {
+    sentences.push_back({{0, text.size()}});
+  }
   const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
   EncodedText encoded;
   bool is_recased = false;
   Ids tag;  // for all sentences that follow it
-  size_t end_before = 0;
   for (Sentence& sentence : sentences) {
     if (may_adapt) read_in_other_case(tokenizer, text, options, glossary, sentence);
     const auto& [begin, end] = sentence.span;
     const std::string read = sentence.recased ? sentence.recased->text : text.substr(begin, end - begin);
     is_recased = is_recased || sentence.recased;
-    std::vector<SourcePart> parts = cut_up(tokenizer, read, number, options, glossary, tag);
-    if (!parts.empty() && !encoded.parts.empty())
-      parts.front().gap = begin > end_before ? text.substr(end_before, begin - end_before) : " ";
-    for (SourcePart& part : parts) {
+    for (SourcePart& part : cut_up(tokenizer, read, number, options, glossary, tag)) {
       part.written = sentence.written;
       encoded.parts.push_back(std::move(part));
     }
-    end_before = end;
   }
   if (is_recased) encoded.recased = read_text(text, sentences);
   return encoded;
@@ -176,14 +157,6 @@ std::string recased_prefix(const SubwordModel& tokenizer, const std::string& pre
   const auto readable = in_readable_case(tokenizer, prefix, written, language, {});
   if (!readable || in_case(readable->text, written, language, {}).text != prefix) return prefix;
   return readable->text;
-}
-
-// A prefix of several sentences says that the model's output is to be one.
-const SentenceSplitter* splitter_for(size_t text, const TranslationOptions& options, const SentenceSplitter* splitter) {
-  const bool has_prefix = text < options.target_prefixes.size() && !options.target_prefixes[text].empty();
-  const bool may_stay_whole = has_prefix && options.split_sentences == SentenceSplitting::automatic;
-  if (splitter == nullptr || !may_stay_whole) return splitter;
-  return SentenceSplitter().spans(options.target_prefixes[text]).size() > 1 ? nullptr : splitter;
 }
 
 }  // namespace
@@ -216,37 +189,19 @@ std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenize
   return std::move(segmented.spans);
 }
 
-std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text,
-                                                    const std::vector<std::pair<size_t, size_t>>& sentences) {
-  std::vector<std::pair<size_t, size_t>> spans;
-  for (const auto& [begin, end] : sentences)
-    for (const auto& [first, last] : source_spans(tokenizer, text.substr(begin, end - begin)))
-      spans.emplace_back(begin + first, begin + last);
-  return spans;
-}
-
-int SourceParts::sentences_of(size_t text) const {
-  int sentences = 0;
-  for (size_t part = first_of(text); part < parts.size() && parts[part].text == text; ++part)
-    sentences += parts[part].begins_sentence ? 1 : 0;
-  return std::max(sentences, 1);
-}
-
 size_t SourceParts::first_of(size_t text) const {
   const auto before = [](const SourcePart& part, size_t sought) { return part.text < sought; };
   return static_cast<size_t>(std::lower_bound(parts.begin(), parts.end(), text, before) - parts.begin());
 }
 
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
-                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
-                         const SentenceSplitter* splitter) {
+                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for) {
   std::vector<EncodedText> encoded(texts.size());
   constexpr size_t kTextsAtOnce = 64;
   constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
   const auto encode_some = [&](size_t some) {
     const size_t end = std::min(texts.size(), (some + 1) * kTextsAtOnce);
-    for (size_t i = some * kTextsAtOnce; i < end; ++i)
-      encoded[i] = encode(tokenizer, texts[i], i, options, glossary, splitter_for(i, options, splitter));
+    for (size_t i = some * kTextsAtOnce; i < end; ++i) encoded[i] = encode(tokenizer, texts[i], i, options, glossary);
   };
   if (texts.size() <= kFewTexts) {
     encode_some(0);

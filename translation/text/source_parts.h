@@ -6,7 +6,6 @@
 #include <transmute/translation/text/given_tokens.h>
 #include <transmute/translation/text/glossary.h>
 #include <transmute/translation/text/letter_case.h>
-#include <transmute/translation/text/sentences.h>
 #include <transmute/translation/types.h>
 
 #include <cstddef>
@@ -35,8 +34,6 @@ struct SourcePart {
   TextCase written = TextCase::mixed;
   std::vector<std::string> unknown{};  ///< Translation::unknown of this part
   bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
-  std::string gap{};                   ///< what stands between the part before it and this one
-  bool begins_sentence = true;
 };
 
 /// A text as the model reads it.
@@ -53,8 +50,6 @@ struct SourceParts {
 
   /// The number of the text's first part.
   size_t first_of(size_t text) const;
-  /// The number of the text's sentences.
-  int sentences_of(size_t text) const;
 };
 
 /// A text as one part, however long it is.
@@ -69,17 +64,12 @@ std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std:
 
 /// The bytes that each of these pieces covers.
 std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text);
-/// The same for a text whose sentences are tokenized separately.
-std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text,
-                                                    const std::vector<std::pair<size_t, size_t>>& sentences);
 
 /// Tokenizes texts, in another case and split as the options say.
 /// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be
-/// @param splitter finds the sentences that become parts; null: each text is one
 /// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
-                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
-                         const SentenceSplitter* splitter = nullptr);
+                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for);
 
 /// Demands of each text that its translation begins with the prefix of the same number.
 /// @param language of the prefixes, see case_locale
