@@ -123,14 +123,15 @@ TEST_F(Training, LeavesAModelCheckpointsMetricsAndALog) {
   const Outcome outcome = train("run");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.errors;
   EXPECT_EQ(outcome.output, "") << "standard output is for results";
-  EXPECT_EQ(
-      names_in(folder_ / "run"),
-      (std::vector<std::string>{"cache", "checkpoints", "config.yaml", "fingerprints.json", "lock", "metrics.jsonl",
-                                "model", "report.html", "tensorboard", "tokenizer.model", "train.log"}));
+  EXPECT_EQ(names_in(folder_ / "run"),
+            (std::vector<std::string>{"cache", "checkpoints", "config.yaml", "fingerprints.json", "lock",
+                                      "metrics.jsonl", "model", "report.html", "tensorboard", "text_profile.yaml",
+                                      "tokenizer.model", "train.log"}));
   EXPECT_EQ(names_in(folder_ / "run/checkpoints"),
             (std::vector<std::string>{"step-000000010", "step-000000020", "step-000000030"}));
   EXPECT_EQ(names_in(folder_ / "run/model"),
-            (std::vector<std::string>{"checksums.txt", "config.yaml", "tokenizer.model", "weights.safetensors"}));
+            (std::vector<std::string>{"checksums.txt", "config.yaml", "text_profile.yaml", "tokenizer.model",
+                                      "weights.safetensors"}));
   EXPECT_THAT(read_text(folder_ / "run/metrics.jsonl"), HasSubstr("\"step\":30"));
   EXPECT_THAT(outcome.errors, AllOf(HasSubstr("transmute 0."), HasSubstr("device cpu, 2 threads")));
 }
