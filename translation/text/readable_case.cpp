@@ -21,6 +21,15 @@ Effort effort_of(const Ids& ids) {
   return {static_cast<size_t>(std::count(ids.begin(), ids.end(), special_ids::kUnknown)), ids.size()};
 }
 
+// Bytes that the vocabulary cannot read, however many of them one unknown piece has; and the number of pieces.
+Effort effort_of(const SubwordModel& vocabulary, const std::string& text) {
+  const SegmentedText segmented = vocabulary.segment(text);
+  size_t unread = 0;
+  for (size_t i = 0; i < segmented.ids.size(); ++i)
+    if (segmented.ids[i] == special_ids::kUnknown) unread += segmented.spans[i].second - segmented.spans[i].first;
+  return {unread, segmented.ids.size()};
+}
+
 // Calls visit(begin, end) for the words of a text, each with the white space before it, and for white space at its end.
 template <class Visit>
 void for_each_word(const std::string& text, const Visit& visit) {
@@ -63,9 +72,9 @@ class WordCases {
   RecasedText best_of(const std::string& word) {
     const std::vector<RecasedText> candidates = candidates_for(word);
     size_t best = 0;
-    Effort least = effort_of(vocabulary_.encode(candidates[0].text));
+    Effort least = effort_of(vocabulary_, candidates[0].text);
     for (size_t i = 1; i < candidates.size(); ++i) {
-      const Effort effort = effort_of(vocabulary_.encode(candidates[i].text));
+      const Effort effort = effort_of(vocabulary_, candidates[i].text);
       if (effort >= least) continue;
       least = effort;
       best = i;
