@@ -30,7 +30,7 @@ namespace {
 
 constexpr const char* kStateFormat = "transmute partial output 1: lines %ld bytes %lu input %lx";
 
-// What a state file says.
+// The contents of a state file.
 struct PartialState {
   int64_t lines = 0;
   uint64_t bytes = 0, input = 0;

@@ -23,7 +23,7 @@ class Output {
   void write(const std::string& text);
   /// Gives the file its name. Without it the file is left out.
   void finish();
-  /// Whether it is a file, neither standard output nor a device or pipe.
+  /// True for a file, false for standard output, a device or a pipe.
   bool is_file() const { return file_ != nullptr && !file_->partial_path().empty(); }
 
  private:

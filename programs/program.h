@@ -15,7 +15,7 @@ namespace transmute {
 /// stands for the program's name. Messages call the program what the user called it.
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 
-/// What the user called the program.
+/// The name by which the user called the program.
 const std::string& program_name();
 
 /// Writes a line to standard error after the program's name, with control characters escaped as by without_control().

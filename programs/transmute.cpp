@@ -64,7 +64,7 @@ std::string records() {
   return text;
 }
 
-// What other programs call a command.
+// The names that other programs give a command.
 std::string other_name(const std::string& word) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> names{
       {"--version", {"version", "-v", "-V"}},

@@ -106,7 +106,7 @@ MaybeEnd element_end(const Tokens& tokens, size_t from, const std::string& name)
   return std::nullopt;
 }
 
-// Where an element ends whose end tag may be left out.
+// The end of an element whose end tag may be left out.
 MaybeEnd optional_end(const Tokens& tokens, size_t from, const std::string& name, const OptionalEnd& rules,
                       size_t text_size) {
   OpenElements within(rules.shields);
@@ -168,7 +168,7 @@ bool refuses_translation(std::string_view tag) {
   return false;
 }
 
-// Whether a token may move with the words around it.
+// True if a token may move with the words around it.
 bool is_movable(const HtmlToken& token) {
   return !token.in_select && lists(kInlineElements, token.name);
 }
