@@ -46,7 +46,9 @@ void refuse_second_document(const std::string& text, const std::string& where) {
     return found;
   };
   begin.mark.pos = -1;
-  if (!next() || !next()) return;
+  if (!next()) return;
+  const bool has_second = next();
+  if (!has_second) return;
   const int line = begin.mark.line + 1;
   next();
   throw std::invalid_argument(

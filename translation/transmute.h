@@ -242,10 +242,10 @@ typedef struct transmute_warning {
   const char* kind;    /* "omission", "length", "number", "address", "placeholder", "emoji", "repetition", "copy" or
                           "script" */
   const char* message; /* for people */
-  size_t source_begin; /* in the text */
-  size_t source_end;
-  size_t target_begin; /* in the best hypothesis */
-  size_t target_end;
+  size_t source_begin; /* of the place in the text */
+  size_t source_end;   /* its end */
+  size_t target_begin; /* of the place in the best hypothesis */
+  size_t target_end;   /* its end */
 } transmute_warning;
 
 /* Number of warnings about the translation of a text. */

@@ -149,10 +149,10 @@ TRANSMUTE_API const char* name_of(WarningKind kind);
 
 /// A place of a translation that looks wrong.
 struct TranslationWarning {
-  WarningKind kind = WarningKind::omission;
-  std::pair<size_t, size_t> source{};  ///< bytes [first, second) of the text; none if nothing in it corresponds
-  std::pair<size_t, size_t> target{};  ///< bytes of the best translation; none if something is missing there
-  std::string message{};               ///< for people, for example `the number 15 became 51`
+  WarningKind kind = WarningKind::omission;  ///< what looks wrong
+  std::pair<size_t, size_t> source{};        ///< bytes [first, second) of the text; none if nothing in it corresponds
+  std::pair<size_t, size_t> target{};        ///< bytes of the best translation; none if something is missing there
+  std::string message{};                     ///< for people, for example `the number 15 became 51`
 };
 
 /// Options of a translation call.

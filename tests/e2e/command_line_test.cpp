@@ -683,7 +683,7 @@ TEST_F(CommandLine, APairOfTokensIsNotRepeatedWhereThatIsForbidden) {
 TEST_F(CommandLine, TheCoveragePenaltyChangesTheScoreByItsWeight) {
   // The first end ends greedy search: the penalty changes the score alone.
   const auto greedy = [](std::vector<std::string> flags) {
-    flags.insert(flags.end(), {"-b", "1"});
+    flags.insert(flags.end(), {"-b", "1", "--guard", "off"});
     return best_translation("the red house is near.", flags);
   };
   const Json without = greedy({}), once = greedy({"--coverage-beta", "1"}), twice = greedy({"--coverage-beta", "2"});

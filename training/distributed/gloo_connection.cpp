@@ -54,7 +54,8 @@ class GlooConnection : public Connection {
       std::thread([watch = watch_] { Watch::serve(watch); }).detach();
       join_gloo();
       join_nccl(device);
-    } catch (...) {
+    } catch (const std::exception& error) {
+      fail(fmt::format("rank {}{}{}", options_.rank, kEnded, error.what()));
       abandon();
       throw;
     }
@@ -327,9 +328,11 @@ class GlooConnection : public Connection {
     }
   }
 
-  // Its destructor would wait for ranks that do not answer any more.
+  // The destructors of LibTorch's groups would wait for ranks that do not answer any more. The watch ends first,
+  // because a thread that uses LibTorch while the program ends can abort it.
   void abandon() {
     failed_ = true;
+    watch_->stop();
     static std::mutex mutex;
     static auto* const abandoned = new std::vector<c10::intrusive_ptr<Backend>>;  // outlives the program
     const std::lock_guard<std::mutex> lock(mutex);
