@@ -197,8 +197,11 @@ void TranslationGuard::retry(const SourcePart& part, Translation& translation) c
   constexpr int64_t kRepeated = 3;  // tokens
   if (has(translation.warnings, WarningKind::repetition) && options.search.no_repeat_ngram == 0)
     options.search.no_repeat_ngram = kRepeated;
+  const bool was_copy = has(translation.warnings, WarningKind::copy);
   const auto take_if_better = [&](Translation&& other) {
     if (is_abandoned(other)) return;
+    // A copy with a word or two changed is worse than the copy.
+    if (was_copy && checks::is_half_copied(part.plain, other.hypotheses.front().text)) return;
     judge(part, other);
     if (other.warnings.size() < translation.warnings.size()) translation = std::move(other);
   };

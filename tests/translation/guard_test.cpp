@@ -98,6 +98,18 @@ TEST_F(Guarded, FirstTranslatesTheSentencesOfAPartByThemselves) {
   EXPECT_THAT(piece_counts, ElementsAre(2));
 }
 
+TEST_F(Guarded, KeepsACopyRatherThanOneWithAWordChanged) {
+  whole = translation("the black house is near! the old train is closed.");
+  const Translation kept = check(translation(kText));
+  EXPECT_EQ(text_of(kept), kText);
+  ASSERT_EQ(kept.warnings.size(), 1U);
+  EXPECT_EQ(kept.warnings[0].kind, WarningKind::copy);
+  whole = translation(kGood);
+  const Translation translated = check(translation(kText));
+  EXPECT_EQ(text_of(translated), kGood);
+  EXPECT_THAT(translated.warnings, IsEmpty());
+}
+
 TEST_F(Guarded, WarnsOfWhatNoSearchMakesBetter) {
   const Translation checked = check(translation(kLoop));
   EXPECT_EQ(text_of(checked), kLoop);

@@ -239,20 +239,36 @@ void check_script(std::string_view source, std::string_view target, const Expect
                         fmt::format("\"{}\" is not in the script of the target language", part_of(target, span))});
 }
 
+struct WordCounts {
+  size_t all = 0;
+  size_t of_source = 0;
+};
+
+// The words of a translation that have letters, and how many of them its source has.
+WordCounts count_words(std::string_view source, std::string_view target) {
+  std::map<std::string, int> in_source;
+  for (Word& word : words_of(source)) ++in_source[std::move(word.lower)];
+  WordCounts counts;
+  for (const Word& word : words_of(target)) {
+    if (!has_letter(word.lower)) continue;
+    ++counts.all;
+    if (in_source[word.lower]-- > 0) ++counts.of_source;
+  }
+  return counts;
+}
+
 }  // namespace
 
 bool is_copy(std::string_view source, std::string_view target) {
   constexpr size_t kFewWords = 5;  // a name may have as many
   constexpr double kShare = 0.9;
-  std::map<std::string, int> in_source;
-  for (Word& word : words_of(source)) ++in_source[std::move(word.lower)];
-  size_t words = 0, same = 0;
-  for (const Word& word : words_of(target)) {
-    if (!has_letter(word.lower)) continue;
-    ++words;
-    if (in_source[word.lower]-- > 0) ++same;
-  }
-  return words >= kFewWords && static_cast<double>(same) >= kShare * static_cast<double>(words);
+  const WordCounts counts = count_words(source, target);
+  return counts.all >= kFewWords && static_cast<double>(counts.of_source) >= kShare * static_cast<double>(counts.all);
+}
+
+bool is_half_copied(std::string_view source, std::string_view target) {
+  const WordCounts counts = count_words(source, target);
+  return counts.of_source > 0 && 2 * counts.of_source >= counts.all;
 }
 
 Warnings check_texts(std::string_view source, std::string_view target, const Expectations& expected) {
