@@ -22,10 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::may_refuse([&] {
     const ApiRequest request = (choice & 4) != 0 ? parse_v1(http, {}) : parse_libretranslate(http, {});
     for (const std::string& text : request.texts) {
-      const Document document(text, request.format, request.split_sentences);
+      const Document document(text, request.format, request.split_sentences.value_or(true));
       const std::string same = document.with(document.segments());
       // Between sentences, the server puts a blank of its own.
-      if (request.format == TextFormat::text && !request.split_sentences) fuzz::require(same == text);
+      if (request.format == TextFormat::text && !request.split_sentences.value_or(true)) fuzz::require(same == text);
     }
   });
   return 0;

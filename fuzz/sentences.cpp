@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   fuzz::may_refuse([&] {
     size_t at = 0;
-    for (const std::string& sentence : split_sentences(text)) {
+    for (const std::string& sentence : SentenceSplitter().split(text)) {
       at = text.find(sentence, at);
       fuzz::require(at != std::string::npos && !sentence.empty());
       at += sentence.size();

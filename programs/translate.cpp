@@ -18,6 +18,7 @@
 #include <transmute/programs/unknown_text.h>
 #include <transmute/translation/text/format.h>
 #include <transmute/translation/text/glossary.h>
+#include <transmute/translation/text/sentence_language.h>
 #include <transmute/translation/translator.h>
 
 #include <memory>
@@ -39,7 +40,7 @@ struct Arguments {
   std::string alignment = "none";
   int64_t alignment_layer = 0;
   int64_t alignment_head = 0;
-  std::string long_lines = "split";
+  std::string long_lines = "split", split_sentences = "auto";
   std::string letter_case = "adapt";
   std::string format = "text";
   bool sample = false;
@@ -57,8 +58,7 @@ class Totals {
  public:
   /// @param before lines that an earlier run has translated
   Totals(const transmute::TranslationOptions& options, int64_t before)
-      : split_sentences_(options.split_sentences),
-        counts_loops_(options.guard == transmute::Guard::off && options.search.constraint == nullptr),
+      : counts_loops_(options.guard == transmute::Guard::off && options.search.constraint == nullptr),
         cut_lines_(options.max_source_tokens),
         before_(before) {}
 
@@ -66,7 +66,7 @@ class Totals {
   int64_t lines() const { return before_ + lines_; }
   void add(const transmute::Translation& translation) {
     ++lines_;
-    cut_lines_.add(translation.parts, translation.source_tokens.size());
+    if (translation.parts > translation.sentences) cut_lines_.add(translation.parts, translation.source_tokens.size());
     if (counts_loops_) looping_lines_.add(translation);
     suspicious_lines_.add(translation);
     unknown_text_.add(translation);
@@ -74,15 +74,13 @@ class Totals {
   void report() const {
     if (cut_lines_.count() > 0)
       transmute::note(fmt::format("{} of {} {}; translated in parts", transmute::format_count(cut_lines_.count()),
-                                  transmute::counted(lines_, "line"),
-                                  split_sentences_ ? "had several sentences or were over-long" : cut_lines_.reason()));
+                                  transmute::counted(lines_, "line"), cut_lines_.reason()));
     looping_lines_.report(lines_, "translation");
     suspicious_lines_.report(lines_);
     unknown_text_.report(lines_);
   }
 
  private:
-  bool split_sentences_;
   bool counts_loops_;  // the guard does, and labels of trees may loop
   transmute::CutLines cut_lines_;
   transmute::LoopingLines looping_lines_;
@@ -105,6 +103,11 @@ void note_normalized_terms(const std::vector<transmute::GlossaryEntry>& glossary
   if (terms > 0)
     transmute::note(fmt::format("{}: the model's tokenizer writes {} in another way, for example {}", path,
                                 transmute::counted(terms, "target term"), example));
+}
+
+transmute::SentenceSplitting splitting_from(const std::string& flag) {
+  if (flag == "never") return transmute::SentenceSplitting::never;
+  return flag == "auto" ? transmute::SentenceSplitting::automatic : transmute::SentenceSplitting::always;
 }
 
 transmute::TranslationOptions options_from(const Arguments& arguments, const transmute::Translator& translator) {
@@ -130,6 +133,8 @@ transmute::TranslationOptions options_from(const Arguments& arguments, const tra
   if (arguments.mbr_utility == "bleu") options.mbr.utility = transmute::MbrUtility::bleu;
   if (arguments.guard == "off") options.guard = transmute::Guard::off;
   if (arguments.guard == "warn") options.guard = transmute::Guard::warn;
+  options.split_sentences = splitting_from(arguments.split_sentences);
+  transmute::check_language("--text-language", options.text_language);
   if (arguments.long_lines == "fail") options.long_texts = transmute::LongTexts::refused;
   if (arguments.letter_case == "keep") options.letter_case = transmute::LetterCase::kept;
   if (arguments.sample) options.search.sampling = arguments.sampling;
@@ -284,14 +289,12 @@ void add_result_flags(CLI::App& app, Arguments& arguments) {
       ->check(transmute::one_of({"text", "json"}))
       ->capture_default_str();
   const auto n_best =
-      app.add_option("--n-best", arguments.num_best,
-                     "print the N best translations (in Moses' format, unless json); for a line translated in "
-                     "parts, one")
+      app.add_option("--n-best", arguments.num_best, "print the N best translations (in Moses' format, unless json)")
           ->check(transmute::whole_between(1, transmute::kMaxHypotheses));
   const auto alternatives = app.add_option("--alternatives", arguments.alternatives,
                                            "instead of searching, take the N most probable next tokens after "
-                                           "--target-prefix and complete each greedily; a line translated in parts "
-                                           "has one result")
+                                           "--target-prefix and complete each greedily; of a line translated in parts, "
+                                           "those of the first part")
                                 ->check(transmute::whole_between(1, transmute::kMaxHypotheses))
                                 ->excludes(n_best);
   const auto mbr = app.add_option("--mbr", arguments.translation.mbr.candidates,
@@ -378,21 +381,28 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
   transmute::TranslationOptions& translation = arguments.translation;
   CLI::Option* const trees = app.get_option("--trees");
   app.get_option("--no-repeat-ngram")->excludes(trees);
-  const auto inline_tags =
-      app.add_flag("--inline-tags", translation.inline_tags,
-                   "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the "
-                   "corresponding words; --alignment counts the words without them")
-          ->excludes(trees);
+  app.add_flag("--inline-tags", translation.inline_tags,
+               "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the "
+               "corresponding words; --alignment counts the words without them")
+      ->excludes(trees);
   app.add_option("--case", arguments.letter_case,
                  "adapt: translate a sentence in capitals or In Title Case that the model's vocabulary falls apart on "
                  "in ordinary case, and give the translation the case of the source; keep: translate it as it is, as "
                  "is always done with --trees")
       ->check(transmute::one_of({"adapt", "keep"}))
       ->capture_default_str();
-  app.add_flag("--split-sentences", translation.split_sentences,
-               "split each line into sentences by Unicode's rules and translate them separately")
-      ->excludes(inline_tags)
+  app.add_option(
+         "--split-sentences", arguments.split_sentences,
+         "auto: translate the sentences of a line separately, unless the model was trained on lines with several "
+         "sentences; always (also without a value); never: translate lines whole")
+      ->expected(0, 1)
+      ->check(transmute::one_of_or_first({"always", "auto", "never"}))
       ->excludes(trees)
+      ->default_str("auto")
+      ->group("Long lines");
+  app.add_option("--text-language", translation.text_language,
+                 "language of the input, such as de, for finding its sentences; by default that of the training text, "
+                 "otherwise found out from the words of each line")
       ->group("Long lines");
   app.add_option("--max-source-tokens", translation.max_source_tokens,
                  "a line with more source tokens counts as over-long")

@@ -39,6 +39,7 @@ const std::vector<Command>& commands() {
                                         {"convert", "convert a model to another format or precision"},
                                         {"export_torchscript", "export a model for LibTorch, PyTorch and Triton"},
                                         {"make_shortlist", "build a vocabulary shortlist from parallel text"},
+                                        {"sentences", "write the sentences of a text, one per line"},
                                         {"trees", "turn parse trees into parallel text and back"},
                                         {"make_demo_corpus", "generate a small parallel text for experiments"}};
   return all;

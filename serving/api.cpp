@@ -152,10 +152,16 @@ ModelSet::Route resolve_languages(const ModelSet& models, ApiRequest& request, A
 std::vector<Document> make_documents(const ApiRequest& request, const ModelSet::Route& route) {
   // Source terms are in the language of the last model's source: with a pivot, not that of these texts.
   const Glossary glossary = route.size() == 1 ? Glossary(request.options.glossary) : Glossary();
-  const bool is_whole = route.empty() || !request.prefixes.empty();
   std::vector<Document> documents;
+  if (route.empty() || !request.prefixes.empty()) {
+    for (const std::string& text : request.texts) documents.emplace_back(text);
+    return documents;
+  }
+  const Translator& first = *route.front().model;
+  const SentenceSplitter splitter = first.sentence_splitter(request.source);
+  const bool splits = request.split_sentences.value_or(first.splits_sentences());
   for (const std::string& text : request.texts)
-    documents.push_back(is_whole ? Document(text) : Document(text, request.format, request.split_sentences, glossary));
+    documents.emplace_back(text, request.format, splits, glossary, splitter);
   return documents;
 }
 
@@ -163,6 +169,8 @@ std::vector<Document> make_documents(const ApiRequest& request, const ModelSet::
 void set_options(TaskRequest& task, ApiRequest& request) {
   TranslationOptions plain;
   plain.inline_tags = request.options.inline_tags;
+  plain.split_sentences = request.options.split_sentences =
+      SentenceSplitting::never;  // segments are what documents say
   if (!task.route.empty()) {
     const ModelSet::Hop &first = task.route.front(), &last = task.route.back();
     plain.source_language = first.source_language;

@@ -336,14 +336,17 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   // What a client has read cannot change any more; a text by itself would not, but texts of all requests go together.
   if (request.stream && request.options.guard == Guard::retry) request.options.guard = Guard::warn;
   request.prefixes = members.texts("prefix");
-  request.split_sentences = members.flag("split_sentences", request.prefixes.empty());
+  if (members.find("split_sentences") != nullptr)
+    request.split_sentences = members.flag("split_sentences", true);
+  else if (!request.prefixes.empty())
+    request.split_sentences = false;
   request.api_key = members.text("api_key");
   request.options.glossary = read_glossary(members, limits);
   read_search(members, limits, request);
   members.refuse_others();
   if (!request.prefixes.empty() && request.prefixes.size() != request.texts.size())
     refuse(fmt::format("{} prefixes were given for {} texts", request.prefixes.size(), request.texts.size()));
-  if (!request.prefixes.empty() && (request.split_sentences || request.format != TextFormat::text))
+  if (!request.prefixes.empty() && (*request.split_sentences || request.format != TextFormat::text))
     refuse("prefix needs plain text without split_sentences: the whole text is one segment");
   if (request.stream && request.format != TextFormat::text) refuse("stream needs plain text");
   complete(request, limits);

@@ -44,7 +44,7 @@ struct ApiRequest {
   std::string source;    ///< "auto": to be detected
   std::string target;
   TextFormat format = TextFormat::text;
-  bool split_sentences = true;
+  std::optional<bool> split_sentences{};  ///< without a value: as the model was trained
   bool stream = false;
   int64_t alternatives = 0;             ///< LibreTranslate's: further translations of each text
   std::vector<std::string> prefixes{};  ///< one for each text, or none

@@ -159,13 +159,9 @@ size_t line_end_at(const std::string& text, size_t at) {
   return 0;
 }
 
-// The length of a <br>; 0 for other tags.
-size_t line_break_length(const std::string& text, const InlineTag& tag) {
-  return element_name(std::string_view(text).substr(tag.begin, tag.length)) == "br" ? tag.length : 0;
-}
-
 // Text with inline tags, cut at the sentence ends that lie outside of every element.
-std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary) {
+std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary,
+                                          const SentenceSplitter& splitter) {
   std::string plain;
   std::vector<size_t> places;  // of the plain bytes in the text
   std::vector<bool> is_inside(text.size() + 1);
@@ -193,7 +189,7 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
     if (first < last) sentences.push_back(whole.substr(first, last - first));
     begin = end;
   };
-  for (const auto& [first, end] : sentence_spans(plain, glossary)) {
+  for (const auto& [first, end] : splitter.spans(plain, glossary)) {
     if (first > 0)
       for (size_t cut = before_end + 1; cut <= places[first]; ++cut)
         if (!is_inside[cut]) {
@@ -234,11 +230,12 @@ Document::Document(const std::string& text) {
   add_segment(text);
 }
 
-Document::Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary)
+Document::Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary,
+                   const SentenceSplitter& splitter)
     : format_(format) {
   const SentencesOf sentences_of = [&](const std::string& words) -> std::vector<std::string> {
     if (!split_sentences) return {words};
-    return format == TextFormat::text ? transmute::split_sentences(words, glossary) : tagged_sentences(words, glossary);
+    return format == TextFormat::text ? splitter.split(words, glossary) : tagged_sentences(words, glossary, splitter);
   };
   if (format == TextFormat::html) {
     add_html(text, sentences_of);
@@ -267,7 +264,7 @@ void Document::add_lines(const std::string& text, const SentencesOf& sentences_o
   size_t begin = 0;
   for (size_t at = 0; at < text.size();) {
     const bool is_tag = tag != tags.end() && at == tag->begin;
-    const size_t line_end = is_tag ? line_break_length(text, *tag) : line_end_at(text, at);
+    const size_t line_end = !is_tag ? line_end_at(text, at) : ends_line(text, *tag) ? tag->length : 0;
     if (line_end > 0) {
       add_line(text.substr(begin, at - begin), sentences_of);
       between_.back() += text.substr(at, line_end);

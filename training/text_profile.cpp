@@ -2,6 +2,7 @@
 #include <transmute/training/text_profile.h>
 
 #include <transmute/training/run_text.h>
+#include <transmute/training/sentence_profile.h>
 
 #include <utility>
 
@@ -45,10 +46,9 @@ TextProfile learn_text_profile(const TrainingConfig& config) {
   TextProfile profile;
   if (config.is_language_model()) return profile;
   const SampledText text = sample_training_text(config, kMostSampledPairs);
-  // Only a hint, which is why nothing else is deduced from it.
   const TextFiles files = train_files(config);
   const std::string ending = files.source.empty() ? "" : text_file_ending(files.source.front().path);
-  if (ending.size() == 2) profile.sentences.language = ending;
+  profile.sentences = learn_sentences(text.sources, ending);
   return profile;
 }
 

@@ -138,6 +138,7 @@ TranslatedText Validator::translate() const {
   TranslationOptions options;
   options.guard = Guard::off;              // the score is the search's
   options.letter_case = LetterCase::kept;  // what is measured is the network
+  options.split_sentences = SentenceSplitting::never;
   options.search.beam_size = validation.beam_size;
   options.search.length_alpha = validation.length_alpha;
   const DataOptions& data = parts_.config.data;  // what is learned whole is translated whole

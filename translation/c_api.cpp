@@ -128,6 +128,22 @@ transmute::Guard guard_of(const std::string& name) {
   throw std::invalid_argument("guard must be \"off\", \"warn\" or \"retry\", not \"" + name + "\"");
 }
 
+transmute::SentenceSplitting splitting_of(int value) {
+  switch (value) {
+    case TRANSMUTE_SPLIT_NEVER:
+      return transmute::SentenceSplitting::never;
+    case TRANSMUTE_SPLIT_ALWAYS:
+      return transmute::SentenceSplitting::always;
+    case TRANSMUTE_SPLIT_AUTOMATIC:
+      return transmute::SentenceSplitting::automatic;
+    default:
+      throw std::invalid_argument(
+          "split_sentences must be TRANSMUTE_SPLIT_NEVER, TRANSMUTE_SPLIT_ALWAYS or "
+          "TRANSMUTE_SPLIT_AUTOMATIC, not " +
+          std::to_string(value));
+  }
+}
+
 // All but the target prefixes, whose number the texts have.
 transmute::TranslationOptions translation_options(const transmute_translation_options& given) {
   transmute::TranslationOptions ours;
@@ -148,7 +164,8 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   ours.batch_tokens = given.batch_tokens;
   ours.max_source_tokens = given.max_source_tokens;
   ours.inline_tags = given.inline_tags != 0;
-  ours.split_sentences = given.split_sentences != 0;
+  ours.split_sentences = splitting_of(given.split_sentences);
+  if (given.text_language != nullptr) ours.text_language = given.text_language;
   if (given.source_language != nullptr) ours.source_language = given.source_language;
   if (given.target_language != nullptr) ours.target_language = given.target_language;
   ours.mbr.candidates = given.mbr_candidates;
@@ -180,6 +197,7 @@ transmute_translation_options c_options(const transmute::TranslationOptions& our
   defaults.min_length = ours.search.min_length;
   defaults.no_repeat_ngram = ours.search.no_repeat_ngram;
   defaults.rerank_weight = ours.rerank.weight;
+  defaults.split_sentences = TRANSMUTE_SPLIT_AUTOMATIC;
   const transmute::SamplingOptions sampling;
   defaults.temperature = sampling.temperature;
   defaults.top_k = sampling.top_k;
@@ -191,8 +209,9 @@ transmute_translation_options c_options(const transmute::TranslationOptions& our
 
 transmute::GenerationOptions generation_options(const transmute_translation_options& given) {
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
-      given.split_sentences != 0 || given.source_language != nullptr || given.target_language != nullptr ||
-      given.mbr_candidates != 0 || given.rerank_candidates != 0 || given.guard != nullptr)
+      given.split_sentences != TRANSMUTE_SPLIT_NEVER || given.text_language != nullptr ||
+      given.source_language != nullptr || given.target_language != nullptr || given.mbr_candidates != 0 ||
+      given.rerank_candidates != 0 || given.guard != nullptr)
     throw std::invalid_argument(
         "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates, "
         "rerank_candidates and guard are for translators, not for language models");
@@ -316,6 +335,7 @@ void transmute_generation_options_init(transmute_translation_options* options, s
   transmute_translation_options defaults;
   transmute_translation_options_init(&defaults, sizeof(defaults));
   defaults.sample = 1;
+  defaults.split_sentences = TRANSMUTE_SPLIT_NEVER;
   defaults.batch_size = ours.batch_size;
   defaults.batch_tokens = ours.batch_tokens;
   write_options(defaults, options, struct_size);

@@ -13,7 +13,7 @@
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/join_parts.h>
 #include <transmute/translation/text/minimum_risk.h>
-#include <transmute/translation/text/sentences.h>
+#include <transmute/translation/text/sentence_language.h>
 #include <transmute/translation/text/source_case.h>
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/text/word_alignment.h>
@@ -52,8 +52,9 @@ void check(const TranslationOptions& options) {
   if (!options.glossary.empty() && !search::is_search(options.search))
     throw std::invalid_argument(
         "only a search can be made to use a glossary's terms; neither sampling nor alternatives can");
-  if (options.search.constraint && options.split_sentences)
+  if (options.search.constraint && options.split_sentences == SentenceSplitting::always)
     throw std::invalid_argument("split_sentences cannot be combined with a constraint, which is about a whole output");
+  check_language("text_language", options.text_language);
   if (options.search.constraint && options.inline_tags)
     throw std::invalid_argument("inline_tags cannot be combined with a constraint, which is about a whole output");
 }
@@ -171,19 +172,15 @@ void TranslationEngine::check_for_model(const TranslationOptions& options) const
 }
 
 void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
-                                    const TranslationOptions& options, const Glossary& glossary,
+                                    const TranslationOptions& options, const std::vector<ByteSpan>& sentences,
                                     const SourceCase& cases, const Joined& joined) const {
   const ReadText* const read = cases.read(joined.number);
   const std::string& model_text = read != nullptr ? read->recased.text : text;
   std::vector<size_t> words;
   std::vector<ByteSpan> spans;
-  if (options.word_alignments) {
-    std::vector<ByteSpan> sentences{{0, model_text.size()}};
-    if (options.split_sentences) sentences = read != nullptr ? read->sentences : sentence_spans(text, glossary);
-    words = source_words(tokenizer_.source(), model_text, sentences);
-  }
+  if (options.word_alignments) words = source_words(tokenizer_.source(), model_text, sentences);
   const bool has_tags = tagged != nullptr && tagged->has_tags();
-  if (has_tags) spans = source_spans(tokenizer_.source(), model_text);
+  if (has_tags) spans = source_spans(tokenizer_.source(), model_text, sentences);
   if (read != nullptr)
     for (ByteSpan& span : spans) span = read->recased.before(span);
   for (Hypothesis& hypothesis : joined.translation.hypotheses) {
@@ -224,8 +221,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
   if (texts.empty()) check_for_model(given);
   if (!given.inline_tags) return translate_plain(texts, given, hooks, {});
-  if (given.split_sentences || hooks.on_text)
-    throw std::invalid_argument("inline_tags cannot be combined with split_sentences or on_text");
+  if (hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
   std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -251,7 +247,12 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
     throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
                                             options.target_prefixes.size(), texts.size()));
   const Glossary glossary(options.glossary);
-  SourceParts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_);
+  const SentenceSplitter splitter = splitter_for(given);
+  const SentencesOf sentences_of = [&](size_t text) {
+    return splitter.spans(texts[text], glossary, tagged.empty() ? std::vector<size_t>{} : tagged[text].line_ends());
+  };
+  SourceParts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_,
+                                     splits_sentences(given) ? sentences_of : nullptr);
   check_can_be_aligned(sources, is_aligned);
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target(), options.target_language);
   add_languages(sources, languages);
@@ -260,7 +261,11 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   const SourceCase cases(sources, tokenizer_, options.target_language);
   return translate_parts(sources, options, hooks, [&](const Joined& joined) {
     const size_t text = joined.number;
-    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, glossary, cases, joined);
+    joined.translation.sentences = sources.sentences_of(text);
+    std::vector<ByteSpan> sentences{{0, texts[text].size()}};
+    if (joined.translation.sentences > 1) sentences = sentences_of(text);
+    if (const ReadText* const read = cases.read(text)) sentences = read->sentences;
+    finish_text(texts[text], tagged.empty() ? nullptr : &tagged[text], given, sentences, cases, joined);
   });
 }
 
@@ -288,7 +293,9 @@ std::vector<Translation> TranslationEngine::translate_parts(
     const bool is_recased = sources.recased.count(text) > 0;
     std::vector<size_t> ends;
     for (size_t part = sources.first_of(text); part < parts.size() && parts[part].text == text; ++part) {
-      append_translation(whole, std::exchange(of_parts[part], {}));
+      // Other combinations would have other ends, of which each has its own case.
+      if (is_recased && sources.counts[text] > 1) of_parts[part].hypotheses.resize(1);
+      append_translation(whole, std::exchange(of_parts[part], {}), parts[part].gap, joined_results(options.search));
       if (is_recased) ends.push_back(whole.hypotheses.front().text.size());
     }
     if (whole.hypotheses.empty()) whole.hypotheses.emplace_back();

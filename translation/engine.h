@@ -7,6 +7,7 @@
 #include <transmute/translation/inference/step_models.h>
 #include <transmute/translation/precision.h>
 #include <transmute/translation/search/search.h>
+#include <transmute/translation/text/sentences.h>
 #include <transmute/translation/text/shortlist.h>
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/types.h>
@@ -15,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace transmute {
@@ -51,6 +53,14 @@ class TranslationEngine {
     alignment_layer_ = layer;
     alignment_head_ = head;
   }
+  /// From now on sentences are found with what the model's training text says about them.
+  void use(const SentenceProfile& profile);
+
+  /// Whether SentenceSplitting::automatic translates the sentences of a text separately.
+  bool splits_sentences() const { return splits_sentences_; }
+  /// Finds the sentences of texts in this language, which may be empty: that of the training text, or the one that the
+  /// words of a text suggest.
+  SentenceSplitter sentence_splitter(const std::string& language) const;
 
   /// From now on translations can be reranked (TranslationOptions::rerank) by this engine, which translates in the
   /// opposite direction. Its ParallelFor is called within the tasks of this engine's, and must not wait for those.
@@ -85,13 +95,16 @@ class TranslationEngine {
                                            const std::function<void(const Joined& joined)>& complete) const;
   // With the head for alignments that the options leave open.
   SearchOptions with_head(SearchOptions search) const;
+  bool splits_sentences(const TranslationOptions& options) const;
+  SentenceSplitter splitter_for(const TranslationOptions& options) const;
   // As if there were a text to translate.
   void check_for_model(const TranslationOptions& options) const;
   // Aligns words, restores the source's case and puts tags back as the options say, and drops alignments of tokens that
   // they do not ask for, which grow with the square of the text's length. `tagged`: null where there are no tags to put
-  // back. `glossary`: that of the options.
+  // back. `sentences`: bytes of the text, as the model read it, that were encoded together.
   void finish_text(const std::string& text, const TaggedText* tagged, const TranslationOptions& options,
-                   const Glossary& glossary, const SourceCase& cases, const Joined& joined) const;
+                   const std::vector<std::pair<size_t, size_t>>& sentences, const SourceCase& cases,
+                   const Joined& joined) const;
   // Puts the translations of a batch of parts into their places.
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,
@@ -115,6 +128,8 @@ class TranslationEngine {
   int64_t most_tokens_;  // of a source and of a target
   Tokenizer tokenizer_;
   Expectations expected_;
+  SentenceSplitter splitter_;  // of the training text's language
+  bool splits_sentences_ = true;
   std::unique_ptr<const Shortlist> shortlist_;        // where there is one
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise
   int64_t alignment_layer_ = 0, alignment_head_ = 0;  // as in SearchOptions

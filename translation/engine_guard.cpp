@@ -27,7 +27,7 @@ void TranslationEngine::guard_batch(const SourceParts& sources, const std::vecto
   const auto align = [&](const std::vector<SourcePart>& parts, const std::vector<std::string>& targets) {
     return attention_of(parts, targets, options);
   };
-  const TranslationGuard guard({tokenizer_, expected_, align, search_parts}, options);
+  const TranslationGuard guard({tokenizer_, expected_, splitter_for(options), align, search_parts}, options);
   std::vector<GuardedPart> parts;
   for (const size_t part : batch) {
     // What a hook has seen of a text cannot change any more. It sees nothing of a text in several parts.

@@ -163,7 +163,7 @@ std::vector<Translation> TranslationGuard::wider(const SourcePart& part, const T
 std::vector<Ids> TranslationGuard::sentences_of(const Ids& ids, const std::vector<std::string>& tokens,
                                                 const std::string& text) const {
   const std::vector<checks::Span> spans = model_.tokenizer.source().spans_of_pieces(tokens, text);
-  const std::vector<checks::Span> sentences = sentence_spans(text);
+  const std::vector<checks::Span> sentences = model_.splitter.spans(text);
   std::vector<Ids> cut(1);
   size_t next = 1;  // sentence
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -186,7 +186,8 @@ Translation TranslationGuard::joined(const SourcePart& part, const std::vector<I
     pieces.push_back(std::move(piece));
   }
   Translation whole;
-  for (Translation& piece : model_.search(pieces, options)) append_translation(whole, std::move(piece));
+  for (Translation& piece : model_.search(pieces, options))
+    append_translation(whole, std::move(piece), " ", JoinedResults::best);
   whole.parts = 1;
   return whole;
 }

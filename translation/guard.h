@@ -3,6 +3,7 @@
 
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/checks/expectations.h>
+#include <transmute/translation/text/sentences.h>
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/types.h>
 
@@ -31,6 +32,7 @@ class TranslationGuard {
   struct Model {
     const Tokenizer& tokenizer;
     const Expectations& expected;
+    SentenceSplitter splitter;
     /// The attention of given translations of parts.
     std::function<std::vector<Attention>(const std::vector<SourcePart>& parts, const std::vector<std::string>& targets)>
         align;

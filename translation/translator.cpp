@@ -18,6 +18,7 @@ struct Translator::State {
         engine(opened.models.transformers, opened.models.tokenizer, opened.device, opened.models.precision,
                threads->parallel_for(), WeightUse::taken) {
     engine.align_with(default_search.alignment_layer, default_search.alignment_head);
+    engine.use(opened.models.profile.sentences);
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, opened.models.tokenizer));
     opened.models.transformers.clear();
     if (!options.reverse_model.empty()) engine.rerank_with(open_reverse(options, opened.device));
@@ -51,6 +52,14 @@ SearchOptions Translator::default_search() const {
 
 const Tokenizer& Translator::tokenizer() const {
   return state_->engine.tokenizer();
+}
+
+bool Translator::splits_sentences() const {
+  return state_->engine.splits_sentences();
+}
+
+SentenceSplitter Translator::sentence_splitter(const std::string& language) const {
+  return state_->engine.sentence_splitter(language);
 }
 
 std::string Translator::slow_reason() const {

@@ -13,6 +13,7 @@ namespace transmute {
 /// Version of the binary interface; code that uses transmute does not name it.
 inline namespace v0 {
 
+class SentenceSplitter;
 class Tokenizer;
 
 /// A trained model, ready to translate. For applications: needs no LibTorch header.
@@ -59,6 +60,13 @@ class TRANSMUTE_API Translator {
 
   /// The model's tokenizer, for implementing a SearchOptions::constraint.
   const Tokenizer& tokenizer() const;
+
+  /// True if SentenceSplitting::automatic translates the sentences of a text separately, that is, unless the model was
+  /// trained on lines with several sentences.
+  bool splits_sentences() const;
+
+  /// The splitter for texts in this language; see TranslationOptions::text_language.
+  SentenceSplitter sentence_splitter(const std::string& language) const;
 
   /// Why this model runs several times slower on the CPU than others of its size; empty if it does not.
   std::string slow_reason() const;

@@ -54,6 +54,10 @@ typedef struct transmute_translator_options {
   const char* reverse_model; /* a model of the opposite direction, for rerank_candidates; or NULL */
 } transmute_translator_options;
 
+/* Whether the sentences of a text are translated separately. Automatically: unless the model was trained on lines with
+ * several sentences. */
+enum { TRANSMUTE_SPLIT_NEVER = 0, TRANSMUTE_SPLIT_ALWAYS = 1, TRANSMUTE_SPLIT_AUTOMATIC = 2 };
+
 /* Options of a translation call. Start from transmute_translation_options_default(). */
 typedef struct transmute_translation_options {
   size_t struct_size;        /* set by the default function */
@@ -92,7 +96,7 @@ typedef struct transmute_translation_options {
   const char* const* glossary;        /* source term, target term, source term, target term, … */
   size_t glossary_size;               /* number of pairs */
   int inline_tags;                    /* nonzero: carry tags such as <b>, </b>, <br/> and {name} over */
-  int split_sentences;                /* nonzero: translate the sentences of a text separately */
+  int split_sentences;                /* whether to translate the sentences of a text separately: TRANSMUTE_SPLIT_… */
 
   const char* source_language; /* for multilingual models, by the model's own name, such as eng_Latn; or NULL */
   const char* target_language; /* likewise, such as deu_Latn or deu */
@@ -109,6 +113,7 @@ typedef struct transmute_translation_options {
 
   const char* guard; /* what to do about translations that look wrong: "retry" searches again for a better one, "warn"
                         only fills transmute_result_warning, "off"; NULL: retry */
+  const char* text_language; /* language of the texts, such as "de", for finding sentences; NULL: found out */
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */

@@ -155,6 +155,15 @@ struct TranslationWarning {
   std::string message{};                     ///< for people, for example `the number 15 became 51`
 };
 
+/// When the sentences of a text are translated separately and joined. A text of one sentence is not affected.
+enum class SentenceSplitting {
+  /// Unless the model was trained on lines with several sentences, as `train` has noted in the model folder, or a
+  /// SearchOptions::constraint is about a whole output. A text whose target prefix has several sentences stays whole.
+  automatic,
+  always,  ///< whatever the model was trained on
+  never,   ///< the model gets each text whole, up to max_source_tokens
+};
+
 /// Options of a translation call.
 struct TranslationOptions {
   SearchOptions search;  ///< beam search, sampling or alternatives
@@ -172,7 +181,11 @@ struct TranslationOptions {
   int64_t max_source_tokens = 256;               ///< a text with more source tokens is over-long
   LongTexts long_texts = LongTexts::split;       ///< treatment of over-long texts
   LetterCase letter_case = LetterCase::adapted;  ///< treatment of capitals; kept with SearchOptions::constraint
-  bool split_sentences = false;  ///< translate the sentences of a text (by Unicode's rules) separately and join them
+  /// Whether the sentences of a text are translated separately. What stood between them is kept.
+  SentenceSplitting split_sentences = SentenceSplitting::automatic;
+  /// Language of the texts, such as "de", for finding their sentences. Empty: source_language if it names one, what the
+  /// model knows about its training text, or the language that the words of each text suggest.
+  std::string text_language{};
   /// The beginning of each translation: one prefix per text of the call (an empty one leaves it free), or no prefixes.
   /// Translations begin with them as the model's tokenizer normalizes them. With the glossary's terms, they may not be
   /// longer than the model's learned positions.
@@ -185,8 +198,7 @@ struct TranslationOptions {
   /// a script is written without spaces, such as Han, Kana or Thai, any characters may be words.
   std::vector<GlossaryEntry> glossary{};
   /// Removes tags such as <b>, </b>, <br/> and {name} from the text, and inserts them into the translation at the words
-  /// that attended to theirs. Cannot be combined with split_sentences, SearchOptions::constraint or
-  /// TranslationHooks::on_text.
+  /// that attended to theirs. Cannot be combined with SearchOptions::constraint or TranslationHooks::on_text.
   bool inline_tags = false;
   /// Checks the best translation of each part of a text: that nothing is left out, numbers, addresses, placeholders and
   /// emoji are kept, nothing is repeated or merely copied, and the length and the script are those expected. Where
@@ -228,7 +240,8 @@ struct Translation {
   /// What the vocabulary lacks of the source, in its order, each once, at most kMostUnknown: runs of characters, or
   /// words if the vocabulary has whole words. The model read each of them as "unknown".
   std::vector<std::string> unknown{};
-  int parts = 1;  ///< number of parts into which the source was split; if more than 1, there is one hypothesis
+  int parts = 1;      ///< number of parts into which the source was split, each of which was translated by itself
+  int sentences = 1;  ///< number of sentences into which it was split; fewer than parts if some were over-long
   std::vector<TranslationWarning> warnings{};  ///< what TranslationOptions::guard finds wrong with the best hypothesis
 };
 

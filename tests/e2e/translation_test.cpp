@@ -401,7 +401,8 @@ TEST_F(TrainedModel, MistakesInItsOptionsAreNamed) {
   EXPECT_THAT(refusal({"--glossary", *folder_ / "bad.tsv"}, 1), HasSubstr("bad.tsv:1"));
   write_text(*folder_ / "unknown.tsv", "seven\t七\n");
   EXPECT_THAT(refusal({"--glossary", *folder_ / "unknown.tsv"}, 1), HasSubstr("unknown.tsv:1: \"七\""));
-  EXPECT_THAT(refusal({"--inline-tags", "--split-sentences"}, 2), HasSubstr("--inline-tags"));
+  EXPECT_THAT(refusal({"--split-sentences", "sometimes"}, 2), HasSubstr("--split-sentences"));
+  EXPECT_THAT(refusal({"--text-language", "xx"}, 2), HasSubstr("--text-language: \"xx\" is no language"));
 }
 
 TEST_F(TrainedModel, ACheckpointIsAModelFolder) {

@@ -161,7 +161,7 @@ TEST(V1Request, HasTheLibrarysDefaults) {
   EXPECT_EQ(request.options.search.length_alpha, defaults.length_alpha);
   EXPECT_EQ(request.options.search.max_extra_length, defaults.max_extra_length);
   EXPECT_FALSE(request.options.search.sampling);
-  EXPECT_TRUE(request.split_sentences);
+  EXPECT_FALSE(request.split_sentences.has_value()) << "the model decides";
   EXPECT_FALSE(request.stream);
   EXPECT_THAT(request.prefixes, IsEmpty());
 }
@@ -175,7 +175,7 @@ TEST(V1Request, ReadsEveryOption) {
               "sampling":{"temperature":0.5,"top_k":3,"top_p":0.9,"seed":11}})"),
       {});
   EXPECT_THAT(request.prefixes, ElementsAre("x", ""));
-  EXPECT_FALSE(request.split_sentences) << "a prefix belongs to a whole text";
+  EXPECT_EQ(request.split_sentences, false) << "a prefix belongs to a whole text";
   EXPECT_TRUE(request.stream);
   const SearchOptions& search = request.options.search;
   EXPECT_EQ(search.num_hypotheses, 3);

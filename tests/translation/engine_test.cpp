@@ -74,7 +74,7 @@ TEST_F(Engine, GuardsEachPartByItself) {
   const std::vector<std::string> texts{"the red house is near.", "the old train is closed. the river is far.",
                                        "the house 1234 the train 1234 the bridge 1234"};
   TranslationOptions options = few_tokens();
-  options.split_sentences = true;
+  options.split_sentences = SentenceSplitting::always;
   const auto unguarded = translate(texts, options);
   options.guard = Guard::warn;
   const auto warned = translate(texts, options);
@@ -110,7 +110,9 @@ TEST_F(Engine, DoesNotReplaceWhatAHookHasSeen) {
 TEST_F(Engine, KeepsTheOrderOfItsInput) {
   const std::vector<std::string> texts{"the red house is near.", "the", "the old train is closed. the river is far.",
                                        "house"};
-  const auto found = translate(texts, few_tokens());
+  TranslationOptions options = few_tokens();
+  options.split_sentences = SentenceSplitting::never;
+  const auto found = translate(texts, options);
   ASSERT_EQ(found.size(), texts.size());
   for (size_t i = 0; i < texts.size(); ++i) {
     const Ids ids = tokenizer.source().encode(texts[i]);
@@ -217,7 +219,7 @@ TEST_F(Engine, RanksTheSentencesOfATextEachByItself) {
   options.rerank = {6, 2};
   const auto first = engine.translate({"the red house is near."}, options)[0].hypotheses[0];
   const auto second = engine.translate({"The old train is closed."}, options)[0].hypotheses[0];
-  options.split_sentences = true;
+  options.split_sentences = SentenceSplitting::always;
   const Translation both = engine.translate({"the red house is near. The old train is closed."}, options)[0];
   ASSERT_EQ(both.parts, 2);
   EXPECT_EQ(both.hypotheses[0].text, first.text + " " + second.text);
@@ -693,7 +695,7 @@ TEST_F(Engine, MeetsDemandsThatAreLongerThanTheSource) {
 TEST_F(Engine, TranslatesSentencesByThemselvesWhereAskedTo) {
   const std::string first = "the red house is near.", second = "the old train is far.";
   TranslationOptions options = few_tokens();
-  options.split_sentences = true;
+  options.split_sentences = SentenceSplitting::always;
   const auto apart = translate({first, second}, options);
   EXPECT_EQ(apart[0].parts, 1);
   const auto found = translate({first + " The old train is far."}, options).at(0);
@@ -704,7 +706,7 @@ TEST_F(Engine, TranslatesSentencesByThemselvesWhereAskedTo) {
 TEST_F(Engine, AlignsTheWordsOfSentencesThatATermJoins) {
   const std::string text = "the old. Red house is near. The river is far.";
   TranslationOptions options = few_tokens();
-  options.split_sentences = true;
+  options.split_sentences = SentenceSplitting::always;
   options.word_alignments = true;
   options.glossary = {{"old. Red", "Haus"}};
   const auto found = translate({text}, options).at(0);
@@ -740,8 +742,69 @@ TEST_F(Engine, KeepsEveryTagOnceAndNested) {
   EXPECT_THAT(found[2].hypotheses.at(0).text, HasSubstr("{thing}"));
   EXPECT_EQ(found[3].hypotheses.at(0).text, translate({"3 < 4"}, few_tokens()).at(0).hypotheses.at(0).text);
   EXPECT_THAT(found[0].hypotheses[0].alignment, IsEmpty()) << "not asked for";
-  options.split_sentences = true;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"a"}, options); }), HasSubstr("split_sentences"));
+}
+
+TEST_F(Engine, PlacesTagsInEachSentence) {
+  const std::string first = "the <b>red</b> house is near.", second = "The old <i>train</i> is far.";
+  TranslationOptions options = few_tokens();
+  options.inline_tags = true;
+  const auto apart = translate({first, second}, options);
+  const auto both = translate({first + "  " + second}, options).at(0);
+  EXPECT_EQ(both.parts, 2);
+  EXPECT_EQ(both.sentences, 2);
+  EXPECT_EQ(both.hypotheses.at(0).text, apart[0].hypotheses.at(0).text + "  " + apart[1].hypotheses.at(0).text);
+}
+
+TEST_F(Engine, EndsSentencesAtLineBreaksOfMarkup) {
+  const std::string first = "the red house", second = "the <i>train</i> is far.";
+  TranslationOptions options = few_tokens();
+  options.inline_tags = true;
+  const auto apart = translate({first, second}, options);
+  const std::string expected_first = apart[0].hypotheses.at(0).text, expected_second = apart[1].hypotheses.at(0).text;
+  for (const std::string line_break : {"<br>", " <BR/> ", "<br><br>"}) {
+    const auto both = translate({first + line_break + second}, options).at(0);
+    EXPECT_EQ(both.sentences, 2);
+    EXPECT_EQ(both.hypotheses.at(0).text, expected_first + line_break + expected_second);
+  }
+  options.split_sentences = SentenceSplitting::never;
+  EXPECT_EQ(translate({first + "<br>" + second}, options).at(0).sentences, 1);
+}
+
+TEST_F(Engine, RefusesATextLanguageThatIsNone) {
+  TranslationOptions options = few_tokens();
+  options.text_language = "xx";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translate({"a"}, options); }),
+              HasSubstr("text_language: \"xx\""));
+}
+
+TEST_F(Engine, SplitsSentencesUnlessTheTrainingLinesHadSeveral) {
+  const std::string text = "the red house is near. The old train is far.";
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationOptions options = few_tokens();
+  EXPECT_EQ(engine.translate({text}, options).at(0).sentences, 2) << "nothing is known";
+  engine.use(SentenceProfile{"en", 1000, 0.1, {"near"}});
+  EXPECT_EQ(engine.translate({text}, options).at(0).sentences, 2) << "The begins sentences";
+  EXPECT_EQ(engine.translate({"the red house is near. Old train."}, options).at(0).sentences, 1) << "near. is learned";
+  engine.use(SentenceProfile{"en", 1000, 0.5, {}});
+  EXPECT_EQ(engine.translate({text}, options).at(0).parts, 1);
+  options.split_sentences = SentenceSplitting::always;
+  EXPECT_EQ(engine.translate({text}, options).at(0).parts, 2);
+}
+
+// The sums of the scores of all combinations say which are the best.
+TEST_F(Engine, CombinesTheResultsOfSentences) {
+  TranslationOptions options = few_tokens();
+  options.search.beam_size = options.search.num_hypotheses = 4;
+  const auto apart = translate({"the red house is near.", "The old train is far."}, options);
+  const auto both = translate({"the red house is near. The old train is far."}, options).at(0);
+  std::vector<double> sums;
+  for (const Hypothesis& first : apart[0].hypotheses)
+    for (const Hypothesis& second : apart[1].hypotheses) sums.push_back(first.score + second.score);
+  std::sort(sums.rbegin(), sums.rend());
+  ASSERT_EQ(both.hypotheses.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(both.hypotheses[i].score, sums[i]);
+  options.search.alternatives = true;
+  EXPECT_EQ(translate({"the red house is near. The old train is far."}, options).at(0).hypotheses.size(), 4U);
 }
 
 TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {

@@ -49,7 +49,7 @@ class Guarded : public ::testing::Test {
       piece_counts.push_back(parts.size());
       return results;
     };
-    const TranslationGuard guard({tokenizer, expected, align, search}, options);
+    const TranslationGuard guard({tokenizer, expected, SentenceSplitter("en"), align, search}, options);
     const SourcePart part = whole_source(tokenizer.source(), kText, 0);
     guard.check({{part, found, may_change}});
     return found;

@@ -81,7 +81,7 @@ TEST_F(CaseOfTheSource, CanBeKept) {
 
 TEST_F(CaseOfTheSource, IsThatOfEachSentence) {
   TranslationOptions options = few_tokens();
-  options.split_sentences = true;
+  options.split_sentences = SentenceSplitting::always;
   options.word_alignments = true;
   const Translation mixed = translate({"the old train! THE RED HOUSE IS NEAR! the river."}, options).at(0);
   const Translation lower = translate({"the old train! the red house is near! the river."}, options).at(0);

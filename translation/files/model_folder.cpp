@@ -278,19 +278,6 @@ void check_tokenizer(const Tokenizer& tokenizer, const ModelChecksums& checksums
   for (const auto& [file, model] : tokenizer.files()) checksums.check(file, model->serialized());
 }
 
-TextProfile read_profile(const std::string& folder, const ModelChecksums& checksums) {
-  const std::string path = path_in(folder, kTextProfileFile);
-  if (!fs::exists(path)) {
-    if (checksums.has(kTextProfileFile))
-      throw std::runtime_error(
-          fmt::format("{}: is missing, though {} names it; restore the file", path, path_in(folder, kChecksumsFile)));
-    return {};
-  }
-  const std::string yaml = read_regular_file(path, TextProfile::kMaxBytes);
-  checksums.check(kTextProfileFile, yaml);
-  return parse_text_profile(yaml, path);
-}
-
 }  // namespace
 
 LoadedModel load_model_folder(const std::string& folder, torch::Device device, Int8Weights int8,
@@ -304,7 +291,7 @@ LoadedModel load_model_folder(const std::string& folder, torch::Device device, I
   auto weights = std::async(std::launch::async, [&] { return read_weights(folder, parallel_for); });
   std::string config = read_regular_file(config_path, kMaxConfigBytes);
   checksums.check(kConfigFile, config);
-  TextProfile profile = read_profile(folder, checksums);
+  TextProfile profile = load_text_profile(folder);
   Tokenizer tokenizer = Tokenizer::load(folder);
   check_tokenizer(tokenizer, checksums);
   LoadedModel model = make_model(std::move(tokenizer), std::move(config), config_path, weight_bytes);

@@ -2,8 +2,11 @@
 #include <transmute/translation/files/text_profile.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/files.h>
+#include <transmute/translation/files/model_checksums.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 namespace transmute {
@@ -72,6 +75,20 @@ TextProfile parse_text_profile(const std::string& yaml, const std::string& name)
   if (!fault.empty()) throw std::runtime_error(fault);
   check_words(profile.sentences.words, name);
   return profile;
+}
+
+TextProfile load_text_profile(const std::string& folder) {
+  const std::string path = path_in(folder, kTextProfileFile);
+  const ModelChecksums checksums(folder);
+  if (!std::filesystem::exists(path)) {
+    if (checksums.has(kTextProfileFile))
+      throw std::runtime_error(
+          fmt::format("{}: is missing, though {} names it; restore the file", path, path_in(folder, kChecksumsFile)));
+    return {};
+  }
+  const std::string yaml = read_regular_file(path, TextProfile::kMaxBytes);
+  checksums.check(kTextProfileFile, yaml);
+  return parse_text_profile(yaml, path);
 }
 
 }  // namespace v0

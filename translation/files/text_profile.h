@@ -42,5 +42,10 @@ struct TRANSMUTE_API TextProfile {
 /// @throws std::runtime_error naming the file and the line of an unknown key or a value out of bounds.
 TRANSMUTE_API TextProfile parse_text_profile(const std::string& yaml, const std::string& name);
 
+/// Reads the profile of a model folder; one that knows nothing if the folder has none.
+/// @throws as parse_text_profile, and std::runtime_error if the file is missing or changed although the folder's
+/// checksums name it.
+TRANSMUTE_API TextProfile load_text_profile(const std::string& folder);
+
 }  // namespace v0
 }  // namespace transmute

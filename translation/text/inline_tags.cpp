@@ -58,6 +58,10 @@ bool is_void_element(const std::string& element) {
   return std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end();
 }
 
+bool ends_line(const std::string& text, const InlineTag& tag) {
+  return text[tag.begin] == '<' && lower_case(name_of(text.substr(tag.begin, tag.length))) == "br";
+}
+
 std::vector<InlineTag> inline_tags(const std::string& text) {
   std::vector<InlineTag> tags;
   std::vector<size_t> ends = tag_ends(text);  // the next '<' has the last
@@ -81,25 +85,35 @@ std::vector<InlineTag> inline_tags(const std::string& text) {
   return tags;
 }
 
-TaggedText::TaggedText(const std::string& text) : source_{text, {}, {}, {}} {
+TaggedText::TaggedText(const std::string& text) : source_{text, {}, {}, {}, {}} {
   struct Open {
     size_t tag;
     std::string name, lower;
   };
   std::vector<Open> open;  // tags that wait for their end
   std::string& plain = source_.plain;
-  bool is_apart = false;  // one<br>two are two words
+  bool is_apart = false, is_next_line = false;  // one<br>two are two words, and "One.<br>Two." two sentences
+  const auto are_joined = [&](char next) {
+    if (plain.empty() || !(is_apart || is_next_line)) return false;
+    if (is_next_line) return plain.back() != ' ' && next != ' ';
+    return is_word_byte(plain.back()) && is_word_byte(next);
+  };
   const std::vector<InlineTag> found = inline_tags(text);
   auto next = found.begin();
   for (size_t at = 0; at < text.size();) {
     if (next == found.end() || at < next->begin) {
-      if (is_apart && !plain.empty() && is_word_byte(plain.back()) && is_word_byte(text[at])) {
+      if (are_joined(text[at])) {
         source_.separators.push_back(plain.size());
         plain += ' ';
       }
-      is_apart = false;
+      is_apart = is_next_line = false;
       plain += text[at++];
       continue;
+    }
+    if (ends_line(text, *next)) {
+      is_next_line = true;
+      std::vector<size_t>& ends = source_.line_ends;
+      if (ends.empty() || ends.back() != plain.size()) ends.push_back(plain.size());
     }
     const auto [begin, length, kind] = *next++;
     at += length;

@@ -24,6 +24,9 @@ struct InlineTag {
 /// Whether it is an element of HTML, in capitals or not, that has no content and needs no "/>", such as br.
 bool is_void_element(const std::string& element);
 
+/// True for a <br>, which ends a line.
+bool ends_line(const std::string& text, const InlineTag& tag);
+
 /// The tags of a text, in order; no two overlap. Takes linear time.
 std::vector<InlineTag> inline_tags(const std::string& text);
 
@@ -35,6 +38,8 @@ class TaggedText {
   /// The text without them, which is what gets translated.
   const std::string& plain() const { return source_.plain; }
   bool has_tags() const { return !source_.tags.empty(); }
+  /// The bytes of the plain text at which a <br> stood, in order.
+  const std::vector<size_t>& line_ends() const { return source_.line_ends; }
 
   /// Puts the tags into a translation of the plain text; see place_tags.
   std::string restore(const std::string& translation, const std::vector<ByteSpan>& source_tokens,

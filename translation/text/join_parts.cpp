@@ -14,17 +14,9 @@ inline namespace v0 {
 
 namespace {
 
-// The warnings of a part move to where its text now is.
-void append_text(Translation& whole, Translation& part) {
-  std::string& text = whole.hypotheses.front().text;
-  const std::string& next = part.hypotheses.front().text;
-  text += space_between(text, next);
-  for (TranslationWarning& warning : part.warnings) {
-    warning.target.first += text.size();
-    warning.target.second += text.size();
-    whole.warnings.push_back(std::move(warning));
-  }
-  text += next;
+template <class T>
+void move_all(std::vector<T>& from, std::vector<T>& to) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 // `more` translates the source tokens that follow the `width` that `rows` stands for.
@@ -41,6 +33,36 @@ void append_alignment(std::vector<std::vector<float>>& rows, size_t width, std::
 template <class T>
 void drop_first(std::vector<T>& items, size_t count) {
   items.erase(items.begin(), items.begin() + static_cast<int64_t>(std::min(count, items.size())));
+}
+
+// `width` and `more_width`: numbers of source tokens before and in the part.
+void append_hypothesis(Hypothesis& joined, Hypothesis&& next, const std::string& gap, size_t width, size_t more_width) {
+  joined.text += space_between(joined.text, next.text, gap) + next.text;
+  joined.score += next.score;
+  joined.log_probability += next.log_probability;
+  if (joined.reverse_log_probability) *joined.reverse_log_probability += next.reverse_log_probability.value_or(0);
+  move_all(next.tokens, joined.tokens);
+  move_all(next.token_scores, joined.token_scores);
+  append_alignment(joined.alignment, width, std::move(next.alignment), more_width);
+}
+
+// Numbers of the results of a and b to join.
+std::vector<std::pair<size_t, size_t>> pairs_to_join(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b,
+                                                     JoinedResults results) {
+  std::vector<std::pair<size_t, size_t>> pairs;
+  const size_t wanted = results == JoinedResults::of_first ? a.size() : std::max(a.size(), b.size());
+  if (results != JoinedResults::best) {
+    for (size_t i = 0; i < wanted; ++i)
+      pairs.emplace_back(std::min(i, a.size() - 1), results == JoinedResults::of_first ? 0 : std::min(i, b.size() - 1));
+    return pairs;
+  }
+  // No other pair can be among the best, because both lists are sorted.
+  for (size_t i = 0; i < a.size(); ++i)
+    for (size_t k = 0; k < b.size() && (i + 1) * (k + 1) <= wanted; ++k) pairs.emplace_back(i, k);
+  const auto score = [&](const auto& pair) { return a[pair.first].score + b[pair.second].score; };
+  std::stable_sort(pairs.begin() + 1, pairs.end(), [&](const auto& x, const auto& y) { return score(x) > score(y); });
+  pairs.resize(wanted);
+  return pairs;
 }
 
 }  // namespace
@@ -66,30 +88,41 @@ Hypothesis to_hypothesis(IdHypothesis&& found, const SubwordModel& target, Given
   return hypothesis;
 }
 
-void append_translation(Translation& whole, Translation&& part) {
+JoinedResults joined_results(const SearchOptions& search) {
+  if (search.alternatives) return JoinedResults::of_first;
+  return search.sampling ? JoinedResults::in_order : JoinedResults::best;
+}
+
+void append_translation(Translation& whole, Translation&& part, const std::string& gap, JoinedResults results) {
   if (whole.hypotheses.empty()) {
     whole = std::move(part);
     return;
   }
   ++whole.parts;
-  whole.hypotheses.resize(1);
-  Hypothesis& joined = whole.hypotheses.front();
-  Hypothesis& next = part.hypotheses.front();
-  append_text(whole, part);
-  joined.score += next.score;
-  joined.log_probability += next.log_probability;
-  if (joined.reverse_log_probability) *joined.reverse_log_probability += next.reverse_log_probability.value_or(0);
-  const auto move_all = [](auto& from, auto& to) {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  };
-  move_all(next.tokens, joined.tokens);
-  move_all(next.token_scores, joined.token_scores);
-  append_alignment(joined.alignment, whole.source_tokens.size(), std::move(next.alignment), part.source_tokens.size());
+  const size_t width = whole.source_tokens.size(), more_width = part.source_tokens.size();
+  const size_t bytes = part.hypotheses.front().text.size();
+  if (whole.hypotheses.size() == 1 && part.hypotheses.size() == 1) {
+    append_hypothesis(whole.hypotheses.front(), std::move(part.hypotheses.front()), gap, width, more_width);
+  } else {
+    std::vector<Hypothesis> joined;
+    for (const auto& [first, second] : pairs_to_join(whole.hypotheses, part.hypotheses, results)) {
+      joined.push_back(whole.hypotheses[first]);
+      append_hypothesis(joined.back(), Hypothesis(part.hypotheses[second]), gap, width, more_width);
+    }
+    whole.hypotheses = std::move(joined);
+  }
   move_all(part.source_tokens, whole.source_tokens);
   for (std::string& text : part.unknown)
     if (whole.unknown.size() < kMostUnknown &&
         std::find(whole.unknown.begin(), whole.unknown.end(), text) == whole.unknown.end())
       whole.unknown.push_back(std::move(text));
+  // The warnings of a part move to where its text now is.
+  const size_t begin = whole.hypotheses.front().text.size() - bytes;
+  for (TranslationWarning& warning : part.warnings) {
+    warning.target.first += begin;
+    warning.target.second += begin;
+    whole.warnings.push_back(std::move(warning));
+  }
 }
 
 }  // namespace v0

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/text/sentences.h>
 
-#include <transmute/metrics/metric_text.h>
-#include <unicode/brkiter.h>
-#include <unicode/locid.h>
+#include <transmute/translation/text/sentence_scan.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
-#include <unicode/utext.h>
 #include <unicode/utf8.h>
 
-#include <memory>
-#include <stdexcept>
+#include <string_view>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -18,7 +15,7 @@ inline namespace v0 {
 namespace {
 
 enum class Spacing {
-  any,          // it says nothing of it: "!", quotation marks
+  any,          // says nothing: "!", quotation marks
   words,        // there are spaces between words and sentences
   wide_letter,  // Chinese and Japanese: there are none
   wide_mark,    // "。": there are none beside it
@@ -33,7 +30,7 @@ Spacing spacing_of(UChar32 c) {
   return is_wide && u_ispunct(c) ? Spacing::wide_mark : Spacing::any;
 }
 
-// Of the last character that says it.
+// The spacing of the last character that says something about it.
 Spacing spacing_at_end(const std::string& text) {
   Spacing spacing = Spacing::any;
   for (auto at = static_cast<int32_t>(text.size()); at > 0 && spacing == Spacing::any;) {
@@ -44,53 +41,67 @@ Spacing spacing_at_end(const std::string& text) {
   return spacing;
 }
 
+std::vector<std::pair<size_t, size_t>> joined_at_terms(const std::vector<std::pair<size_t, size_t>>& sentences,
+                                                       const std::vector<TermMatch>& terms) {
+  std::vector<std::pair<size_t, size_t>> joined;
+  auto term = terms.begin();
+  for (const auto& sentence : sentences) {
+    while (term != terms.end() && term->end <= sentence.first) ++term;
+    if (term != terms.end() && term->begin < sentence.first && !joined.empty()) {
+      joined.back().second = sentence.second;
+    } else {
+      joined.push_back(sentence);
+    }
+  }
+  return joined;
+}
+
 }  // namespace
 
-std::vector<std::string> split_sentences(const std::string& text, const Glossary& glossary) {
+SentenceSplitter::SentenceSplitter(const std::string& language, const std::vector<std::string>& words) : languages_(0) {
+  if (const std::string code = language_code(language); !code.empty()) languages_ = language_set(code);
+  if (!words.empty()) words_ = std::make_shared<const std::unordered_set<std::string>>(words.begin(), words.end());
+}
+
+SentenceSplitter SentenceSplitter::with_language(const std::string& language) const {
+  SentenceSplitter other(language);
+  other.words_ = words_;
+  return other;
+}
+
+std::vector<std::string> SentenceSplitter::split(const std::string& text, const Glossary& glossary) const {
   std::vector<std::string> sentences;
-  for (const auto& [begin, end] : sentence_spans(text, glossary)) sentences.push_back(text.substr(begin, end - begin));
+  for (const auto& [begin, end] : spans(text, glossary)) sentences.push_back(text.substr(begin, end - begin));
   return sentences;
 }
 
-std::vector<std::pair<size_t, size_t>> sentence_spans(const std::string& text, const Glossary& glossary) {
-  UErrorCode error = U_ZERO_ERROR;
-  // Making one takes longer than most sentences do.
-  thread_local const std::unique_ptr<icu::BreakIterator> borders(
-      icu::BreakIterator::createSentenceInstance(icu::Locale::getRoot(), error));
-  if (!borders) throw std::runtime_error("ICU has no rules for sentences; is its data (libicu) installed?");
-  const std::unique_ptr<UText, UText* (*)(UText*)> view(
-      utext_openUTF8(nullptr, text.data(), static_cast<int64_t>(text.size()), &error), utext_close);
-  if (U_SUCCESS(error)) borders->setText(view.get(), error);
-  if (U_FAILURE(error)) throw std::runtime_error(std::string("ICU cannot split sentences: ") + u_errorName(error));
-  const std::vector<TermMatch> terms = glossary.matches_in(text);
-  auto term = terms.begin();
+std::vector<std::pair<size_t, size_t>> SentenceSplitter::spans(const std::string& text, const Glossary& glossary,
+                                                               const std::vector<size_t>& line_ends) const {
   std::vector<std::pair<size_t, size_t>> spans;
-  int32_t begin = borders->first();
-  for (int32_t end = borders->next(); end != icu::BreakIterator::DONE; begin = end, end = borders->next()) {
-    const auto first = static_cast<size_t>(begin);
-    const size_t length = strip_right(std::string_view(text).substr(first, static_cast<size_t>(end - begin))).size();
-    if (length == 0) continue;
-    while (term != terms.end() && term->end <= first) ++term;
-    if (term != terms.end() && term->begin < first && !spans.empty()) {
-      spans.back().second = first + length;
-    } else {
-      spans.emplace_back(first, first + length);
-    }
+  const LanguageSet languages = languages_ == 0 && !line_ends.empty() ? guess_languages(text) : languages_;
+  size_t begin = 0;
+  for (size_t line = 0; line <= line_ends.size(); ++line) {
+    const size_t end = line < line_ends.size() ? line_ends[line] : text.size();
+    SentenceScan scan(std::string_view(text).substr(begin, end - begin), languages, words_.get());
+    for (std::pair<size_t, size_t> sentence; scan.next(sentence);)
+      spans.emplace_back(begin + sentence.first, begin + sentence.second);
+    begin = end;
   }
-  return spans;
+  return spans.size() > 1 ? joined_at_terms(spans, glossary.matches_in(text)) : spans;
 }
 
 // Thai, Lao and Khmer, which have no spaces between words, have them between sentences. Of `next` only the first
 // character counts, so that the answer is known when a translation begins.
-std::string space_between(const std::string& sentence, const std::string& next) {
+std::string space_between(const std::string& sentence, const std::string& next, std::string_view gap) {
   if (sentence.empty() || next.empty()) return "";
+  if (gap.find_first_of("\r\n") != std::string_view::npos) return std::string(gap);
   int32_t at = 0;
   UChar32 first = 0;
   U8_NEXT(next.data(), at, static_cast<int32_t>(next.size()), first);
   const Spacing before = spacing_at_end(sentence), after = spacing_of(first);
   const bool has_none = before == Spacing::wide_mark || after == Spacing::wide_mark ||
                         (before == Spacing::wide_letter && after != Spacing::words);
-  return has_none ? "" : " ";
+  return has_none ? "" : std::string(gap);
 }
 
 }  // namespace v0

@@ -8,6 +8,7 @@
 #include <transmute/translation/text/split_ids.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -44,6 +45,17 @@ std::vector<std::string> unknown_text(const SubwordModel& tokenizer, const std::
   return unknown;
 }
 
+// The text that joins a part to the one before it. A word that is cut, such as a long web address, has nothing there;
+// what has no spaces, such as Chinese, leaves the space to the target language.
+std::string gap_before(const std::string& plain, size_t content, const std::vector<SourcePart>& before) {
+  if (before.empty()) return "";
+  if (content > 0 || plain.empty() || before.back().plain.empty()) return " ";
+  const std::string& last = before.back().plain;
+  const bool is_cut_word = static_cast<unsigned char>(last.back()) < 0x80 && last.back() != ' ' &&
+                           static_cast<unsigned char>(plain.front()) < 0x80;
+  return is_cut_word ? "" : " ";
+}
+
 // In parts of at most max_source_tokens. `tag`: that the text has in front, or had before.
 std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string& text, size_t number,
                                const TranslationOptions& options, const Glossary& glossary, Ids& tag) {
@@ -70,8 +82,12 @@ std::vector<SourcePart> cut_up(const SubwordModel& tokenizer, const std::string&
     token += part.size();
     const size_t end = token < spans.size() ? std::max(begin, spans[token].first) : text.size();
     std::string plain = text.substr(begin, end - begin);
-    plain.erase(0, plain.find_first_not_of(' '));
+    const size_t content = std::min(plain.find_first_not_of(' '), plain.size());
+    std::string gap = gap_before(plain, content, parts);
+    plain.erase(0, content);
     parts.push_back({number, std::move(plain), std::move(part), whole.tag});
+    parts.back().gap = std::move(gap);
+    parts.back().begins_sentence = parts.size() == 1;
     begin = end;
   }
   parts.front().unknown = std::move(whole.unknown);
@@ -123,28 +139,37 @@ struct EncodedText {
   std::optional<ReadText> recased{};  // where any of it is read in another case
 };
 
+// A prefix of several sentences translates several of the text, and it is not known where they end.
+bool stays_whole(size_t text, const TranslationOptions& options) {
+  if (options.split_sentences == SentenceSplitting::always || options.target_prefixes.empty()) return false;
+  return SentenceSplitter(options.target_language).spans(options.target_prefixes[text]).size() > 1;
+}
+
 EncodedText encode(const SubwordModel& tokenizer, const std::string& text, size_t number,
-                   const TranslationOptions& options, const Glossary& glossary) {
+                   const TranslationOptions& options, const Glossary& glossary, const SentencesOf& sentences_of) {
   check_utf8(text, "text", number + 1);
   std::vector<Sentence> sentences;
-  if (options.split_sentences) {
-    for (const auto& span : sentence_spans(text, glossary)) sentences.push_back({span});
-  } else {
-    sentences.push_back({{0, text.size()}});
-  }
+  if (sentences_of && !stays_whole(number, options))
+    for (const auto& span : sentences_of(number)) sentences.push_back({span});
+  if (sentences.size() <= 1) sentences = {{{0, text.size()}}};
   const bool may_adapt = options.letter_case == LetterCase::adapted && !options.search.constraint;
   EncodedText encoded;
   bool is_recased = false;
   Ids tag;  // for all sentences that follow it
+  size_t end_before = 0;
   for (Sentence& sentence : sentences) {
     if (may_adapt) read_in_other_case(tokenizer, text, options, glossary, sentence);
     const auto& [begin, end] = sentence.span;
     const std::string read = sentence.recased ? sentence.recased->text : text.substr(begin, end - begin);
     is_recased = is_recased || sentence.recased;
-    for (SourcePart& part : cut_up(tokenizer, read, number, options, glossary, tag)) {
+    std::vector<SourcePart> parts = cut_up(tokenizer, read, number, options, glossary, tag);
+    if (!parts.empty() && !encoded.parts.empty())
+      parts.front().gap = begin > end_before ? text.substr(end_before, begin - end_before) : " ";
+    for (SourcePart& part : parts) {
       part.written = sentence.written;
       encoded.parts.push_back(std::move(part));
     }
+    end_before = end;
   }
   if (is_recased) encoded.recased = read_text(text, sentences);
   return encoded;
@@ -189,19 +214,37 @@ std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenize
   return std::move(segmented.spans);
 }
 
+std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text,
+                                                    const std::vector<std::pair<size_t, size_t>>& sentences) {
+  std::vector<std::pair<size_t, size_t>> spans;
+  for (const auto& [begin, end] : sentences)
+    for (const auto& [first, last] : source_spans(tokenizer, text.substr(begin, end - begin)))
+      spans.emplace_back(begin + first, begin + last);
+  return spans;
+}
+
+int SourceParts::sentences_of(size_t text) const {
+  int sentences = 0;
+  for (size_t part = first_of(text); part < parts.size() && parts[part].text == text; ++part)
+    sentences += parts[part].begins_sentence ? 1 : 0;
+  return std::max(sentences, 1);
+}
+
 size_t SourceParts::first_of(size_t text) const {
   const auto before = [](const SourcePart& part, size_t sought) { return part.text < sought; };
   return static_cast<size_t>(std::lower_bound(parts.begin(), parts.end(), text, before) - parts.begin());
 }
 
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
-                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for) {
+                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
+                         const SentencesOf& sentences_of) {
   std::vector<EncodedText> encoded(texts.size());
   constexpr size_t kTextsAtOnce = 64;
   constexpr size_t kFewTexts = 4;  // handing them to another thread would take as long
   const auto encode_some = [&](size_t some) {
     const size_t end = std::min(texts.size(), (some + 1) * kTextsAtOnce);
-    for (size_t i = some * kTextsAtOnce; i < end; ++i) encoded[i] = encode(tokenizer, texts[i], i, options, glossary);
+    for (size_t i = some * kTextsAtOnce; i < end; ++i)
+      encoded[i] = encode(tokenizer, texts[i], i, options, glossary, sentences_of);
   };
   if (texts.size() <= kFewTexts) {
     encode_some(0);

@@ -9,6 +9,7 @@
 #include <transmute/translation/types.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -34,6 +35,8 @@ struct SourcePart {
   TextCase written = TextCase::mixed;
   std::vector<std::string> unknown{};  ///< Translation::unknown of this part
   bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
+  std::string gap{};                   ///< what stands between the part before it and this one
+  bool begins_sentence = true;
 };
 
 /// A text as the model reads it.
@@ -50,6 +53,8 @@ struct SourceParts {
 
   /// The number of the text's first part.
   size_t first_of(size_t text) const;
+  /// The number of the text's sentences.
+  int sentences_of(size_t text) const;
 };
 
 /// A text as one part, however long it is.
@@ -64,12 +69,20 @@ std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std:
 
 /// The bytes that each of these pieces covers.
 std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text);
+/// The bytes that each piece of a text covers whose sentences are tokenized separately.
+std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text,
+                                                    const std::vector<std::pair<size_t, size_t>>& sentences);
+
+/// The bytes of each sentence of the text of this number.
+using SentencesOf = std::function<std::vector<std::pair<size_t, size_t>>(size_t text)>;
 
 /// Tokenizes texts, in another case and split as the options say.
 /// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be
+/// @param sentences_of finds the sentences that become parts; null: each text is one
 /// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
 SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
-                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for);
+                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
+                         const SentencesOf& sentences_of = nullptr);
 
 /// Demands of each text that its translation begins with the prefix of the same number.
 /// @param language of the prefixes, see case_locale

@@ -159,6 +159,14 @@ class Placement {
     const size_t next = pieces_in({bytes.second, bytes.second}).first;
     if (next >= pieces.second) return words.second;
     if (next <= pieces.first) return words.first;
+    if (is_line_end(bytes.second)) {
+      size_t word = words.first;
+      while (word < words.second && words_[word].largest < next) ++word;
+      const bool is_apart = std::all_of(words_.begin() + static_cast<std::ptrdiff_t>(word),
+                                        words_.begin() + static_cast<std::ptrdiff_t>(words.second),
+                                        [&](const AlignedWord& other) { return other.largest >= next; });
+      if (is_apart) return word;
+    }
     const bool is_attached =
         pieces_[next - 1].second == bytes.first && pieces_[next].first > bytes.second && !is_separator(bytes.second);
     const size_t neighbor = is_attached ? next - 1 : next;
@@ -197,10 +205,24 @@ class Placement {
     return std::binary_search(source_.separators.begin(), source_.separators.end(), place);
   }
 
+  bool is_line_end(size_t place) const {
+    return std::binary_search(source_.line_ends.begin(), source_.line_ends.end(), place);
+  }
+
   // Whether the space of a copied gap is only such a one.
   bool adds_space(size_t gap) const {
     const size_t before = words_[gap - 1].ends.second;
     return space_after(before).size() == 1 && is_separator(pieces_[before].second);
+  }
+
+  // True for the gap of a <br> without spaces around it.
+  bool is_next_line(const std::vector<Mark>& marks, size_t gap) const {
+    if (gap == 0 || gap == words_.size()) return false;
+    return std::any_of(marks.begin(), marks.end(), [&](const Mark& mark) {
+      const size_t next = pieces_in({mark.place, mark.place}).first;
+      return is_line_end(mark.place) && is_separator(mark.place) && words_[gap - 1].largest < next &&
+             words_[gap].largest >= next;
+    });
   }
 
   std::string space_in(size_t gap) const {
@@ -250,7 +272,7 @@ class Placement {
     if (marks.empty()) return space;
     const bool copied = is_copied(gap);
     std::vector<std::string> spaces = spaces_around(marks, gap, copied);
-    if (!space.empty() && !(copied && adds_space(gap))) {
+    if (!space.empty() && !(copied && adds_space(gap)) && !is_next_line(marks, gap)) {
       std::vector<int> depths{0};
       for (const Mark& mark : marks) depths.push_back(depths.back() + mark.depth);
       const int least = *std::min_element(depths.begin(), depths.end());

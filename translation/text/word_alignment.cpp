@@ -42,9 +42,7 @@ std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::strin
                                  const std::vector<std::pair<size_t, size_t>>& sentences) {
   const std::vector<size_t> by_byte = words_by_byte(text);
   std::vector<size_t> words;
-  for (const auto& [begin, end] : sentences)
-    for (const auto& [first, last] : source_spans(tokenizer, text.substr(begin, end - begin)))
-      words.push_back(word_of({begin + first, begin + last}, text, by_byte));
+  for (const auto& span : source_spans(tokenizer, text, sentences)) words.push_back(word_of(span, text, by_byte));
   return words;
 }
 

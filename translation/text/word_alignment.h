@@ -14,7 +14,7 @@ inline namespace v0 {
 
 /// For each token of the text the word that it belongs to, from 0. Words are what stands between blanks; a tag that
 /// names the language is a word, but no token.
-/// @param sentences what of the text is tokenized by itself, as sentence_spans() says it
+/// @param sentences what of the text is tokenized by itself, as SentenceSplitter::spans() says it
 std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text,
                                  const std::vector<std::pair<size_t, size_t>>& sentences);
 

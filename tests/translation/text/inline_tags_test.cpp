@@ -41,6 +41,9 @@ TEST(InlineTags, LeaveThePlainText) {
        {"one<br/>two", "one<br>two", "one<IMG src=x>two", "<b>one</b><input><i>two</i>", "one{x}two"})
     EXPECT_EQ(TaggedText(text).plain(), "one two") << text;
   EXPECT_EQ(TaggedText("one<wbr>two").plain(), "onetwo");
+  const TaggedText lines("One.<br>Two.<BR/> <br> Three.{br}Four.<img>Five.<br>");
+  EXPECT_EQ(lines.plain(), "One. Two.  Three.Four.Five.");
+  EXPECT_EQ(lines.line_ends(), (std::vector<size_t>{4, 9, 10, 27}));
   EXPECT_EQ(TaggedText("<b>don't</b> <a title=\"30 > 9\" id='<b>'>it's</a>").plain(), "don't it's");
   EXPECT_EQ(TaggedText("hi {name}, {0}!").plain(), "hi , !");
   for (const char* text : {"3 < 4 > 2", "a <", "{", "<>", "{a b}", "</>", "x <3"}) {
@@ -96,6 +99,7 @@ TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
   EXPECT_EQ(restored("a red<x/>", "rot ein", {1, 0}), "rot ein<x/>") << "and at the end";
   EXPECT_EQ(restored("a {x} red", "ein rot", {0, 1}), "ein {x} rot");
   EXPECT_EQ(restored("<b>a<br>big</b> red", "ein großes rotes", {0, 1, 2}), "<b>ein<br>großes</b> rotes");
+  EXPECT_EQ(restored("A b.<br>C d.", "B a. D c.", {1, 0, 3, 2}), "B a.<br>D c.");
   EXPECT_EQ(restored("<b>a<br>big</b> red", "rotes großes ein", {2, 1, 0}), "rotes <b><br>großes ein</b>");
   EXPECT_EQ(restored("a <b>red", "ein rot", {0, 1}), "ein <b>rot") << "never closed";
   EXPECT_EQ(restored("a</b> red", "ein rot", {0, 1}), "ein</b> rot") << "never opened";

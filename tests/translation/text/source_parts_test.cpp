@@ -24,15 +24,19 @@ class SourcePartsOfTexts : public ::testing::Test {
   SourceParts parts(const std::vector<std::string>& texts, const TranslationOptions& options = {}) const {
     return encode_texts(tokenizer_.source(), texts, options, Glossary(options.glossary), one_by_one);
   }
+  SourceParts sentences(const std::vector<std::string>& texts, const TranslationOptions& options = {}) const {
+    const SentenceSplitter splitter("en");
+    const Glossary glossary(options.glossary);
+    const SentencesOf sentences_of = [&](size_t text) { return splitter.spans(texts[text], glossary); };
+    return encode_texts(tokenizer_.source(), texts, options, glossary, one_by_one, sentences_of);
+  }
   Ids ids(const std::string& text) const { return tokenizer_.source().encode(text); }
 
   const Tokenizer tokenizer_ = tiny_tokenizer();
 };
 
 TEST_F(SourcePartsOfTexts, StandInTheOrderOfTheTexts) {
-  TranslationOptions options;
-  options.split_sentences = true;
-  const SourceParts sources = parts({"the red house! the old train!", " ", "the river."}, options);
+  const SourceParts sources = sentences({"the red house! the old train!", " ", "the river."});
   EXPECT_THAT(sources.counts, ElementsAre(2, 0, 1));
   ASSERT_EQ(sources.parts.size(), 3U);
   EXPECT_EQ(sources.parts[1].text, 0U);
@@ -49,9 +53,7 @@ TEST_F(SourcePartsOfTexts, AreTheSameOfFewAndOfManyTexts) {
 }
 
 TEST_F(SourcePartsOfTexts, BeginWithThePrefixOfTheirText) {
-  TranslationOptions options;
-  options.split_sentences = true;
-  SourceParts sources = parts({"", "the red house! the old train!"}, options);
+  SourceParts sources = sentences({"", "the red house! the old train!"});
   demand_prefixes(sources, {"", "das"}, tokenizer_.target());
   ASSERT_EQ(sources.parts.size(), 2U);
   EXPECT_EQ(sources.parts[0].prefix, tokenizer_.target().encode("das"));
@@ -59,10 +61,8 @@ TEST_F(SourcePartsOfTexts, BeginWithThePrefixOfTheirText) {
 }
 
 TEST_F(SourcePartsOfTexts, ContainTheTermsOfTheirOwnWords) {
-  TranslationOptions options;
-  options.split_sentences = true;
   const std::vector<std::string> texts{"the red house! the old train!"};
-  SourceParts sources = parts(texts, options);
+  SourceParts sources = sentences(texts);
   demand_terms(sources, Glossary(std::vector<GlossaryEntry>{{"train", "Zug"}}), tokenizer_);
   ASSERT_EQ(sources.parts.size(), 2U);
   EXPECT_THAT(sources.parts[0].terms, IsEmpty());
@@ -86,8 +86,9 @@ TEST_F(SourcePartsOfTexts, AreNotCutWithinTerms) {
   TranslationOptions options;
   options.glossary = {{"Жa™ train", "Zug"}, {"old. The river", "Fluss"}};
   const Glossary glossary(options.glossary);
+  bool splits = false;
   const auto terms_in = [&](const std::string& text) {
-    SourceParts sources = parts({text}, options);
+    SourceParts sources = splits ? sentences({text}, options) : parts({text}, options);
     demand_terms(sources, glossary, tokenizer_);
     std::vector<Ids> terms;
     for (const SourcePart& part : sources.parts) terms.insert(terms.end(), part.terms.begin(), part.terms.end());
@@ -100,8 +101,40 @@ TEST_F(SourcePartsOfTexts, AreNotCutWithinTerms) {
     EXPECT_THAT(terms_in(before + train_text + before + train_text), ElementsAre(train, train))
         << options.max_source_tokens;
   options.max_source_tokens = 256;
-  options.split_sentences = true;
+  splits = true;
   EXPECT_THAT(terms_in("the train is old. The river is near. The house"), ElementsAre(river));
+}
+
+TEST_F(SourcePartsOfTexts, KnowWhatStandsBetweenThem) {
+  const auto gaps = [](const SourceParts& sources) {
+    std::vector<std::string> found;
+    for (const SourcePart& part : sources.parts) found.push_back(part.gap);
+    return found;
+  };
+  EXPECT_THAT(gaps(sentences({"The red house.  The old train.\n\tThe river!"})), ElementsAre("", "  ", "\n\t"));
+  EXPECT_THAT(gaps(sentences({"一。二。"})), ElementsAre("", " "));
+  TranslationOptions options;
+  options.max_source_tokens = 6;
+  const SourceParts address = parts({"http://example.org/a1b2c3d4e5f6a7b8c9d0"}, options);
+  EXPECT_GT(address.parts.size(), 2U);
+  std::string joined;
+  for (const SourcePart& part : address.parts) joined += (joined.empty() ? "" : part.gap) + part.plain;
+  EXPECT_EQ(joined, "http://example.org/a1b2c3d4e5f6a7b8c9d0");
+}
+
+TEST_F(SourcePartsOfTexts, AreOneTextWhereThePrefixHasSeveralSentences) {
+  TranslationOptions options;
+  options.target_prefixes = {"Das Haus. Der Zug.", "Das Haus."};
+  const std::string text = "The red house. The old train.";
+  EXPECT_THAT(sentences({text, text}, options).counts, ElementsAre(1, 2));
+  options.split_sentences = SentenceSplitting::always;
+  EXPECT_THAT(sentences({text, text}, options).counts, ElementsAre(2, 2));
+}
+
+TEST_F(SourcePartsOfTexts, AreTheWholeTextWhereItIsOneSentence) {
+  const std::string text = " the  red house is near. ";
+  EXPECT_EQ(sentences({text}).parts.at(0).plain, text);
+  EXPECT_EQ(sentences({text}).parts.at(0).ids, parts({text}).parts.at(0).ids);
 }
 
 TEST_F(SourcePartsOfTexts, AreRefusedWhereTheyCannotBeMade) {

@@ -204,7 +204,7 @@ TEST(ForeignModels, HaveNoLanguagesInTheirResults) {
     TranslationOptions options = foreign.options;
     options.search.alignments = options.word_alignments = true;
     for (const bool split : {false, true}) {
-      options.split_sentences = split;
+      options.split_sentences = split ? SentenceSplitting::always : SentenceSplitting::never;
       const Translation found = translator.translate_batch({text}, options).at(0);
       EXPECT_EQ(found.parts, split ? 3 : 1);
       std::vector<std::string> pieces;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unicode/umachine.h>
+#include <unicode/utf8.h>
+
+#include <cstddef>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Kinds of characters and of words before a full stop, as the ends of sentences depend on them.
+namespace sentence_characters {
+
+bool is_one_of(UChar32 c, std::u32string_view set);
+bool is_line_end(UChar32 c);
+bool is_space(UChar32 c);
+/// Opening brackets and quotation marks. Some of these open in one language and close in another.
+bool is_opener(UChar32 c);
+bool is_closer(UChar32 c);
+bool is_dash(UChar32 c);
+bool is_bullet(UChar32 c);
+/// True for characters of Chinese and Japanese, which have no spaces.
+bool is_wide(UChar32 c);
+/// True if the character's script has capital letters.
+bool is_cased(UChar32 c);
+
+size_t count_characters(std::string_view text);
+
+bool is_number(std::string_view word);
+/// True for a day and a month: "27.10".
+bool is_day_and_month(std::string_view word);
+bool is_roman_number(std::string_view word);
+/// True if the word has parts of a few letters each: "U.S", "z.B", "Ph.D", "S.p.A", "J.-P", "куб.м", ".NET".
+bool is_dotted(std::string_view word);
+/// True for an abbreviation without a vowel, such as "Nr", "Str" and "пгт". Letters with marks count as those without.
+bool has_no_vowel(std::string_view word);
+
+template <class Test>
+bool all_characters(std::string_view text, const Test& test) {
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    if (!test(c)) return false;
+  }
+  return true;
+}
+
+}  // namespace sentence_characters
+}  // namespace v0
+}  // namespace transmute
