@@ -20,4 +20,5 @@ set(TRANSMUTE_INCLUDED_HEADERS
   common/config_schema.h common/export.h common/threads.h
   model/consistency.h model/recompute.h
   training/adam_options.h training/data/batch_options.h training/data/length_limits.h training/distributed/ranks.h
-  translation/files/tensor_file.h translation/files/text_profile.h translation/model_folder.h translation/search.h translation/transformer_step_model.h)
+  translation/checks/confidence.h translation/checks/expectations.h translation/files/tensor_file.h
+  translation/files/text_profile.h translation/model_folder.h translation/search.h translation/transformer_step_model.h)

@@ -45,6 +45,7 @@ Json json_of(const Hypothesis& hypothesis, bool with_alignment) {
             {"log_probability", hypothesis.log_probability},
             {"tokens", hypothesis.tokens},
             {"token_scores", hypothesis.token_scores}};
+  add_confidence(hypothesis, json);
   if (with_alignment) json["alignment"] = hypothesis.alignment;
   return json;
 }

@@ -3,6 +3,7 @@
 
 #include <transmute/training/run_text.h>
 #include <transmute/training/sentence_profile.h>
+#include <transmute/translation/checks/learn_expectations.h>
 
 #include <utility>
 
@@ -49,6 +50,7 @@ TextProfile learn_text_profile(const TrainingConfig& config) {
   const TextFiles files = train_files(config);
   const std::string ending = files.source.empty() ? "" : text_file_ending(files.source.front().path);
   profile.sentences = learn_sentences(text.sources, ending);
+  profile.translations.set(learn_expectations(text.sources, text.targets));
   return profile;
 }
 

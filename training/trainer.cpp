@@ -327,6 +327,7 @@ void Trainer::Session::validate() {
 void Trainer::Session::score_and_keep_best() {
   const WeightAverage::InPlace averaged(average_ ? &*average_ : nullptr);
   ValidationScore measured = validator_->measure(state_.step);
+  if (measured.translated.confidence) text_profile_.translations.set(*measured.translated.confidence);
   if (note_score(state_, measured.score)) {
     save_model(folder_.best());
     measured.text += " (the best so far)";
@@ -404,6 +405,10 @@ void Trainer::Session::finish() {
     return;
   }
   const ValidationScore last = validator_->measure(state_.step);
+  if (last.translated.confidence) {
+    text_profile_.translations.set(*last.translated.confidence);
+    save_model(folder_.model());
+  }
   final_score_ = last.summary;
   write_report();
   log_.info(fmt::format("{}; {}: validation {}", text, weights, last.summary));

@@ -5,6 +5,7 @@
 #include <transmute/common/progress.h>
 #include <transmute/metrics/segment_scores.h>
 #include <transmute/model/libtorch.h>
+#include <transmute/training/calibration.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/run_text.h>
 #include <transmute/translation/engine.h>
@@ -136,7 +137,7 @@ TranslatedText Validator::translate() const {
                                    parts_.workers.for_each_chunk(count, 1, [&](size_t i, size_t, int) { task(i); });
                                  });
   TranslationOptions options;
-  options.guard = Guard::off;              // the score is the search's
+  options.guard = Guard::warn;             // the score is the search's; confidence depends on warnings
   options.letter_case = LetterCase::kept;  // what is measured is the network
   options.split_sentences = SentenceSplitting::never;
   options.search.beam_size = validation.beam_size;
@@ -150,8 +151,9 @@ TranslatedText Validator::translate() const {
   text.sources = first_lines(files.source, validation.max_sentences);
   text.references = {first_lines(files.target, validation.max_sentences)};
   check_still_parallel(files, text);
-  for (const auto& translation : engine.translate(text.sources, options))
-    text.hypotheses.push_back(translation.hypotheses.front().text);
+  const std::vector<Translation> translations = engine.translate(text.sources, options);
+  for (const Translation& translation : translations) text.hypotheses.push_back(translation.hypotheses.front().text);
+  text.confidence = fit_confidence(translations, text.references.front(), parts_.tokenizer.target());
   return text;
 }
 

@@ -5,8 +5,10 @@
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
+#include <transmute/translation/checks/confidence.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@ struct TranslatedText {
   std::vector<std::string> sources;
   std::vector<std::string> hypotheses;
   std::vector<std::vector<std::string>> references;
+  std::optional<ConfidenceCurve> confidence{};  ///< fitted to these translations
 
   double bleu() const;
   double chrf(int64_t word_order) const;

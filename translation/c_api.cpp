@@ -2,6 +2,7 @@
 #include <transmute/common/no_cancellation.h>
 #include <transmute/common/without_control.h>
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/c_results.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/translator.h>
@@ -24,10 +25,6 @@ struct transmute_translator {
 
 struct transmute_language_model {
   transmute::LanguageModel model;
-};
-
-struct transmute_result {
-  std::vector<transmute::Translation> translations;
 };
 
 namespace {
@@ -237,16 +234,6 @@ transmute_result* one_each(std::vector<transmute::Hypothesis> hypotheses) {
   return result.release();
 }
 
-const transmute::Translation* find_text(const transmute_result* result, size_t text) {
-  return result != nullptr && text < result->translations.size() ? &result->translations[text] : nullptr;
-}
-
-const transmute::Hypothesis* find_hypothesis(const transmute_result* result, size_t text, size_t hypothesis) {
-  const auto* translation = find_text(result, text);
-  return translation != nullptr && hypothesis < translation->hypotheses.size() ? &translation->hypotheses[hypothesis]
-                                                                               : nullptr;
-}
-
 }  // namespace
 
 extern "C" {
@@ -358,89 +345,6 @@ transmute_result* transmute_score_texts(const transmute_language_model* model, c
     const auto ours = generation_options(read_options(options, transmute_generation_options_init));
     return one_each(model->model.score_batch(read_strings(texts, count, "text"), ours));
   });
-}
-
-void transmute_result_free(transmute_result* result) {
-  delete result;
-}
-
-size_t transmute_result_count(const transmute_result* result) {
-  return result == nullptr ? 0 : result->translations.size();
-}
-
-size_t transmute_result_hypotheses(const transmute_result* result, size_t text) {
-  const auto* translation = find_text(result, text);
-  return translation == nullptr ? 0 : translation->hypotheses.size();
-}
-
-const char* transmute_result_text(const transmute_result* result, size_t text, size_t hypothesis) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found == nullptr ? nullptr : found->text.c_str();
-}
-
-double transmute_result_score(const transmute_result* result, size_t text, size_t hypothesis) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found == nullptr ? 0 : found->score;
-}
-
-double transmute_result_log_probability(const transmute_result* result, size_t text, size_t hypothesis) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found == nullptr ? 0 : found->log_probability;
-}
-
-double transmute_result_reverse_log_probability(const transmute_result* result, size_t text, size_t hypothesis) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found == nullptr ? 0 : found->reverse_log_probability.value_or(0);
-}
-
-size_t transmute_result_source_length(const transmute_result* result, size_t text) {
-  const auto* translation = find_text(result, text);
-  return translation == nullptr ? 0 : translation->source_tokens.size();
-}
-
-const char* transmute_result_source_token(const transmute_result* result, size_t text, size_t position) {
-  const auto* translation = find_text(result, text);
-  return translation != nullptr && position < translation->source_tokens.size()
-             ? translation->source_tokens[position].c_str()
-             : nullptr;
-}
-
-size_t transmute_result_length(const transmute_result* result, size_t text, size_t hypothesis) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found == nullptr ? 0 : found->tokens.size();
-}
-
-const char* transmute_result_token(const transmute_result* result, size_t text, size_t hypothesis, size_t position) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found != nullptr && position < found->tokens.size() ? found->tokens[position].c_str() : nullptr;
-}
-
-double transmute_result_token_score(const transmute_result* result, size_t text, size_t hypothesis, size_t position) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found != nullptr && position < found->token_scores.size() ? found->token_scores[position] : 0;
-}
-
-const float* transmute_result_alignment(const transmute_result* result, size_t text, size_t hypothesis,
-                                        size_t position) {
-  const auto* found = find_hypothesis(result, text, hypothesis);
-  return found != nullptr && position < found->alignment.size() ? found->alignment[position].data() : nullptr;
-}
-
-size_t transmute_result_warnings(const transmute_result* result, size_t text) {
-  const auto* translation = find_text(result, text);
-  return translation == nullptr ? 0 : translation->warnings.size();
-}
-
-transmute_warning transmute_result_warning(const transmute_result* result, size_t text, size_t index) {
-  const auto* translation = find_text(result, text);
-  if (translation == nullptr || index >= translation->warnings.size()) return {};
-  const transmute::TranslationWarning& warning = translation->warnings[index];
-  return {transmute::name_of(warning.kind),
-          warning.message.c_str(),
-          warning.source.first,
-          warning.source.second,
-          warning.target.first,
-          warning.target.second};
 }
 
 void transmute_string_free(char* string) {

@@ -13,7 +13,6 @@
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/join_parts.h>
 #include <transmute/translation/text/minimum_risk.h>
-#include <transmute/translation/text/sentence_language.h>
 #include <transmute/translation/text/source_case.h>
 #include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/text/word_alignment.h>
@@ -54,7 +53,6 @@ void check(const TranslationOptions& options) {
         "only a search can be made to use a glossary's terms; neither sampling nor alternatives can");
   if (options.search.constraint && options.split_sentences == SentenceSplitting::always)
     throw std::invalid_argument("split_sentences cannot be combined with a constraint, which is about a whole output");
-  check_language("text_language", options.text_language);
   if (options.search.constraint && options.inline_tags)
     throw std::invalid_argument("inline_tags cannot be combined with a constraint, which is about a whole output");
 }
@@ -196,8 +194,10 @@ void TranslationEngine::finish_text(const std::string& text, const TaggedText* t
           warning.source = read->recased.before(warning.source);
           warning.target = restored.now(warning.target);
         }
+      for (WordConfidence& word : hypothesis.words) word.place = restored.now(word.place);
       hypothesis.text = std::move(restored.text);
     }
+    if (has_tags) hypothesis.words.clear();
     if (has_tags)
       hypothesis.text = tagged->restore(hypothesis.text, spans, tokens, balanced_alignment(hypothesis.alignment));
     if (!options.search.alignments) hypothesis.alignment.clear();
@@ -307,8 +307,7 @@ std::vector<Translation> TranslationEngine::translate_parts(
     const std::vector<size_t>& batch = batches[b];
     const auto text_of = [&](size_t sentence) { return parts[batch[sentence]].text; };
     search_batch(parts, batch, options, call_hooks.search_hooks(text_of, so_far), of_parts);
-    if (options.guard != Guard::off && !options.search.constraint)
-      guard_batch(sources, batch, options, call_hooks, of_parts);
+    judge_batch(sources, batch, options, call_hooks, of_parts);
     for (const size_t part : batch) {
       const size_t text = parts[part].text;
       if (!call_hooks.part_done(text)) continue;

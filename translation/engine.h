@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,14 +54,21 @@ class TranslationEngine {
     alignment_layer_ = layer;
     alignment_head_ = head;
   }
-  /// From now on sentences are found with what the model's training text says about them.
+  /// Makes the engine find sentences with the facts that the training text taught.
   void use(const SentenceProfile& profile);
 
-  /// Whether SentenceSplitting::automatic translates the sentences of a text separately.
+  /// True if SentenceSplitting::automatic translates the sentences of a text separately.
   bool splits_sentences() const { return splits_sentences_; }
   /// Finds the sentences of texts in this language, which may be empty: that of the training text, or the one that the
   /// words of a text suggest.
   SentenceSplitter sentence_splitter(const std::string& language) const;
+
+  /// Gives the guard the expectations that the training text taught, and translations a confidence if the model is
+  /// calibrated.
+  void use(const TranslationProfile& profile) {
+    expected_ = profile.expectations();
+    curve_ = profile.curve();
+  }
 
   /// From now on translations can be reranked (TranslationOptions::rerank) by this engine, which translates in the
   /// opposite direction. Its ParallelFor is called within the tasks of this engine's, and must not wait for those.
@@ -109,13 +117,17 @@ class TranslationEngine {
   void search_batch(const std::vector<SourcePart>& parts, const std::vector<size_t>& batch,
                     const TranslationOptions& options, const SearchHooks& hooks,
                     std::vector<Translation>& translations) const;
-  // Checks the translations of a batch of parts (TranslationOptions::guard).
+  // Checks the translations of a batch of parts (TranslationOptions::guard) and rates them.
+  void judge_batch(const SourceParts& sources, const std::vector<size_t>& batch, const TranslationOptions& options,
+                   CallHooks& call_hooks, std::vector<Translation>& translations) const;
   void guard_batch(const SourceParts& sources, const std::vector<size_t>& batch, const TranslationOptions& options,
                    CallHooks& call_hooks, std::vector<Translation>& translations) const;
   // The cross-attention of a translation of each part.
   std::vector<std::vector<std::vector<float>>> attention_of(const std::vector<SourcePart>& parts,
                                                             const std::vector<std::string>& targets,
                                                             const TranslationOptions& options) const;
+  // Fills Hypothesis::confidence and Hypothesis::words of a part's translation.
+  void rate(Translation& translation) const;
   // The most tokens that score() takes of a source or a target.
   int64_t most_scored_tokens() const { return std::min(most_tokens_, kMaxWholeTokens); }
   bool can_score(const std::string& source, const std::string& target, const LanguageTokens& languages) const;
@@ -130,6 +142,7 @@ class TranslationEngine {
   Expectations expected_;
   SentenceSplitter splitter_;  // of the training text's language
   bool splits_sentences_ = true;
+  std::optional<ConfidenceCurve> curve_;
   std::unique_ptr<const Shortlist> shortlist_;        // where there is one
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise
   int64_t alignment_layer_ = 0, alignment_head_ = 0;  // as in SearchOptions

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/call_hooks.h>
+#include <transmute/translation/checks/coverage.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/guard.h>
 #include <transmute/translation/search/score_targets.h>
 #include <transmute/translation/text/join_parts.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -58,6 +60,33 @@ std::vector<Attention> TranslationEngine::attention_of(const std::vector<SourceP
     attention.push_back(to_hypothesis(std::move(found), tokenizer_.target(), given).alignment);
   }
   return attention;
+}
+
+void TranslationEngine::rate(Translation& translation) const {
+  if (!curve_) return;
+  for (Hypothesis& hypothesis : translation.hypotheses) {
+    if (hypothesis.tokens.empty() || hypothesis.token_scores.size() != hypothesis.tokens.size()) continue;
+    const bool is_best = &hypothesis == translation.hypotheses.data();
+    const double end = hypothesis.log_probability -
+                       std::accumulate(hypothesis.token_scores.begin(), hypothesis.token_scores.end(), 0.0);
+    hypothesis.confidence =
+        logistic(curve_->text, text_features(hypothesis.token_scores, end, is_best && !translation.warnings.empty()));
+    const auto spans = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
+    for (const checks::Span& word : checks::words_of_tokens(hypothesis.tokens)) {
+      const size_t end_of_word = spans[word.second - 1].second;
+      const size_t begin = std::min(end_of_word, hypothesis.text.find_first_not_of(' ', spans[word.first].first));
+      hypothesis.words.push_back(
+          {{begin, end_of_word}, logistic(curve_->word, word_features(hypothesis.token_scores, word))});
+    }
+  }
+}
+
+void TranslationEngine::judge_batch(const SourceParts& sources, const std::vector<size_t>& batch,
+                                    const TranslationOptions& options, CallHooks& call_hooks,
+                                    std::vector<Translation>& translations) const {
+  if (options.guard != Guard::off && !options.search.constraint)
+    guard_batch(sources, batch, options, call_hooks, translations);
+  for (const size_t part : batch) rate(translations[part]);
 }
 
 }  // namespace v0

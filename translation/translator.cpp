@@ -20,6 +20,7 @@ struct Translator::State {
     engine.align_with(default_search.alignment_layer, default_search.alignment_head);
     engine.use(opened.models.profile.sentences);
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, opened.models.tokenizer));
+    engine.use(opened.models.profile.translations);
     opened.models.transformers.clear();
     if (!options.reverse_model.empty()) engine.rerank_with(open_reverse(options, opened.device));
     return_freed_memory();

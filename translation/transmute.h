@@ -260,6 +260,25 @@ TRANSMUTE_API size_t transmute_result_warnings(const transmute_result* result, s
  * NULL. */
 TRANSMUTE_API transmute_warning transmute_result_warning(const transmute_result* result, size_t text, size_t index);
 
+/* The expected quality of a hypothesis: its sentence chrF against a reference translation, from 0 to 1. Negative if the
+ * model was not calibrated when it was trained. */
+TRANSMUTE_API double transmute_result_confidence(const transmute_result* result, size_t text, size_t hypothesis);
+
+/* A word of a hypothesis. */
+typedef struct transmute_word {
+  size_t begin;      /* first byte in the text of the hypothesis */
+  size_t end;        /* the byte after the last */
+  double confidence; /* probability that a reference translation has the word */
+} transmute_word;
+
+/* Number of words of a hypothesis that have confidence: none if the model was not calibrated, or if inline_tags put
+ * tags into the text. */
+TRANSMUTE_API size_t transmute_result_words(const transmute_result* result, size_t text, size_t hypothesis);
+
+/* Word `index` of a hypothesis; without such a word, zeros. */
+TRANSMUTE_API transmute_word transmute_result_word(const transmute_result* result, size_t text, size_t hypothesis,
+                                                   size_t index);
+
 /* Frees an error message. */
 TRANSMUTE_API void transmute_string_free(char* string);
 

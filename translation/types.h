@@ -181,7 +181,7 @@ struct TranslationOptions {
   int64_t max_source_tokens = 256;               ///< a text with more source tokens is over-long
   LongTexts long_texts = LongTexts::split;       ///< treatment of over-long texts
   LetterCase letter_case = LetterCase::adapted;  ///< treatment of capitals; kept with SearchOptions::constraint
-  /// Whether the sentences of a text are translated separately. What stood between them is kept.
+  /// Selects when the sentences of a text are translated separately. The white space between them is kept.
   SentenceSplitting split_sentences = SentenceSplitting::automatic;
   /// Language of the texts, such as "de", for finding their sentences. Empty: source_language if it names one, what the
   /// model knows about its training text, or the language that the words of each text suggest.
@@ -210,6 +210,12 @@ struct TranslationOptions {
   bool word_alignments = false;
 };
 
+/// A word of a translation.
+struct WordConfidence {
+  std::pair<size_t, size_t> place{};  ///< bytes [first, second) of Hypothesis::text
+  double confidence = 0;              ///< probability that a reference translation has the word
+};
+
 /// One translation of a text.
 struct Hypothesis {
   std::string text;                 ///< detokenized, in the case of the source (see LetterCase)
@@ -226,6 +232,10 @@ struct Hypothesis {
   std::optional<std::vector<std::pair<size_t, size_t>>> word_alignment{};
   /// With TranslationOptions::rerank: natural log of P(source | text) under the reverse model.
   std::optional<double> reverse_log_probability{};
+  /// The expected quality: sentence chrF against a reference translation, from 0 to 1. `train` calibrates it on the
+  /// validation text; nothing if the model was not calibrated.
+  std::optional<double> confidence{};
+  std::vector<WordConfidence> words{};  ///< in order; empty if not calibrated, or if tags were put into the text
 };
 
 /// Largest size of Translation::unknown.

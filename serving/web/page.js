@@ -9,6 +9,7 @@ const status = byId('status'), glossary = byId('glossary');
 const kPauseBeforeTranslating = 250;  // milliseconds without a keystroke
 const kNumAlternatives = 6;
 const kSureOfLanguage = 50;  // percent
+const kDoubtful = 0.3;  // confidence below which a word is marked
 
 let mostAlternatives = kNumAlternatives;  // that the server gives
 let languages = [], running = null, pause = 0, last = null;
@@ -156,7 +157,15 @@ function show(translation, answer) {
   target.append(rest);
   const first = target.querySelector('.word');
   if (first) first.tabIndex = 0;
+  byId('doubt-hint').hidden = !target.querySelector('.doubtful');
   byId('spoken').textContent = translation.text;
+}
+
+// The least confidence of the words there, 1 if the model is not calibrated. The server counts characters.
+function confidenceAt({text, words = []}, place, length) {
+  const begin = [...text.slice(0, place)].length, end = begin + [...text.slice(place, place + length)].length;
+  return Math.min(1, ...words.filter((word) => word.place[0] < end && begin < word.place[1])
+    .map((word) => word.confidence));
 }
 
 function appendSegment(segment, text) {
@@ -171,6 +180,11 @@ function appendSegment(segment, text) {
     element.tabIndex = -1;
     element.textContent = word.text;
     element.title = 'Alternatives from here on';
+    const confidence = confidenceAt(segment.hypotheses[0], place, word.text.length);
+    if (confidence < kDoubtful) {
+      element.classList.add('doubtful');
+      element.title = `May be wrong (confidence ${Math.round(100 * confidence)}%). ${element.title}`;
+    }
     element.ariaHasPopup = 'listbox';
     const prefix = text.slice(0, place).trimEnd();
     element.addEventListener('click', () => showAlternatives(element, segment, prefix));

@@ -21,6 +21,7 @@ bool has_type(const Json& value, const std::string& type) {
   if (type == "integer") return value.is_number_integer();
   if (type == "number") return value.is_number();
   if (type == "boolean") return value.is_boolean();
+  if (type == "null") return value.is_null();
   throw std::logic_error("type " + type);
 }
 

@@ -14,6 +14,7 @@
 #include <transmute/translation/text/minimum_risk.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -789,6 +790,48 @@ TEST_F(Engine, SplitsSentencesUnlessTheTrainingLinesHadSeveral) {
   EXPECT_EQ(engine.translate({text}, options).at(0).parts, 1);
   options.split_sentences = SentenceSplitting::always;
   EXPECT_EQ(engine.translate({text}, options).at(0).parts, 2);
+}
+
+// The weights make the confidence of a translation depend on the mean log-probability of its tokens and end, and that
+// of a word on its own log-probability.
+TEST_F(Engine, HasConfidenceIfTheModelIsCalibrated) {
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationOptions options = few_tokens();
+  const std::vector<std::string> texts{"the red house is near.", "The old train is far."};
+  EXPECT_FALSE(engine.translate(texts, options).at(0).hypotheses.at(0).confidence) << "nothing is known";
+  TranslationProfile profile;
+  profile.set(ConfidenceCurve{{0.5, 2, 0, 0, 0, 0, 0}, {1, 3, 0, 0}});
+  engine.use(profile);
+  const auto logistic_of = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const auto apart = engine.translate(texts, options);
+  for (const Translation& translation : apart) {
+    const Hypothesis& best = translation.hypotheses.at(0);
+    const double mean = best.log_probability / static_cast<double>(best.tokens.size() + 1);
+    ASSERT_TRUE(best.confidence);
+    EXPECT_NEAR(*best.confidence, logistic_of(0.5 + 2 * mean), 1e-6);
+    double all = 0;
+    for (const double score : best.token_scores) all += score;
+    double of_words = 0, end_before = 0;
+    for (const WordConfidence& word : best.words) {
+      of_words += (std::log(word.confidence / (1 - word.confidence)) - 1) / 3;
+      EXPECT_GE(word.place.first, end_before);
+      end_before = static_cast<double>(word.place.second);
+    }
+    EXPECT_NEAR(of_words, all, 1e-6) << "every token is in one word";
+    EXPECT_LE(end_before, best.text.size());
+  }
+  const Hypothesis both = engine.translate({texts[0] + "  " + texts[1]}, options).at(0).hypotheses.at(0);
+  const Hypothesis &first = apart[0].hypotheses[0], &second = apart[1].hypotheses[0];
+  const auto first_size = static_cast<double>(first.text.size()), second_size = static_cast<double>(second.text.size());
+  ASSERT_TRUE(both.confidence);
+  EXPECT_NEAR(*both.confidence,
+              (*first.confidence * first_size + *second.confidence * second_size) / (first_size + second_size), 1e-9);
+  ASSERT_EQ(both.words.size(), first.words.size() + second.words.size());
+  const auto text_at = [](const Hypothesis& of, size_t i) {
+    const auto [begin, end] = of.words[i].place;
+    return of.text.substr(begin, end - begin);
+  };
+  for (size_t i = 0; i < second.words.size(); ++i) EXPECT_EQ(text_at(both, first.words.size() + i), text_at(second, i));
 }
 
 // The sums of the scores of all combinations say which are the best.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
+#include <tuple>
 
 namespace transmute {
 inline namespace v0 {
@@ -36,7 +37,63 @@ void check_words(const std::vector<std::string>& words, const std::string& name)
                     bad - words.begin() + 1, kMaxWordBytes));
 }
 
+void check_numbers(const std::vector<double>& numbers, size_t count, double least, const char* key,
+                   const std::string& name) {
+  constexpr double kMost = 1000;
+  const bool is_good =
+      std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number >= least && number <= kMost; });
+  if (!is_good || (!numbers.empty() && numbers.size() != count))
+    throw std::runtime_error(
+        fmt::format("{}: translations.{} must be empty or {} numbers from {} to {}; restore the file", name, key, count,
+                    least, kMost));
+}
+
+void check_translations(const TranslationProfile& profile, const std::string& name) {
+  constexpr double kLeast = -1000, kLeastDeviation = 0.01;
+  constexpr size_t kMostScripts = 200;
+  check_numbers(profile.length_means, kLengthClasses, kLeast, "length_means", name);
+  check_numbers(profile.length_deviations, kLengthClasses, kLeastDeviation, "length_deviations", name);
+  check_numbers(profile.confidence, std::tuple_size_v<TextFeatures>, kLeast, "confidence", name);
+  check_numbers(profile.word_confidence, std::tuple_size_v<WordFeatures>, kLeast, "word_confidence", name);
+  if (profile.scripts.size() > kMostScripts)
+    throw std::runtime_error(fmt::format("{}: translations.scripts has {} entries, more than {}; restore the file",
+                                         name, profile.scripts.size(), kMostScripts));
+}
+
 }  // namespace
+
+Expectations TranslationProfile::expectations() const {
+  Expectations expected;
+  for (size_t i = 0; i < length_means.size() && i < length_deviations.size(); ++i)
+    expected.lengths.at(i) = {length_means[i], length_deviations[i]};
+  expected.scripts = scripts;
+  expected.copies = copies;
+  return expected;
+}
+
+std::optional<ConfidenceCurve> TranslationProfile::curve() const {
+  ConfidenceCurve curve;
+  if (confidence.size() != curve.text.size() || word_confidence.size() != curve.word.size()) return {};
+  std::copy(confidence.begin(), confidence.end(), curve.text.begin());
+  std::copy(word_confidence.begin(), word_confidence.end(), curve.word.begin());
+  return curve;
+}
+
+void TranslationProfile::set(const Expectations& expected) {
+  length_means.clear();
+  length_deviations.clear();
+  for (const LengthExpectation& length : expected.lengths) {
+    length_means.push_back(length.mean);
+    length_deviations.push_back(length.deviation);
+  }
+  scripts = expected.scripts;
+  copies = expected.copies;
+}
+
+void TranslationProfile::set(const ConfidenceCurve& curve) {
+  confidence.assign(curve.text.begin(), curve.text.end());
+  word_confidence.assign(curve.word.begin(), curve.word.end());
+}
 
 void TextProfile::declare(ConfigSchema& schema) {
   schema.section("", "");
@@ -48,6 +105,17 @@ void TextProfile::declare(ConfigSchema& schema) {
   schema.add("lines_with_several", &sentences.lines_with_several, "share of these lines with more than one sentence",
              Bounds<double>{0.0, 1.0});
   schema.add("words", &sentences.words, "words that are followed by a full stop within a sentence, in lower case");
+  schema.section("translations", "what translations of the training text look like");
+  schema.add("length_means", &translations.length_means,
+             "mean of log(target characters / source characters) for sources of under 8, 8 to 15, 16 to 31, ... "
+             "characters; empty: unknown");
+  schema.add("length_deviations", &translations.length_deviations, "standard deviations of the same");
+  schema.add("scripts", &translations.scripts, "scripts of the target text, such as Latn; empty: unknown");
+  schema.add("copies", &translations.copies, "share of the pairs whose target repeats the source",
+             Bounds<double>{0.0, 1.0});
+  schema.add("confidence", &translations.confidence,
+             "weights that turn the scores of a translation into its confidence; empty: not calibrated");
+  schema.add("word_confidence", &translations.word_confidence, "weights that turn the scores of a word into its own");
 }
 
 std::string TextProfile::to_yaml() const {
@@ -74,6 +142,7 @@ TextProfile parse_text_profile(const std::string& yaml, const std::string& name)
                     name, profile.format_version, TextProfile::kFormatVersion));
   if (!fault.empty()) throw std::runtime_error(fault);
   check_words(profile.sentences.words, name);
+  check_translations(profile.translations, name);
   return profile;
 }
 

@@ -3,8 +3,11 @@
 
 #include <transmute/common/config_schema.h>
 #include <transmute/common/export.h>
+#include <transmute/translation/checks/confidence.h>
+#include <transmute/translation/checks/expectations.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +24,29 @@ struct SentenceProfile {
   std::vector<std::string> words;  ///< words that are followed by a full stop within a sentence, in lower case
 };
 
+/// Properties of the translations in the training text; see Expectations. Empty lists: unknown.
+struct TranslationProfile {
+  std::vector<double> length_means;       ///< LengthExpectation::mean of each class
+  std::vector<double> length_deviations;  ///< LengthExpectation::deviation of each class
+  std::vector<std::string> scripts;       ///< Expectations::scripts
+  double copies = 0;                      ///< Expectations::copies
+  std::vector<double> confidence;         ///< ConfidenceCurve::text
+  std::vector<double> word_confidence;    ///< ConfidenceCurve::word
+
+  /// The guard's expectations; the defaults where nothing is known.
+  Expectations expectations() const;
+  /// Nothing if the model was not calibrated.
+  std::optional<ConfidenceCurve> curve() const;
+  void set(const Expectations& expected);
+  void set(const ConfidenceCurve& curve);
+};
+
 /// Facts that `train` learns about its text and that translation needs later. Each topic has a section of
 /// text_profile.yaml; the defaults mean that nothing is known, as for the models of other programs.
 struct TRANSMUTE_API TextProfile {
   int64_t format_version = kFormatVersion;  ///< version of the file
   SentenceProfile sentences;                ///< section `sentences`
+  TranslationProfile translations;          ///< section `translations`
 
   /// Version of text_profile.yaml.
   static constexpr int64_t kFormatVersion = 1;

@@ -58,15 +58,30 @@ std::string format_n_best(const Translation& translation, int64_t line, const Se
   return text;
 }
 
+namespace {
+
+size_t characters_before(const std::string& text, size_t byte) {
+  const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), begins_character));
+}
+
+Json characters(const std::string& text, const std::pair<size_t, size_t>& bytes) {
+  return Json::array({characters_before(text, bytes.first), characters_before(text, bytes.second)});
+}
+
+}  // namespace
+
+void add_confidence(const Hypothesis& hypothesis, Json& object) {
+  object["confidence"] = hypothesis.confidence ? Json(*hypothesis.confidence) : Json();
+  if (!hypothesis.confidence) return;
+  Json words = Json::array();
+  for (const WordConfidence& word : hypothesis.words)
+    words.push_back({{"place", characters(hypothesis.text, word.place)}, {"confidence", word.confidence}});
+  object["words"] = std::move(words);
+}
+
 Json warnings_json(const std::string& source, const Translation& translation) {
-  const auto characters_before = [](const std::string& text, size_t byte) {
-    const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
-    return std::count_if(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())),
-                         begins_character);
-  };
-  const auto characters = [&](const std::string& text, const std::pair<size_t, size_t>& bytes) {
-    return Json::array({characters_before(text, bytes.first), characters_before(text, bytes.second)});
-  };
   Json list = Json::array();
   for (const TranslationWarning& warning : translation.warnings) {
     Json entry{{"kind", name_of(warning.kind)}, {"message", warning.message}};
@@ -95,6 +110,7 @@ std::string format_json(const Translation& translation, int64_t line, const Sear
     if (hypothesis.reverse_log_probability) entry["reverse_log_probability"] = *hypothesis.reverse_log_probability;
     entry["tokens"] = hypothesis.tokens;
     entry["token_scores"] = hypothesis.token_scores;
+    add_confidence(hypothesis, entry);
     if (search.alignments) entry["alignment"] = hypothesis.alignment;
     if (hypothesis.word_alignment) entry["word_alignment"] = *hypothesis.word_alignment;
     object["hypotheses"].push_back(std::move(entry));

@@ -34,6 +34,10 @@ std::string format_n_best(const Translation& translation, int64_t line, const Se
 /// place in each text and the one after it, without those that are nowhere. `source`: the text that was translated.
 Json warnings_json(const std::string& source, const Translation& translation);
 
+/// Adds the members `confidence`, which is null if the model is not calibrated, and `words` if it is. Each word has its
+/// `confidence` and, as `place`, its first character in the text and the one after it.
+void add_confidence(const Hypothesis& hypothesis, Json& object);
+
 /// One JSON object on one line: line, counted from 1 as in messages, source_tokens, parts, warnings, and of every
 /// hypothesis all fields that were asked for. `source`: the text that was translated, needed for its warnings.
 /// @param line from 0

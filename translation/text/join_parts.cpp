@@ -35,9 +35,26 @@ void drop_first(std::vector<T>& items, size_t count) {
   items.erase(items.begin(), items.begin() + static_cast<int64_t>(std::min(count, items.size())));
 }
 
+// Each part counts by its length. `space`: bytes between the two.
+void append_confidence(Hypothesis& joined, const Hypothesis& next, size_t space) {
+  const auto before = static_cast<double>(joined.text.size()), more = static_cast<double>(next.text.size());
+  if (joined.confidence && next.confidence) {
+    joined.confidence = (*joined.confidence * before + *next.confidence * more) / std::max(1.0, before + more);
+  } else if (next.confidence) {
+    joined.confidence = next.confidence;
+  }
+  for (WordConfidence word : next.words) {
+    word.place.first += joined.text.size() + space;
+    word.place.second += joined.text.size() + space;
+    joined.words.push_back(word);
+  }
+}
+
 // `width` and `more_width`: numbers of source tokens before and in the part.
 void append_hypothesis(Hypothesis& joined, Hypothesis&& next, const std::string& gap, size_t width, size_t more_width) {
-  joined.text += space_between(joined.text, next.text, gap) + next.text;
+  const std::string space = space_between(joined.text, next.text, gap);
+  append_confidence(joined, next, space.size());
+  joined.text += space + next.text;
   joined.score += next.score;
   joined.log_probability += next.log_probability;
   if (joined.reverse_log_probability) *joined.reverse_log_probability += next.reverse_log_probability.value_or(0);

@@ -38,6 +38,35 @@ TEST(TextProfile, ComesBackFromItsYaml) {
   EXPECT_EQ(back.to_yaml(), profile.to_yaml());
 }
 
+TEST(TextProfile, ComesBackWithExpectationsAndConfidence) {
+  Expectations expected;
+  expected.lengths[2] = {-0.25, 0.5};
+  expected.scripts = {"Cyrl", "Latn"};
+  expected.copies = 0.125;
+  const ConfidenceCurve curve{{1.5, 2, -0.25, 0, 0.5, 3, -1}, {0.5, -1, 2, 4}};
+  TextProfile profile;
+  EXPECT_FALSE(profile.translations.curve());
+  EXPECT_EQ(profile.translations.expectations().lengths[2].deviation, Expectations().lengths[2].deviation);
+  profile.translations.set(expected);
+  profile.translations.set(curve);
+  const TranslationProfile back = parse_text_profile(profile.to_yaml(), "p.yaml").translations;
+  EXPECT_EQ(back.expectations().lengths[2].mean, -0.25);
+  EXPECT_EQ(back.expectations().lengths[2].deviation, 0.5);
+  EXPECT_EQ(back.expectations().scripts, expected.scripts);
+  EXPECT_EQ(back.expectations().copies, 0.125);
+  ASSERT_TRUE(back.curve());
+  EXPECT_EQ(back.curve()->text, curve.text);
+  EXPECT_EQ(back.curve()->word, curve.word);
+}
+
+TEST(TextProfile, HasAsManyWeightsAsThereAreFeatures) {
+  EXPECT_THAT(refusal_of("translations:\n  confidence: [1, 2]\n"),
+              HasSubstr("translations.confidence must be empty or 7"));
+  EXPECT_THAT(refusal_of("translations:\n  word_confidence: [1, 2, 3, 1e300]\n"), HasSubstr("word_confidence"));
+  EXPECT_THAT(refusal_of("translations:\n  length_deviations: [1, 1, 1, 1, 1, 1, 1, 0]\n"),
+              HasSubstr("length_deviations"));
+}
+
 TEST(TextProfile, ThatKnowsNothingIsNoText) {
   EXPECT_EQ(TextProfile().to_yaml(), "");
   EXPECT_EQ(parse_text_profile("", "p.yaml").sentences.lines, 0);

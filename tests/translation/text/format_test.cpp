@@ -60,6 +60,18 @@ TEST(Output, HasTheFieldsThatWereAskedForWhereATranslationIsEmpty) {
   EXPECT_FALSE(parse_json(format_json(nothing, 0))["hypotheses"][0].contains("alignment"));
 }
 
+TEST(Output, SaysWhereAModelIsNotCalibrated) {
+  Translation translation = example();
+  const auto first = [&] { return parse_json(format_json(translation, 0))["hypotheses"][0]; };
+  EXPECT_TRUE(first()["confidence"].is_null());
+  EXPECT_FALSE(first().contains("words"));
+  translation.hypotheses[0].text = "né là";
+  translation.hypotheses[0].confidence = 0.75;
+  translation.hypotheses[0].words = {{{4, 7}, 0.5}};
+  EXPECT_EQ(first()["confidence"], 0.75);
+  EXPECT_EQ(first()["words"], parse_json(R"([{"place":[3,5],"confidence":0.5}])")) << "in characters";
+}
+
 // A sampled translation of byte pieces need not be text.
 TEST(Output, JsonIsUtf8WhateverTheTokensAre) {
   Translation translation = example();

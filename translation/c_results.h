@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/translation/transmute.h>
+#include <transmute/translation/types.h>
+
+#include <vector>
+
+/// The results of a call of transmute.h.
+struct transmute_result {
+  std::vector<transmute::Translation> translations;  ///< one per text, in order
+};
