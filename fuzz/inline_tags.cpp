@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts with tags, restored into any translation by any alignment: each tag comes once, and the words stay.
+// Texts with tags and protected spans, restored into any translation by any alignment: each tag comes once, and the
+// words stay.
 #include <transmute/fuzz/fuzz.h>
 #include <transmute/translation/text/alignment.h>
 #include <transmute/translation/text/inline_tags.h>
@@ -21,6 +22,15 @@ std::vector<ByteSpan> tokens_of(const std::string& text, fuzz::Input& input) {
   return tokens;
 }
 
+std::string restored(const TaggedText& tagged, const std::string& translation, fuzz::Input& input) {
+  const auto source_tokens = tokens_of(tagged.plain(), input);
+  const auto target_tokens = tokens_of(translation, input);
+  std::vector<std::vector<float>> alignment(target_tokens.size());
+  for (auto& row : alignment)
+    for (size_t s = 0; s < source_tokens.size(); ++s) row.push_back(static_cast<float>(input.byte()) / 255.0F);
+  return tagged.restore(translation, source_tokens, target_tokens, balanced_alignment(alignment));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -30,14 +40,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   translation.erase(std::remove_if(translation.begin(), translation.end(), [](char c) { return c == '<' || c == '{'; }),
                     translation.end());
   const TaggedText tagged(source);
-  const auto source_tokens = tokens_of(tagged.plain(), input);
-  const auto target_tokens = tokens_of(translation, input);
-  std::vector<std::vector<float>> alignment(target_tokens.size());
-  for (auto& row : alignment)
-    for (size_t s = 0; s < source_tokens.size(); ++s) row.push_back(static_cast<float>(input.byte()) / 255.0F);
-  const std::string text = tagged.restore(translation, source_tokens, target_tokens, balanced_alignment(alignment));
+  const std::string text = restored(tagged, translation, input);
   const auto count = [](const std::string& in, char c) { return std::count(in.begin(), in.end(), c); };
   for (const char open : {'<', '{'})
     fuzz::require(count(text, open) == count(source, open) - count(tagged.plain(), open));
+  const auto tags = tags_and_spans(source, true, [](const ProtectedSpan&) { return true; }, {});
+  const std::string with_spans = restored(TaggedText(source, tags), translation, input);
+  for (const InlineTag& tag : tags)
+    fuzz::require(with_spans.find(source.substr(tag.begin, tag.length)) != std::string::npos);
   return 0;
 }

@@ -38,6 +38,7 @@ struct Arguments {
   transmute::SearchFlags search;
   transmute::TranslationOptions translation;
   std::string alignment = "none";
+  std::string protect = "auto";
   int64_t alignment_layer = 0;
   int64_t alignment_head = 0;
   std::string long_lines = "split", split_sentences = "auto";
@@ -126,6 +127,8 @@ transmute::TranslationOptions options_from(const Arguments& arguments, const tra
   const bool tokens = arguments.alignment == "tokens";
   options.word_alignments = arguments.alignment != "none" && !tokens;  // of the flag alone too
   options.search.alignments = tokens || (options.word_alignments && arguments.format == "json");
+  if (arguments.protect == "all") options.protect = transmute::Protection::all;
+  if (arguments.protect == "none") options.protect = transmute::Protection::none;
   if (arguments.alignment_layer > 0 || arguments.alignment_head > 0) {
     options.search.alignment_layer = arguments.alignment_layer;
     options.search.alignment_head = arguments.alignment_head;
@@ -381,6 +384,13 @@ void add_line_flags(CLI::App& app, Arguments& arguments) {
   transmute::TranslationOptions& translation = arguments.translation;
   CLI::Option* const trees = app.get_option("--trees");
   app.get_option("--no-repeat-ngram")->excludes(trees);
+  app.add_option(
+         "--protect", arguments.protect,
+         "placeholders (%s, {0}), accelerators (&File), addresses, paths, emoji, and words with characters that the "
+         "vocabulary lacks. all: each comes back as it is, once; auto: likewise, but for those that the training text "
+         "taught the model to write; none: the model gets them")
+      ->check(transmute::one_of({"auto", "all", "none"}))
+      ->capture_default_str();
   app.add_flag("--inline-tags", translation.inline_tags,
                "keep tags such as <b>, </b>, <br/> and placeholders such as {name}, and place them at the "
                "corresponding words; --alignment counts the words without them")

@@ -171,6 +171,7 @@ void set_options(TaskRequest& task, ApiRequest& request) {
   plain.inline_tags = request.options.inline_tags;
   plain.split_sentences = request.options.split_sentences =
       SentenceSplitting::never;  // segments are what documents say
+  plain.protect = request.options.protect;
   if (!task.route.empty()) {
     const ModelSet::Hop &first = task.route.front(), &last = task.route.back();
     plain.source_language = first.source_language;

@@ -222,6 +222,13 @@ Guard read_guard(const std::string& name) {
   return Guard::retry;
 }
 
+Protection read_protection(const std::string& name) {
+  if (name == "none") return Protection::none;
+  if (name == "all") return Protection::all;
+  if (name != "auto") refuse("protect must be auto, all or none");
+  return Protection::automatic;
+}
+
 void complete(ApiRequest& request, const ApiLimits& limits) {
   request.options.inline_tags = request.format != TextFormat::text;
   check_texts(request, limits);
@@ -276,7 +283,7 @@ std::string key_of(const TranslationOptions& options) {
                                 search.length_alpha, static_cast<int>(search.length_penalty), search.coverage_beta,
                                 search.no_repeat_ngram, search.min_length, search.max_extra_length, search.alignments,
                                 search.alternatives, options.inline_tags);
-  key += fmt::format(" guard {}", static_cast<int>(options.guard));
+  key += fmt::format(" guard {} protect {}", static_cast<int>(options.guard), static_cast<int>(options.protect));
   if (search.sampling)
     key += fmt::format(" sampling {} {} {} {}", search.sampling->temperature, search.sampling->top_k,
                        search.sampling->top_p, search.sampling->seed);
@@ -333,6 +340,7 @@ ApiRequest parse_v1(const HttpRequest& http, const ApiLimits& limits) {
   request.format = read_format(members.text("format", "text"), true);
   request.stream = members.flag("stream", false);
   request.options.guard = read_guard(members.text("guard", "retry"));
+  request.options.protect = read_protection(members.text("protect", "auto"));
   // What a client has read cannot change any more; a text by itself would not, but texts of all requests go together.
   if (request.stream && request.options.guard == Guard::retry) request.options.guard = Guard::warn;
   request.prefixes = members.texts("prefix");

@@ -4,7 +4,11 @@
 #include <transmute/training/run_text.h>
 #include <transmute/training/sentence_profile.h>
 #include <transmute/translation/checks/learn_expectations.h>
+#include <transmute/translation/text/protected_spans.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 namespace transmute {
@@ -20,7 +24,40 @@ void keep_every_second(std::vector<T>& items) {
   items.resize((items.size() + 1) / 2);
 }
 
+using SpanCounts = std::map<std::string, int64_t>;
+
+SpanCounts spans_of(const std::string& text) {
+  SpanCounts counts;
+  for (const ProtectedSpan& span : protected_spans(text)) ++counts[text.substr(span.begin, span.length)];
+  return counts;
+}
+
 }  // namespace
+
+std::vector<std::string> learned_spans(const SampledText& text) {
+  constexpr int64_t kFewest = 100;
+  constexpr double kShareKept = 0.95;
+  constexpr size_t kMost = 1000, kMostBytes = 64;
+  SpanCounts seen, kept;
+  for (size_t i = 0; i < text.sources.size(); ++i) {
+    const SpanCounts of_source = spans_of(text.sources[i]);
+    if (of_source.empty()) continue;
+    SpanCounts of_target = spans_of(text.targets[i]);
+    for (const auto& [span, count] : of_source) {
+      if (span.size() > kMostBytes) continue;
+      seen[span] += count;
+      kept[span] += std::min(count, of_target[span]);
+    }
+  }
+  std::vector<std::pair<int64_t, std::string>> learned;
+  for (const auto& [span, count] : seen)
+    if (count >= kFewest && static_cast<double>(kept[span]) >= kShareKept * static_cast<double>(count))
+      learned.emplace_back(-count, span);
+  std::sort(learned.begin(), learned.end());
+  std::vector<std::string> spans;
+  for (size_t i = 0; i < std::min(kMost, learned.size()); ++i) spans.push_back(std::move(learned[i].second));
+  return spans;
+}
 
 SampledText sample_training_text(const TrainingConfig& config, size_t most) {
   const TextFiles files = train_files(config);
@@ -47,6 +84,7 @@ TextProfile learn_text_profile(const TrainingConfig& config) {
   TextProfile profile;
   if (config.is_language_model()) return profile;
   const SampledText text = sample_training_text(config, kMostSampledPairs);
+  profile.protection.learned = learned_spans(text);
   const TextFiles files = train_files(config);
   const std::string ending = files.source.empty() ? "" : text_file_ending(files.source.front().path);
   profile.sentences = learn_sentences(text.sources, ending);

@@ -21,6 +21,9 @@ struct SampledText {
 /// @throws std::runtime_error naming a file that cannot be read.
 SampledText sample_training_text(const TrainingConfig& config, size_t most);
 
+/// Protected spans (see Protection) that the sources often have and the translations keep, most frequent first.
+std::vector<std::string> learned_spans(const SampledText& text);
+
 /// What the training text says about itself; nothing for the text of a decoder-only model.
 TextProfile learn_text_profile(const TrainingConfig& config);
 

@@ -140,6 +140,7 @@ TranslatedText Validator::translate() const {
   options.guard = Guard::warn;             // the score is the search's; confidence depends on warnings
   options.letter_case = LetterCase::kept;  // what is measured is the network
   options.split_sentences = SentenceSplitting::never;
+  options.protect = Protection::none;
   options.search.beam_size = validation.beam_size;
   options.search.length_alpha = validation.length_alpha;
   const DataOptions& data = parts_.config.data;  // what is learned whole is translated whole

@@ -141,6 +141,13 @@ transmute::SentenceSplitting splitting_of(int value) {
   }
 }
 
+transmute::Protection protection_of(const std::string& name) {
+  if (name == "auto") return transmute::Protection::automatic;
+  if (name == "all") return transmute::Protection::all;
+  if (name == "none") return transmute::Protection::none;
+  throw std::invalid_argument("protect must be \"auto\", \"all\" or \"none\", not \"" + name + "\"");
+}
+
 // All but the target prefixes, whose number the texts have.
 transmute::TranslationOptions translation_options(const transmute_translation_options& given) {
   transmute::TranslationOptions ours;
@@ -172,6 +179,7 @@ transmute::TranslationOptions translation_options(const transmute_translation_op
   if (given.rerank_source_language != nullptr) ours.rerank.source_language = given.rerank_source_language;
   if (given.rerank_target_language != nullptr) ours.rerank.target_language = given.rerank_target_language;
   if (given.guard != nullptr) ours.guard = guard_of(given.guard);
+  if (given.protect != nullptr) ours.protect = protection_of(given.protect);
   if (given.glossary_size > SIZE_MAX / 2)
     throw std::invalid_argument("the glossary's size is " + std::to_string(given.glossary_size) + "; is it negative?");
   const std::vector<std::string> terms = read_strings(given.glossary, 2 * given.glossary_size, "glossary term");
@@ -208,10 +216,11 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
       given.split_sentences != TRANSMUTE_SPLIT_NEVER || given.text_language != nullptr ||
       given.source_language != nullptr || given.target_language != nullptr || given.mbr_candidates != 0 ||
-      given.rerank_candidates != 0 || given.guard != nullptr)
+      given.rerank_candidates != 0 || given.guard != nullptr ||
+      given.protect != nullptr)
     throw std::invalid_argument(
         "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates, "
-        "rerank_candidates and guard are for translators, not for language models");
+        "rerank_candidates, guard and protect are for translators, not for language models");
   const transmute::TranslationOptions shared = translation_options(given);
   transmute::GenerationOptions ours;
   ours.search = shared.search;

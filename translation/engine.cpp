@@ -9,13 +9,11 @@
 #include <transmute/translation/search/search.h>
 #include <transmute/translation/search/sentence_search.h>
 #include <transmute/translation/search/target_demands.h>
-#include <transmute/translation/text/alignment.h>
 #include <transmute/translation/text/inline_tags.h>
 #include <transmute/translation/text/join_parts.h>
 #include <transmute/translation/text/minimum_risk.h>
 #include <transmute/translation/text/source_case.h>
 #include <transmute/translation/text/source_parts.h>
-#include <transmute/translation/text/word_alignment.h>
 
 #include <algorithm>
 #include <cmath>
@@ -143,7 +141,9 @@ TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenize
 
 TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer,
                                      torch::Device device, Precision precision, ParallelFor parallel_for, WeightUse use)
-    : tokenizer_(std::move(tokenizer)), parallel_for_(std::move(parallel_for)) {
+    : tokenizer_(std::move(tokenizer)),
+      unknown_characters_(tokenizer_.source()),
+      parallel_for_(std::move(parallel_for)) {
   for (const Transformer& transformer : transformers)
     if (!transformer->encoder)
       throw std::invalid_argument(
@@ -169,41 +169,6 @@ void TranslationEngine::check_for_model(const TranslationOptions& options) const
   if (options.rerank.candidates > 0) reverse_->score({}, {}, reversed(options, reverse_->tokenizer()));
 }
 
-void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
-                                    const TranslationOptions& options, const std::vector<ByteSpan>& sentences,
-                                    const SourceCase& cases, const Joined& joined) const {
-  const ReadText* const read = cases.read(joined.number);
-  const std::string& model_text = read != nullptr ? read->recased.text : text;
-  std::vector<size_t> words;
-  std::vector<ByteSpan> spans;
-  if (options.word_alignments) words = source_words(tokenizer_.source(), model_text, sentences);
-  const bool has_tags = tagged != nullptr && tagged->has_tags();
-  if (has_tags) spans = source_spans(tokenizer_.source(), model_text, sentences);
-  if (read != nullptr)
-    for (ByteSpan& span : spans) span = read->recased.before(span);
-  for (Hypothesis& hypothesis : joined.translation.hypotheses) {
-    if (options.word_alignments)
-      hypothesis.word_alignment = word_links(hypothesis, words, target_words(tokenizer_.target(), hypothesis));
-    std::vector<ByteSpan> tokens;
-    if (has_tags) tokens = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
-    if (read != nullptr) {
-      RecasedText restored = cases.restore(joined.number, joined.ends, hypothesis.text);
-      for (ByteSpan& span : tokens) span = restored.now(span);
-      if (&hypothesis == joined.translation.hypotheses.data())
-        for (TranslationWarning& warning : joined.translation.warnings) {
-          warning.source = read->recased.before(warning.source);
-          warning.target = restored.now(warning.target);
-        }
-      for (WordConfidence& word : hypothesis.words) word.place = restored.now(word.place);
-      hypothesis.text = std::move(restored.text);
-    }
-    if (has_tags) hypothesis.words.clear();
-    if (has_tags)
-      hypothesis.text = tagged->restore(hypothesis.text, spans, tokens, balanced_alignment(hypothesis.alignment));
-    if (!options.search.alignments) hypothesis.alignment.clear();
-  }
-}
-
 std::vector<Translation> TranslationEngine::translate(const std::vector<std::string>& texts,
                                                       const TranslationOptions& given,
                                                       const TranslationHooks& hooks) const {
@@ -220,26 +185,32 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   if (given.rerank.candidates > 0 && !reverse_)
     throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
   if (texts.empty()) check_for_model(given);
-  if (!given.inline_tags) return translate_plain(texts, given, hooks, {});
-  if (hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
+  if (given.inline_tags && hooks.on_text)
+    throw std::invalid_argument("inline_tags cannot be combined with on_text");
+  if (!given.inline_tags && !protects(given)) return translate_plain(texts, given, hooks, {});
+  const Glossary glossary(given.glossary);
   std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
+  bool has_tags = false;
   for (size_t i = 0; i < texts.size(); ++i) {
     check_utf8(texts[i], "text", i + 1);
-    plain.push_back(tagged.emplace_back(texts[i]).plain());
+    const std::string prefix = i < given.target_prefixes.size() ? given.target_prefixes[i] : "";
+    plain.push_back(tagged.emplace_back(tagged_text(texts[i], prefix, given, glossary)).plain());
+    has_tags = has_tags || tagged.back().has_tags();
   }
-  return translate_plain(plain, given, hooks, tagged);
+  return has_tags ? translate_plain(plain, given, hooks, tagged) : translate_plain(texts, given, hooks, {});
 }
 
 std::vector<Translation> TranslationEngine::translate_plain(const std::vector<std::string>& texts,
                                                             const TranslationOptions& given,
                                                             const TranslationHooks& hooks,
                                                             const std::vector<TaggedText>& tagged) const {
+  const auto has_tags = [&](size_t text) { return !tagged.empty() && tagged[text].has_tags(); };
   const auto is_aligned = [&](size_t text) {
-    return given.search.alignments || given.word_alignments || (!tagged.empty() && tagged[text].has_tags());
+    return given.search.alignments || given.word_alignments || has_tags(text);
   };
   TranslationOptions options = given;
-  for (size_t text = 0; text < texts.size(); ++text) options.search.alignments |= is_aligned(text);
+  options.search.alignments |= given.word_alignments;
   const LanguageTokens languages = language_tokens(languages_of(options), tokenizer_);
   const int64_t room = most_tokens_ - most_language_tokens(tokenizer_.source());
   options.max_source_tokens = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
@@ -253,6 +224,7 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   };
   SourceParts sources = encode_texts(tokenizer_.source(), texts, options, glossary, parallel_for_,
                                      splits_sentences(given) ? sentences_of : nullptr);
+  for (SourcePart& part : sources.parts) part.has_tags = has_tags(part.text);
   check_can_be_aligned(sources, is_aligned);
   demand_prefixes(sources, options.target_prefixes, tokenizer_.target(), options.target_language);
   add_languages(sources, languages);
@@ -283,8 +255,10 @@ std::vector<Translation> TranslationEngine::translate_parts(
       batches_by_length(lengths, options.batch_size, options.batch_tokens, search_size(search_of(options)), for_terms);
   CallHooks call_hooks(hooks, sources.counts);
   const auto so_far = [&](size_t text, const Ids& certain) -> std::optional<std::string> {
-    // The parts of a text may be decoded in any order, and a letter's case may depend on what follows.
-    if (sources.counts[text] > 1 || sources.recased.count(text) > 0) return {};
+    // The parts of a text may be decoded in any order, and a letter's case and a tag's place may depend on what
+    // follows.
+    if (sources.counts[text] > 1 || sources.recased.count(text) > 0 || parts[sources.first_of(text)].has_tags)
+      return {};
     return tokenizer_.target().decode(certain);
   };
   std::vector<Translation> of_parts(parts.size()), translations(sources.counts.size());
@@ -322,6 +296,7 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
                                      const TranslationOptions& options, const SearchHooks& hooks,
                                      std::vector<Translation>& translations) const {
   std::vector<Ids> sources;
+  SearchOptions search = with_head(search_of(options));
   TargetDemands demands;
   demands.excluded = tokenizer_.target().line_breaks();
   demands.most_tokens = most_tokens_;
@@ -330,13 +305,13 @@ void TranslationEngine::search_batch(const std::vector<SourcePart>& parts, const
   };
   for (const size_t part : batch) {
     sources.push_back(parts[part].ids);
+    search.alignments |= parts[part].has_tags;
     demands.prefixes.push_back(parts[part].prefix);
     demands.given_tokens.push_back(static_cast<int64_t>(parts[part].given.target));
     if (!options.glossary.empty()) demands.terms.push_back(parts[part].terms);
     if (options.search.constraint) demands.source_texts.push_back(parts[part].plain);
     if (shortlist_) demands.shortlists.push_back(shortlist_->tokens_for(parts[part].ids));
   }
-  const SearchOptions search = with_head(search_of(options));
   SearchHooks distinct = hooks;
   // Samples are what they are, and the more of them are equal, the more their text counts for mbr.
   if (search.num_hypotheses > 1 && !search.sampling && options.mbr.candidates == 0)

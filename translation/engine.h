@@ -10,6 +10,7 @@
 #include <transmute/translation/text/sentences.h>
 #include <transmute/translation/text/shortlist.h>
 #include <transmute/translation/text/source_parts.h>
+#include <transmute/translation/text/unknown_characters.h>
 #include <transmute/translation/types.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -70,6 +72,9 @@ class TranslationEngine {
     curve_ = profile.curve();
   }
 
+  /// From now on Protection::automatic leaves these spans to the models, which have learned to write them.
+  void leave_to_models(const std::vector<std::string>& learned) { learned_ = {learned.begin(), learned.end()}; }
+
   /// From now on translations can be reranked (TranslationOptions::rerank) by this engine, which translates in the
   /// opposite direction. Its ParallelFor is called within the tasks of this engine's, and must not wait for those.
   void rerank_with(std::unique_ptr<const TranslationEngine> reverse) { reverse_ = std::move(reverse); }
@@ -91,6 +96,11 @@ class TranslationEngine {
   // `tagged`: the texts with their tags; empty where tags are not taken out.
   std::vector<Translation> translate_plain(const std::vector<std::string>& texts, const TranslationOptions& options,
                                            const TranslationHooks& hooks, const std::vector<TaggedText>& tagged) const;
+  // Whether the options take protected spans out of texts.
+  static bool protects(const TranslationOptions& options);
+  // The text with its tags and protected spans, but for those that `prefix` has or a term of `glossary` overlaps.
+  TaggedText tagged_text(const std::string& text, const std::string& prefix, const TranslationOptions& options,
+                         const Glossary& glossary) const;
   // A text whose parts are translated and joined.
   struct Joined {
     size_t number;
@@ -143,6 +153,8 @@ class TranslationEngine {
   SentenceSplitter splitter_;  // of the training text's language
   bool splits_sentences_ = true;
   std::optional<ConfidenceCurve> curve_;
+  UnknownCharacters unknown_characters_;              // of the source
+  std::unordered_set<std::string> learned_;           // protected spans that are left to the models
   std::unique_ptr<const Shortlist> shortlist_;        // where there is one
   std::unique_ptr<const TranslationEngine> reverse_;  // likewise
   int64_t alignment_layer_ = 0, alignment_head_ = 0;  // as in SearchOptions

@@ -19,6 +19,7 @@ struct Translator::State {
                threads->parallel_for(), WeightUse::taken) {
     engine.align_with(default_search.alignment_layer, default_search.alignment_head);
     engine.use(opened.models.profile.sentences);
+    engine.leave_to_models(opened.models.profile.protection.learned);
     if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, opened.models.tokenizer));
     engine.use(opened.models.profile.translations);
     opened.models.transformers.clear();

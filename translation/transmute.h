@@ -114,6 +114,11 @@ typedef struct transmute_translation_options {
   const char* guard; /* what to do about translations that look wrong: "retry" searches again for a better one, "warn"
                         only fills transmute_result_warning, "off"; NULL: retry */
   const char* text_language; /* language of the texts, such as "de", for finding sentences; NULL: found out */
+
+  /* Placeholders (%s, {0}), accelerators (&File), addresses, paths, emoji, and words with characters that the
+   * vocabulary lacks: "auto" and "all" return each as it is, once, "auto" but for those that the model learned to write
+   * from its training text; "none" gives them to the model. NULL: auto. */
+  const char* protect;
 } transmute_translation_options;
 
 /* Fills the first struct_size bytes of `options` with the defaults for opening a model. */
@@ -175,7 +180,8 @@ TRANSMUTE_API void transmute_close_language_model(transmute_language_model* mode
 
 /* Fills the first struct_size bytes of `options` with the defaults for generating text: one sample. max_extra_length
  * limits the number of tokens added to the prompt. Options that need a source (target_prefixes, glossary, inline_tags,
- * split_sentences, source_language, target_language, mbr_candidates, rerank_candidates, guard) are not available. */
+ * split_sentences, source_language, target_language, mbr_candidates, rerank_candidates, guard, protect) are not
+ * available. */
 TRANSMUTE_API void transmute_generation_options_init(transmute_translation_options* options, size_t struct_size);
 
 /* The defaults for generating text. */

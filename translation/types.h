@@ -164,6 +164,18 @@ enum class SentenceSplitting {
   never,   ///< the model gets each text whole, up to max_source_tokens
 };
 
+/// Which parts of a text come back as they are.
+enum class Protection {
+  /// Placeholders (%s, {0}, {{x}}, &nbsp;, "\n" as programs write it, …), the signs of accelerators (&File, _File),
+  /// addresses, paths, emoji, and words with characters that the vocabulary lacks. The model does not see them. Each
+  /// comes back once, at the words that attended to its neighbors. These are left to the model: spans that its training
+  /// text often had and kept (ProtectionProfile), spans that are part of a glossary's term or that the target prefix
+  /// has, and texts of more than kMaxWholeTokens bytes or with a SearchOptions::constraint.
+  automatic,
+  all,   ///< likewise, whatever the model has learned
+  none,  ///< the model gets the text as it is
+};
+
 /// Options of a translation call.
 struct TranslationOptions {
   SearchOptions search;  ///< beam search, sampling or alternatives
@@ -206,6 +218,7 @@ struct TranslationOptions {
   /// and keeps the result with the fewest warnings, of several the one found first. It only warns if the result is
   /// sampled, constrained, chosen by mbr or rerank, one of several, or streamed (TranslationHooks::on_text).
   Guard guard = Guard::retry;
+  Protection protect = Protection::automatic;  ///< what of a text the model does not see
   /// Fills Hypothesis::word_alignment, whether or not SearchOptions::alignments fills Hypothesis::alignment.
   bool word_alignments = false;
 };
@@ -228,7 +241,8 @@ struct Hypothesis {
   /// layer and head. A row's sum is less than 1 by the attention to the source's end token and to its language's.
   std::vector<std::vector<float>> alignment;
   /// With TranslationOptions::word_alignments: links (source word, target word), counted from 0, in the order of the
-  /// target. Words are separated by whitespace; tags removed by TranslationOptions::inline_tags are not words.
+  /// target. Words are separated by whitespace. With TranslationOptions::inline_tags, what was removed is not a word;
+  /// otherwise each protected span is linked with itself.
   std::optional<std::vector<std::pair<size_t, size_t>>> word_alignment{};
   /// With TranslationOptions::rerank: natural log of P(source | text) under the reverse model.
   std::optional<double> reverse_log_probability{};
@@ -247,8 +261,9 @@ struct Translation {
   /// Pieces of the source as the model read it (see LetterCase), without the end token and the language's, even if the
   /// text itself names its language (">>deu<<").
   std::vector<std::string> source_tokens;
-  /// What the vocabulary lacks of the source, in its order, each once, at most kMostUnknown: runs of characters, or
-  /// words if the vocabulary has whole words. The model read each of them as "unknown".
+  /// What the vocabulary lacks of the source, in its order, each once, at most kMostUnknown. Protected words
+  /// (Protection) come last. The model read the others as "unknown": runs of characters, or words if the vocabulary has
+  /// whole words.
   std::vector<std::string> unknown{};
   int parts = 1;      ///< number of parts into which the source was split, each of which was translated by itself
   int sentences = 1;  ///< number of sentences into which it was split; fewer than parts if some were over-long
@@ -262,7 +277,8 @@ struct Translation {
 struct TranslationHooks {
   /// Streams a translation: `so_far` is the part of text number `text`'s best translation that can no longer change.
   /// Called for each further token; the last call for a text has its whole translation, and is the only one if the text
-  /// is translated in parts or in another case (see LetterCase). Not called for texts without content.
+  /// is translated in parts or in another case (see LetterCase), or has protected spans (see Protection). Not called
+  /// for texts without content that the model gets.
   std::function<void(size_t text, const std::string& so_far)> on_text{};
   /// Called after each finished text that has content. Texts without content count as done from the beginning.
   std::function<void(size_t done, size_t total)> on_progress{};

@@ -343,6 +343,9 @@ TEST_F(TrainedModel, OptionsOfTheSearchDoWhatTheySay) {
   write_text(*folder_ / "glossary.tsv", "March\tMittwoch\n");
   EXPECT_THAT(best(date, {"--glossary", *folder_ / "glossary.tsv"}), HasSubstr("Mittwoch"));
   EXPECT_THAT(best("<b>" + date + "</b>", {"--inline-tags"}), AllOf(HasSubstr("<b>"), EndsWith("</b>")));
+  EXPECT_EQ(best("Monday, March 3, {0} 1980", {}), "Montag, 3. März {0} 1980");
+  EXPECT_EQ(best("%1$s: %2$d", {}), "%1$s: %2$d");
+  EXPECT_THAT(best("Monday, %s", {"--protect", "none"}), Not(HasSubstr("%s")));
 }
 
 // The word that each token belongs to.

@@ -163,6 +163,7 @@ TEST(V1Request, HasTheLibrarysDefaults) {
   EXPECT_FALSE(request.options.search.sampling);
   EXPECT_FALSE(request.split_sentences.has_value()) << "the model decides";
   EXPECT_FALSE(request.stream);
+  EXPECT_EQ(request.options.protect, TranslationOptions().protect);
   EXPECT_THAT(request.prefixes, IsEmpty());
 }
 
@@ -172,11 +173,12 @@ TEST(V1Request, ReadsEveryOption) {
           R"({"text":["a","b"],"source":"en","target":"de","format":"text","prefix":["x",""],"api_key":"k","stream":true,
               "beam_size":2,"num_hypotheses":3,"length_alpha":0.5,"coverage_beta":0.1,"no_repeat_ngram":3,
               "min_length":4,"max_extra_length":7,"alignments":true,"glossary":[{"source":"a","target":"b"}],
-              "sampling":{"temperature":0.5,"top_k":3,"top_p":0.9,"seed":11}})"),
+              "sampling":{"temperature":0.5,"top_k":3,"top_p":0.9,"seed":11},"protect":"none"})"),
       {});
   EXPECT_THAT(request.prefixes, ElementsAre("x", ""));
   EXPECT_EQ(request.split_sentences, false) << "a prefix belongs to a whole text";
   EXPECT_TRUE(request.stream);
+  EXPECT_EQ(request.options.protect, Protection::none);
   const SearchOptions& search = request.options.search;
   EXPECT_EQ(search.num_hypotheses, 3);
   EXPECT_EQ(search.length_alpha, 0.5);
@@ -199,6 +201,7 @@ TEST(V1Request, NamesUnknownMembersAndTheirNeighbor) {
   EXPECT_EQ(refused(R"("beamsize":3)"),
             "400 Invalid request: unknown member \"beamsize\"; did you mean \"beam_size\"?");
   EXPECT_THAT(refused(R"("sampling":{"topk":3})"), HasSubstr("unknown member \"sampling.topk\""));
+  EXPECT_THAT(refused(R"("protect":"yes")"), HasSubstr("protect must be auto, all or none"));
 }
 
 TEST(LibreTranslateRequest, MayBeJsonOrAFormAndNothingElse) {

@@ -32,6 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::message_of;
+using ::testing::Not;
 using ::testing::SizeIs;
 using testing::tiny_english;
 using testing::tiny_tokenizer;
@@ -848,6 +849,90 @@ TEST_F(Engine, CombinesTheResultsOfSentences) {
   for (size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(both.hypotheses[i].score, sums[i]);
   options.search.alternatives = true;
   EXPECT_EQ(translate({"the red house is near. The old train is far."}, options).at(0).hypotheses.size(), 4U);
+}
+
+TEST_F(Engine, ReturnsWhatIsProtectedOnce) {
+  const std::vector<std::string> texts{"the %s red house {0} is near 😀.", "the red house is near.", "%1$s: %d (%s)",
+                                       "the red house &amp; the train http://a.b/c?d=e", ""};
+  const auto found = translate(texts, few_tokens());
+  const std::vector<std::vector<std::string>> spans{{"%s", "{0}", "😀"}, {}, {}, {"&amp;", "http://a.b/c?d=e"}, {}};
+  for (size_t i = 0; i < texts.size(); ++i)
+    for (const std::string& span : spans[i]) {
+      const std::string& text = found[i].hypotheses.at(0).text;
+      EXPECT_NE(text.find(span), std::string::npos) << text;
+      EXPECT_EQ(text.find(span), text.rfind(span)) << text;
+    }
+  EXPECT_EQ(found[2].hypotheses.at(0).text, texts[2]) << "there is nothing to translate";
+  EXPECT_THAT(found[0].hypotheses[0].alignment, IsEmpty()) << "not asked for";
+  TranslationOptions none = few_tokens();
+  none.protect = Protection::none;
+  expect_same({found[1]}, {translate({texts[1]}, none).at(0)});
+  EXPECT_THAT(translate({texts[0]}, none).at(0).hypotheses.at(0).text, Not(HasSubstr("{0}")));
+}
+
+TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
+  const Translation found = translate({"the red Дом is near."}, few_tokens()).at(0);
+  EXPECT_THAT(found.hypotheses.at(0).text, HasSubstr("Дом"));
+  EXPECT_THAT(found.unknown, ElementsAre("Дом")) << "the model has not read it";
+  TranslationOptions options = few_tokens();
+  options.glossary = {{"red %s", "haus"}};
+  const std::string text = translate({"the red %s is near."}, options).at(0).hypotheses.at(0).text;
+  EXPECT_THAT(text, AllOf(HasSubstr("haus"), Not(HasSubstr("%s")))) << "a term is the glossary's";
+}
+
+TEST_F(Engine, LeavesToTheModelWhatItHasLearned) {
+  const std::string text = "the %s red house {0} is near.";
+  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  engine.leave_to_models({"{0}"});
+  TranslationOptions options = few_tokens();
+  EXPECT_THAT(engine.translate({text}, options).at(0).hypotheses.at(0).text,
+              AllOf(HasSubstr("%s"), Not(HasSubstr("{0}"))));
+  options.protect = Protection::all;
+  EXPECT_THAT(engine.translate({text}, options).at(0).hypotheses.at(0).text, AllOf(HasSubstr("%s"), HasSubstr("{0}")));
+}
+
+TEST_F(Engine, KeepsProtectedSpansInEachSentenceOfATextInCapitals) {
+  TranslationOptions options = few_tokens();
+  options.split_sentences = true;
+  options.word_alignments = true;
+  const Translation found = translate({"THE RED %s HOUSE IS NEAR. THE OLD {name} TRAIN IS CLOSED."}, options).at(0);
+  EXPECT_EQ(found.parts, 2);
+  const std::string& text = found.hypotheses.at(0).text;
+  EXPECT_LT(text.find("%s"), text.find("{name}")) << text;
+  EXPECT_THAT(text, HasSubstr("{name}"));
+  EXPECT_THAT(*found.hypotheses[0].word_alignment,
+              ::testing::Contains(::testing::Field(&std::pair<size_t, size_t>::first, 2U)))
+      << "%s is a word";
+}
+
+TEST_F(Engine, WarnsOfPlacesInTheWholeTextAndOfNothingThatWasProtected) {
+  const std::string text = "{name}: the red house {0} is near the old train %d and the river is far 😀";
+  TranslationOptions options = few_tokens();
+  options.guard = Guard::warn;
+  const Translation found = translate({text}, options).at(0);
+  for (const TranslationWarning& warning : found.warnings) {
+    EXPECT_NE(warning.kind, WarningKind::placeholder);
+    EXPECT_NE(warning.kind, WarningKind::emoji);
+    EXPECT_LE(warning.source.second, text.size());
+    EXPECT_LE(warning.target.second, found.hypotheses.at(0).text.size());
+  }
+}
+
+TEST_F(Engine, TranslatesATextAlikeBesideOneWithPlaceholders) {
+  const std::vector<std::string> texts{"the red house is near.", "the old train is closed."};
+  const auto alone = translate(texts, few_tokens());
+  const auto beside = translate({texts[0], texts[1], "the %s bridge is near."}, few_tokens());
+  expect_same({beside[0], beside[1]}, alone);
+}
+
+TEST_F(Engine, TellsATextWithProtectedSpansAtItsEnd) {
+  TranslationOptions options = few_tokens();
+  std::vector<std::vector<std::string>> told(2);
+  TranslationHooks hooks;
+  hooks.on_text = [&](size_t text, const std::string& so_far) { told.at(text).push_back(so_far); };
+  const auto found = translate({"the %s red house is near.", "the red house is near."}, options, 1, hooks);
+  EXPECT_THAT(told[0], ElementsAre(found[0].hypotheses.at(0).text));
+  EXPECT_GT(told[1].size(), 1U);
 }
 
 TEST_F(Engine, RefusesInvalidUtf8AndOptionsOutOfRange) {

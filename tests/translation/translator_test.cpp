@@ -50,7 +50,8 @@ class ATranslator : public ::testing::Test {
 
 TranslationOptions few_tokens() {
   TranslationOptions options;
-  options.guard = Guard::off;  // what an untrained model says looks wrong
+  options.guard = Guard::off;          // what an untrained model says looks wrong
+  options.protect = Protection::none;  // its vocabulary lacks many characters
   options.search.max_extra_length = 5;
   return options;
 }
@@ -230,6 +231,19 @@ TEST_F(ATranslator, KnowsThreePrecisions) {
     transmute_result* result = transmute_translate(in_c, &text, 1, &c_few, nullptr);
     EXPECT_STREQ(transmute_result_text(result, 0, 0), expected.c_str()) << name;
     transmute_result_free(result);
+    text = "the %s house";
+    result = transmute_translate(in_c, &text, 1, &c_few, nullptr);
+    EXPECT_THAT(transmute_result_text(result, 0, 0), HasSubstr("%s"));
+    transmute_result_free(result);
+    c_few.protect = "none";
+    result = transmute_translate(in_c, &text, 1, &c_few, nullptr);
+    EXPECT_THAT(transmute_result_text(result, 0, 0), ::testing::Not(HasSubstr("%s")));
+    transmute_result_free(result);
+    c_few.protect = "some";
+    char* refusal = nullptr;
+    EXPECT_EQ(transmute_translate(in_c, &text, 1, &c_few, &refusal), nullptr);
+    EXPECT_THAT(refusal, HasSubstr("protect must be \"auto\", \"all\" or \"none\""));
+    transmute_string_free(refusal);
     transmute_close(in_c);
   }
   c_options.precision = "int4";
@@ -376,6 +390,7 @@ TEST_F(ATranslator, HasItsOptionsInTheCInterfaceToo) {
   transmute_translation_options plain = transmute_translation_options_default();
   plain.max_extra_length = 5;
   plain.guard = "off";
+  plain.protect = "none";
 
   TranslationOptions options = few_tokens();
   transmute_translation_options c_options = plain;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMaxWords = 20'000;
 constexpr size_t kMaxWordBytes = 64;
+constexpr size_t kMaxLearned = 1000;
 
 std::string all_keys_of(TextProfile profile) {
   ConfigSchema schema;
@@ -58,6 +59,14 @@ void check_translations(const TranslationProfile& profile, const std::string& na
   if (profile.scripts.size() > kMostScripts)
     throw std::runtime_error(fmt::format("{}: translations.scripts has {} entries, more than {}; restore the file",
                                          name, profile.scripts.size(), kMostScripts));
+}
+
+void check_learned(const std::vector<std::string>& learned, const std::string& name) {
+  const bool has_empty = std::find(learned.begin(), learned.end(), "") != learned.end();
+  if (learned.size() > kMaxLearned || has_empty)
+    throw std::runtime_error(
+        fmt::format("{}: protection.learned has {}; restore the file", name,
+                    has_empty ? "an empty entry" : fmt::format("more than {} entries", kMaxLearned)));
 }
 
 }  // namespace
@@ -116,6 +125,8 @@ void TextProfile::declare(ConfigSchema& schema) {
   schema.add("confidence", &translations.confidence,
              "weights that turn the scores of a translation into its confidence; empty: not calibrated");
   schema.add("word_confidence", &translations.word_confidence, "weights that turn the scores of a word into its own");
+  schema.section("protection", "placeholders and the like in the training text");
+  schema.add("learned", &protection.learned, "frequent ones that translations kept, and that are left to the model");
 }
 
 std::string TextProfile::to_yaml() const {
@@ -143,6 +154,7 @@ TextProfile parse_text_profile(const std::string& yaml, const std::string& name)
   if (!fault.empty()) throw std::runtime_error(fault);
   check_words(profile.sentences.words, name);
   check_translations(profile.translations, name);
+  check_learned(profile.protection.learned, name);
   return profile;
 }
 

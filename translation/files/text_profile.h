@@ -41,12 +41,19 @@ struct TranslationProfile {
   void set(const ConfidenceCurve& curve);
 };
 
+/// What the training text says about spans that Protection would take out.
+struct ProtectionProfile {
+  /// Spans that were frequent and that translations kept, most frequent first: the model has learned to write them.
+  std::vector<std::string> learned;
+};
+
 /// Facts that `train` learns about its text and that translation needs later. Each topic has a section of
 /// text_profile.yaml; the defaults mean that nothing is known, as for the models of other programs.
 struct TRANSMUTE_API TextProfile {
   int64_t format_version = kFormatVersion;  ///< version of the file
   SentenceProfile sentences;                ///< section `sentences`
   TranslationProfile translations;          ///< section `translations`
+  ProtectionProfile protection;             ///< section `protection`
 
   /// Version of text_profile.yaml.
   static constexpr int64_t kFormatVersion = 1;

@@ -3,6 +3,8 @@
 
 #include <transmute/common/ascii_case.h>
 #include <transmute/translation/text/tag_end.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -49,6 +51,29 @@ std::string name_of(const std::string& tag) {
   return tag.substr(begin, end - begin);
 }
 
+// Whether the text has letters outside of these tags.
+bool has_letters(const std::string& text, const std::vector<InlineTag>& tags) {
+  auto tag = tags.begin();
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    if (tag != tags.end() && static_cast<size_t>(at) == tag->begin) {
+      at += static_cast<int32_t>(tag++->length);
+      continue;
+    }
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    if (c >= 0 && u_isalpha(c) != 0) return true;
+  }
+  return false;
+}
+
+// Entities and escapes such as &nbsp; and \n are no words.
+TagRole role_of(ProtectedKind kind, char first) {
+  if (first == '\\' || (first == '&' && kind == ProtectedKind::placeholder)) return TagRole::markup;
+  if (kind == ProtectedKind::argument) return TagRole::argument;
+  return kind == ProtectedKind::accelerator ? TagRole::accelerator : TagRole::text;
+}
+
 }  // namespace
 
 bool is_void_element(const std::string& element) {
@@ -75,6 +100,8 @@ std::vector<InlineTag> inline_tags(const std::string& text) {
         tag.kind = InlineTag::Kind::closing;
       } else if (text[ends.back() - 2] != '/' && !is_void_element(name_of(text.substr(at, tag.length)))) {
         tag.kind = InlineTag::Kind::opening;
+      } else if (lower_case(name_of(text.substr(at, tag.length))) == "wbr") {
+        tag.kind = InlineTag::Kind::attached;
       }
     }
     const size_t next = at + std::max<size_t>(tag.length, 1);
@@ -85,7 +112,46 @@ std::vector<InlineTag> inline_tags(const std::string& text) {
   return tags;
 }
 
-TaggedText::TaggedText(const std::string& text) : source_{text, {}, {}, {}, {}} {
+std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
+                                      const std::function<bool(const ProtectedSpan& span)>& is_protected,
+                                      const IsUnknown& is_unknown) {
+  const std::vector<InlineTag> tags = has_tags ? inline_tags(text) : std::vector<InlineTag>{};
+  std::vector<InlineTag> found;
+  bool has_spans = false;
+  size_t begin = 0;
+  const auto add_spans = [&](size_t end) {  // of the text between two elements' tags
+    for (ProtectedSpan span : protected_spans(text.substr(begin, end - begin), is_unknown)) {
+      span.begin += begin;
+      if (!is_protected(span)) continue;
+      const TagRole role = role_of(span.kind, text[span.begin]);
+      const bool is_attached = role == TagRole::accelerator;
+      found.push_back(
+          {span.begin, span.length, is_attached ? InlineTag::Kind::attached : InlineTag::Kind::empty, role});
+      has_spans = true;
+    }
+  };
+  for (const InlineTag& tag : tags) {
+    if (text[tag.begin] != '<') continue;
+    add_spans(tag.begin);
+    found.push_back(tag);
+    begin = tag.begin + tag.length;
+  }
+  add_spans(text.size());
+  std::vector<InlineTag> all;  // with the placeholders that are in no span
+  auto next = found.begin();
+  for (const InlineTag& tag : tags) {
+    for (; next != found.end() && next->begin <= tag.begin; ++next) all.push_back(*next);
+    const bool is_new = all.empty() || all.back().begin + all.back().length <= tag.begin;
+    if (is_new && (next == found.end() || tag.begin + tag.length <= next->begin)) all.push_back(tag);
+  }
+  all.insert(all.end(), next, found.end());
+  if (!has_spans || has_letters(text, all)) return all;
+  const size_t first = space_end(text, 0, text.size());
+  return {{first, space_begin(text, first, text.size()) - first, InlineTag::Kind::empty, TagRole::text}};
+}
+
+TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& tags, std::vector<std::string> unknown)
+    : source_{text, {}, {}, {}, {}}, unknown_(std::move(unknown)) {
   struct Open {
     size_t tag;
     std::string name, lower;
@@ -98,15 +164,15 @@ TaggedText::TaggedText(const std::string& text) : source_{text, {}, {}, {}, {}} 
     if (is_next_line) return plain.back() != ' ' && next != ' ';
     return is_word_byte(plain.back()) && is_word_byte(next);
   };
-  const std::vector<InlineTag> found = inline_tags(text);
-  auto next = found.begin();
-  for (size_t at = 0; at < text.size();) {
-    if (next == found.end() || at < next->begin) {
+  auto next = tags.begin();
+  for (size_t at = 0, behind = 0; at < text.size();) {
+    if (next == tags.end() || at < next->begin) {
       if (are_joined(text[at])) {
         source_.separators.push_back(plain.size());
         plain += ' ';
       }
       is_apart = is_next_line = false;
+      if (at == behind) source_.places.emplace_back(plain.size(), at);
       plain += text[at++];
       continue;
     }
@@ -115,9 +181,11 @@ TaggedText::TaggedText(const std::string& text) : source_{text, {}, {}, {}, {}} 
       std::vector<size_t>& ends = source_.line_ends;
       if (ends.empty() || ends.back() != plain.size()) ends.push_back(plain.size());
     }
-    const auto [begin, length, kind] = *next++;
+    const auto [begin, length, kind, role] = *next++;
     at += length;
-    TagSource::Tag tag{{begin, at}, {}, {plain.size(), plain.size()}, open.empty() ? 0 : open.back().tag + 1};
+    behind = at;
+    const size_t parent = open.empty() ? 0 : open.back().tag + 1;
+    TagSource::Tag tag{{begin, at}, {}, {plain.size(), plain.size()}, parent, role};
     std::string name = name_of(text.substr(begin, length));
     std::string lower = lower_case(name);
     if (kind == InlineTag::Kind::closing) {
@@ -133,7 +201,7 @@ TaggedText::TaggedText(const std::string& text) : source_{text, {}, {}, {}, {}} 
     } else if (kind == InlineTag::Kind::opening) {
       if (open.size() < kMaxDepth) open.push_back({source_.tags.size(), std::move(name), std::move(lower)});
     } else {
-      is_apart = is_apart || name != "wbr";
+      is_apart = is_apart || kind == InlineTag::Kind::empty;
     }
     source_.tags.push_back(tag);
   }

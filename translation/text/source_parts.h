@@ -37,6 +37,7 @@ struct SourcePart {
   bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
   std::string gap{};                   ///< what stands between the part before it and this one
   bool begins_sentence = true;
+  bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
 };
 
 /// A text as the model reads it.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/text/tag_placement.h>
 
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +14,24 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
+
+bool is_alnum_at(const std::string& text, size_t at) {
+  UChar32 c = U_SENTINEL;
+  auto next = static_cast<int32_t>(at);
+  if (at < text.size()) U8_NEXT(text.data(), next, static_cast<int32_t>(text.size()), c);
+  return c >= 0 && u_isalnum(c) != 0;
+}
+
+bool is_alnum_before(const std::string& text, size_t at) {
+  UChar32 c = U_SENTINEL;
+  auto before = static_cast<int32_t>(at);
+  if (at > 0) U8_PREV(text.data(), 0, before, c);
+  return c >= 0 && u_isalnum(c) != 0;
+}
+
+bool is_word(TagRole role) {
+  return role == TagRole::text || role == TagRole::argument;
+}
 
 // Where the tags go in one translation, and the words that they go between.
 class Placement {
@@ -29,18 +51,22 @@ class Placement {
       children_[tags_[t].parent].push_back(t);
     }
     find_marks(0, 0);
+    order_marks();
   }
 
-  std::string render() const {
-    std::string text;
+  TaggedTranslation render() const {
+    TaggedTranslation result{"", {}, std::vector<size_t>(tags_.size())};
     auto mark = marks_.begin();
     for (size_t gap = 0; gap <= words_.size(); ++gap) {
       std::vector<Mark> here;
       for (; mark != marks_.end() && mark->gap == gap; ++mark) here.push_back(*mark);
-      text += gap_with(here, gap);
-      if (gap < words_.size()) text += between(words_[gap].bytes.first, words_[gap].bytes.second);
+      write_gap(here, gap, result);
+      if (gap == words_.size()) break;
+      const auto [begin, end] = words_[gap].bytes;
+      result.places.emplace_back(begin, result.text.size());
+      result.text += between(begin, end);
     }
-    return text;
+    return result;
   }
 
  private:
@@ -48,6 +74,7 @@ class Placement {
 
   // An opening or closing tag before the word `gap`, or at the end.
   struct Mark {
+    size_t tag;
     size_t gap;
     ByteSpan bytes;    // of the source's text
     size_t place;      // in the plain text
@@ -140,6 +167,16 @@ class Placement {
     return best.first == best.second ? point_of(number) : take(number, best);
   }
 
+  // The next word that begins with a letter or a digit, else the one before, else the given one.
+  size_t word_for_accelerator(size_t word, const Range& around) const {
+    const auto fits = [&](size_t w) { return is_alnum_at(translation_, words_[w].bytes.first); };
+    for (size_t w = word; w < around.second; ++w)
+      if (fits(w)) return w;
+    for (size_t w = word; w > around.first; --w)
+      if (fits(w - 1)) return w - 1;
+    return word;
+  }
+
   // Before the word that attends most to what follows the tag; after what precedes it if it is attached to that alone.
   Range point_of(size_t number) {
     const TagSource::Tag& tag = tags_[number];
@@ -152,6 +189,7 @@ class Placement {
       const size_t sibling = taken[word - around.first];
       if (sibling != 0 && taken[word - 1 - around.first] == sibling) word = ranges_[sibling - 1].second;
     }
+    if (tag.role == TagRole::accelerator) word = word_for_accelerator(word, around);
     return {word, word};
   }
 
@@ -185,9 +223,24 @@ class Placement {
       const size_t begin = std::max(gap, ranges_[child].first);
       gap = std::max(begin, ranges_[child].second);
       const bool has_content = tag.closing.second > 0;
-      marks_.push_back({begin, tag.opening, tag.content.first, has_content ? 1 : 0, begin == gap});
+      marks_.push_back({child, begin, tag.opening, tag.content.first, has_content ? 1 : 0, begin == gap});
       find_marks(child + 1, begin);
-      if (has_content) marks_.push_back({gap, tag.closing, tag.content.second, -1, begin == gap});
+      if (has_content) marks_.push_back({child, gap, tag.closing, tag.content.second, -1, begin == gap});
+    }
+  }
+
+  // Puts the tags whose order counts into that of the source, at the places that all of them have.
+  void order_marks() {
+    std::vector<size_t> numbers, in_order;  // of marks
+    for (size_t m = 0; m < marks_.size(); ++m)
+      if (tags_[marks_[m].tag].role == TagRole::argument) numbers.push_back(m);
+    in_order = numbers;
+    std::sort(in_order.begin(), in_order.end(), [&](size_t a, size_t b) { return marks_[a].tag < marks_[b].tag; });
+    const std::vector<Mark> found = marks_;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const size_t gap = marks_[numbers[i]].gap;
+      marks_[numbers[i]] = found[in_order[i]];
+      marks_[numbers[i]].gap = gap;
     }
   }
 
@@ -266,10 +319,30 @@ class Placement {
     return spaces;
   }
 
+  // Adds spaces between protected words and words that they are not glued to in the source.
+  void separate_words(const std::vector<Mark>& marks, size_t gap, std::vector<std::string>& spaces) const {
+    for (size_t i = 0; i < marks.size(); ++i) {
+      if (!is_word(tags_[marks[i].tag].role)) continue;
+      const auto [begin, end] = marks[i].bytes;
+      if (i == 0 && spaces[0].empty() && gap > 0 && !is_alnum_before(source_.text, begin) &&
+          is_alnum_before(translation_, words_[gap - 1].bytes.second))
+        spaces[0] += ' ';
+      if (!spaces[i + 1].empty()) continue;
+      const bool is_last = i + 1 == marks.size();
+      const bool is_glued = is_last ? gap == words_.size() || is_alnum_at(source_.text, end) ||
+                                          !is_alnum_at(translation_, words_[gap].bytes.first)
+                                    : !is_word(tags_[marks[i + 1].tag].role) || marks[i + 1].bytes.first == end;
+      if (!is_glued) spaces[i + 1] += ' ';
+    }
+  }
+
   // The space of the translation, which the spaces around the tags may replace, is outside of the elements beside it.
-  std::string gap_with(const std::vector<Mark>& marks, size_t gap) const {
+  void write_gap(const std::vector<Mark>& marks, size_t gap, TaggedTranslation& to) const {
     const std::string space = space_in(gap);
-    if (marks.empty()) return space;
+    if (marks.empty()) {
+      to.text += space;
+      return;
+    }
     const bool copied = is_copied(gap);
     std::vector<std::string> spaces = spaces_around(marks, gap, copied);
     if (!space.empty() && !(copied && adds_space(gap)) && !is_next_line(marks, gap)) {
@@ -284,10 +357,13 @@ class Placement {
       }
       if (!has_space) spaces[outermost] = space;
     }
-    std::string text = spaces[0];
-    for (size_t i = 0; i < marks.size(); ++i)
-      text += source_.text.substr(marks[i].bytes.first, marks[i].bytes.second - marks[i].bytes.first) + spaces[i + 1];
-    return text;
+    separate_words(marks, gap, spaces);
+    to.text += spaces[0];
+    for (size_t i = 0; i < marks.size(); ++i) {
+      const auto [begin, end] = marks[i].bytes;
+      if (marks[i].depth >= 0) to.tags[marks[i].tag] = to.text.size();
+      to.text += source_.text.substr(begin, end - begin) + spaces[i + 1];
+    }
   }
 
   const TagSource& source_;
@@ -304,7 +380,18 @@ class Placement {
 
 }  // namespace
 
-std::string place_tags(const TagSource& source, const AlignedTranslation& translation) {
+size_t place_in(const Places& places, size_t at) {
+  const auto next = std::upper_bound(places.begin(), places.end(), at,
+                                     [](size_t byte, const auto& place) { return byte < place.first; });
+  return next == places.begin() ? at : std::prev(next)->second + at - std::prev(next)->first;
+}
+
+ByteSpan span_in(const Places& places, const ByteSpan& span) {
+  if (span.first == span.second) return span;
+  return {place_in(places, span.first), place_in(places, span.second - 1) + 1};
+}
+
+TaggedTranslation place_tags(const TagSource& source, const AlignedTranslation& translation) {
   return Placement(source, translation).render();
 }
 

@@ -4,6 +4,7 @@
 #include <transmute/translation/text/format.h>
 #include <transmute/translation/text/source_parts.h>
 
+#include <algorithm>
 #include <set>
 
 namespace transmute {
@@ -36,6 +37,16 @@ size_t word_of(const std::pair<size_t, size_t>& span, const std::string& text, c
   return words[std::min(at, text.size())];
 }
 
+// For each word of `plain` the word of `text` that has it. `places`: of `plain` in `text`.
+std::vector<size_t> words_within(const std::string& plain, const std::string& text, const Places& places) {
+  const std::vector<size_t> by_byte = words_by_byte(text);
+  std::vector<size_t> words;
+  for (size_t at = 0; at < plain.size(); ++at)
+    if (!is_blank(plain[at]) && (at == 0 || is_blank(plain[at - 1])))
+      words.push_back(by_byte[std::min(place_in(places, at), text.size())]);
+  return words;
+}
+
 }  // namespace
 
 std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text,
@@ -61,6 +72,21 @@ std::vector<std::pair<size_t, size_t>> word_links(const Hypothesis& hypothesis, 
     links.emplace(target_words.at(target), source_words.at(source));
   std::vector<std::pair<size_t, size_t>> ordered;
   for (const auto& [target, source] : links) ordered.emplace_back(source, target);
+  return ordered;
+}
+
+std::vector<std::pair<size_t, size_t>> links_with_spans(const std::vector<std::pair<size_t, size_t>>& links,
+                                                        const TagSource& source, const std::string& translation,
+                                                        const TaggedTranslation& restored) {
+  const std::vector<size_t> of_source = words_within(source.plain, source.text, source.places);
+  const std::vector<size_t> of_target = words_within(translation, restored.text, restored.places);
+  std::set<std::pair<size_t, size_t>> all;  // (target, source), as in word_links
+  for (const auto& [from, to] : links) all.emplace(of_target.at(to), of_source.at(from));
+  const std::vector<size_t> source_by_byte = words_by_byte(source.text), target_by_byte = words_by_byte(restored.text);
+  for (size_t t = 0; t < source.tags.size(); ++t)
+    all.emplace(target_by_byte[restored.tags[t]], source_by_byte[source.tags[t].opening.first]);
+  std::vector<std::pair<size_t, size_t>> ordered;
+  for (const auto& [to, from] : all) ordered.emplace_back(from, to);
   return ordered;
 }
 

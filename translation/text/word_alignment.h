@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/tokenizer/tokenizer.h>
+#include <transmute/translation/text/tag_placement.h>
 #include <transmute/translation/types.h>
 
 #include <cstddef>
@@ -25,6 +26,12 @@ std::vector<size_t> target_words(const SubwordModel& tokenizer, const Hypothesis
 /// hypothesis with its alignment.
 std::vector<std::pair<size_t, size_t>> word_links(const Hypothesis& hypothesis, const std::vector<size_t>& source_words,
                                                   const std::vector<size_t>& target_words);
+
+/// The links between a text and its translation for which `links` are without the spans that were taken out: each span
+/// is linked with itself.
+std::vector<std::pair<size_t, size_t>> links_with_spans(const std::vector<std::pair<size_t, size_t>>& links,
+                                                        const TagSource& source, const std::string& translation,
+                                                        const TaggedTranslation& restored);
 
 }  // namespace v0
 }  // namespace transmute

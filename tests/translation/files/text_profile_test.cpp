@@ -30,11 +30,13 @@ std::string refusal_of(const std::string& yaml) {
 TEST(TextProfile, ComesBackFromItsYaml) {
   TextProfile profile;
   profile.sentences = {"de", 1000, 0.125, {"z.b", "dr", "österr", "#", "-", "no", "0x1", "null"}};
+  profile.protection.learned = {"%s", "{0}", "&", "\\n", "&nbsp;", "#{id}", "%%", "😀", "https://a.b/?c=d#e", "null"};
   const TextProfile back = parse_text_profile(profile.to_yaml(), "p.yaml");
   EXPECT_EQ(back.sentences.language, "de");
   EXPECT_EQ(back.sentences.lines, 1000);
   EXPECT_EQ(back.sentences.lines_with_several, 0.125);
   EXPECT_EQ(back.sentences.words, profile.sentences.words);
+  EXPECT_EQ(back.protection.learned, profile.protection.learned);
   EXPECT_EQ(back.to_yaml(), profile.to_yaml());
 }
 
@@ -81,6 +83,7 @@ TEST(TextProfile, IsReadStrictly) {
   std::string many = "sentences:\n  words: [a";
   for (int i = 0; i < 20'000; ++i) many += ", a";
   EXPECT_THAT(refusal_of(many + "]\n"), HasSubstr("20001 entries"));
+  EXPECT_THAT(refusal_of("protection:\n  learned: [\"\"]\n"), HasSubstr("protection.learned has an empty entry"));
   EXPECT_THAT(refusal_of("format_version: 2\nnew_section:\n  a: 1\n"), HasSubstr("format version 2"));
 }
 

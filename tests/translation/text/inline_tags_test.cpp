@@ -93,6 +93,47 @@ TEST(InlineTags, AroundAllThereIsStayAroundAllOfIt) {
       << "the mark is the source's";
 }
 
+TEST(InlineTags, ThatStandForTheNextArgumentStayInOrder) {
+  const auto moved = [](const std::string& source) {
+    const TaggedText text(source, tags_and_spans(source, false, [](const ProtectedSpan&) { return true; }, {}));
+    const std::string target = "Platte kopiert";
+    return text.restore(target, words_of(text.plain()), words_of(target), {{0, 0, 0, 1}, {0, 1, 0, 0}});
+  };
+  EXPECT_EQ(moved("was %1$s copied to %2$d disk"), "%2$d Platte %1$s kopiert");
+  EXPECT_EQ(moved("was %s copied to %d disk"), "%s Platte %d kopiert");
+}
+
+TEST(InlineTags, OfProtectedWordsAreNotGluedToOtherWords) {
+  const auto placed = [](const std::string& source, const std::string& target,
+                         const std::vector<std::vector<float>>& rows) {
+    const TaggedText text(source, tags_and_spans(source, false, [](const ProtectedSpan&) { return true; }, {}));
+    return text.restore(target, words_of(text.plain()), words_of(target), rows);
+  };
+  const std::vector<std::vector<float>> one_to_one{{1, 0, 0}, {0, 0, 1}};
+  EXPECT_EQ(placed("%s: no file", "keine Datei", one_to_one), "%s keine Datei");
+  EXPECT_EQ(placed("%s%s: no file", "keine Datei", one_to_one), "%s%s keine Datei");
+  EXPECT_EQ(placed("no (%s) file", "keine Datei", one_to_one).find("%sDatei"), std::string::npos);
+  EXPECT_EQ(placed("No\\nfile", "Keine Datei", {{1, 0}, {0, 1}}), "Keine\\nDatei");
+}
+
+TEST(InlineTags, KnowWhereThePlainTextIsInTheText) {
+  const std::string source = "{n}: one<br>two %d three";
+  const TaggedText text(source, tags_and_spans(source, true, [](const ProtectedSpan&) { return true; }, {}));
+  for (const std::string word : {"one", "two", "three", ":"}) {
+    const size_t begin = text.plain().find(word);
+    const ByteSpan found = span_in(text.source().places, {begin, begin + word.size()});
+    EXPECT_EQ(source.substr(found.first, found.second - found.first), word);
+  }
+  EXPECT_EQ(span_in(text.source().places, {0, 0}), (ByteSpan{0, 0})) << "nowhere";
+}
+
+TEST(InlineTags, OfAcceleratorsStandBeforeALetter) {
+  const std::string source = "rotate &now", target = "drehen , jetzt";
+  const TaggedText text(source, tags_and_spans(source, false, [](const ProtectedSpan&) { return true; }, {}));
+  EXPECT_EQ(text.restore(target, words_of(text.plain()), words_of(target), {{1, 0}, {0, 1}, {0.5F, 0.5F}}),
+            "drehen , &jetzt");
+}
+
 TEST(InlineTags, WithoutContentGoBeforeTheWordThatFollowsThem) {
   EXPECT_EQ(restored("a <br/> red house", "Haus rot ein", {2, 1, 0}), "Haus <br/> rot ein");
   EXPECT_EQ(restored("<x/>a red", "rot ein", {1, 0}), "<x/>rot ein") << "at the beginning it stays";

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/translation/engine.h>
+#include <transmute/translation/text/alignment.h>
+#include <transmute/translation/text/inline_tags.h>
+#include <transmute/translation/text/source_case.h>
+#include <transmute/translation/text/source_parts.h>
+#include <transmute/translation/text/word_alignment.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+bool overlaps_term(const ProtectedSpan& span, const std::vector<TermMatch>& terms) {
+  return std::any_of(terms.begin(), terms.end(), [&](const TermMatch& term) {
+    return term.begin < span.begin + span.length && term.end > span.begin;
+  });
+}
+
+void add_unknown(std::vector<std::string>& all, const std::string& text) {
+  if (all.size() < kMostUnknown && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+}
+
+void restore_case(RecasedText&& restored, const RecasedText& read, std::vector<ByteSpan>& tokens,
+                  Hypothesis& hypothesis, std::vector<TranslationWarning>& warnings) {
+  for (ByteSpan& span : tokens) span = restored.now(span);
+  for (TranslationWarning& warning : warnings) {
+    warning.source = read.before(warning.source);
+    warning.target = restored.now(warning.target);
+  }
+  for (WordConfidence& word : hypothesis.words) word.place = restored.now(word.place);
+  hypothesis.text = std::move(restored.text);
+}
+
+}  // namespace
+
+bool TranslationEngine::protects(const TranslationOptions& options) {
+  return options.protect != Protection::none && !options.search.constraint;
+}
+
+TaggedText TranslationEngine::tagged_text(const std::string& text, const std::string& prefix,
+                                          const TranslationOptions& options, const Glossary& glossary) const {
+  if (!protects(options) || text.size() > static_cast<size_t>(kMaxWholeTokens))
+    return {text, options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{}};
+  std::optional<std::vector<TermMatch>> terms;  // most texts have no spans, and then nobody asks
+  std::vector<std::string> unknown;
+  const auto is_protected = [&](const ProtectedSpan& span) {
+    const std::string kept = text.substr(span.begin, span.length);
+    const bool is_unknown = span.kind == ProtectedKind::unknown;
+    if (!is_unknown && options.protect == Protection::automatic && learned_.count(kept) > 0) return false;
+    if (!terms) terms = glossary.matches_in(text);
+    if (overlaps_term(span, *terms) || (!prefix.empty() && prefix.find(kept) != std::string::npos)) return false;
+    if (span.begin < leading_tag(tokenizer_.source(), text).size()) return false;
+    if (is_unknown) add_unknown(unknown, kept);
+    return true;
+  };
+  const IsUnknown is_unknown = [&](int32_t character) { return unknown_characters_.contain(character); };
+  std::vector<InlineTag> tags =
+      tags_and_spans(text, options.inline_tags, is_protected, unknown_characters_.exist() ? is_unknown : IsUnknown{});
+  return {text, tags, std::move(unknown)};
+}
+
+void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,
+                                    const TranslationOptions& options, const std::vector<ByteSpan>& sentences,
+                                    const SourceCase& cases, const Joined& joined) const {
+  const ReadText* const read = cases.read(joined.number);
+  const std::string& model_text = read != nullptr ? read->recased.text : text;
+  const bool has_tags = tagged != nullptr && tagged->has_tags();
+  std::vector<size_t> words;
+  if (options.word_alignments) words = source_words(tokenizer_.source(), model_text, sentences);
+  std::vector<ByteSpan> spans;
+  if (has_tags) spans = source_spans(tokenizer_.source(), model_text, sentences);
+  if (read != nullptr)
+    for (ByteSpan& span : spans) span = read->recased.before(span);
+  Translation& translation = joined.translation;
+  std::vector<TranslationWarning> of_others;  // only the best translation has warnings
+  for (Hypothesis& hypothesis : translation.hypotheses) {
+    const bool is_best = &hypothesis == translation.hypotheses.data();
+    std::vector<TranslationWarning>& warnings = is_best ? translation.warnings : of_others;
+    if (options.word_alignments)
+      hypothesis.word_alignment = word_links(hypothesis, words, target_words(tokenizer_.target(), hypothesis));
+    std::vector<ByteSpan> tokens;
+    if (has_tags) tokens = tokenizer_.target().spans_of_pieces(hypothesis.tokens, hypothesis.text);
+    if (read != nullptr)
+      restore_case(cases.restore(joined.number, joined.ends, hypothesis.text), read->recased, tokens, hypothesis,
+                   warnings);
+    if (has_tags) {
+      const auto balanced = balanced_alignment(hypothesis.alignment);
+      TaggedTranslation restored = tagged->place({hypothesis.text, spans, tokens, balanced});
+      for (TranslationWarning& warning : warnings) {
+        warning.source = span_in(tagged->source().places, warning.source);
+        warning.target = span_in(restored.places, warning.target);
+      }
+      for (WordConfidence& word : hypothesis.words) word.place = span_in(restored.places, word.place);
+      if (hypothesis.word_alignment && !options.inline_tags)
+        hypothesis.word_alignment =
+            links_with_spans(*hypothesis.word_alignment, tagged->source(), hypothesis.text, restored);
+      hypothesis.text = std::move(restored.text);
+    }
+    if (!options.search.alignments) hypothesis.alignment.clear();
+  }
+  if (has_tags)
+    for (const std::string& unknown : tagged->unknown()) add_unknown(translation.unknown, unknown);
+}
+
+}  // namespace v0
+}  // namespace transmute

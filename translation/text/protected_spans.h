@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Kinds of text that a translation must contain as the source has it.
+enum class ProtectedKind {
+  placeholder,  ///< %1$s, %(name)s, %1, %NAME, {0}, {{x}}, ${x}, messages of ICU, &nbsp;, \n
+  argument,     ///< %s, %-5.2f, {}: stands for the next argument of a program, so that its order counts
+  accelerator,  ///< the & of &File, the _ of _File
+  address,      ///< of the web or of mail
+  path,         ///< /usr/lib, C:\Temp, src/main.cpp
+  emoji,        ///< with what modifies it
+  unknown,      ///< words and characters that the vocabulary lacks
+};
+
+/// Bytes of a text that a translation must contain as they are.
+struct ProtectedSpan {
+  size_t begin = 0, length = 0;
+  ProtectedKind kind = ProtectedKind::placeholder;
+};
+
+/// Tells whether the vocabulary lacks a character.
+using IsUnknown = std::function<bool(int32_t character)>;
+
+/// What of a text is protected, in order; no two overlap. Takes linear time. Without `is_unknown` all characters are
+/// known.
+std::vector<ProtectedSpan> protected_spans(const std::string& text, const IsUnknown& is_unknown = {});
+
+}  // namespace v0
+}  // namespace transmute

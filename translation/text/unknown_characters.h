@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <cstdint>
+#include <unordered_set>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The characters that a vocabulary lacks. A letter counts as known if the vocabulary has it in the other case, and a
+/// mark that ends sentences counts as known in any case.
+class UnknownCharacters {
+ public:
+  /// `vocabulary` outlives it.
+  explicit UnknownCharacters(const SubwordModel& vocabulary);
+
+  /// Whether there are any: with byte_fallback, the vocabulary lacks none.
+  bool exist() const { return exist_; }
+  /// Whether this is one of them.
+  bool contain(int32_t character) const;
+
+ private:
+  bool is_known(int32_t character) const;
+
+  const SubwordModel& vocabulary_;
+  bool exist_;
+  std::unordered_set<int32_t> in_pieces_;  // a part of the known ones, which needs no tokenizer
+};
+
+}  // namespace v0
+}  // namespace transmute
