@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sentences: text cut into its sentences. See --help.
 
-#include <transmute/common/files.h>
 #include <transmute/programs/flag_values.h>
 #include <transmute/programs/line_stream.h>
 #include <transmute/programs/output.h>
@@ -36,7 +35,6 @@ transmute::SentenceSplitter splitter_of(const Arguments& arguments) {
 
 int split(const Arguments& arguments) {
   constexpr size_t kLinesAtOnce = 4096;
-  transmute::check_output_is_no_input(arguments.streams.output, {{"--input", arguments.streams.input}});
   const transmute::SentenceSplitter splitter = splitter_of(arguments);
   const transmute::BlockSource next_block = arguments.streams.open();
   transmute::Output output(arguments.streams.output);
@@ -63,6 +61,7 @@ int main(int argc, char** argv) {
   app.footer("echo 'Dr. Smith arrived on Jan. 3. He left at once.' | {} --language en");
   Arguments arguments;
   arguments.streams.add_to(app);
+  app.remove_option(app.get_option("--continue"));  // output lines do not tell how many input lines are finished
   app.add_option("--language", arguments.language,
                  "language of the text, such as de; by default that of the model's training text, otherwise found out "
                  "from the words of each line");

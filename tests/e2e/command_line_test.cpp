@@ -38,6 +38,7 @@ std::vector<std::string> all_programs() {
                                  "export_torchscript",
                                  "generate",
                                  "score",
+                                 "sentences",
                                  "make_demo_corpus",
                                  "make_shortlist",
                                  "translate",
@@ -905,6 +906,13 @@ TEST_F(CommandLine, CountsAgreeWithTheirNouns) {
   write_text(*folder_ / "one", "the\n");
   EXPECT_THAT(run("score", {"-m", model(), "--source", *folder_ / "one", "--target", *folder_ / "one"}).errors,
               HasSubstr("score: 1 line, 2 tokens with the ends"));
+}
+
+TEST_F(CommandLine, SentencesAreWrittenOnePerLine) {
+  const Outcome outcome =
+      run_program_with({program("sentences"), "--language", "en"}, "Dr. Smith came. He left.\n\nOne.\n");
+  EXPECT_EQ(outcome.output, "Dr. Smith came.\nHe left.\n\nOne.\n");
+  EXPECT_EQ(run_program_with({program("sentences"), "--language", "xx"}, "").exit_code, 2);
 }
 
 TEST_F(CommandLine, TheDemoCorpusReplacesNoOtherText) {

@@ -14,7 +14,7 @@ inline namespace v0 {
 /// warns.
 using TextFeatures = std::array<double, 7>;
 
-/// Features of one word: a constant, its log-probability, that of its least probable token, and that of the translation
+/// Features of one word: a constant, its log-probability, its probability, and the log-probability of the translation
 /// per token.
 using WordFeatures = std::array<double, 4>;
 

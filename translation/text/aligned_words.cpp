@@ -70,9 +70,9 @@ class WordAligner {
       if (token.first == token.second) continue;
       end = token.second;
       std::vector<float> row = row_of(given_.alignment[t]);
-      // The mark at the end of a sentence often attends to the end of its source, which the last weight belongs to.
-      const auto end_weight = std::find_if(row.rbegin(), row.rend(), [](float weight) { return weight > 0; });
-      const auto last = static_cast<size_t>(std::max<std::ptrdiff_t>(1, row.rend() - end_weight) - 1);
+      // The mark at the end of a sentence often attends to the end of its source, where the last weight is.
+      const auto weight = std::find_if(row.rbegin(), row.rend(), [](float of_piece) { return of_piece > 0; });
+      const size_t last = row.size() - 1 - (weight == row.rend() ? 0 : static_cast<size_t>(weight - row.rbegin()));
       if (is_punctuation(given_.text, token) && is_punctuation(source_, pieces_[last]))
         row[last] += std::max(0.0F, 1 - std::accumulate(row.begin(), row.end(), 0.0F));
       const Range copied = copied_pieces(token, given_.alignment[t]);
