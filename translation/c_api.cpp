@@ -216,8 +216,7 @@ transmute::GenerationOptions generation_options(const transmute_translation_opti
   if (given.target_prefixes != nullptr || given.glossary_size > 0 || given.inline_tags != 0 ||
       given.split_sentences != TRANSMUTE_SPLIT_NEVER || given.text_language != nullptr ||
       given.source_language != nullptr || given.target_language != nullptr || given.mbr_candidates != 0 ||
-      given.rerank_candidates != 0 || given.guard != nullptr ||
-      given.protect != nullptr)
+      given.rerank_candidates != 0 || given.guard != nullptr || given.protect != nullptr)
     throw std::invalid_argument(
         "target_prefixes, glossary, inline_tags, split_sentences, source_language, target_language, mbr_candidates, "
         "rerank_candidates, guard and protect are for translators, not for language models");

@@ -185,8 +185,7 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
   if (given.rerank.candidates > 0 && !reverse_)
     throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
   if (texts.empty()) check_for_model(given);
-  if (given.inline_tags && hooks.on_text)
-    throw std::invalid_argument("inline_tags cannot be combined with on_text");
+  if (given.inline_tags && hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
   if (!given.inline_tags && !protects(given)) return translate_plain(texts, given, hooks, {});
   const Glossary glossary(given.glossary);
   std::vector<TaggedText> tagged;
