@@ -5,7 +5,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/parsing/tree.h>
+#include <transmute/examples/parsing/tree.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

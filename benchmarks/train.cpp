@@ -10,12 +10,12 @@
 #include <torch/version.h>
 #include <transmute/benchmarks/train_on_device.h>
 #include <transmute/benchmarks/training_work.h>
-#include <transmute/model/kernels/row_products.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/threading.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/model/autograd/row_products.h>
+#include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
-#include <transmute/translation/files/model_folder.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/benchmarks/train_on_device.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/device.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
-#include <transmute/translation/files/device.h>
-#include <transmute/translation/files/model_folder.h>
 
 #include <chrono>
 #include <cstdio>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <transmute/benchmarks/training_work.h>
-#include <transmute/translation/precision.h>
+#include <transmute/network/precision.h>
 
 #include <string>
 

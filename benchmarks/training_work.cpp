@@ -2,7 +2,7 @@
 #include <transmute/benchmarks/training_work.h>
 
 #include <transmute/common/random.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 // What benchmark_train trains, and how many operations that takes.
 
-#include <transmute/model/options.h>
+#include <transmute/network/options.h>
 #include <transmute/training/data/batcher.h>
 
 #include <cstdint>

@@ -11,17 +11,17 @@
 #include <transmute/common/random.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
+#include <transmute/device/step_models.h>
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/engine/inference_model.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/device.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/threading.h>
 #include <transmute/model/initialization.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/threading.h>
-#include <transmute/programs/program.h>
+#include <transmute/programs/shared/program.h>
 #include <transmute/tests/support/temporary_folder.h>
-#include <transmute/translation/files/device.h>
-#include <transmute/translation/files/model_folder.h>
-#include <transmute/translation/inference/inference_model.h>
-#include <transmute/translation/inference/step_models.h>
-#include <transmute/translation/search/transformer_step_model.h>
-#include <transmute/translation/text/shortlist.h>
+#include <transmute/text/shortlist.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/benchmarks/translation_work.h>
 
-#include <transmute/model/libtorch.h>
-#include <transmute/translation/inference/packed_linear.h>
-#include <transmute/translation/search/search.h>
+#include <transmute/kernels/cpu/packed_linear.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/search/search.h>
 
 #include <algorithm>
 #include <memory>

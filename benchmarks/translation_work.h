@@ -2,9 +2,9 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/model/options.h>
-#include <transmute/translation/precision.h>
-#include <transmute/translation/search/step_model.h>
+#include <transmute/network/options.h>
+#include <transmute/network/precision.h>
+#include <transmute/search/step_model.h>
 
 #include <time.h>
 

@@ -4,10 +4,13 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(_transmute_parts transmute_common transmute_tokenizer transmute_metrics transmute_simd transmute_model transmute_translation transmute_training)
-if(TARGET transmute_device_kernels)
-  list(APPEND _transmute_parts transmute_device_kernels)
+set(_transmute_parts common tokenizer metrics network simd cpu_kernels text checks libtorch autograd model formats foreign
+  search engine device translation export
+  training_data training_distributed training_optimization training_reporting training)
+if(TARGET torch_cuda)
+  list(APPEND _transmute_parts cuda_kernels)
 endif()
+list(TRANSFORM _transmute_parts PREPEND transmute_)
 set(_transmute_dependencies transmute::torch transmute::sentencepiece transmute::yaml_cpp transmute::spdlog
   transmute::json transmute::zlib transmute::libdeflate transmute::icu)
 
@@ -94,13 +97,12 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/configs" "
   DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute" COMPONENT runtime PATTERN "Doxyfile.in" EXCLUDE)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/consumer"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute/tests" COMPONENT runtime)
-foreach(linked IN ITEMS third_party/README.md translation/transmute.h translation/search/next_token_constraint.h
-    parsing/tree_constraint.cpp)
+foreach(linked IN ITEMS third_party/README.md translation/transmute.h search/next_token_constraint.h
+    examples/parsing/tree_constraint.cpp)
   get_filename_component(folder "${linked}" DIRECTORY)
   install(FILES "${PROJECT_SOURCE_DIR}/${linked}"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute/${folder}" COMPONENT runtime)
 endforeach()
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/translation/torchscript"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute/translation" COMPONENT runtime FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/export" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute" COMPONENT runtime FILES_MATCHING PATTERN "*.py")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/transmute-dev" COMPONENT dev
   RENAME copyright)

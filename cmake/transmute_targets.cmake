@@ -12,18 +12,19 @@ option(TRANSMUTE_UNITY_BUILD "Compile source files four at a time: a full build 
 # Position-independent programs are CMake's and Debian's default.
 option(TRANSMUTE_HARDEN "Check buffers and containers at run time, and make relocations read-only" ON)
 
-# transmute_include_folder(<target> <access> [<folder>]): lets a target include the headers of a top folder, the one that
-# it is made in where none is named, and gives that to those who link it: a target sees its own folder and those of the
-# libraries that it links. <transmute/model/attention.h> names the same file here, in an installation and in an
-# application.
+# transmute_include_folder(<target> <access> [<folder>]): lets a target include the headers of a folder, the one that it
+# is made in where none is named, and gives that to those who link it: a target sees its own folder, with what lies in
+# it, and those of the libraries that it links. <transmute/model/attention.h> names the same file here, in an
+# installation and in an application.
 function(transmute_include_folder target access)
   set(folder ${ARGN})
   if(NOT folder)
-    file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
-    string(REGEX MATCH "^[^/]+" folder "${path}")
+    file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   endif()
-  set(root "${PROJECT_BINARY_DIR}/include/${folder}")
-  file(MAKE_DIRECTORY "${root}/transmute")
+  string(REPLACE "/" "_" root "${folder}")
+  set(root "${PROJECT_BINARY_DIR}/include/${root}")
+  get_filename_component(parent "${root}/transmute/${folder}" DIRECTORY)
+  file(MAKE_DIRECTORY "${parent}")
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${root}/transmute/${folder}" SYMBOLIC)
   target_include_directories(${target} ${access} "$<BUILD_INTERFACE:${root}>")
 endfunction()
@@ -108,10 +109,10 @@ endfunction()
 
 # Parsing LibTorch's headers costs ten seconds a file: targets that include them share one precompiled copy.
 function(transmute_precompile_torch target)
-  if(target STREQUAL "transmute_model")
-    target_precompile_headers(transmute_model PRIVATE <transmute/model/libtorch.h>)
+  if(target STREQUAL "transmute_libtorch")
+    target_precompile_headers(transmute_libtorch PRIVATE <transmute/libtorch/libtorch.h>)
   else()
-    target_precompile_headers(${target} REUSE_FROM transmute_model)
+    target_precompile_headers(${target} REUSE_FROM transmute_libtorch)
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "EXECUTABLE") # the copy was made with -fPIC, which an executable's -fPIE would not fit
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF TRANSMUTE_SHARES_TORCH ON)

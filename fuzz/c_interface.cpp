@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C interface as a sequence of calls, on a tiny model.
 #include <transmute/fuzz/fuzz.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/translation/transmute.h>

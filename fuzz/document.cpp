@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HTML and what a model makes of it: a browser sees no markup in the answer that the page did not have.
+#include <transmute/documents/document.h>
 #include <transmute/fuzz/fuzz.h>
-#include <transmute/serving/document.h>
 
 #include <algorithm>
 #include <cctype>

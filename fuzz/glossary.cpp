@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of terms, and texts in which they are looked for.
 #include <transmute/fuzz/fuzz.h>
-#include <transmute/translation/text/glossary.h>
+#include <transmute/text/glossary.h>
 
 using namespace transmute;
 

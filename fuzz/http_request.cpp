@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of requests, of LibreTranslate's interface and our own, and the texts in them, put together again.
+#include <transmute/documents/document.h>
 #include <transmute/fuzz/fuzz.h>
 #include <transmute/serving/api_request.h>
-#include <transmute/serving/document.h>
 
 #include <array>
 

@@ -2,8 +2,8 @@
 // Texts with tags and protected spans, restored into any translation by any alignment: each tag comes once, and the
 // words stay.
 #include <transmute/fuzz/fuzz.h>
-#include <transmute/translation/text/alignment.h>
-#include <transmute/translation/text/inline_tags.h>
+#include <transmute/text/alignment.h>
+#include <transmute/text/inline_tags.h>
 
 #include <algorithm>
 

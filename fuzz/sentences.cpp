@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sentences of any bytes: they come in order and are parts of the text.
 #include <transmute/fuzz/fuzz.h>
-#include <transmute/translation/text/sentences.h>
+#include <transmute/text/sentences.h>
 
 using namespace transmute;
 

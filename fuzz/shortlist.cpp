@@ -2,7 +2,7 @@
 // Tables of a token's translations.
 #include <transmute/fuzz/fuzz.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
-#include <transmute/translation/text/shortlist.h>
+#include <transmute/text/shortlist.h>
 
 using namespace transmute;
 

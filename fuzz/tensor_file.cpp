@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of tensors: their memory is no more than the file's.
+#include <transmute/formats/tensor_file.h>
 #include <transmute/fuzz/fuzz.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/translation/files/tensor_file.h>
+#include <transmute/libtorch/libtorch.h>
 
 using namespace transmute;
 

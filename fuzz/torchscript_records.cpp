@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pickle of a TorchScript file, in an archive whose other records are sound.
 #include <transmute/common/checksum.h>
+#include <transmute/formats/torchscript_weights.h>
 #include <transmute/fuzz/fuzz.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/translation/files/torchscript_weights.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <utility>
 #include <vector>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/attention.h>
 
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/torch_compat.h>
+#include <transmute/model/autograd/additive_scores.h>
+#include <transmute/model/autograd/attention.h>
+#include <transmute/model/autograd/dropout.h>
+#include <transmute/model/autograd/joined_linear.h>
 #include <transmute/model/initialization.h>
-#include <transmute/model/kernels/additive_scores.h>
-#include <transmute/model/kernels/attention.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/kernels/joined_linear.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/torch_compat.h>
 
 #include <cmath>
 #include <vector>

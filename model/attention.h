@@ -5,7 +5,7 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
 #include <transmute/common/export.h>
-#include <transmute/model/options.h>
+#include <transmute/network/options.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/decoder.h>
 
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/model/encoder.h>
-#include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
 
 namespace transmute {

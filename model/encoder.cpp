@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/encoder.h>
 
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/feed_forward.h>
 
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/dropout.h>
+#include <transmute/model/autograd/feed_forward.h>
+#include <transmute/model/autograd/joined_linear.h>
 #include <transmute/model/initialization.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/kernels/feed_forward.h>
-#include <transmute/model/kernels/joined_linear.h>
-#include <transmute/model/libtorch.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -5,8 +5,8 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
 #include <transmute/common/export.h>
-#include <transmute/model/options.h>
 #include <transmute/model/sublayer.h>
+#include <transmute/network/options.h>
 
 namespace transmute {
 inline namespace v0 {

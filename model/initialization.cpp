@@ -2,8 +2,8 @@
 #include <transmute/model/initialization.h>
 
 #include <transmute/common/random.h>
-#include <transmute/model/kernels/random_key.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/random_key.h>
 
 #include <cmath>
 

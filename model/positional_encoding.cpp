@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/positional_encoding.h>
 
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/model/initialization.h>
-#include <transmute/model/libtorch.h>
 
 #include <algorithm>
 #include <cmath>

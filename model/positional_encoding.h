@@ -4,7 +4,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 #include <transmute/common/export.h>
-#include <transmute/model/options.h>
+#include <transmute/network/options.h>
 
 namespace transmute {
 inline namespace v0 {

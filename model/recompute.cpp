@@ -2,11 +2,11 @@
 #include <transmute/model/recompute.h>
 
 #include <ATen/Context.h>
-#include <transmute/model/generator_state.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/kernels/kernel_tensors.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/torch_compat.h>
+#include <transmute/libtorch/generator_state.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/torch_compat.h>
+#include <transmute/model/autograd/dropout.h>
+#include <transmute/model/autograd/kernel_tensors.h>
 
 #include <optional>
 #include <vector>

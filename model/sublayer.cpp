@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/sublayer.h>
 
-#include <transmute/model/kernels/residual.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/residual.h>
 
 namespace transmute {
 inline namespace v0 {

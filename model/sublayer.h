@@ -5,7 +5,7 @@
 #include <torch/nn/pimpl.h>
 #include <torch/types.h>
 #include <transmute/common/export.h>
-#include <transmute/model/options.h>
+#include <transmute/network/options.h>
 
 #include <functional>
 #include <utility>

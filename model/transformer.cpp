@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/model/transformer.h>
 
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/cross_entropy.h>
+#include <transmute/model/autograd/dropout.h>
+#include <transmute/model/autograd/embedding.h>
 #include <transmute/model/initialization.h>
-#include <transmute/model/kernels/cross_entropy.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/kernels/embedding.h>
-#include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
 
 namespace transmute {

@@ -6,11 +6,11 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
 #include <transmute/common/export.h>
-#include <transmute/model/consistency.h>
 #include <transmute/model/decoder.h>
 #include <transmute/model/encoder.h>
-#include <transmute/model/options.h>
 #include <transmute/model/positional_encoding.h>
+#include <transmute/network/consistency.h>
+#include <transmute/network/options.h>
 
 namespace transmute {
 inline namespace v0 {

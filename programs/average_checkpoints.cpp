@@ -4,13 +4,13 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/program.h>
+#include <transmute/formats/model_config.h>
+#include <transmute/formats/model_output.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_stream.h>
+#include <transmute/programs/shared/program.h>
 #include <transmute/training/checkpoint.h>
-#include <transmute/translation/files/model_config.h>
-#include <transmute/translation/files/model_output.h>
 #include <transmute/translation/load_ensemble.h>
 
 #include <filesystem>

@@ -2,14 +2,14 @@
 // convert: a model in another form. See --help.
 
 #include <transmute/common/files.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/plain_errors.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/program.h>
-#include <transmute/translation/files/load_model.h>
-#include <transmute/translation/files/model_output.h>
-#include <transmute/translation/precision.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/formats/model_output.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/plain_errors.h>
+#include <transmute/network/precision.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_stream.h>
+#include <transmute/programs/shared/program.h>
 
 #include <map>
 #include <stdexcept>

@@ -4,15 +4,15 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/json.h>
 #include <transmute/common/progress.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/threading.h>
-#include <transmute/programs/cut_lines.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/line_output.h>
-#include <transmute/programs/model_flags.h>
-#include <transmute/programs/program.h>
-#include <transmute/programs/stream_flags.h>
-#include <transmute/programs/translator_flags.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/programs/shared/cut_lines.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_output.h>
+#include <transmute/programs/shared/model_flags.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/stream_flags.h>
+#include <transmute/programs/shared/translator_flags.h>
 #include <transmute/translation/text_encoder.h>
 
 #include <nlohmann/json.hpp>

@@ -3,13 +3,13 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
+#include <transmute/examples/parsing/bracketing.h>
+#include <transmute/examples/parsing/tree.h>
 #include <transmute/metrics/segment_scores.h>
-#include <transmute/parsing/bracketing.h>
-#include <transmute/parsing/tree.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/output.h>
-#include <transmute/programs/program.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_stream.h>
+#include <transmute/programs/shared/output.h>
+#include <transmute/programs/shared/program.h>
 #include <unistd.h>
 
 #include <algorithm>

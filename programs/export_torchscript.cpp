@@ -3,11 +3,11 @@
 
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/program.h>
-#include <transmute/translation/files/model_config.h>
-#include <transmute/translation/torchscript.h>
+#include <transmute/export/torchscript.h>
+#include <transmute/formats/model_config.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_stream.h>
+#include <transmute/programs/shared/program.h>
 
 #include <filesystem>
 #include <stdexcept>

@@ -4,17 +4,17 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
-#include <transmute/model/threading.h>
-#include <transmute/programs/bad_text.h>
-#include <transmute/programs/cut_lines.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/line_output.h>
-#include <transmute/programs/program.h>
-#include <transmute/programs/search_flags.h>
-#include <transmute/programs/stream_flags.h>
-#include <transmute/programs/translator_flags.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/programs/shared/bad_text.h>
+#include <transmute/programs/shared/cut_lines.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_output.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/search_flags.h>
+#include <transmute/programs/shared/stream_flags.h>
+#include <transmute/programs/shared/translator_flags.h>
+#include <transmute/text/format.h>
 #include <transmute/translation/language_model.h>
-#include <transmute/translation/text/format.h>
 
 #include <stdexcept>
 #include <utility>

@@ -3,9 +3,9 @@
 
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
-#include <transmute/programs/demo_corpus.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/program.h>
+#include <transmute/programs/demo_corpus/demo_corpus.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/program.h>
 
 #include <cstdint>
 #include <filesystem>

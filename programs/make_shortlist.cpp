@@ -4,10 +4,10 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/program.h>
-#include <transmute/programs/stream_flags.h>
-#include <transmute/programs/translator_flags.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/stream_flags.h>
+#include <transmute/programs/shared/translator_flags.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/training/data/lexical_model.h>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // sentences: text cut into its sentences. See --help.
 
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/output.h>
-#include <transmute/programs/program.h>
-#include <transmute/programs/stream_flags.h>
-#include <transmute/translation/files/text_profile.h>
-#include <transmute/translation/text/sentence_language.h>
-#include <transmute/translation/text/sentences.h>
+#include <transmute/formats/text_profile.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_stream.h>
+#include <transmute/programs/shared/output.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/stream_flags.h>
+#include <transmute/text/sentence_language.h>
+#include <transmute/text/sentences.h>
 
 #include <filesystem>
 #include <stdexcept>

@@ -4,14 +4,14 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/model/threading.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/program.h>
-#include <transmute/programs/signals.h>
-#include <transmute/programs/translator_flags.h>
+#include <transmute/libtorch/device.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/signals.h>
+#include <transmute/programs/shared/translator_flags.h>
 #include <transmute/serving/api.h>
 #include <transmute/serving/http_server.h>
-#include <transmute/translation/files/device.h>
 
 #include <chrono>
 #include <cmath>

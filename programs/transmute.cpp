@@ -3,8 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/config_schema.h>
-#include <transmute/programs/output.h>
-#include <transmute/programs/program.h>
+#include <transmute/programs/shared/output.h>
+#include <transmute/programs/shared/program.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -3,12 +3,12 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
-#include <transmute/parsing/tree.h>
-#include <transmute/parsing/tree_text.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/output.h>
-#include <transmute/programs/program.h>
-#include <transmute/programs/stream_flags.h>
+#include <transmute/examples/parsing/tree.h>
+#include <transmute/examples/parsing/tree_text.h>
+#include <transmute/programs/shared/line_stream.h>
+#include <transmute/programs/shared/output.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/stream_flags.h>
 
 #include <filesystem>
 #include <memory>

@@ -3,14 +3,14 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
-#include <transmute/model/threading.h>
-#include <transmute/programs/flag_values.h>
-#include <transmute/programs/line_stream.h>
-#include <transmute/programs/model_flags.h>
-#include <transmute/programs/program.h>
-#include <transmute/programs/stream_flags.h>
-#include <transmute/programs/translator_flags.h>
-#include <transmute/translation/explorer/page.h>
+#include <transmute/examples/explorer/page.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/line_stream.h>
+#include <transmute/programs/shared/model_flags.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/stream_flags.h>
+#include <transmute/programs/shared/translator_flags.h>
 
 #include <stdexcept>
 

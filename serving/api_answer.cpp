@@ -2,7 +2,7 @@
 #include <transmute/serving/api_answer.h>
 
 #include <transmute/serving/task.h>
-#include <transmute/translation/text/format.h>
+#include <transmute/text/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

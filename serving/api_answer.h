@@ -2,10 +2,10 @@
 #pragma once
 
 #include <transmute/common/json.h>
+#include <transmute/documents/document.h>
 #include <transmute/serving/api_request.h>
 #include <transmute/serving/detection.h>
-#include <transmute/serving/document.h>
-#include <transmute/translation/types.h>
+#include <transmute/text/types.h>
 
 #include <optional>
 #include <vector>

@@ -7,8 +7,8 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/common/text_file.h>
+#include <transmute/formats/model_config.h>
 #include <transmute/serving/form.h>
-#include <transmute/translation/files/model_config.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/serving/document.h>
+#include <transmute/documents/document.h>
 #include <transmute/serving/http.h>
-#include <transmute/translation/types.h>
+#include <transmute/text/types.h>
 
 #include <cstdint>
 #include <optional>

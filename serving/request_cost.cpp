@@ -2,8 +2,8 @@
 #include <transmute/serving/request_cost.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/text/inline_tags.h>
 #include <transmute/tokenizer/tokenizer.h>
-#include <transmute/translation/text/inline_tags.h>
 
 #include <algorithm>
 #include <cmath>

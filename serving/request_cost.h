@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/documents/document.h>
 #include <transmute/serving/api_request.h>
-#include <transmute/serving/document.h>
 #include <transmute/serving/models.h>
 
 #include <vector>

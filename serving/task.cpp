@@ -2,8 +2,8 @@
 #include <transmute/serving/task.h>
 
 #include <transmute/serving/api_request.h>
-#include <transmute/translation/text/inline_tags.h>
-#include <transmute/translation/text/source_parts.h>
+#include <transmute/text/inline_tags.h>
+#include <transmute/text/source_parts.h>
 
 #include <atomic>
 #include <map>

@@ -11,5 +11,6 @@ if [[ -z $formatter ]]; then
 fi
 mode=(--dry-run --Werror)
 [[ ${1:-} == --fix ]] && mode=(-i)
-find common tokenizer metrics model translation parsing training serving programs tests benchmarks fuzz \
+find common tokenizer metrics network kernels text documents libtorch model formats search engine device translation \
+  export training serving examples programs tests benchmarks fuzz \
   -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort | xargs "$formatter" "${mode[@]}"

@@ -2,7 +2,7 @@
 #include <transmute/training/calibration.h>
 
 #include <transmute/metrics/chrf.h>
-#include <transmute/translation/checks/coverage.h>
+#include <transmute/text/checks/coverage.h>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/text/checks/confidence.h>
+#include <transmute/text/types.h>
 #include <transmute/tokenizer/tokenizer.h>
-#include <transmute/translation/checks/confidence.h>
-#include <transmute/translation/types.h>
 
 #include <optional>
 #include <string>

@@ -4,8 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/weight_names.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/network/weight_names.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/training/ema.h>
-#include <transmute/training/optimizer.h>
-#include <transmute/translation/files/model_folder.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/training/optimization/ema.h>
+#include <transmute/training/optimization/optimizer.h>
 
 #include <cstdint>
 #include <optional>

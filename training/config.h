@@ -3,14 +3,14 @@
 
 #include <transmute/common/config_schema.h>
 #include <transmute/common/export.h>
-#include <transmute/model/consistency.h>
-#include <transmute/training/adam_options.h>
+#include <transmute/formats/model_config.h>
+#include <transmute/network/consistency.h>
+#include <transmute/network/precision.h>
+#include <transmute/network/search_options.h>
 #include <transmute/training/data/batch_options.h>
 #include <transmute/training/data/length_limits.h>
-#include <transmute/training/schedule.h>
-#include <transmute/translation/files/model_config.h>
-#include <transmute/translation/precision.h>
-#include <transmute/translation/search_options.h>
+#include <transmute/training/optimization/adam_options.h>
+#include <transmute/training/optimization/schedule.h>
 
 #include <cstdint>
 #include <functional>

@@ -2,7 +2,7 @@
 #include <transmute/training/divergence.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/formats/tensor_file.h>
 #include <transmute/training/distributed/process_group.h>
-#include <transmute/translation/files/tensor_file.h>
 
 #include <string>
 #include <vector>

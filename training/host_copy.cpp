@@ -2,7 +2,7 @@
 #include <transmute/training/host_copy.h>
 
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <chrono>
 #include <thread>

@@ -4,8 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/translation/files/load_model.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <stdexcept>
 #include <utility>

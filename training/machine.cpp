@@ -4,10 +4,10 @@
 #include <ATen/Context.h>
 #include <torch/cuda.h>
 #include <transmute/common/threads.h>
-#include <transmute/model/kernels/cuda/device_tensors.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/threading.h>
-#include <transmute/translation/files/device.h>
+#include <transmute/libtorch/device.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/model/autograd/device_tensors.h>
 
 #include <algorithm>
 #include <stdexcept>

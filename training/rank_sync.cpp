@@ -3,12 +3,12 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/hash.h>
-#include <transmute/model/kernels/cuda/device_tensors.h>
-#include <transmute/model/kernels/simd.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/kernels/simd/simd.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/device_tensors.h>
 #include <transmute/training/distributed/network_address.h>
 #include <transmute/training/fingerprints.h>
-#include <transmute/translation/files/model_folder.h>
 
 #include <cstdint>
 #include <fstream>

@@ -3,12 +3,12 @@
 
 #include <ATen/Context.h>
 #include <transmute/common/random.h>
-#include <transmute/model/generator_state.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/kernels/rounding.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/torch_compat.h>
-#include <transmute/translation/files/model_folder.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/kernels/cpu/rounding.h>
+#include <transmute/libtorch/generator_state.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/torch_compat.h>
+#include <transmute/model/autograd/dropout.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/model/torch_compat.h>
+#include <transmute/libtorch/torch_compat.h>
 #include <transmute/model/transformer.h>
 #include <transmute/training/config.h>
 #include <transmute/training/data/batcher.h>

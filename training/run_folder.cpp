@@ -6,6 +6,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
+#include <transmute/formats/model_output.h>
 #include <transmute/tokenizer/actual_options.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 #include <transmute/training/automatic_config.h>
@@ -15,7 +16,6 @@
 #include <transmute/training/run_text.h>
 #include <transmute/training/stopwatch.h>
 #include <transmute/training/text_profile.h>
-#include <transmute/translation/files/model_output.h>
 
 #include <filesystem>
 #include <functional>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <transmute/common/process_lock.h>
+#include <transmute/formats/text_profile.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/training/config.h>
-#include <transmute/translation/files/text_profile.h>
 
 #include <memory>
 #include <string>

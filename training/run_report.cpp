@@ -6,8 +6,8 @@
 #include <torch/version.h>
 #include <transmute/common/build_info.h>
 #include <transmute/common/progress.h>
-#include <transmute/model/kernels/simd.h>
-#include <transmute/model/threading.h>
+#include <transmute/kernels/simd/simd.h>
+#include <transmute/libtorch/threading.h>
 
 #include <cmath>
 #include <string>

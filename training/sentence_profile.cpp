@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/sentence_profile.h>
 
-#include <transmute/translation/text/sentence_language.h>
-#include <transmute/translation/text/sentences.h>
+#include <transmute/text/sentence_language.h>
+#include <transmute/text/sentences.h>
 
 #include <algorithm>
 #include <string_view>

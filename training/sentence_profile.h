@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/translation/files/text_profile.h>
+#include <transmute/formats/text_profile.h>
 
 #include <string>
 #include <vector>

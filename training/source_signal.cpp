@@ -3,7 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <vector>
 

@@ -3,9 +3,9 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/training/divergence.h>
-#include <transmute/translation/files/model_folder.h>
 
 #include <algorithm>
 #include <cmath>

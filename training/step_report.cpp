@@ -2,7 +2,7 @@
 #include <transmute/training/step_report.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

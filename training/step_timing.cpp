@@ -2,14 +2,14 @@
 #include <transmute/training/step_timing.h>
 
 #include <transmute/common/random.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/threading.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/threading.h>
 #include <transmute/training/data/batcher.h>
 #include <transmute/training/machine.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
 #include <transmute/training/run_text.h>
-#include <transmute/translation/files/model_folder.h>
 
 #include <algorithm>
 #include <chrono>

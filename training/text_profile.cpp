@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/text_profile.h>
 
+#include <transmute/text/checks/learn_expectations.h>
+#include <transmute/text/protected_spans.h>
 #include <transmute/training/run_text.h>
 #include <transmute/training/sentence_profile.h>
-#include <transmute/translation/checks/learn_expectations.h>
-#include <transmute/translation/text/protected_spans.h>
 
 #include <algorithm>
 #include <cstdint>

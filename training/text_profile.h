@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/formats/text_profile.h>
 #include <transmute/training/config.h>
-#include <transmute/translation/files/text_profile.h>
 
 #include <string>
 #include <vector>

@@ -7,9 +7,9 @@
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/common/progress.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/plain_errors.h>
-#include <transmute/model/threading.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/plain_errors.h>
+#include <transmute/libtorch/threading.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/data/batch_stream.h>
 #include <transmute/training/data/corpus_cache.h>

@@ -3,8 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/metrics/segment_scores.h>
-#include <transmute/model/libtorch.h>
 #include <transmute/training/calibration.h>
 #include <transmute/training/fingerprints.h>
 #include <transmute/training/run_text.h>

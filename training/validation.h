@@ -2,10 +2,10 @@
 #pragma once
 
 #include <transmute/common/json.h>
+#include <transmute/text/checks/confidence.h>
 #include <transmute/training/checkpoint.h>
 #include <transmute/training/machine.h>
 #include <transmute/training/replicas.h>
-#include <transmute/translation/checks/confidence.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>

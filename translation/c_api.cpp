@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/common/no_cancellation.h>
 #include <transmute/common/without_control.h>
+#include <transmute/text/source_parts.h>
 #include <transmute/tokenizer/tokenizer.h>
 #include <transmute/translation/c_results.h>
 #include <transmute/translation/language_model.h>
-#include <transmute/translation/text/source_parts.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/text/types.h>
 #include <transmute/translation/transmute.h>
-#include <transmute/translation/types.h>
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/translation/search/search.h>
-#include <transmute/translation/types.h>
+#include <transmute/search/search.h>
+#include <transmute/text/types.h>
 
 #include <cstddef>
 #include <exception>

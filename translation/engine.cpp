@@ -3,17 +3,17 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
+#include <transmute/search/batches.h>
+#include <transmute/search/score_targets.h>
+#include <transmute/search/search.h>
+#include <transmute/search/sentence_search.h>
+#include <transmute/search/target_demands.h>
+#include <transmute/text/inline_tags.h>
+#include <transmute/text/minimum_risk.h>
+#include <transmute/text/source_case.h>
+#include <transmute/text/source_parts.h>
 #include <transmute/translation/call_hooks.h>
-#include <transmute/translation/search/batches.h>
-#include <transmute/translation/search/score_targets.h>
-#include <transmute/translation/search/search.h>
-#include <transmute/translation/search/sentence_search.h>
-#include <transmute/translation/search/target_demands.h>
-#include <transmute/translation/text/inline_tags.h>
-#include <transmute/translation/text/join_parts.h>
-#include <transmute/translation/text/minimum_risk.h>
-#include <transmute/translation/text/source_case.h>
-#include <transmute/translation/text/source_parts.h>
+#include <transmute/translation/join_parts.h>
 
 #include <algorithm>
 #include <cmath>

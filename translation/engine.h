@@ -2,16 +2,16 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/translation/checks/expectations.h>
-#include <transmute/translation/files/model_folder.h>
-#include <transmute/translation/inference/step_models.h>
-#include <transmute/translation/precision.h>
-#include <transmute/translation/search/search.h>
-#include <transmute/translation/text/sentences.h>
-#include <transmute/translation/text/shortlist.h>
-#include <transmute/translation/text/source_parts.h>
-#include <transmute/translation/text/unknown_characters.h>
-#include <transmute/translation/types.h>
+#include <transmute/device/step_models.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/network/precision.h>
+#include <transmute/search/search.h>
+#include <transmute/text/checks/expectations.h>
+#include <transmute/text/sentences.h>
+#include <transmute/text/shortlist.h>
+#include <transmute/text/source_parts.h>
+#include <transmute/text/types.h>
+#include <transmute/text/unknown_characters.h>
 
 #include <algorithm>
 #include <functional>

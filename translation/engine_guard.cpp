@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/search/score_targets.h>
+#include <transmute/text/checks/coverage.h>
 #include <transmute/translation/call_hooks.h>
-#include <transmute/translation/checks/coverage.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/guard.h>
-#include <transmute/translation/search/score_targets.h>
-#include <transmute/translation/text/join_parts.h>
+#include <transmute/translation/join_parts.h>
 
 #include <algorithm>
 #include <numeric>

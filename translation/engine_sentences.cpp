@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/formats/text_profile.h>
+#include <transmute/text/sentence_language.h>
 #include <transmute/translation/engine.h>
-#include <transmute/translation/files/text_profile.h>
-#include <transmute/translation/text/sentence_language.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/alignment.h>
+#include <transmute/text/inline_tags.h>
+#include <transmute/text/source_case.h>
+#include <transmute/text/source_parts.h>
+#include <transmute/text/word_alignment.h>
 #include <transmute/translation/engine.h>
-#include <transmute/translation/text/alignment.h>
-#include <transmute/translation/text/inline_tags.h>
-#include <transmute/translation/text/source_case.h>
-#include <transmute/translation/text/source_parts.h>
-#include <transmute/translation/text/word_alignment.h>
 
 #include <algorithm>
 #include <optional>

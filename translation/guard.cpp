@@ -2,12 +2,12 @@
 #include <transmute/translation/guard.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/translation/checks/checks.h>
-#include <transmute/translation/checks/coverage.h>
-#include <transmute/translation/search/sentence_search.h>
-#include <transmute/translation/text/join_parts.h>
-#include <transmute/translation/text/sentences.h>
-#include <transmute/translation/text/split_ids.h>
+#include <transmute/search/sentence_search.h>
+#include <transmute/text/checks/checks.h>
+#include <transmute/text/checks/coverage.h>
+#include <transmute/text/sentences.h>
+#include <transmute/text/split_ids.h>
+#include <transmute/translation/join_parts.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <transmute/text/checks/expectations.h>
+#include <transmute/text/sentences.h>
+#include <transmute/text/source_parts.h>
+#include <transmute/text/types.h>
 #include <transmute/tokenizer/tokenizer.h>
-#include <transmute/translation/checks/expectations.h>
-#include <transmute/translation/text/sentences.h>
-#include <transmute/translation/text/source_parts.h>
-#include <transmute/translation/types.h>
 
 #include <functional>
 #include <string>

@@ -5,14 +5,14 @@
 #include <transmute/common/memory.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/plain_errors.h>
+#include <transmute/device/step_models.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/plain_errors.h>
+#include <transmute/search/batches.h>
+#include <transmute/search/score_targets.h>
 #include <transmute/translation/call_hooks.h>
-#include <transmute/translation/inference/step_models.h>
+#include <transmute/translation/join_parts.h>
 #include <transmute/translation/load_ensemble.h>
-#include <transmute/translation/search/batches.h>
-#include <transmute/translation/search/score_targets.h>
-#include <transmute/translation/text/join_parts.h>
 
 #include <algorithm>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <transmute/common/export.h>
-#include <transmute/translation/search_options.h>
+#include <transmute/network/search_options.h>
 #include <transmute/translation/translator.h>
 
 #include <memory>

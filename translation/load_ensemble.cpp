@@ -2,12 +2,12 @@
 #include <transmute/translation/load_ensemble.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/model/kernels/cuda/device_tensors.h>
-#include <transmute/model/kernels/simd.h>
-#include <transmute/model/threading.h>
-#include <transmute/translation/files/device.h>
-#include <transmute/translation/files/load_model.h>
-#include <transmute/translation/inference/step_models.h>
+#include <transmute/device/step_models.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/kernels/simd/simd.h>
+#include <transmute/libtorch/device.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/model/autograd/device_tensors.h>
 
 #include <algorithm>
 #include <stdexcept>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/translation/files/model_folder.h>
-#include <transmute/translation/types.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/text/types.h>
 
 #include <memory>
 #include <optional>

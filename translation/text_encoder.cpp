@@ -3,11 +3,11 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/translation/search/batches.h>
-#include <transmute/translation/search/transformer_step_model.h>
-#include <transmute/translation/text/source_parts.h>
-#include <transmute/translation/text/split_ids.h>
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/search/batches.h>
+#include <transmute/text/source_parts.h>
+#include <transmute/text/split_ids.h>
 
 #include <algorithm>
 

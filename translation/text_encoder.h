@@ -3,8 +3,8 @@
 
 #include <transmute/common/export.h>
 #include <transmute/common/threads.h>
-#include <transmute/translation/files/model_folder.h>
-#include <transmute/translation/types.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/text/types.h>
 
 #include <string>
 #include <vector>

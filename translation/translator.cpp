@@ -3,8 +3,8 @@
 
 #include <transmute/common/memory.h>
 #include <transmute/common/threads.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/plain_errors.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/plain_errors.h>
 #include <transmute/translation/engine.h>
 #include <transmute/translation/load_ensemble.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <transmute/common/export.h>
-#include <transmute/translation/types.h>
+#include <transmute/text/types.h>
 
 #include <memory>
 #include <string>

@@ -3,9 +3,9 @@
 // translation as the search says, by teacher forcing and token by token, and its perplexity.
 
 #include <torch/torch.h>
-#include <transmute/translation/model_folder.h>
-#include <transmute/translation/search.h>
-#include <transmute/translation/transformer_step_model.h>
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/search/search.h>
 
 #include <algorithm>
 #include <cmath>

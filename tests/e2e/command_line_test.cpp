@@ -8,7 +8,7 @@
 #include <transmute/tests/e2e/programs.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/text/format.h>
+#include <transmute/text/format.h>
 #include <transmute/translation/translator.h>
 
 #include <algorithm>

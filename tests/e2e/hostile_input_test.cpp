@@ -2,14 +2,14 @@
 // What no program may do with bad input: crash, hang, take all memory, leave half a file, or say that all is well.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/e2e/programs.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/sanitizers.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/files/model_folder.h>
 
 #include <cmath>
 #include <filesystem>

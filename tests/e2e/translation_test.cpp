@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <transmute/common/json.h>
 #include <transmute/tests/e2e/programs.h>
-#include <transmute/translation/text/format.h>
+#include <transmute/text/format.h>
 #include <unistd.h>
 
 #include <algorithm>

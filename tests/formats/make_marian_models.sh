@@ -3,7 +3,7 @@
 # Trains small models with Marian itself and writes what Marian says of them, for the tests ModelsByMarian.*:
 #
 #   make_marian_models.sh TEXT FOLDER [MINUTES]
-#   TRANSMUTE_MARIAN_MODELS=FOLDER bin/formats_tests --gtest_filter='ModelsByMarian.*'
+#   TRANSMUTE_MARIAN_MODELS=FOLDER bin/foreign_tests --gtest_filter='ModelsByMarian.*'
 #
 # TEXT has train.en, train.de, val.en and val.de. Each of the four models trains on one thread for MINUTES (15), unless it
 # is in FOLDER already. Marian is the program that $MARIAN names, by default "pymarian", which the package of that name in

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/torch_compat.h>
 #include <transmute/model/attention.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/model/autograd/dropout.h>
 #include <transmute/model/masks.h>
-#include <transmute/model/torch_compat.h>
 #include <transmute/tests/support/tensors.h>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/dropout.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tests/support/tensors.h>
 

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/dropout.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/tensors.h>

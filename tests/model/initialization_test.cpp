@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/model/initialization.h>
-#include <transmute/model/libtorch.h>
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/new_transformer.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/dropout.h>
 #include <transmute/model/decoder.h>
 #include <transmute/model/encoder.h>
 #include <transmute/model/feed_forward.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/libtorch.h>
 #include <transmute/model/masks.h>
 #include <transmute/model/positional_encoding.h>
 #include <transmute/model/sublayer.h>

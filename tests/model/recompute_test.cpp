@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/torch_compat.h>
+#include <transmute/model/autograd/dropout.h>
 #include <transmute/model/recompute.h>
-#include <transmute/model/torch_compat.h>
 
 #include <optional>
 

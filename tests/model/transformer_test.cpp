@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/dropout.h>
 #include <transmute/model/transformer.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/new_transformer.h>

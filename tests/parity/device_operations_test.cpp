@@ -4,12 +4,12 @@
 
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/new_transformer.h>
 #include <transmute/tokenizer/special_ids.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
-#include <transmute/translation/files/model_folder.h>
 
 #include <map>
 #include <mutex>

@@ -4,18 +4,18 @@
 
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
-#include <transmute/model/kernels/attention.h>
-#include <transmute/model/kernels/cross_entropy.h>
-#include <transmute/model/kernels/cuda/device_tensors.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/kernels/embedding.h>
-#include <transmute/model/kernels/feed_forward.h>
-#include <transmute/model/kernels/residual.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/training/ema.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/attention.h>
+#include <transmute/model/autograd/cross_entropy.h>
+#include <transmute/model/autograd/device_tensors.h>
+#include <transmute/model/autograd/dropout.h>
+#include <transmute/model/autograd/embedding.h>
+#include <transmute/model/autograd/feed_forward.h>
+#include <transmute/model/autograd/residual.h>
+#include <transmute/training/optimization/ema.h>
+#include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
-#include <transmute/translation/files/model_folder.h>
 
 #include <cmath>
 #include <functional>

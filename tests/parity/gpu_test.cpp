@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
-#include <transmute/model/kernels/dropout.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/device/step_models.h>
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/autograd/dropout.h>
 #include <transmute/model/recompute.h>
-#include <transmute/training/ema.h>
 #include <transmute/training/host_copy.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/training/optimization/ema.h>
+#include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
-#include <transmute/translation/inference/step_models.h>
-#include <transmute/translation/search/transformer_step_model.h>
 
 #include <cmath>
 #include <limits>

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 #include <transmute/common/threads.h>
+#include <transmute/model/autograd/cross_entropy.h>
 #include <transmute/model/decoder.h>
 #include <transmute/model/encoder.h>
-#include <transmute/model/kernels/cross_entropy.h>
 #include <transmute/model/masks.h>
 #include <transmute/model/sublayer.h>
 #include <transmute/tests/support/tensors.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/training/optimization/optimizer.h>
 
 #include <cmath>
 

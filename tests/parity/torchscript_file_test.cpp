@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/script.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <cmath>
 #include <filesystem>
@@ -15,6 +15,10 @@
 #include <memory>
 #include <sstream>
 
+#include <transmute/export/script_transformer.h>
+#include <transmute/export/torchscript.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/formats/torchscript_file.h>
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
@@ -23,10 +27,6 @@
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/tests/support/zip_files.h>
-#include <transmute/translation/files/load_model.h>
-#include <transmute/translation/files/torchscript_file.h>
-#include <transmute/translation/torchscript.h>
-#include <transmute/translation/torchscript/script_transformer.h>
 #include <transmute/translation/translator.h>
 
 namespace transmute {

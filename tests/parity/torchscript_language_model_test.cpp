@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/script.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <cmath>
 #include <filesystem>
@@ -12,16 +12,16 @@
 #include <sstream>
 #include <stdexcept>
 
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/export/script_transformer.h>
+#include <transmute/export/torchscript.h>
+#include <transmute/formats/foreign/load_model.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tensors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/files/load_model.h>
 #include <transmute/translation/language_model.h>
-#include <transmute/translation/search/transformer_step_model.h>
-#include <transmute/translation/torchscript.h>
-#include <transmute/translation/torchscript/script_transformer.h>
 
 namespace transmute {
 namespace {

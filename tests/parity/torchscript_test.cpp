@@ -4,17 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/script.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <cmath>
 #include <limits>
 #include <sstream>
 #include <tuple>
 
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/export/script_transformer.h>
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/tensors.h>
-#include <transmute/translation/search/transformer_step_model.h>
-#include <transmute/translation/torchscript/script_transformer.h>
 #include <transmute/translation/translator.h>
 
 namespace transmute {

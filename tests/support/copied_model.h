@@ -2,11 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
-#include <transmute/translation/files/load_model.h>
 
 #include <filesystem>
 #include <stdexcept>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <transmute/common/json.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/examples/explorer/page.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/explorer/page.h>
 
 #include <cstdint>
 #include <map>

@@ -5,11 +5,11 @@
 
 #include <transmute/common/files.h>
 #include <transmute/common/text_file.h>
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/export/torchscript.h>
+#include <transmute/formats/foreign/load_model.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/files/load_model.h>
-#include <transmute/translation/search/transformer_step_model.h>
-#include <transmute/translation/torchscript.h>
 
 #include <algorithm>
 #include <ctime>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/model/transformer.h>
 
 #include <cstdint>

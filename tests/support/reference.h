@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/model/options.h>
+#include <transmute/network/options.h>
 
 #include <cstdint>
 #include <functional>

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <transmute/common/random.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/translation/search/search.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/search/search.h>
 
 #include <algorithm>
 #include <cmath>

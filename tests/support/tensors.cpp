@@ -2,7 +2,7 @@
 #include <transmute/tests/support/tensors.h>
 
 #include <gtest/gtest.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/model/libtorch.h>
-#include <transmute/translation/files/model_folder.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/json.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
@@ -10,7 +11,6 @@
 #include <transmute/training/initial_model.h>
 #include <transmute/training/run_folder.h>
 #include <transmute/training/trainer.h>
-#include <transmute/translation/files/load_model.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/formats/model_folder.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/temporary_folder.h>
-#include <transmute/training/optimizer.h>
+#include <transmute/training/optimization/optimizer.h>
 #include <transmute/training/replicas.h>
 
 #include <nlohmann/json.hpp>

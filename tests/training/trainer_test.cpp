@@ -5,14 +5,14 @@
 #include <gtest/gtest.h>
 #include <transmute/common/json.h>
 #include <transmute/common/random.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/formats/tensor_file.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/log_capture.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/trainer.h>
-#include <transmute/translation/files/tensor_file.h>
 
 #include <cmath>
 #include <filesystem>

@@ -2,16 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/threads.h>
-#include <transmute/model/threading.h>
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/search/next_token_constraint.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/text/minimum_risk.h>
 #include <transmute/translation/engine.h>
-#include <transmute/translation/search/next_token_constraint.h>
-#include <transmute/translation/search/transformer_step_model.h>
-#include <transmute/translation/text/minimum_risk.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <transmute/search/sentence_search.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/translation/guard.h>
-#include <transmute/translation/search/sentence_search.h>
 
 #include <algorithm>
 #include <string>

@@ -3,17 +3,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/engine/inference_model.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/kneser_ney.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/translation/engine.h>
-#include <transmute/translation/files/load_model.h>
-#include <transmute/translation/inference/inference_model.h>
 #include <transmute/translation/language_model.h>
-#include <transmute/translation/search/transformer_step_model.h>
 #include <transmute/translation/transmute.h>
 
 #include <cmath>

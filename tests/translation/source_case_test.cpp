@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/threads.h>
+#include <transmute/search/next_token_constraint.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 #include <transmute/translation/engine.h>
-#include <transmute/translation/search/next_token_constraint.h>
 
 #include <memory>
 #include <string>

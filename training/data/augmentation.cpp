@@ -3,7 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/random.h>
-#include <transmute/translation/text/letter_case.h>
+#include <transmute/text/letter_case.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 

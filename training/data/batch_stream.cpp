@@ -3,8 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/threads.h>
-#include <transmute/model/libtorch.h>
-#include <transmute/model/threading.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/threading.h>
 
 #include <stdexcept>
 #include <utility>

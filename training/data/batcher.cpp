@@ -2,7 +2,7 @@
 #include <transmute/training/data/batcher.h>
 
 #include <transmute/common/random.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/distributed/gradient_sum.h>
 
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 
 #include <stdexcept>
 

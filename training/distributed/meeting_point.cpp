@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/training/distributed/meeting_point.h>
 
-#include <transmute/model/torch_compat.h>
+#include <transmute/libtorch/torch_compat.h>
 
 #include <netinet/in.h>
 #include <spdlog/fmt/fmt.h>

@@ -2,7 +2,7 @@
 #include <transmute/training/distributed/process_group.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/training/distributed/connection.h>
 
 #include <stdexcept>

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <transmute/common/random.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/token_lists.h>
 #include <transmute/training/data/batcher.h>
 

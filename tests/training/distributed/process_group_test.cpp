@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <transmute/common/free_port.h>
-#include <transmute/model/libtorch.h>
+#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/training/distributed/gradient_sum.h>
 #include <transmute/training/distributed/launcher.h>

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/document.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <transmute/documents/html_markup.h>
+#include <transmute/documents/html_references.h>
+#include <transmute/text/inline_tags.h>
+#include <transmute/text/sentences.h>
+#include <transmute/text/tag_end.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// What segments have for text that would be a reference has a semicolon; without one, it is the model's own.
+bool begins_reference(const std::string& text, size_t at) {
+  const size_t length = text[at] == '&' ? reference_at(text, at).length : 0;
+  return length > 0 && text[at + length - 1] == ';';
+}
+
+// Text without markup, with its references decoded. What would begin markup or a reference then is written as one.
+std::string decoded(const std::string& text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const CharacterReference reference = text[at] == '&' ? reference_at(text, at) : CharacterReference{};
+    if (reference.length == 0) {
+      result += text[at++];
+      continue;
+    }
+    for (const char32_t character : reference.characters) append_utf8(result, character);
+    at += reference.length;
+  }
+  std::string safe;
+  for (size_t at = 0; at < result.size(); ++at) {
+    if (begins_markup(result, at)) {
+      safe += "&lt;";
+    } else if (begins_reference(result, at)) {
+      safe += "&amp;";
+    } else {
+      safe += result[at];
+    }
+  }
+  return safe;
+}
+
+// A translation with the tags of its source. A browser shows everything else as it is: no model adds markup to a page.
+std::string encoded(const std::string& text, const std::map<std::string, std::string>& tags) {
+  size_t longest = 0;
+  for (const auto& [tag, html] : tags) longest = std::max(longest, tag.size());
+  std::vector<size_t> ends = tag_ends(text);  // the next '<' has the last
+  std::string result;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '<') {
+      const size_t end = ends.back();
+      const auto tag = end == 0 || end - at > longest ? tags.end() : tags.find(text.substr(at, end - at));
+      if (tag == tags.end()) {
+        result += "&lt;";
+        ends.pop_back();
+        continue;
+      }
+      result += tag->second;
+      for (; at < end; ++at)
+        if (text[at] == '<') ends.pop_back();
+      --at;
+    } else if (text[at] == '&') {
+      result += begins_reference(text, at) ? "&" : "&amp;";
+    } else if (text[at] == '>') {
+      result += "&gt;";
+    } else {
+      result += text[at];
+    }
+  }
+  return result;
+}
+
+// A short string that stands nowhere in the text, not even where a digit follows it.
+std::string unused_name(const std::string& text) {
+  size_t digits = 1, numbers = 10;  // more than the text has room for
+  for (; numbers <= text.size(); numbers *= 10) ++digits;
+  std::vector<bool> is_used(numbers);
+  for (size_t x = text.find('x'); x != std::string::npos; x = text.find('x', x + 1)) {
+    const std::string number = text.substr(x + 1, digits);
+    if (number.size() == digits && number.find_first_not_of("0123456789") == std::string::npos)
+      is_used[std::stoul(number)] = true;
+  }
+  const auto unused = std::find(is_used.begin(), is_used.end(), false) - is_used.begin();
+  return fmt::format("x{:0{}}", unused, digits);
+}
+
+bool is_line_break(char c) {
+  return c == '\n' || c == '\r';
+}
+
+// Whether a segment may have an inline tag of HTML as it is: TaggedText reads it as a browser does (to that, names are
+// alike in capitals and "/>" closes no element), it has no line breaks, and it is no longer than a tag that somebody
+// wrote by hand.
+bool may_stand(const std::string& tag) {
+  constexpr size_t kLongest = 4096;
+  if (tag.size() > kLongest || std::any_of(tag.begin(), tag.end(), is_line_break)) return false;
+  const std::string name = element_name(tag);
+  const bool is_end = tag[1] == '/';
+  const bool has_capitals = tag.compare(is_end ? 2 : 1, name.size(), name) != 0;
+  const bool seems_empty = !is_end && tag[tag.size() - 2] == '/' && !is_void_element(name);
+  if (has_capitals || seems_empty) return false;
+  const std::vector<InlineTag> tags = inline_tags(tag);
+  return !tags.empty() && tags.front().length == tag.size();
+}
+
+// The others are shortened to their names.
+std::string shortened(const std::string& tag, const std::string& attribute) {
+  const std::string name = element_name(tag);
+  return (tag[1] == '/' ? "</" : "<") + name + ' ' + attribute + (is_void_element(name) ? "/>" : ">");
+}
+
+// What stands between the white space at both ends of some pieces of a text, of whatever width; {0, 0} where there is
+// nothing else. HTML's references to white space count, but for those without a semicolon: "&#160" before "3" would
+// become another.
+ByteSpan within_space(const std::string& text, const std::vector<HtmlPiece>& pieces, TextFormat format) {
+  size_t first = std::string::npos, last = 0;
+  for (const HtmlPiece& piece : pieces) {
+    const auto size = static_cast<int32_t>(piece.end);
+    for (auto at = static_cast<int32_t>(piece.begin); at < size;) {
+      const auto place = static_cast<size_t>(at);
+      UChar32 c = 0;
+      if (piece.kind != HtmlKind::text) {
+        at = size;
+      } else if (format == TextFormat::html && begins_reference(text, place)) {
+        const CharacterReference reference = reference_at(text, place);
+        c = static_cast<UChar32>(reference.characters.front());
+        at += static_cast<int32_t>(reference.length);
+      } else {
+        U8_NEXT(text.data(), at, size, c);  // invalid bytes come as c < 0
+      }
+      if (piece.kind == HtmlKind::text && c >= 0 && u_isUWhiteSpace(c) != 0) continue;
+      first = std::min(first, place);
+      last = static_cast<size_t>(at);
+    }
+  }
+  return {std::min(first, last), last};
+}
+
+ByteSpan within_space(const std::string& text) {
+  return within_space(text, {{HtmlKind::text, 0, text.size()}}, TextFormat::text);
+}
+
+// How many bytes the line end at `at` has; 0 where there is none. "\r\n" is two, with an empty line between.
+size_t line_end_at(const std::string& text, size_t at) {
+  if (text[at] >= '\n' && text[at] <= '\r') return 1;
+  for (const std::string_view end : {"\u0085", "\u2028", "\u2029"})
+    if (text.compare(at, end.size(), end) == 0) return end.size();
+  return 0;
+}
+
+// Text with inline tags, cut at the sentence ends that lie outside of every element.
+std::vector<std::string> tagged_sentences(const std::string& text, const Glossary& glossary,
+                                          const SentenceSplitter& splitter) {
+  std::string plain;
+  std::vector<size_t> places;  // of the plain bytes in the text
+  std::vector<bool> is_inside(text.size() + 1);
+  size_t depth = 0;
+  const std::vector<InlineTag> tags = inline_tags(text);
+  auto tag = tags.begin();
+  for (size_t at = 0; at < text.size();) {
+    if (tag == tags.end() || at < tag->begin) {
+      is_inside[at] = depth > 0;
+      places.push_back(at);
+      plain += text[at++];
+      continue;
+    }
+    for (size_t i = at; i < at + tag->length; ++i) is_inside[i] = i > at || depth > 0;
+    if (tag->kind == InlineTag::Kind::opening) ++depth;
+    if (tag->kind == InlineTag::Kind::closing && depth > 0) --depth;
+    at += tag->length;
+    ++tag;
+  }
+  std::vector<std::string> sentences;
+  size_t begin = 0, before_end = 0;  // of the last byte of the sentence before
+  const auto take = [&](size_t end) {
+    const std::string whole = text.substr(begin, end - begin);
+    const auto [first, last] = within_space(whole);
+    if (first < last) sentences.push_back(whole.substr(first, last - first));
+    begin = end;
+  };
+  for (const auto& [first, end] : splitter.spans(plain, glossary)) {
+    if (first > 0)
+      for (size_t cut = before_end + 1; cut <= places[first]; ++cut)
+        if (!is_inside[cut]) {
+          take(cut);
+          break;
+        }
+    before_end = places[end - 1];
+  }
+  take(text.size());
+  return sentences;
+}
+
+// Whether a text is more than space, of whatever width or none: models have no translation for a no-break space or a
+// soft hyphen alone.
+bool is_more_than_space(const std::string& text) {
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);  // invalid bytes come as c < 0
+    const bool is_blank =
+        c >= 0 && (u_isUWhiteSpace(c) != 0 || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0);
+    if (!is_blank) return true;
+  }
+  return false;
+}
+
+// Whether there is more to translate than space.
+bool has_words(const std::string& html, const std::vector<HtmlPiece>& pieces) {
+  return std::any_of(pieces.begin(), pieces.end(), [&](const HtmlPiece& piece) {
+    return piece.kind == HtmlKind::text &&
+           is_more_than_space(decoded(html.substr(piece.begin, piece.end - piece.begin)));
+  });
+}
+
+}  // namespace
+
+Document::Document(const std::string& text) {
+  add_segment(text);
+}
+
+Document::Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary,
+                   const SentenceSplitter& splitter)
+    : format_(format) {
+  const SentencesOf sentences_of = [&](const std::string& words) -> std::vector<std::string> {
+    if (!split_sentences) return {words};
+    return format == TextFormat::text ? splitter.split(words, glossary) : tagged_sentences(words, glossary, splitter);
+  };
+  if (format == TextFormat::html) {
+    add_html(text, sentences_of);
+  } else {
+    add_lines(text, sentences_of);
+  }
+}
+
+void Document::add_segment(const std::string& text) {
+  segments_.push_back(text);
+  follows_sentence_.push_back(false);
+  between_.emplace_back();
+  if (format_ != TextFormat::html) return;
+  std::map<std::string, std::string>& tags = tags_.emplace_back();
+  for (const InlineTag& found : inline_tags(text)) {
+    const std::string tag = text.substr(found.begin, found.length);
+    const auto kept = kept_.find(tag);
+    if (tag.front() == '<') tags.emplace(tag, kept == kept_.end() ? tag : kept->second);
+  }
+}
+
+// A line ends at a line end outside of tags, and at <br>.
+void Document::add_lines(const std::string& text, const SentencesOf& sentences_of) {
+  const std::vector<InlineTag> tags = format_ == TextFormat::tags ? inline_tags(text) : std::vector<InlineTag>{};
+  auto tag = tags.begin();
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size();) {
+    const bool is_tag = tag != tags.end() && at == tag->begin;
+    const size_t line_end = !is_tag ? line_end_at(text, at) : ends_line(text, *tag) ? tag->length : 0;
+    if (line_end > 0) {
+      add_line(text.substr(begin, at - begin), sentences_of);
+      between_.back() += text.substr(at, line_end);
+      begin = at + line_end;
+    }
+    at += is_tag ? tag->length : std::max<size_t>(line_end, 1);
+    if (is_tag) ++tag;
+  }
+  add_line(text.substr(begin), sentences_of);
+}
+
+void Document::add_line(const std::string& line, const SentencesOf& sentences_of) {
+  if (!is_more_than_space(line)) {
+    between_.back() += line;
+    return;
+  }
+  const auto [first, last] = within_space(line);
+  between_.back() += line.substr(0, first);
+  add_sentences(sentences_of(line.substr(first, last - first)));
+  between_.back() += line.substr(last);
+}
+
+void Document::add_sentences(const std::vector<std::string>& sentences) {
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    add_segment(sentences[i]);
+    follows_sentence_.back() = i > 0;
+  }
+}
+
+void Document::add_html(const std::string& html, const SentencesOf& sentences_of) {
+  placeholder_ = unused_name(html);
+  std::vector<HtmlPiece> line;
+  for (const HtmlPiece& piece : html_pieces(html)) {
+    if (piece.kind != HtmlKind::border) {
+      line.push_back(piece);
+      continue;
+    }
+    add_inline_html(html, line, sentences_of);
+    line.clear();
+    between_.back() += html.substr(piece.begin, piece.end - piece.begin);
+  }
+  add_inline_html(html, line, sentences_of);
+}
+
+// Text between two elements that are not inline: white space around it stays, tags within move with their words.
+void Document::add_inline_html(const std::string& html, std::vector<HtmlPiece>& pieces,
+                               const SentencesOf& sentences_of) {
+  if (pieces.empty()) return;
+  const size_t begin = pieces.front().begin, end = pieces.back().end;
+  if (!has_words(html, pieces)) {
+    between_.back() += html.substr(begin, end - begin);
+    return;
+  }
+  const auto [first, last] = within_space(html, pieces, format_);
+  for (HtmlPiece& piece : pieces) piece = {piece.kind, std::max(piece.begin, first), std::min(piece.end, last)};
+  between_.back() += html.substr(begin, first - begin);
+  add_sentences(sentences_of(for_model(html, pieces)));
+  between_.back() += html.substr(last, end - last);
+}
+
+// On one line, with the references of its text decoded, an empty tag for each element that is kept, and short tags.
+std::string Document::for_model(const std::string& html, const std::vector<HtmlPiece>& pieces) {
+  std::string result;
+  for (const HtmlPiece& piece : pieces) {
+    if (piece.begin >= piece.end) continue;  // white space at an end
+    const std::string part = html.substr(piece.begin, piece.end - piece.begin);
+    if (piece.kind == HtmlKind::text) {
+      std::string line = decoded(part);
+      std::replace_if(line.begin(), line.end(), is_line_break, ' ');
+      result += line;
+    } else if (piece.kind == HtmlKind::inline_tag && may_stand(part)) {
+      result += part;
+    } else {
+      const std::string name = placeholder_ + std::to_string(kept_.size());
+      const std::string tag = piece.kind == HtmlKind::kept ? '<' + name + "/>" : shortened(part, name);
+      kept_.emplace(tag, part);
+      result += tag;
+    }
+  }
+  return result;
+}
+
+std::string Document::with(const std::vector<std::string>& translations) const {
+  return beginning(translations, segments_.size());
+}
+
+std::string Document::beginning(const std::vector<std::string>& translations, size_t unfinished) const {
+  std::string text = between_.front(), before;  // before: the last sentence of the same line or element
+  for (size_t i = 0; i < segments_.size() && i <= unfinished; ++i) {
+    const std::string sentence = without_tags(translations[i]);
+    if (!follows_sentence_[i]) before.clear();
+    text += space_between(before, sentence) + written(translations[i], i) + (i < unfinished ? between_[i + 1] : "");
+    if (!sentence.empty()) before = sentence;
+  }
+  return text;
+}
+
+std::string Document::without_tags(const std::string& translation) const {
+  return format_ == TextFormat::text ? translation : TaggedText(translation).plain();
+}
+
+std::string Document::written(const std::string& translation, size_t segment) const {
+  return format_ == TextFormat::html ? encoded(translation, tags_[segment]) : translation;
+}
+
+}  // namespace v0
+}  // namespace transmute

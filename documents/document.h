@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/documents/html_markup.h>
+#include <transmute/text/glossary.h>
+#include <transmute/text/sentences.h>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// How a text is written.
+enum class TextFormat {
+  text,  ///< plain, lines and all
+  tags,  ///< one piece of text with inline tags such as <b> and placeholders such as {name}
+  html,  ///< HTML, a page or a part of one
+};
+
+/// A text cut into segments, which are translated each by itself, and what stands between them, which stays.
+class Document {
+ public:
+  /// Cuts at line ends outside of tags, at <br>, and at sentence ends where `split_sentences` is set, but for those
+  /// within an inline element. HTML is cut at elements that are not inline. What head, script, style, pre, code,
+  /// textarea, svg and math hold stays as it is, and so does what an element with translate="no" or class="notranslate"
+  /// holds. No sentence ends within a source term of the glossary. `splitter` finds the
+  /// sentences.
+  Document(const std::string& text, TextFormat format, bool split_sentences, const Glossary& glossary = {},
+           const SentenceSplitter& splitter = SentenceSplitter());
+  /// The whole text is one segment.
+  explicit Document(const std::string& text);
+
+  /// What is to be translated, in order. Character references of HTML are decoded, but for those within tags.
+  const std::vector<std::string>& segments() const { return segments_; }
+
+  /// The text with a translation in place of each segment.
+  std::string with(const std::vector<std::string>& translations) const;
+  /// Its beginning, up to the end of what is there of segment `unfinished`; of none: the whole.
+  std::string beginning(const std::vector<std::string>& translations, size_t unfinished) const;
+
+ private:
+  // The segments of a line or of what an element holds: its sentences, or the whole.
+  using SentencesOf = std::function<std::vector<std::string>(const std::string&)>;
+  void add_segment(const std::string& text);
+  void add_lines(const std::string& text, const SentencesOf& sentences_of);
+  void add_line(const std::string& line, const SentencesOf& sentences_of);
+  void add_html(const std::string& html, const SentencesOf& sentences_of);
+  void add_inline_html(const std::string& html, std::vector<HtmlPiece>& pieces, const SentencesOf& sentences_of);
+  void add_sentences(const std::vector<std::string>& sentences);
+  std::string for_model(const std::string& html, const std::vector<HtmlPiece>& pieces);
+  std::string without_tags(const std::string& translation) const;
+  std::string written(const std::string& translation, size_t segment) const;
+
+  TextFormat format_ = TextFormat::text;
+  std::vector<std::string> segments_;
+  std::vector<std::string> between_{""};  // before each segment, and behind the last
+  std::vector<bool> follows_sentence_;    // of each segment: within the same line or element
+  // Of HTML:
+  std::vector<std::map<std::string, std::string>> tags_;  // of each segment: what stands in the page for a tag
+  std::map<std::string, std::string> kept_;  // untranslated elements and shortened tags, by the tags in their place
+  std::string placeholder_;                  // what is in each of these tags, and nowhere in the page
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/documents/html_markup.h>
+
+#include <transmute/common/ascii_case.h>
+#include <transmute/text/inline_tags.h>
+#include <transmute/text/tag_end.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr const char* kInlineElements =
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i img input ins kbd label mark q s samp small span "
+    "strike strong sub sup time u wbr";
+constexpr const char* kUntouchedElements = "pre code head";  // besides those that are one token
+// An element whose end tag may be left out: it then ends before a start tag of ended_by, and before the end tag of an
+// element around it. What an element of `shields` holds ends neither.
+struct OptionalEnd {
+  const char *names, *ended_by, *around, *shields;
+};
+constexpr const char* kTableParts = "caption col colgroup tbody td tfoot th thead tr";
+constexpr const char* kBlocks =
+    "address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption "
+    "figure footer form h1 h2 h3 h4 h5 h6 header hgroup html li main menu nav object ol search section select summary "
+    "table tbody td template tfoot th thead tr ul";
+constexpr const char* kScopes = "applet button marquee object select table template";
+// From the HTML standard's sections 13.1.2.4 (optional tags) and 13.2.6.4 (how they are read).
+constexpr std::array<OptionalEnd, 11> kOptionalEnds{
+    {{"p",
+      "address article aside blockquote caption center col colgroup dd details dialog dir div dl dt fieldset "
+      "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre "
+      "search section summary table tbody td tfoot th thead tr ul xmp",
+      kBlocks, kScopes},
+     {"li", "li", kBlocks, "applet button dir marquee menu object ol select table template ul"},
+     {"dd dt", "dd dt", kBlocks, "applet button dl marquee object select table template"},
+     {"td th", kTableParts, "table tbody tfoot thead tr", "table template"},
+     {"tr", "caption col colgroup tbody tfoot thead tr", "table tbody tfoot thead", "table template"},
+     {"tbody tfoot thead", "caption col colgroup tbody tfoot thead", "table", "table template"},
+     {"caption colgroup", kTableParts, "table", "table template"},
+     {"option", "hr optgroup option", "datalist optgroup select", "select template"},
+     {"optgroup", "hr optgroup", "select", "select template"},
+     {"rb rp rt", "rb rp rt rtc", "rtc ruby", "ruby"},
+     {"rtc", "rb rtc", "ruby", "ruby"}}};
+// A page's head ends before any other tag, and those that have content are passed over with it.
+constexpr const char* kElementsOfHead = "base link meta title script style noscript template";
+
+// The elements that are open within another.
+class OpenElements {
+ public:
+  explicit OpenElements(const char* shields) : shields_(shields) {}
+  void open(const std::string& name) {
+    names_.push_back(name);
+    ++counts_[name];
+    if (lists(shields_, name)) ++open_shields_;
+  }
+  // Those within it end with it. False where there is none of this name.
+  bool close(const std::string& name) {
+    const auto found = counts_.find(name);
+    if (found == counts_.end() || found->second == 0) return false;
+    for (std::string last; last != name; names_.pop_back()) {
+      last = names_.back();
+      --counts_[last];
+      if (lists(shields_, last)) --open_shields_;
+    }
+    return true;
+  }
+  bool has_shield() const { return open_shields_ > 0; }
+
+ private:
+  const char* shields_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, size_t> counts_;
+  size_t open_shields_ = 0;
+};
+
+using Tokens = std::vector<HtmlToken>;
+
+// The end of a piece: the first token after it, and the first byte.
+struct PieceEnd {
+  size_t token, byte;
+};
+using MaybeEnd = std::optional<PieceEnd>;  // none: something in the piece is never closed
+
+bool holds_tags(const HtmlToken& token) {
+  return !token.name.empty() && !token.is_end_tag && !token.is_element && !is_void_element(token.name) &&
+         token.name != "svg" && token.name != "math";  // "<svg/>"
+}
+
+// After the element's end tag. Elements of the same name within it have their own.
+MaybeEnd element_end(const Tokens& tokens, size_t from, const std::string& name) {
+  size_t depth = 1;
+  for (size_t i = from; i < tokens.size() && !tokens[i].is_rest; ++i) {
+    if (tokens[i].name != name) continue;
+    if (holds_tags(tokens[i])) ++depth;
+    if (tokens[i].is_end_tag && --depth == 0) return PieceEnd{i + 1, tokens[i].end};
+  }
+  return std::nullopt;
+}
+
+// The end of an element whose end tag may be left out.
+MaybeEnd optional_end(const Tokens& tokens, size_t from, const std::string& name, const OptionalEnd& rules,
+                      size_t text_size) {
+  OpenElements within(rules.shields);
+  for (size_t i = from; i < tokens.size(); ++i) {
+    const HtmlToken& token = tokens[i];
+    if (token.is_rest) return std::nullopt;
+    if (token.is_end_tag) {
+      if (within.close(token.name) || within.has_shield()) continue;
+      if (token.name == name) return PieceEnd{i + 1, token.end};
+      if (lists(rules.around, token.name)) return PieceEnd{i, token.begin};
+      continue;
+    }
+    if (!within.has_shield() && lists(rules.ended_by, token.name)) return PieceEnd{i, token.begin};
+    if (holds_tags(token)) within.open(token.name);
+  }
+  return PieceEnd{tokens.size(), text_size};
+}
+
+// After </head>, which may be left out: else after the last markup that a head may have.
+MaybeEnd head_end(const Tokens& tokens, size_t from) {
+  PieceEnd last{from, tokens[from - 1].end};
+  while (last.token < tokens.size()) {
+    const HtmlToken& token = tokens[last.token];
+    if (token.is_rest) return std::nullopt;
+    const PieceEnd after{last.token + 1, token.end};
+    if (token.is_end_tag && token.name == "head") return after;
+    if (!token.name.empty() && !lists(kElementsOfHead, token.name)) break;
+    const MaybeEnd next = holds_tags(token) ? element_end(tokens, after.token, token.name) : after;
+    if (!next) return next;
+    last = *next;
+  }
+  return last;
+}
+
+// After an element that is kept with all that it holds, which begins with the token before `from`.
+MaybeEnd kept_end(const Tokens& tokens, size_t from, size_t text_size) {
+  const std::string& name = tokens[from - 1].name;
+  if (name == "head") return head_end(tokens, from);
+  const auto rules = std::find_if(kOptionalEnds.begin(), kOptionalEnds.end(),
+                                  [&](const OptionalEnd& element) { return lists(element.names, name); });
+  return rules == kOptionalEnds.end() ? element_end(tokens, from, name)
+                                      : optional_end(tokens, from, name, *rules, text_size);
+}
+
+bool has_word(std::string text, const std::string& word) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return kHtmlSpace.find(c) != std::string_view::npos; }, ' ');
+  return (' ' + text + ' ').find(' ' + word + ' ') != std::string::npos;
+}
+
+// Whether a start tag's attributes say that its element is not to be translated. The first attribute of a name counts.
+bool refuses_translation(std::string_view tag) {
+  std::set<std::string> seen;
+  for (const auto& [name, value] : attributes_of(tag)) {
+    if (!seen.insert(name).second) continue;
+    if (name == "translate" && lower_case(value) == "no") return true;
+    if (name == "class" && has_word(lower_case(value), "notranslate")) return true;
+  }
+  return false;
+}
+
+// True if a token may move with the words around it.
+bool is_movable(const HtmlToken& token) {
+  return !token.in_select && lists(kInlineElements, token.name);
+}
+
+// Whether an element with these tokens may. The element is inline, and so must be all that it holds.
+bool is_movable(const Tokens& tokens, size_t first, size_t last) {
+  return is_movable(tokens[first]) && std::all_of(tokens.begin() + static_cast<int64_t>(first),
+                                                  tokens.begin() + static_cast<int64_t>(last), [](const auto& token) {
+                                                    return token.name.empty() || token.is_element ||
+                                                           token.name == "br" || is_movable(token);
+                                                  });
+}
+
+}  // namespace
+
+std::vector<HtmlPiece> html_pieces(const std::string& html) {
+  const Tokens tokens = html_tokens(html);
+  std::vector<HtmlPiece> pieces;
+  size_t text = 0;
+  for (size_t i = 0; i < tokens.size();) {
+    const HtmlToken& token = tokens[i];
+    const std::string_view tag = std::string_view(html).substr(token.begin, token.end - token.begin);
+    const bool is_kept = holds_tags(token) && (lists(kUntouchedElements, token.name) || refuses_translation(tag));
+    const MaybeEnd end = is_kept ? kept_end(tokens, i + 1, html.size()) : PieceEnd{i + 1, token.end};
+    const auto [next, end_byte] = end.value_or(PieceEnd{tokens.size(), html.size()});
+    HtmlKind kind = HtmlKind::border;
+    if (is_kept && end && is_movable(tokens, i, next)) kind = HtmlKind::kept;
+    if (!is_kept && !token.name.empty() && is_movable(token)) kind = HtmlKind::inline_tag;
+    if (text < token.begin) pieces.push_back({HtmlKind::text, text, token.begin});
+    pieces.push_back({kind, token.begin, end_byte});
+    text = end_byte;
+    i = next;
+  }
+  if (text < html.size()) pieces.push_back({HtmlKind::text, text, html.size()});
+  return pieces;
+}
+
+}  // namespace v0
+}  // namespace transmute

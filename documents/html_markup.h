@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/documents/html_tokens.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// What a piece of HTML means for a translation.
+enum class HtmlKind {
+  text,        ///< to be translated
+  inline_tag,  ///< goes with the words around it
+  kept,        ///< stays as it is, with all that it holds, among the words around it
+  border,      ///< ends the text before it; with all that it holds, where that is not to be translated
+};
+
+/// A piece of HTML: bytes from `begin` to before `end`.
+struct HtmlPiece {
+  HtmlKind kind = HtmlKind::text;
+  size_t begin = 0, end = 0;
+};
+
+/// All pieces of a page or a part of one, in order. An element that is not to be translated (script, style, code, …,
+/// translate="no", class="notranslate") is one piece, to its end tag or, where that may be left out (li, p, td, …), to
+/// where a browser ends it. What is never closed goes to the end of the text.
+std::vector<HtmlPiece> html_pieces(const std::string& html);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/engine/batch.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/engine/encoder.h>
+#include <transmute/kernels/cpu/row_kernels.h>
+#include <transmute/libtorch/libtorch.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+namespace {
+
+template <class Number>
+class Batch : public DecodingBatch {
+ public:
+  Batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace, const std::vector<Ids>& sources,
+        AttentionChoice attention, const std::vector<Ids>& shortlists)
+      : network_(std::move(network)),
+        workspace_(std::move(workspace)),
+        cache_(std::get<CacheMemory<Number>>(workspace_->caches)),
+        attention_(attention) {
+    workspace_->clock.start();
+    sentences_.resize(sources.size());
+    hypotheses_ = static_cast<int64_t>(sources.size());
+    if (network_->has_encoder()) encode(sources);
+    workspace_->clock.end(Phase::encoder);
+    if (shortlists.empty()) return;
+    take(shortlists);
+    workspace_->clock.end(Phase::output_product);
+  }
+
+  ~Batch() override {
+    for (auto& sentence : sentences_) release(sentence);
+  }
+
+  NextToken step(const torch::Tensor& ids) override {
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && ids.numel() == hypotheses_, "step: ids must be [B,N]");
+    return go_on(ids, 1);
+  }
+
+  NextToken extend(const torch::Tensor& ids) override {
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && hypotheses_ == batch,
+                      "extend: ids must be [B,T], and of each sentence one hypothesis");
+    return go_on(ids, ids.size(1));
+  }
+
+  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    const torch::Tensor kept = sentences.contiguous();
+    const torch::Tensor rows = parents.contiguous();
+    std::vector<Sentence> staying;
+    std::vector<bool> stays(sentences_.size());
+    for (int64_t i = 0; i < kept.size(0); ++i) {
+      const auto old = static_cast<size_t>(kept.data_ptr<int64_t>()[i]);
+      stays.at(old) = true;
+      staying.push_back(std::move(sentences_[old]));
+    }
+    for (size_t i = 0; i < sentences_.size(); ++i)
+      if (!stays[i]) release(sentences_[i]);
+    sentences_ = std::move(staying);
+
+    hypotheses_ = rows.size(0);
+    cache_.next_past.resize(static_cast<size_t>(hypotheses_ * capacity_));
+    for (int64_t row = 0; row < hypotheses_; ++row)
+      std::copy_n(cache_.past.data() + rows.data_ptr<int64_t>()[row] * capacity_, length_,
+                  cache_.next_past.data() + row * capacity_);
+    std::swap(cache_.past, cache_.next_past);
+  }
+
+ private:
+  // A sentence being decoded: where its source stands, and its part of the cache.
+  struct Sentence {
+    SourceSpan source{};
+    std::vector<Number*> blocks{};
+    int64_t slots = 0;               // taken
+    std::vector<int32_t> columns{};  // of its shortlist's tokens in the shortlisted output
+  };
+
+  void release(Sentence& sentence) {
+    for (Number* block : sentence.blocks) cache_.free_blocks.push_back(block);
+    sentence.blocks.clear();
+  }
+
+  // `positions` tokens more for each hypothesis; all but one only where a sentence has one hypothesis. ids:
+  // [B,N·positions].
+  NextToken go_on(const torch::Tensor& ids, int64_t positions) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    w.clock.start();
+    const auto batch = static_cast<int64_t>(sentences_.size());
+    TORCH_CHECK_VALUE(ids.scalar_type() == torch::kLong, "ids must be int64");
+    positions_ = positions;
+    rows_ = ids.numel();
+    rows_per_sentence_ = ids.size(1);
+    const torch::Tensor contiguous = ids.contiguous();
+    float* x = w.states.at_least(rows_ * o.d_model);
+    for (int64_t row = 0; row < rows_; ++row)
+      n.target_positions.add(length_ + row % positions_,
+                             embedding_row(n.target_embedding, contiguous.data_ptr<int64_t>()[row]), n.embedding_scale,
+                             x + row * o.d_model);
+    n.normalize_embeddings(n.target_embedding_norm, x, rows_);
+    take_slots();
+    NextToken next;
+    if (attention_.wanted) next.attention = torch::zeros({batch, rows_per_sentence_, longest_source_}, torch::kFloat);
+    for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
+      const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
+      float* attention = layer + 1 == chosen && next.attention.defined() ? next.attention.data_ptr<float>() : nullptr;
+      decode_layer(static_cast<int64_t>(layer), x, attention);
+    }
+    if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
+    length_ += positions_;
+    w.clock.end(Phase::decoder_rest);
+    const PackedLinear& output = shortlisted_ ? w.shortlisted_output : n.output;
+    float* logits = w.logits.at_least(rows_ * output.outputs());
+    output.apply(x, rows_, logits, {}, w.scratch);
+    next.logits = torch::from_blob(logits, {batch, rows_per_sentence_, output.outputs()}, torch::kFloat);
+    if (shortlisted_) next.logits = own_columns(logits);
+    w.clock.end(Phase::output_product);
+    return next;
+  }
+
+  void encode(const std::vector<Ids>& sources) {
+    const std::vector<SourceSpan> spans = encode_sources(*network_, *workspace_, cache_, sources);
+    for (size_t b = 0; b < spans.size(); ++b) {
+      sentences_[b].source = spans[b];
+      longest_source_ = std::max(longest_source_, static_cast<int64_t>(sources[b].size()) + 1);
+    }
+  }
+
+  // Makes the output of what is on any list.
+  void take(const std::vector<Ids>& shortlists) {
+    constexpr int32_t kOnNoList = -1;
+    const PackedLinear& output = network_->output;
+    std::vector<int32_t> column_of(static_cast<size_t>(output.outputs()), kOnNoList);
+    std::vector<int64_t> tokens;
+    for (size_t b = 0; b < shortlists.size(); ++b) {
+      check_shortlist(shortlists[b], output.outputs());
+      for (const int64_t token : shortlists[b]) {
+        int32_t& column = column_of[static_cast<size_t>(token)];
+        if (column == kOnNoList) {
+          column = static_cast<int32_t>(tokens.size());
+          tokens.push_back(token);
+        }
+        sentences_[b].columns.push_back(column);
+      }
+    }
+    output.select(tokens, workspace_->shortlisted_output);
+    shortlisted_ = true;
+  }
+
+  // Each sentence's own logits, side by side: [B,N,L] or [B,T,L].
+  torch::Tensor own_columns(const float* logits) {
+    const int64_t width = workspace_->shortlisted_output.outputs();
+    size_t longest = 0;
+    for (const Sentence& sentence : sentences_) longest = std::max(longest, sentence.columns.size());
+    const auto columns = static_cast<int64_t>(longest);
+    float* own = workspace_->shortlisted_logits.at_least(rows_ * columns);
+    float* to = own;
+    for (const Sentence& sentence : sentences_)
+      for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += width, to += columns) {
+        float* next = to;
+        for (const int32_t column : sentence.columns) *next++ = logits[column];
+        std::fill(next, to + columns, -std::numeric_limits<float>::infinity());
+      }
+    return torch::from_blob(own, {static_cast<int64_t>(sentences_.size()), rows_per_sentence_, columns}, torch::kFloat);
+  }
+
+  // A place in the cache for the token of each row.
+  void take_slots() {
+    const Network& n = *network_;
+    if (length_ + positions_ > capacity_) grow_past();
+    cache_.past.resize(static_cast<size_t>(hypotheses_ * capacity_));
+    for (int64_t row = 0; row < rows_; ++row) {
+      Sentence& sentence = sentences_[static_cast<size_t>(row / rows_per_sentence_)];
+      const int64_t slot = sentence.slots++ % kBlockSlots;
+      if (slot == 0) sentence.blocks.push_back(cache_.take_block(n.block_size()));
+      Number* block = sentence.blocks.back();
+      past_of(row)[length_ + row % positions_] = {block + slot * n.options.d_k,
+                                                  block + kBlockSlots * n.options.d_k + slot * n.options.d_v};
+    }
+  }
+
+  void grow_past() {
+    const int64_t capacity = std::max<int64_t>({32, 2 * capacity_, length_ + positions_});
+    cache_.next_past.resize(static_cast<size_t>(hypotheses_ * capacity));
+    for (int64_t row = 0; row < hypotheses_; ++row)
+      std::copy_n(cache_.past.data() + row * capacity_, length_, cache_.next_past.data() + row * capacity);
+    std::swap(cache_.past, cache_.next_past);
+    capacity_ = capacity;
+  }
+
+  // The places of the tokens of a row's hypothesis.
+  CachedToken<Number>* past_of(int64_t row) { return cache_.past.data() + row / positions_ * capacity_; }
+
+  // x: [rows,D], in place. attention: [B,rows of a sentence,S] gets the chosen weights, where not null.
+  void decode_layer(int64_t index, float* x, float* attention) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const DecoderLayerWeights& layer = n.decoder[static_cast<size_t>(index)];
+    float* projected = w.projected.at_least(rows_ * n.projected_width());
+    float* context = w.context.at_least(rows_ * n.values_width());
+
+    const float* input = n.sublayer_input(layer.self_norm, x, rows_, w);
+    w.clock.end(Phase::decoder_rest);
+    layer.query_key_value.apply(input, rows_, projected, {}, w.scratch);
+    w.clock.end(Phase::decoder_products);
+    attend_to_past(index, projected, context);
+    w.clock.end(Phase::decoder_attention);
+    n.scale_residual(layer.self_norm, x, rows_);
+    layer.self_output.apply(context, rows_, x, {x, false}, w.scratch);
+    w.clock.end(Phase::decoder_products);
+    n.end_sublayer(layer.self_norm, x, rows_);
+
+    if (n.has_encoder()) {
+      input = n.sublayer_input(layer.cross.norm, x, rows_, w);
+      w.clock.end(Phase::decoder_rest);
+      layer.cross.query.apply(input, rows_, projected, {}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+      attend_to_source(index, projected, context, attention);
+      w.clock.end(Phase::decoder_attention);
+      n.scale_residual(layer.cross.norm, x, rows_);
+      layer.cross.output.apply(context, rows_, x, {x, false}, w.scratch);
+      w.clock.end(Phase::decoder_products);
+      n.end_sublayer(layer.cross.norm, x, rows_);
+    }
+
+    const Norm& norm = layer.feed_forward.norm;
+    input = n.sublayer_input(norm, x, rows_, w);
+    w.clock.end(Phase::decoder_rest);
+    n.feed_forward(layer.feed_forward, input, x, rows_, w);
+    w.clock.end(Phase::decoder_products);
+    n.end_sublayer(norm, x, rows_);
+  }
+
+  void attend_to_past(int64_t layer, const float* projected, float* context) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    float* weights = w.weights.at_least(padded_keys(length_ + positions_));
+    for (int64_t row = 0; row < rows_; ++row) {
+      const CachedToken<Number>* tokens = past_of(row);
+      const int64_t position = length_ + row % positions_;
+      const float* from = projected + row * n.projected_width();
+      for (int64_t head = 0; head < o.num_heads; ++head) {
+        const int64_t offset = (layer * o.num_heads + head) * n.head_size();
+        inference::convert(from + n.keys_width() + head * o.d_k, o.d_k, tokens[position].key + offset, n.simd);
+        inference::convert(from + 2 * n.keys_width() + head * o.d_v, o.d_v, tokens[position].value + offset, n.simd);
+        const AttendScatteredArguments<Number> a{
+            from + head * o.d_k, tokens, position + 1, offset, offset, context + row * n.values_width() + head * o.d_v};
+        inference::attend_scattered(n.shape, a, weights, n.simd);
+      }
+    }
+  }
+
+  void attend_to_source(int64_t layer, const float* queries, float* context, float* attention) {
+    Workspace& w = *workspace_;
+    const Network& n = *network_;
+    const TransformerOptions& o = n.options;
+    const Number* keys = cache_.cross_keys[static_cast<size_t>(layer)].data();
+    const Number* values = cache_.cross_values[static_cast<size_t>(layer)].data();
+    float* weights = w.weights.at_least(rows_per_sentence_ * padded_keys(longest_source_));
+    for (size_t b = 0; b < sentences_.size(); ++b) {
+      const SourceSpan& source = sentences_[b].source;
+      const int64_t row = static_cast<int64_t>(b) * rows_per_sentence_;
+      const int64_t padded = padded_keys(source.length);
+      for (int64_t head = 0; head < o.num_heads; ++head) {
+        AttendArguments<Number> a;
+        a.queries = queries + row * n.keys_width() + head * o.d_k;
+        a.query_stride = n.keys_width();
+        a.rows = rows_per_sentence_;
+        a.transposed_keys = keys + source.first_key + head * o.d_k * padded;
+        a.values = values + source.first_row * n.values_width() + head * o.d_v;
+        a.value_stride = n.values_width();
+        a.count = source.length;
+        a.outputs = context + row * n.values_width() + head * o.d_v;
+        a.output_stride = n.values_width();
+        inference::attend(n.shape, a, weights, n.simd);
+        if (attention == nullptr || (attention_.head > 0 && head + 1 != attention_.head)) continue;
+        const float share = attention_.head > 0 ? 1.0F : 1.0F / static_cast<float>(o.num_heads);
+        for (int64_t r = 0; r < rows_per_sentence_; ++r)
+          for (int64_t s = 0; s < source.length; ++s)
+            attention[(row + r) * longest_source_ + s] += weights[r * padded + s] * share;
+      }
+    }
+  }
+
+  std::shared_ptr<const Network> network_;
+  std::shared_ptr<Workspace> workspace_;
+  CacheMemory<Number>& cache_;
+  AttentionChoice attention_;
+  std::vector<Sentence> sentences_;
+  int64_t longest_source_ = 0;
+  int64_t hypotheses_ = 0;  // sentence by sentence
+  int64_t length_ = 0;      // tokens decoded
+  // Rows of each hypothesis in a call; they are adjacent.
+  int64_t positions_ = 1;
+  int64_t rows_ = 0;
+  int64_t rows_per_sentence_ = 1;
+  int64_t capacity_ = 0;  // of a row of the workspace's `past`
+  bool shortlisted_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<DecodingBatch> start_batch(std::shared_ptr<const Network> network, std::shared_ptr<Workspace> workspace,
+                                           const std::vector<Ids>& sources, AttentionChoice attention,
+                                           const std::vector<Ids>& shortlists) {
+  if (network->precision == Precision::float32)
+    return std::make_unique<Batch<float>>(std::move(network), std::move(workspace), sources, attention, shortlists);
+  return std::make_unique<Batch<uint16_t>>(std::move(network), std::move(workspace), sources, attention, shortlists);
+}
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/engine/network.h>
+#include <transmute/engine/workspace.h>
+#include <transmute/tokenizer/special_ids.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+/// Where a sentence's source stands among those that were encoded together.
+struct SourceSpan {
+  int64_t first_row = 0;  ///< of its tokens, one row each
+  int64_t length = 0;     ///< tokens, the end included where it is read
+  int64_t first_key = 0;  ///< of its transposed keys, in each layer's cross_keys
+};
+
+/// Runs the encoder over the sources, which gives the keys and values that the decoder attends to.
+/// @param cache gets them, layer by layer: keys transposed by sentence and head, values row by row
+/// @throws std::invalid_argument where a source is longer than a learned table of positions.
+template <class Number>
+std::vector<SourceSpan> encode_sources(const Network& network, Workspace& workspace, CacheMemory<Number>& cache,
+                                       const std::vector<Ids>& sources);
+
+/// @throws c10::IndexError where `id` is not in the vocabulary.
+const float* embedding_row(const torch::Tensor& table, int64_t id);
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/engine/inference_model.h>
+
+#include <transmute/engine/batch.h>
+#include <transmute/libtorch/libtorch.h>
+
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+InferenceModel::InferenceModel(const Transformer& transformer, Precision precision, kernels::Simd simd,
+                               const ParallelFor& parallel_for, WeightUse use)
+    : workspaces_(std::make_shared<inference::Workspaces>()) {
+  if (const std::string reason = slow_reason(transformer->options); !reason.empty())
+    throw std::invalid_argument(reason);
+  const torch::NoGradGuard no_grad;
+  network_ = std::make_shared<const inference::Network>(transformer, precision, simd, parallel_for, use);
+}
+
+InferenceModel::~InferenceModel() = default;
+
+std::string InferenceModel::slow_reason(const TransformerOptions& options) {
+  const ScoreFunction function = options.score_function;
+  if (function == ScoreFunction::scaled_dot_product || function == ScoreFunction::dot_product) return "";
+  return "transmute's operations for CPUs compute model.score_function scaled_dot_product and dot_product, not "
+         "additive, bilinear or uniform";
+}
+
+std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources, AttentionChoice attention,
+                                                     const std::vector<Ids>& shortlists) const {
+  check(attention, network_->options);
+  return inference::start_batch(network_, workspaces_->take(), sources, attention, shortlists);
+}
+
+InferenceModel::Phases InferenceModel::phases() const {
+  Phases phases;
+  phases.encoder = workspaces_->seconds(inference::Phase::encoder);
+  phases.decoder_products = workspaces_->seconds(inference::Phase::decoder_products);
+  phases.decoder_attention = workspaces_->seconds(inference::Phase::decoder_attention);
+  phases.decoder_rest = workspaces_->seconds(inference::Phase::decoder_rest);
+  phases.output_product = workspaces_->seconds(inference::Phase::output_product);
+  return phases;
+}
+
+}  // namespace v0
+}  // namespace transmute

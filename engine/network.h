@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/common/threads.h>
+#include <transmute/engine/weight_use.h>
+#include <transmute/engine/workspace.h>
+#include <transmute/kernels/cpu/attention_kernels.h>
+#include <transmute/kernels/cpu/packed_linear.h>
+#include <transmute/kernels/simd/simd.h>
+#include <transmute/model/transformer.h>
+#include <transmute/network/precision.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+/// Slots of a block of the decoder's cache. One block serves one sentence: short ones should not waste much.
+constexpr int64_t kBlockSlots = 32;
+
+struct Norm {
+  torch::Tensor weight, bias;  // [D]
+  double residual_scale = 1;   // on the residual stream that the sub-layer joins
+};
+
+struct FeedForwardLayer {
+  PackedLinear inner, outer;
+  Norm norm;
+};
+
+struct EncoderLayerWeights {
+  PackedLinear query_key_value, output;
+  Norm attention_norm;
+  FeedForwardLayer feed_forward;
+};
+
+struct CrossAttentionWeights {
+  PackedLinear query, key, value, output;
+  Norm norm;
+};
+
+struct DecoderLayerWeights {
+  PackedLinear query_key_value, self_output;
+  Norm self_norm;
+  CrossAttentionWeights cross;  // empty without an encoder
+  FeedForwardLayer feed_forward;
+};
+
+/// Position vectors, row by row.
+class Positions {
+ public:
+  /// The positions of the module of this name. If the network lacks it, no method may be called.
+  Positions(const Transformer& transformer, const std::string& module);
+
+  /// @throws std::invalid_argument beyond a learned table.
+  void check(int64_t position) const;
+
+  /// y = vector(position) + scale · x.
+  void add(int64_t position, const float* x, float scale, float* y) const;
+
+ private:
+  void add(const float* vector, const float* x, float scale, float* y) const;
+
+  int64_t d_model_;
+  bool is_learned_;
+  Sinusoids sinusoids_;
+  torch::Tensor table_;
+};
+
+/// The weights of a network packed for inference, and the steps that encoder and decoder share. May be shared by
+/// threads.
+struct Network {
+  Network(const Transformer& transformer, Precision precision, kernels::Simd simd, const ParallelFor& parallel_for,
+          WeightUse use);
+
+  int64_t keys_width() const { return options.num_heads * options.d_k; }
+  int64_t values_width() const { return options.num_heads * options.d_v; }
+  int64_t projected_width() const { return 2 * keys_width() + values_width(); }
+  bool norm_first() const { return options.norm_position == NormPosition::pre; }
+  bool has_encoder() const { return options.architecture != Architecture::decoder_only; }
+
+  // A cache block: [layer][head][keys of the slots | values of the slots].
+  int64_t head_size() const { return kBlockSlots * (options.d_k + options.d_v); }
+  int64_t block_size() const { return options.num_decoder_layers * options.num_heads * head_size(); }
+
+  void normalize(const Norm& norm, const float* x, int64_t rows, float* y) const;
+
+  /// In place, at the bottom of a stack; without TransformerOptions::embedding_norm nothing is done.
+  void normalize_embeddings(const Norm& norm, float* x, int64_t rows) const;
+
+  /// What a sub-layer reads: x, or its norm.
+  const float* sublayer_input(const Norm& norm, const float* x, int64_t rows, Workspace& workspace) const;
+  /// Before a sub-layer, which has read x, is added to it.
+  void scale_residual(const Norm& norm, float* x, int64_t rows) const;
+  /// After x has become x + sub-layer.
+  void end_sublayer(const Norm& norm, float* x, int64_t rows) const;
+
+  /// x: [rows,D], in place, without the norm that follows it.
+  void feed_forward(const FeedForwardLayer& layer, const float* input, float* x, int64_t rows,
+                    Workspace& workspace) const;
+
+  TransformerOptions options;
+  Precision precision;
+  kernels::Simd simd;
+  AttentionHead shape;
+  float embedding_scale;
+  torch::Tensor source_embedding, target_embedding;  // float32 [V,D]
+  Positions source_positions, target_positions;
+  std::vector<EncoderLayerWeights> encoder;
+  std::vector<DecoderLayerWeights> decoder;
+  Norm source_embedding_norm, target_embedding_norm;  // options.embedding_norm only
+  Norm encoder_norm, decoder_norm;                    // norm_first() only
+  PackedLinear output;
+};
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

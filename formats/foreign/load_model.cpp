@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/formats/foreign/load_model.h>
+
+#include <c10/core/InferenceMode.h>
+#include <transmute/common/files.h>
+#include <transmute/formats/foreign/ctranslate2.h>
+#include <transmute/formats/foreign/hugging_face.h>
+#include <transmute/formats/foreign/marian.h>
+#include <transmute/formats/foreign/marian_files.h>
+#include <transmute/formats/torchscript_file.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// By its first bytes; one that is cut short is an archive still.
+bool is_no_zip_archive(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char begin[2] = {};
+  return file.read(begin, sizeof begin) && (begin[0] != 'P' || begin[1] != 'K');
+}
+
+LoadedModel load_any_model(const std::string& path, torch::Device device, Int8Weights int8,
+                           const ParallelFor& parallel_for) {
+  if (std::filesystem::is_directory(path) && !std::filesystem::exists(path_in(path, kConfigFile))) {
+    if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, device, parallel_for);
+    if (const std::string folder = formats::find_ctranslate2_folder(path); !folder.empty())
+      return formats::load_ctranslate2_folder(folder, device);
+    if (const std::string npz = formats::find_marian_file(path); !npz.empty())
+      return formats::load_marian_model(npz, device);
+  }
+  if (std::filesystem::is_regular_file(path)) {
+    const bool is_archive = !is_no_zip_archive(path);
+    if (!is_archive && !formats::is_marian_binary(path))
+      throw std::runtime_error(path +
+                               ": no model: a folder, or a file that export_torchscript or Marian wrote, is one. The "
+                               "programs take text with --input");
+    return formats::is_marian_file(path) ? formats::load_marian_model(path, device)
+                                         : load_torchscript_model(path, device);
+  }
+  // What does not exist is a folder that is missing: train makes folders.
+  return load_model_folder(path, device, int8, parallel_for);
+}
+
+}  // namespace
+
+LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8,
+                       const ParallelFor& parallel_for) {
+  const c10::InferenceMode normal(false);  // tensors that are made in it can be used in it only
+  try {
+    return load_any_model(path, device, int8, parallel_for);
+  } catch (const std::filesystem::filesystem_error& error) {  // as of links in a circle
+    throw std::runtime_error(error.path1().string() + ": cannot be read: " + error.code().message());
+  }
+}
+
+LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture, Int8Weights int8,
+                       const ParallelFor& parallel_for) {
+  LoadedModel model = load_model(path, device, int8, parallel_for);
+  if (model.transformer->options.architecture == architecture) return model;
+  throw std::invalid_argument(
+      path + (architecture == Architecture::encoder_decoder
+                  ? ": is a language model (model.architecture: decoder_only), which has no source; it is for generate "
+                    "and score --text"
+                  : ": is a translation model (model.architecture: encoder_decoder), which needs a source; it is for "
+                    "translate, visualize, embed and score --source --target"));
+}
+
+}  // namespace v0
+}  // namespace transmute

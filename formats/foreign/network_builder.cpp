@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/formats/foreign/network_builder.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+#include <transmute/formats/finite.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/tokenizer/actual_options.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace formats {
+
+namespace {
+
+// The logit of an id that is never predicted, next to a row of zeros: its share of the probability vanishes in every
+// type, and label smoothing, which wants every id a little, stays finite.
+constexpr double kUnpredictedBias = -1e4;
+
+}  // namespace
+
+void refuse_leftovers(const std::string& path, std::vector<std::string> names) {
+  if (names.empty()) return;
+  std::sort(names.begin(), names.end());
+  const std::string others = names.size() == 1 ? "" : fmt::format(", nor {} others", names.size() - 1);
+  throw std::runtime_error(
+      fmt::format("{}: the network that its configuration describes does not use the weights \"{}\"{}; the two do not "
+                  "belong together, restore both from one source",
+                  path, names.front(), others));
+}
+
+TensorTable::TensorTable(const NamedTensors& tensors, std::string path)
+    : tensors_(tensors.begin(), tensors.end()), path_(std::move(path)) {}
+
+torch::Tensor TensorTable::in_float(const std::string& name) {
+  const torch::Tensor& tensor = tensors_.at(first_of({name}));
+  if (!tensor.is_floating_point())
+    throw std::runtime_error(fmt::format("{}: \"{}\" has the type {}, not one of real numbers", path_, name,
+                                         torch::toString(tensor.scalar_type())));
+  taken_.insert(name);
+  return tensor.to(torch::kFloat).contiguous();
+}
+
+int64_t TensorTable::rows_of(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() || found->second.dim() != 2 || found->second.numel() == 0 ? 0 : found->second.size(0);
+}
+
+const std::string& TensorTable::first_of(const std::vector<std::string>& names) const {
+  for (const std::string& name : names)
+    if (const auto found = tensors_.find(name); found != tensors_.end()) return found->first;
+  throw std::runtime_error(
+      fmt::format("{}: has no \"{}\", which its configuration needs", path_, fmt::join(names, "\" or \"")));
+}
+
+bool TensorTable::are_equal(const std::string& one, const std::string& other) const {
+  if (one == other) return true;
+  const torch::Tensor &a = tensors_.at(one), &b = tensors_.at(other);
+  return a.scalar_type() == b.scalar_type() && torch::equal(a, b);
+}
+
+torch::Tensor TensorTable::take(const std::string& name, torch::IntArrayRef sizes) {
+  const torch::Tensor tensor = in_float(name);
+  if (tensor.sizes() != sizes)
+    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], its configuration needs [{}]", path_, name,
+                                         fmt::join(tensor.sizes(), ","), fmt::join(sizes, ",")));
+  return tensor;
+}
+
+torch::Tensor TensorTable::take_matrix(const std::string& name) {
+  torch::Tensor matrix = in_float(name);
+  if (matrix.dim() != 2 || matrix.numel() == 0)
+    throw std::runtime_error(
+        fmt::format("{}: \"{}\" has shape [{}], it should be a matrix", path_, name, fmt::join(matrix.sizes(), ",")));
+  return matrix;
+}
+
+void TensorTable::check_all_taken(const std::function<bool(const std::string&)>& is_harmless) const {
+  std::vector<std::string> left;
+  for (const auto& [name, tensor] : tensors_)
+    if (taken_.count(name) == 0 && !is_harmless(name)) left.push_back(name);
+  refuse_leftovers(path_, std::move(left));
+}
+
+torch::Tensor renumbered(const torch::Tensor& matrix, const Renumbering& renumbering) {
+  const torch::Tensor numbers = torch::tensor(renumbering.numbers, torch::kLong);
+  torch::Tensor rows = matrix.index_select(0, numbers.clamp_min(0));
+  for (size_t id = 0; id < special_ids::kCount; ++id)
+    if (renumbering.numbers[id] == kNoPiece) rows.select(0, static_cast<int64_t>(id)).zero_();
+  return rows;
+}
+
+void ForeignModel::bound_by(uint64_t file_bytes) {
+  constexpr uint64_t kTimes = 32, kAlways = uint64_t{64} << 20;  // 8-bit weights become four times as large
+  most_bytes_ = file_bytes * kTimes + kAlways;
+}
+
+void ForeignModel::add(const std::string& name, const torch::Tensor& weight) {
+  taken_bytes_ += weight.nbytes();
+  if (taken_bytes_ > most_bytes_)
+    throw std::runtime_error(fmt::format(
+        "{}: its network takes more than {} bytes, far more than its file has: it names the same weights many "
+        "times; do not use it",
+        path, most_bytes_));
+  if (!all_finite(weight.data_ptr(), static_cast<size_t>(weight.numel()), torch::kFloat))
+    throw std::runtime_error(
+        fmt::format("{}: \"{}\" has numbers that are infinite or not numbers; restore the file", path, name));
+  weights.emplace_back(name, weight);
+}
+
+void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
+                              const torch::Tensor& output_weight, const torch::Tensor& bias) {
+  const Renumbering& target_order = target_table.renumbering;
+  if (options.embedding_tying == EmbeddingTying::all) {
+    add("embedding.weight", renumbered(target_table.weight, target_order));
+  } else {
+    add("source_embedding.weight", renumbered(source_table.weight, source_table.renumbering));
+    add("target_embedding.weight", renumbered(target_table.weight, target_order));
+  }
+  if (options.embedding_tying == EmbeddingTying::none) add("output.weight", renumbered(output_weight, target_order));
+  options.output_bias = true;
+  torch::Tensor ours =
+      renumbered(bias.defined() ? bias : torch::zeros({target_table.weight.size(0)}, torch::kFloat), target_order);
+  for (const int64_t id : target_order.unpredicted) ours[id] = kUnpredictedBias;
+  add("output_bias", ours);
+}
+
+namespace {
+
+// What the other program's files say of the network. The names of our keys would mean nothing to who has those files.
+void check_network(const ForeignModel& model) {
+  const TransformerOptions& o = model.options;
+  const auto require = [&](bool holds, const std::string& fault) {
+    if (!holds) throw std::runtime_error(fmt::format("{}: damaged ({}); restore the file", model.path, fault));
+  };
+  for (const int64_t pieces : {model.source->size(), model.target->size()})
+    require(pieces > special_ids::kCount, fmt::format("a vocabulary of {} pieces is not possible", pieces));
+  for (const int64_t size : {o.num_encoder_layers, o.num_decoder_layers, o.d_ff})
+    require(size >= 1, fmt::format("a size of its layers, or their number, is {}", size));
+  require(o.num_heads >= 1 && o.d_model % o.num_heads == 0,
+          fmt::format("{} attention heads cannot share vectors of {} numbers evenly", o.num_heads, o.d_model));
+  for (const double dropout : {o.dropout, o.attention_dropout, o.activation_dropout})
+    require(dropout >= NetworkBounds::kDropout.low && dropout <= NetworkBounds::kDropout.high,
+            fmt::format("a dropout rate of {} is not possible", dropout));
+}
+
+}  // namespace
+
+LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device) {
+  check_network(model);
+  ModelConfig config;
+  config.model = model.options;
+  config.search = model.search;
+  Tokenizer tokenizer(model.source, model.target);
+  config.tokenizer = actual_options(tokenizer, config.tokenizer);
+  ConfigSchema schema;
+  config.declare(schema);
+  uint64_t bytes = 0;
+  for (const auto& [name, tensor] : model.weights) bytes += tensor.nbytes();
+  LoadedModel loaded = make_model(std::move(tokenizer), schema.to_yaml(), model.path, bytes);
+  loaded.stored = give_weights(loaded.transformer, model.weights, model.path, device);
+  return loaded;
+}
+
+}  // namespace formats
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/kernels/cpu/packed_linear.h>
+#include <transmute/kernels/cpu/product_kernels.h>
+#include <transmute/kernels/cpu/row_converters.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+namespace {
+
+int64_t blocks_of(int64_t count, int64_t size) {
+  return (count + size - 1) / size;
+}
+
+template <class Number>
+int64_t count(const std::vector<Rows<Number>>& matrix) {
+  int64_t sum = 0;
+  for (const Rows<Number>& rows : matrix) sum += rows.count;
+  return sum;
+}
+
+// Where each row begins.
+template <class Number>
+std::vector<const Number*> rows_of(const std::vector<Rows<Number>>& matrix, int64_t width) {
+  std::vector<const Number*> rows;
+  for (const Rows<Number>& part : matrix)
+    for (int64_t row = 0; row < part.count; ++row) rows.push_back(part.data + row * width);
+  return rows;
+}
+
+// How weights of every precision lie: [outputs/width][groups][width][group], a group of 4 bytes.
+struct PackedLayout {
+  int64_t width;
+  int64_t group;
+  int64_t groups;
+};
+
+// Outputs of a packed matrix as one of their own, filled up with zeros to a multiple of kPanel.
+template <class T>
+void select_columns(const T* from, const std::vector<int64_t>& outputs, PackedLayout layout, T* to) {
+  constexpr size_t kGroupBytes = 4;
+  const auto [width, group, groups] = layout;
+  const auto count = static_cast<int64_t>(outputs.size());
+  const int64_t padded = blocks_of(count, kPanel) * kPanel;
+  std::vector<const T*> columns(static_cast<size_t>(width));
+  for (int64_t first = 0; first < padded; first += width) {
+    for (int64_t c = 0; c < width; ++c) {
+      columns[static_cast<size_t>(c)] = nullptr;
+      if (first + c >= count) continue;
+      const int64_t output = outputs[static_cast<size_t>(first + c)];
+      columns[static_cast<size_t>(c)] = from + (output / width * groups * width + output % width) * group;
+    }
+    for (int64_t g = 0; g < groups; ++g)
+      for (int64_t c = 0; c < width; ++c, to += group) {
+        const T* column = columns[static_cast<size_t>(c)];
+        if (column != nullptr) {
+          std::memcpy(to, column + g * width * group, kGroupBytes);
+        } else {
+          std::memset(to, 0, kGroupBytes);
+        }
+      }
+  }
+}
+
+int64_t second_level_cache() {
+  constexpr int64_t kLeast = 1 << 20;  // and where the system doesn't know
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  static const int64_t bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return std::max(kLeast, bytes);
+#else
+  return kLeast;
+#endif
+}
+
+ProductOutput from_row(ProductOutput out, int64_t row) {
+  out.y += row * out.outputs;
+  if (out.residual != nullptr) out.residual += row * out.outputs;
+  return out;
+}
+
+}  // namespace
+
+PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, Precision precision, kernels::Simd simd)
+    : outputs_(outputs), inputs_(inputs), precision_(precision), simd_(simd) {
+  switch (precision) {
+    case Precision::float32:
+      float32_.mapped(padded_outputs() * inputs);
+      break;
+    case Precision::bfloat16:
+      bfloat16_.mapped(narrow_size(kStepBytes / 2));
+      break;
+    case Precision::int8:
+      int8_.mapped(narrow_size(kStepBytes));
+      break;
+    case Precision::half:
+      throw std::invalid_argument("PackedLinear: half is for GPUs");
+  }
+}
+
+PackedLinear::PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs,
+                           Precision precision, kernels::Simd simd)
+    : PackedLinear(count(weight), inputs, precision, simd) {
+  pack(weight, bias);
+}
+
+void PackedLinear::pack(const std::vector<Rows<float>>& weight, const float* bias) {
+  pack_bias(bias);
+  switch (precision_) {
+    case Precision::float32:
+      pack_float32(weight);
+      break;
+    case Precision::bfloat16:
+      pack_bfloat16(weight);
+      break;
+    case Precision::int8:
+      pack_int8(weight);
+      break;
+    case Precision::half:
+      break;  // there is none
+  }
+}
+
+void PackedLinear::pack(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias) {
+  pack_bias(bias);
+  const std::vector<const int8_t*> rows = rows_of(weight, inputs_);
+  pack_int8_rows([&](int64_t output, int64_t steps, int8_t* to) {
+    copy_row(rows[static_cast<size_t>(output)], inputs_, steps, to);
+    return scales[output];
+  });
+}
+
+int64_t PackedLinear::padded_outputs() const {
+  return blocks_of(outputs_, kPanel) * kPanel;
+}
+
+int64_t PackedLinear::narrow_size(int64_t per_step) const {
+  return padded_outputs() * blocks_of(inputs_, per_step) * per_step;
+}
+
+void PackedLinear::pack_bias(const float* bias) {
+  if (bias == nullptr) return;
+  std::fill_n(bias_.at_least(padded_outputs()), padded_outputs(), 0.0F);
+  std::copy_n(bias, outputs_, bias_.data());
+}
+
+void PackedLinear::select(const std::vector<int64_t>& outputs, PackedLinear& selection) const {
+  PackedLinear& s = selection;
+  s.outputs_ = static_cast<int64_t>(outputs.size());
+  s.inputs_ = inputs_;
+  s.precision_ = precision_;
+  s.simd_ = simd_;
+  const int64_t padded = s.padded_outputs();
+  const auto select_each = [&](const auto& from, auto& to) {
+    if (from.size() == 0) {
+      to = {};
+      return;
+    }
+    auto* next = std::fill_n(to.at_least(padded), padded, 0) - padded;
+    for (const int64_t output : outputs) *next++ = from.data()[output];
+  };
+  select_each(bias_, s.bias_);
+  select_each(column_scales_, s.column_scales_);
+  select_each(column_sums_, s.column_sums_);
+  switch (precision_) {
+    case Precision::float32:
+      select_columns(float32_.data(), outputs, {kPanel, 1, inputs_}, s.float32_.at_least(padded * inputs_));
+      break;
+    case Precision::bfloat16: {
+      const int64_t steps = blocks_of(inputs_, kStepBytes / 2);
+      select_columns(bfloat16_.data(), outputs, {kTileOutputs, 2, steps * kTileRows},
+                     s.bfloat16_.at_least(s.narrow_size(kStepBytes / 2)));
+      break;
+    }
+    case Precision::int8: {
+      const int64_t steps = blocks_of(inputs_, kStepBytes);
+      select_columns(int8_.data(), outputs, {kTileOutputs, 4, steps * kTileRows},
+                     s.int8_.at_least(s.narrow_size(kStepBytes)));
+      break;
+    }
+    case Precision::half:
+      break;  // there is none
+  }
+}
+
+void PackedLinear::pack_float32(const std::vector<Rows<float>>& weight) {
+  const int64_t panels = blocks_of(outputs_, kPanel);
+  const auto transpose = row_converters(simd_).transpose;
+  float* to = float32_.data();
+  const int64_t whole = outputs_ / kPanel;
+  std::fill_n(to + whole * inputs_ * kPanel, (panels - whole) * inputs_ * kPanel, 0.0F);
+  int64_t output = 0;
+  for (const Rows<float>& rows : weight)
+    for (int64_t row = 0; row < rows.count;) {
+      const int64_t column = output % kPanel;
+      const int64_t count = std::min(kPanel - column, rows.count - row);
+      transpose(rows.data + row * inputs_, count, inputs_, inputs_, to + (output - column) * inputs_ + column, kPanel);
+      row += count;
+      output += count;
+    }
+}
+
+void PackedLinear::pack_bfloat16(const std::vector<Rows<float>>& weight) {
+  constexpr int64_t kPerStep = kStepBytes / 2;
+  const auto round_row = row_converters(simd_).round_row;
+  const std::vector<const float*> rows = rows_of(weight, inputs_);
+  pack_narrow(bfloat16_, kPerStep, [&](int64_t output, int64_t steps, uint16_t* to) {
+    round_row(rows[static_cast<size_t>(output)], inputs_, steps, to);
+  });
+}
+
+void PackedLinear::pack_int8(const std::vector<Rows<float>>& weight) {
+  const auto quantize_row = row_converters(simd_).quantize_row;
+  const std::vector<const float*> rows = rows_of(weight, inputs_);
+  pack_int8_rows([&](int64_t output, int64_t steps, int8_t* to) {
+    return quantize_row(rows[static_cast<size_t>(output)], inputs_, steps, 0, to);
+  });
+}
+
+// convert_row gives the row's scale.
+template <class ConvertRow>
+void PackedLinear::pack_int8_rows(const ConvertRow& convert_row) {
+  std::fill_n(column_scales_.at_least(padded_outputs()), padded_outputs(), 0.0F);
+  std::fill_n(column_sums_.at_least(padded_outputs()), padded_outputs(), 0);
+  const auto sum_of_row = row_converters(simd_).sum_of_row;
+  pack_narrow(int8_, kStepBytes, [&](int64_t output, int64_t steps, int8_t* to) {
+    column_scales_.data()[output] = convert_row(output, steps, to);
+    column_sums_.data()[output] = 128 * sum_of_row(to, steps);
+  });
+}
+
+// Converts the rows of weights as those of activations are, 16 of them into their tiles, and turns each tile's words.
+template <class Number, class ConvertRow>
+void PackedLinear::pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row) {
+  const int64_t steps = blocks_of(inputs_, per_step);
+  const int64_t padded = padded_outputs();
+  const int64_t panel_size = kTileOutputs * steps * per_step;
+  const auto transpose = row_converters(simd_).transpose;
+  Number* panel = packed.data();
+  for (int64_t first = 0; first < padded; first += kTileOutputs, panel += panel_size) {
+    if (first + kTileOutputs > outputs_) std::fill_n(panel, panel_size, Number{0});
+    const int64_t count = std::min(kTileOutputs, outputs_ - first);
+    for (int64_t row = 0; row < count; ++row) convert_row(first + row, steps, panel + row * per_step);
+    for (int64_t step = 0; step < steps; ++step) {
+      constexpr int64_t kWords = kStepBytes / sizeof(float);
+      float rows[kTileOutputs * kWords], columns[kTileOutputs * kWords];  // whatever the bits mean
+      Number* tile = panel + step * kTileOutputs * per_step;
+      std::memcpy(rows, tile, kTileBytes);
+      transpose(rows, kTileOutputs, kWords, kWords, columns, kTileOutputs);
+      std::memcpy(tile, columns, kTileBytes);
+    }
+  }
+}
+
+void PackedLinear::apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
+                         ProductScratch& scratch) const {
+  if (rows == 0) return;
+  if (precision_ == Precision::float32) {
+    apply_float32(x, rows, y, epilogue, scratch);
+  } else {
+    apply_narrow(x, rows, y, epilogue, scratch);
+  }
+}
+
+void PackedLinear::apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
+                                 ProductScratch& scratch) const {
+  const ProductKernels products = product_kernels(simd_);
+  const auto transpose = row_converters(simd_).transpose;
+  const ProductOutput out{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
+  // A panel of weights is multiplied by all the rows that half of the second-level cache holds. Parts and blocks of
+  // about equal size: the last one should not be left with a row or two.
+  const int64_t fitting = std::max(kRowBlock, second_level_cache() / 2 / (inputs_ * 4));
+  const int64_t most = blocks_of(rows, blocks_of(rows, fitting));
+  const int64_t panels = blocks_of(outputs_, kPanel);
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t count = std::min(most, rows - first);
+    const int64_t blocks = blocks_of(count, kRowBlock);
+    const auto begin_of = [&](int64_t b) { return first + count * b / blocks; };
+    const float* packed = x + first * inputs_;
+    if (count > 1) {
+      float* to = scratch.float32.at_least(count * inputs_);
+      packed = to;
+      for (int64_t b = 0; b < blocks; ++b) {
+        const int64_t begin = begin_of(b);
+        const int64_t block_rows = begin_of(b + 1) - begin;
+        transpose(x + begin * inputs_, block_rows, inputs_, inputs_, to + (begin - first) * inputs_, block_rows);
+      }
+    }
+    // A block alone goes through all panels at once: where rows are few, the kernel takes several at a time.
+    const int64_t at_once = blocks == 1 ? panels : 1;
+    for (int64_t panel = 0; panel < panels; panel += at_once)
+      for (int64_t b = 0; b < blocks; ++b) {
+        const int64_t begin = begin_of(b);
+        // This block's share of the next panel.
+        const float* next = panel + at_once < panels && b < kPanel / kFetchedPerInput
+                                ? float32_.data() + ((panel + 1) * kPanel + b * kFetchedPerInput) * inputs_
+                                : nullptr;
+        products.float32_block(packed + (begin - first) * inputs_, begin_of(b + 1) - begin, float32_.data(), inputs_,
+                               {panel, panel + at_once}, next, from_row(out, begin));
+      }
+  }
+}
+
+void PackedLinear::apply_narrow(const float* x, int64_t rows, float* y, const Epilogue& epilogue,
+                                ProductScratch& scratch) const {
+  const bool is_int8 = precision_ == Precision::int8;
+  const int64_t per_step = is_int8 ? kStepBytes : kStepBytes / 2;
+  const int64_t steps = blocks_of(inputs_, per_step);
+  // As for float32, as many rows as the second-level cache holds together with their results: these are written
+  // 32 outputs wide, and lines that have left the cache in between cost more than reading the weights once more.
+  constexpr int64_t kCachedBytes = 1 << 20;
+  const int64_t fitting = kCachedBytes / (steps * kStepBytes + outputs_ * 4) / 32 * 32;
+  const int64_t most = std::min<int64_t>(256, std::max<int64_t>(64, fitting));
+  const ProductOutput whole{y, bias_.data(), epilogue.residual, epilogue.relu, outputs_};
+  const RowConverters convert = row_converters(simd_);
+  const ProductKernels products = product_kernels(simd_);
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t count = std::min(most, rows - first);
+    const ProductOutput out = from_row(whole, first);
+    const int64_t size = blocks_of(count, kTileRows) * steps * kTileRows * per_step;
+    const auto at = [&](int64_t row) {
+      return row / kTileRows * steps * kTileRows * per_step + row % kTileRows * per_step;
+    };
+    if (!is_int8) {
+      uint16_t* packed = scratch.bfloat16.at_least(size);
+      for (int64_t row = 0; row < count; ++row)
+        convert.round_row(x + (first + row) * inputs_, inputs_, steps, packed + at(row));
+      products.bfloat16_product(packed, count, bfloat16_.data(), steps, out);
+      continue;
+    }
+    int8_t* packed = scratch.int8.at_least(size);
+    float* row_scales = scratch.row_scales.at_least(count);
+    for (int64_t row = 0; row < count; ++row)
+      row_scales[row] =
+          convert.quantize_row(x + (first + row) * inputs_, inputs_, steps, products.int8_offset, packed + at(row));
+    const Int8Scales scales{row_scales, column_scales_.data(), column_sums_.data()};
+    products.int8_product(packed, count, int8_.data(), steps, out, scales);
+  }
+}
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

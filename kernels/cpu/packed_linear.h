@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/aligned_buffer.h>
+#include <transmute/kernels/simd/simd.h>
+#include <transmute/network/precision.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+/// What is done to a product before it is written: y = relu(x W^T + bias + residual), each part where it is wanted.
+struct Epilogue {
+  const float* residual = nullptr;  ///< [rows,outputs]; may be the output itself
+  bool relu = false;
+};
+
+/// Contiguous rows of a matrix. Lists of them stand for the matrix of all their rows.
+template <class Number>
+struct Rows {
+  const Number* data;
+  int64_t count;
+};
+
+/// Room for the activations in the layout of a product; one per thread.
+struct ProductScratch {
+  AlignedBuffer<float> float32;
+  AlignedBuffer<uint16_t> bfloat16;
+  AlignedBuffer<int8_t> int8;
+  AlignedBuffer<float> row_scales;
+};
+
+/// A linear map whose weights lie as the product reads them, once and in order.
+///
+/// A row of the result is a function of that row of the input alone, bit for bit: every output is one sum over the
+/// inputs in the same order, however many rows there are and wherever the row stands.
+///
+/// int8: weights are scaled per output, activations per row, both symmetrically, by their largest magnitude; sums are
+/// exact. bfloat16: weights and activations are rounded, sums are float32.
+class PackedLinear {
+ public:
+  PackedLinear() = default;
+  /// Room for weights, which pack() brings. Rooms that are made before any is filled come in huge pages.
+  PackedLinear(int64_t outputs, int64_t inputs, Precision precision, kernels::Simd simd = kernels::best_simd());
+
+  /// weight: [outputs,inputs]; bias: [outputs] or null. Both are copied.
+  void pack(const std::vector<Rows<float>>& weight, const float* bias);
+  /// In int8, of weights that are int8 already: weight times its output's scale. All are copied.
+  void pack(const std::vector<Rows<int8_t>>& weight, const float* scales, const float* bias);
+
+  /// Both at once.
+  PackedLinear(const std::vector<Rows<float>>& weight, const float* bias, int64_t inputs, Precision precision,
+               kernels::Simd simd = kernels::best_simd());
+
+  /// The map to those of the outputs alone, in the given order: each is the same number, bit for bit, as here. It takes
+  /// the memory that `selection` has.
+  void select(const std::vector<int64_t>& outputs, PackedLinear& selection) const;
+
+  /// x: [rows,inputs], y: [rows,outputs].
+  void apply(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
+
+  int64_t outputs() const { return outputs_; }
+
+ private:
+  void pack_float32(const std::vector<Rows<float>>& weight);
+  void pack_bfloat16(const std::vector<Rows<float>>& weight);
+  void pack_int8(const std::vector<Rows<float>>& weight);
+  template <class ConvertRow>
+  void pack_int8_rows(const ConvertRow& convert_row);
+  void pack_bias(const float* bias);
+  int64_t padded_outputs() const;
+  int64_t narrow_size(int64_t per_step) const;  // numbers in bfloat16_ or int8_
+  template <class Number, class ConvertRow>
+  void pack_narrow(AlignedBuffer<Number>& packed, int64_t per_step, const ConvertRow& convert_row);
+  void apply_float32(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
+  void apply_narrow(const float* x, int64_t rows, float* y, const Epilogue& epilogue, ProductScratch& scratch) const;
+
+  int64_t outputs_ = 0;
+  int64_t inputs_ = 0;
+  Precision precision_ = Precision::float32;
+  kernels::Simd simd_ = kernels::Simd::baseline;
+  AlignedBuffer<float> float32_;
+  AlignedBuffer<uint16_t> bfloat16_;
+  AlignedBuffer<int8_t> int8_;
+  AlignedBuffer<float> bias_;           // padded like the outputs; empty where there is none
+  AlignedBuffer<float> column_scales_;  // int8
+  AlignedBuffer<int32_t> column_sums_;  // int8: 128 times the sum of a column's weights
+};
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/kernels/simd/simd.h>
+
+#include <cstdint>
+
+namespace transmute {
+inline namespace v0 {
+namespace inference {
+
+/// How weights and activations come into the layouts of product_kernels.h, in one instruction set. Rows of bfloat16 and
+/// int8 go to their place in a block of tiles: `steps` steps, one tile apart, filled up with zeros.
+struct RowConverters {
+  /// to[column][row] = from[row][column].
+  void (*transpose)(const float* from, int64_t rows, int64_t columns, int64_t from_stride, float* to,
+                    int64_t to_stride);
+  /// In int8, plus `offset`. Returns the scale, which is NaN where the row has one, and infinite where that is in it.
+  float (*quantize_row)(const float* x, int64_t inputs, int64_t steps, int32_t offset, int8_t* to);
+  /// In bfloat16.
+  void (*round_row)(const float* x, int64_t inputs, int64_t steps, uint16_t* to);
+  /// The sum of a row of int8 that lies in its tiles.
+  int32_t (*sum_of_row)(const int8_t* row, int64_t steps);
+};
+RowConverters row_converters(kernels::Simd simd);
+
+/// As quantize_row, a row that is int8 already.
+void copy_row(const int8_t* x, int64_t inputs, int64_t steps, int8_t* to);
+
+}  // namespace inference
+}  // namespace v0
+}  // namespace transmute

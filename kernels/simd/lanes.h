@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Vectors of the widest kind that this translation unit is compiled for. The files that include this one are compiled
+// once for each instruction set (see kernels/cpu/CMakeLists.txt), so they include nothing whose inline functions other
+// files might then share: no LibTorch, no standard containers. What is not forced inline is in an anonymous namespace.
+
+#include <transmute/kernels/simd/vector_math.h>
+
+#include <cstdint>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512BF16__)
+#define TRANSMUTE_SIMD avx512_bf16
+#elif defined(__AVX512F__)
+#define TRANSMUTE_SIMD avx512
+#elif defined(__AVX2__)
+#define TRANSMUTE_SIMD avx2
+#else
+#define TRANSMUTE_SIMD baseline
+#endif
+
+namespace transmute {
+inline namespace v0 {
+namespace kernels::TRANSMUTE_SIMD {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int64_t kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int64_t kLanes = 8;
+#else
+constexpr int64_t kLanes = 4;
+#endif
+
+typedef float Floats __attribute__((vector_size(kLanes * 4)));
+typedef int32_t Signed __attribute__((vector_size(kLanes * 4)));
+typedef uint32_t Words __attribute__((vector_size(kLanes * 4)));
+typedef uint16_t Halves __attribute__((vector_size(kLanes * 2)));
+
+// A whole vector's worth of elements, or the first few at the end of a row; the others read as 0.
+struct Whole {};
+struct Part {
+  int64_t count;
+};
+
+constexpr int64_t rounded_up(int64_t count) {
+  return (count + kLanes - 1) / kLanes * kLanes;
+}
+
+TRANSMUTE_INLINE Floats splat(float value) {
+  return value - Floats{};
+}
+
+TRANSMUTE_INLINE Words lane_numbers() {
+  Words numbers;
+  for (int64_t i = 0; i < kLanes; ++i) numbers[i] = static_cast<uint32_t>(i);
+  return numbers;
+}
+
+TRANSMUTE_INLINE Floats widen(Halves halves) {
+  return reinterpret_cast<Floats>(__builtin_convertvector(halves, Words) << 16);
+}
+// As float_to_bfloat16.
+TRANSMUTE_INLINE Halves narrow(Floats values) {
+#if defined(__AVX512BF16__)
+  return reinterpret_cast<Halves>(_mm512_cvtneps_pbh(values));
+#else
+  const Words bits = reinterpret_cast<Words>(values);
+  return __builtin_convertvector((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16, Halves);
+#endif
+}
+
+TRANSMUTE_INLINE Floats load(const float* from, Whole = {}) {
+  Floats values;
+  __builtin_memcpy(&values, from, sizeof(values));
+  return values;
+}
+TRANSMUTE_INLINE Floats load(const uint16_t* from, Whole = {}) {
+  Halves halves;
+  __builtin_memcpy(&halves, from, sizeof(halves));
+  return widen(halves);
+}
+#if defined(__AVX512F__)
+TRANSMUTE_INLINE Floats load(const float* from, Part part) {
+  return _mm512_maskz_loadu_ps((1U << part.count) - 1, from);
+}
+TRANSMUTE_INLINE Floats load(const uint16_t* from, Part part) {
+  return widen(reinterpret_cast<Halves>(_mm256_maskz_loadu_epi16((1U << part.count) - 1, from)));
+}
+#else
+TRANSMUTE_INLINE Floats load(const float* from, Part part) {
+  float values[kLanes] = {};
+  for (int64_t i = 0; i < part.count; ++i) values[i] = from[i];
+  return load(values);
+}
+TRANSMUTE_INLINE Floats load(const uint16_t* from, Part part) {
+  uint16_t values[kLanes] = {};
+  for (int64_t i = 0; i < part.count; ++i) values[i] = from[i];
+  return load(values);
+}
+#endif
+
+TRANSMUTE_INLINE void store(float* to, Floats values, Whole = {}) {
+  __builtin_memcpy(to, &values, sizeof(values));
+}
+TRANSMUTE_INLINE void store(uint16_t* to, Floats values, Whole = {}) {
+  const Halves halves = narrow(values);
+  __builtin_memcpy(to, &halves, sizeof(halves));
+}
+#if defined(__AVX512F__)
+TRANSMUTE_INLINE void store(float* to, Floats values, Part part) {
+  _mm512_mask_storeu_ps(to, (1U << part.count) - 1, values);
+}
+TRANSMUTE_INLINE void store(uint16_t* to, Floats values, Part part) {
+  _mm256_mask_storeu_epi16(to, (1U << part.count) - 1, reinterpret_cast<__m256i>(narrow(values)));
+}
+#else
+template <class T>
+TRANSMUTE_INLINE void store(T* to, Floats values, Part part) {
+  T all[kLanes];
+  store(all, values);
+  for (int64_t i = 0; i < part.count; ++i) to[i] = all[i];
+}
+#endif
+
+TRANSMUTE_INLINE Floats zero_behind(Floats values, Whole) {
+  return values;
+}
+TRANSMUTE_INLINE Floats zero_behind(Floats values, Part part) {
+  return lane_numbers() < static_cast<uint32_t>(part.count) ? values : Floats{};
+}
+
+// The values where `keep` is set, 0 elsewhere.
+TRANSMUTE_INLINE Floats only(Words keep, Floats values) {
+  return reinterpret_cast<Floats>(keep & reinterpret_cast<Words>(values));
+}
+
+// Calls body(i, Whole or Part) for each vector of [0, count).
+template <class Body>
+TRANSMUTE_INLINE void for_lanes(int64_t count, Body body) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) body(i, Whole{});
+  if (i < count) body(i, Part{count - i});
+}
+
+TRANSMUTE_INLINE Floats larger(Floats a, Floats b) {
+  return a > b ? a : b;
+}
+
+TRANSMUTE_INLINE float sum_of(Floats values) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps(values);
+#else
+  float lanes[kLanes];
+  store(lanes, values);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  return lanes[0];
+#endif
+}
+
+TRANSMUTE_INLINE float largest_of(Floats values) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_ps(values);
+#else
+  float lanes[kLanes];
+  store(lanes, values);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t i = 0; i < width; ++i) lanes[i] = lanes[i] > lanes[i + width] ? lanes[i] : lanes[i + width];
+  return lanes[0];
+#endif
+}
+
+// As exp_of_negative of one number.
+TRANSMUTE_INLINE Floats exp_of_negative(Floats x) {
+  const Floats lowest = splat(kExpLowest);
+  const Floats clamped = x > lowest ? x : lowest;
+  const Floats shifted = clamped * kExpLog2E + kExpRound;
+  const Floats n = shifted - kExpRound;
+  const Floats r = (clamped - n * kExpLn2High) - n * kExpLn2Low;
+  Floats sum = r * (1.0F / 720) + 1.0F / 120;
+  sum = sum * r + 1.0F / 24;
+  sum = sum * r + 1.0F / 6;
+  sum = sum * r + 0.5F;
+  sum = sum * r + 1.0F;
+  sum = sum * r + 1.0F;
+  const Words bits = reinterpret_cast<Words>(sum) + (reinterpret_cast<Words>(shifted) << 23);
+  return x > lowest ? reinterpret_cast<Floats>(bits) : Floats{};
+}
+
+}  // namespace
+}  // namespace kernels::TRANSMUTE_SIMD
+}  // namespace v0
+}  // namespace transmute

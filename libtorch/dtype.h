@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/network/precision.h>
+
+namespace transmute {
+inline namespace v0 {
+
+/// LibTorch's type for the numbers of a precision.
+inline torch::Dtype dtype_of(Precision precision) {
+  switch (precision) {
+    case Precision::bfloat16:
+      return torch::kBFloat16;
+    case Precision::half:
+      return torch::kHalf;
+    case Precision::int8:
+      return torch::kChar;
+    case Precision::float32:
+      break;
+  }
+  return torch::kFloat;
+}
+
+}  // namespace v0
+}  // namespace transmute

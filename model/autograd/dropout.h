@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/kernels/cuda/device_kernels.h>
+#include <transmute/kernels/simd/dropout_mask.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace torch::autograd {
+struct AutogradContext;
+}
+
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
+
+/// Makes the dropout masks of the calling thread a function of `key` and of how many masks were drawn before
+/// in this scope, for as long as the object lives. Without a scope the masks come from LibTorch's default
+/// generator.
+///
+/// Training opens one per (seed, step, micro-batch), so that a step can be repeated exactly, in any
+/// thread.
+class DropoutScope {
+ public:
+  struct State {
+    uint64_t key = 0;
+    uint64_t drawn = 0;  ///< masks
+    bool active = false;
+  };
+
+  explicit DropoutScope(uint64_t key);
+  /// Draws again what followed when state() was this.
+  explicit DropoutScope(const State& state);
+  ~DropoutScope();
+  DropoutScope(const DropoutScope&) = delete;
+  DropoutScope& operator=(const DropoutScope&) = delete;
+
+  /// The calling thread's.
+  static State state();
+
+ private:
+  State outer_;
+};
+
+/// Zeroes each element with probability `probability` and scales the others by 1 / (1 - probability) while
+/// `training`; otherwise the identity. Srivastava et al., 2014; section 5.4.
+///
+/// The mask is a hash of (key, element number): nothing is stored for the backward pass, and the result depends neither
+/// on the number of threads nor on the device. On GPUs, tensors that the kernels do not take have LibTorch's dropout.
+torch::Tensor dropout(const torch::Tensor& input, double probability, bool training);
+
+/// The dropout mask of a fused operation: its key, drawn in the forward pass and kept for the backward pass. Keys are
+/// drawn in the order in which `dropout` draws them, so that the plain twin has the same mask.
+struct DropoutDraw {
+  uint64_t key = 0;
+  double probability = 0;
+
+  /// Nothing is drawn without `training`, or with probability 0.
+  static DropoutDraw next(double probability, bool training);
+
+  /// Keeps it for the backward pass, which takes it again with saved().
+  void save(torch::autograd::AutogradContext& context) const;
+  static DropoutDraw saved(torch::autograd::AutogradContext& context);
+
+  /// As the kernels of GPUs take it.
+  cuda::Mask device_mask() const;
+};
+
+/// A draw's mask over `elements` elements. The views point into this object.
+class MaskKeys {
+ public:
+  MaskKeys(const DropoutDraw& draw, int64_t elements);
+  MaskView view() const;
+
+ private:
+  std::vector<uint64_t> block_keys_;
+  double probability_;
+};
+
+/// For tests: the first mask in DropoutScope(key), element by element. [elements] bool, true where kept.
+torch::Tensor dropout_mask_reference(uint64_t key, int64_t elements, double probability);
+
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/libtorch/torch_compat.h>
+
+#include <cstdint>
+#include <initializer_list>
+
+// Between tensors and the plain arrays that the kernels of lanes/ take.
+namespace transmute {
+inline namespace v0 {
+namespace kernels {
+
+/// Whether the fused kernels take `x`: float32 or bfloat16 on the CPU.
+inline bool has_kernels(const torch::Tensor& x) {
+  return x.device().is_cpu() && (x.scalar_type() == torch::kFloat || x.scalar_type() == torch::kBFloat16);
+}
+
+/// float, or uint16_t for bfloat16's bits.
+template <class T>
+T* data_of(const torch::Tensor& x) {
+  return x.defined() ? static_cast<T*>(x.data_ptr()) : nullptr;
+}
+
+/// Calls body(T()) with the element type of `x`, which has_kernels.
+template <class Body>
+auto with_element_type(const torch::Tensor& x, Body body) {
+  return x.scalar_type() == torch::kFloat ? body(float()) : body(uint16_t());
+}
+
+inline MaybeTensor if_defined(const torch::Tensor& x) {
+  return x.defined() ? MaybeTensor(x) : MaybeTensor();
+}
+
+inline torch::Tensor or_undefined(const MaybeTensor& x) {
+  return x.has_value() ? *x : torch::Tensor();
+}
+
+/// The kernels read memory without asking whose it is. Undefined tensors are ignored.
+/// @throws c10::ValueError where the tensors are on different devices
+inline void check_same_device(std::initializer_list<torch::Tensor> tensors) {
+  const torch::Tensor* first = nullptr;
+  for (const torch::Tensor& x : tensors) {
+    if (!x.defined()) continue;
+    if (first == nullptr) first = &x;
+    TORCH_CHECK_VALUE(x.device() == first->device(), "all tensors of an operation must be on one device, not on ",
+                      first->device(), " and ", x.device());
+  }
+}
+
+/// For a backward pass that fills its results in place, so that they could not be differentiated again.
+/// @throws c10::Error under create_graph
+inline void check_first_derivative() {
+  TORCH_CHECK(!torch::GradMode::is_enabled(),
+              "the fused operations have no second derivative (create_graph); use a network in float64");
+}
+
+/// One-dimensional parameters are float32 whatever the matrices are.
+inline torch::Tensor as_float(const torch::Tensor& x) {
+  return x.defined() ? x.to(torch::kFloat).contiguous() : x;
+}
+
+}  // namespace kernels
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/network/options.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+// The names of a Transformer's parameters, by what they are for: the one place that spells them for whoever reads
+// weights by name. They are a file format.
+
+/// A matrix [outputs,inputs] and the vector added to its product; an empty name where there is none.
+struct LinearNames {
+  std::string weight, bias;
+};
+
+/// Of a LayerNorm, [D] each.
+struct NormNames {
+  std::string weight, bias;
+};
+
+/// An attention sub-layer. All names are empty where the layer does not have it.
+struct AttentionNames {
+  LinearNames query, key, value, output;
+  NormNames norm;
+};
+
+struct FeedForwardNames {
+  LinearNames inner, outer;
+  NormNames norm;
+};
+
+struct LayerNames {
+  AttentionNames self_attention;
+  AttentionNames cross_attention;  ///< of a decoder's layer beside an encoder
+  FeedForwardNames feed_forward;
+};
+
+struct StackNames {
+  std::vector<LayerNames> layers;
+  NormNames norm;  ///< after the last layer, of a pre-norm network
+};
+
+struct WeightNames {
+  explicit WeightNames(const TransformerOptions& options);
+
+  std::string source_embedding, target_embedding;          ///< [V,D]; equal where they are one table
+  NormNames source_embedding_norm, target_embedding_norm;  ///< of the embedding sums, with embedding_norm
+  LinearNames output;                                      ///< [V,D]; target_embedding where that is its matrix
+  StackNames encoder;                                      ///< without layers in a decoder-only network
+  StackNames decoder;
+
+  /// The matrices of all linear layers, in no particular order, without embedding tables. In a model folder stored in a
+  /// narrower type, exactly these have that type.
+  std::vector<std::string> product_matrices() const;
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/programs/shared/cut_lines.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/progress.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/text/format.h>
+
+#include <set>
+
+namespace transmute {
+
+void CutLines::add(int parts, size_t tokens) {
+  if (parts < 2) return;
+  ++count_;
+  positions_are_fewer_ = positions_are_fewer_ || static_cast<int64_t>(tokens) <= most_tokens_;
+}
+
+std::string CutLines::reason() const {
+  return positions_are_fewer_ ? "had more tokens than the model has learned positions for"
+                              : "had over " + counted(most_tokens_, "token");
+}
+
+void LoopingLines::add(const Translation& result) {
+  if (has_loop(result.hypotheses.front().tokens) && !has_loop(result.source_tokens)) ++count_;
+}
+
+void LoopingLines::report(int64_t lines, const std::string& result) const {
+  if (count_ == 0) return;
+  note(fmt::format("{} of {}: the {} repeats the same words over and over; --no-repeat-ngram 4 prevents that",
+                   format_count(count_), counted(lines, "line"), result));
+}
+
+void SuspiciousLines::add(const Translation& result) {
+  if (result.warnings.empty()) return;
+  ++count_;
+  std::set<WarningKind> kinds;
+  for (const TranslationWarning& warning : result.warnings) kinds.insert(warning.kind);
+  for (const WarningKind kind : kinds) ++kinds_[kind];
+}
+
+void SuspiciousLines::report(int64_t lines) const {
+  if (count_ == 0) return;
+  std::string kinds;
+  for (const auto& [kind, count] : kinds_)
+    kinds += fmt::format("{}{}: {}", kinds.empty() ? "" : ", ", name_of(kind), format_count(count));
+  note(fmt::format("{} of {}: the translation looks wrong ({}); --format json says where", format_count(count_),
+                   counted(lines, "line"), kinds));
+}
+
+}  // namespace transmute

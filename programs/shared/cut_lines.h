@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace transmute {
+
+/// Counts the lines that were cut into parts because of their length, and knows why.
+class CutLines {
+ public:
+  /// @param most_tokens the limit that the user set, --max-source-tokens; the model's may be lower
+  explicit CutLines(int64_t most_tokens) : most_tokens_(most_tokens) {}
+
+  /// A line of so many tokens, which were taken in so many parts.
+  void add(int parts, size_t tokens);
+  int64_t count() const { return count_; }
+  /// What these lines were, for example "had over 256 tokens".
+  std::string reason() const;
+
+ private:
+  int64_t most_tokens_;
+  int64_t count_ = 0;
+  bool positions_are_fewer_ = false;
+};
+
+/// Counts the lines whose result repeats the same words over and over where the line itself does not.
+class LoopingLines {
+ public:
+  void add(const Translation& result);
+  /// Says how many of so many lines these were, and what helps. `result`: what the program calls it.
+  void report(int64_t lines, const std::string& result) const;
+
+ private:
+  int64_t count_ = 0;
+};
+
+/// Counts the lines whose translation the guard warns of, by the kinds of warnings.
+class SuspiciousLines {
+ public:
+  void add(const Translation& result);
+  /// Says how many of so many lines these were, and why.
+  void report(int64_t lines) const;
+
+ private:
+  int64_t count_ = 0;
+  std::map<WarningKind, int64_t> kinds_;
+};
+
+}  // namespace transmute

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/programs/shared/help.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <vector>
+
+namespace transmute {
+
+namespace {
+
+constexpr size_t kTextColumn = 26;
+
+// A flag, or a positional argument.
+struct FlagHelp {
+  std::string group, name, short_name, type, choices, fallback, text;
+  bool required = false;
+};
+
+size_t terminal_width() {
+  constexpr int kLeast = 40, kMost = 120, kUsual = 80;
+  int columns = 0;
+  if (const char* wanted = std::getenv("COLUMNS")) columns = std::atoi(wanted);
+  winsize size{};
+  if (columns <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  return static_cast<size_t>(columns <= 0 ? kUsual : std::clamp(columns, kLeast, kMost));
+}
+
+// Characters, not bytes.
+size_t width_of(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// Words up to `width`, the lines after the first behind `indent` blanks; the first begins at column `column`.
+std::string wrapped(const std::string& text, size_t column, size_t indent, size_t width) {
+  std::istringstream words(text);
+  std::string lines;
+  bool first = true;
+  for (std::string word; words >> word; first = false) {
+    const size_t length = width_of(word);
+    if (!first && column + 1 + length > width) {
+      lines += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      lines += ' ';
+      ++column;
+    }
+    lines += word;
+    column += length;
+  }
+  return lines;
+}
+
+// "TEXT:{a,b}" has a type and choices.
+void read_type(const std::string& type_name, FlagHelp& flag) {
+  const size_t open = type_name.find(":{");
+  if (open != std::string::npos) flag.choices = type_name.substr(open + 2, type_name.find('}') - open - 2);
+  flag.type = type_name.substr(0, type_name.find(':'));
+  if (flag.type == "INT" || flag.type == "UINT") flag.type = "N";
+  if (flag.type == "FLOAT") flag.type = "NUMBER";
+}
+
+FlagHelp describe(const CLI::Option& option) {
+  FlagHelp flag;
+  const bool positional = option.get_positional();
+  flag.group = positional ? "Arguments" : option.get_group();
+  if (positional) {
+    flag.name = option.get_name(true);
+  } else {
+    flag.name = "--" + option.get_lnames().front();
+    if (!option.get_snames().empty()) flag.short_name = "-" + option.get_snames().front();
+  }
+  const bool has_value = option.get_type_size() != 0 && option.get_items_expected_max() != 0;
+  if (has_value) read_type(option.get_type_name(), flag);
+  if (has_value && option.get_items_expected_max() > 1) flag.type += "...";
+  flag.fallback = option.get_default_str();
+  if (flag.fallback.size() > 1 && flag.fallback.front() == '[')
+    flag.fallback = flag.fallback.substr(1, flag.fallback.size() - 2);
+  flag.required = option.get_required();
+  flag.text = option.get_description();
+  return flag;
+}
+
+std::vector<FlagHelp> flags_of(const CLI::App& app) {
+  std::vector<FlagHelp> flags;
+  for (const std::string& group : app.get_groups()) {
+    if (group.empty()) continue;
+    for (const CLI::Option* option : app.get_options())
+      if (option->get_group() == group) flags.push_back(describe(*option));
+  }
+  std::stable_partition(flags.begin(), flags.end(), [](const FlagHelp& flag) { return flag.group == "Arguments"; });
+  return flags;
+}
+
+std::string usage(const std::string& name, const std::vector<FlagHelp>& flags) {
+  std::string text = fmt::format("Usage: {} [OPTION]...", name);
+  for (const FlagHelp& flag : flags)
+    if (flag.group == "Arguments") text += " " + flag.type;
+  return text;
+}
+
+std::string flag_lines(const FlagHelp& flag, size_t width) {
+  std::string head = "  ";
+  if (!flag.short_name.empty()) head += flag.short_name + ", ";
+  std::string value = flag.choices;
+  std::replace(value.begin(), value.end(), ',', '|');
+  if (value.empty()) value = flag.type;
+  head += flag.group == "Arguments" ? flag.type : flag.name + (value.empty() ? "" : " " + value);
+  std::string text = flag.text;
+  if (flag.required) text += " (required)";
+  if (!flag.fallback.empty()) text += fmt::format(" (default: {})", flag.fallback);
+  if (width_of(head) + 2 > kTextColumn) {
+    head += '\n' + std::string(kTextColumn, ' ');
+  } else {
+    head += std::string(kTextColumn - width_of(head), ' ');
+  }
+  return head + wrapped(text, kTextColumn, kTextColumn, width) + '\n';
+}
+
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
+// The footer's lines: {} in them is this program as it was called, {translate} is `translate` called the same way.
+std::vector<std::string> examples_of(const CLI::App& app, const std::string& name) {
+  const std::string translate = name.substr(0, name.find_last_of(" -") + 1) + "translate";
+  std::vector<std::string> examples;
+  std::istringstream lines(app.get_footer());
+  for (std::string line; std::getline(lines, line);) {
+    replace_all(line, "{}", name);
+    replace_all(line, "{translate}", translate);
+    examples.push_back(line);
+  }
+  return examples;
+}
+
+}  // namespace
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, CLI::AppFormatMode /*mode*/) const {
+  const size_t width = terminal_width();
+  const std::vector<FlagHelp> flags = flags_of(*app);
+  std::string text = usage(app->get_name(), flags) + "\n\n" + wrapped(app->get_description(), 0, 0, width) + '\n';
+  std::string group;
+  for (const FlagHelp& flag : flags) {
+    if (flag.group != group) text += fmt::format("\n{}:\n", flag.group);
+    group = flag.group;
+    text += flag_lines(flag, width);
+  }
+  const std::vector<std::string> examples = examples_of(*app, app->get_name());
+  if (!examples.empty()) text += "\nExamples:\n";
+  for (const std::string& example : examples) text += "  " + example + '\n';
+  return text;
+}
+
+std::string help_records(const CLI::App& app) {
+  std::string records = "about\t" + app.get_description() + '\n';
+  for (const FlagHelp& flag : flags_of(app))
+    records += fmt::format("option\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", flag.group, flag.name, flag.short_name,
+                           flag.type, flag.choices, flag.fallback, flag.required ? "required" : "", flag.text);
+  for (const std::string& example : examples_of(app, app.get_name())) records += "example\t" + example + '\n';
+  return records;
+}
+
+}  // namespace transmute

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/programs/shared/line_progress.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace transmute {
+
+LineProgress::LineProgress(const StreamFlags& streams, int64_t before)
+    : shown_(line_.visible() && (!is_standard_stream(streams.output) || isatty(STDOUT_FILENO) == 0)), before_(before) {
+  if (!shown_ || !std::filesystem::is_regular_file(streams.input)) return;  // a pipe can be read once only
+  try {
+    LineReader reader(streams.input, {InvalidUtf8::replace, streams.lines.max_line_bytes});
+    for (std::string line; reader.next(line);) ++lines_;
+  } catch (const std::runtime_error&) {  // the program comes to that line too, and says so
+  }
+}
+
+void LineProgress::show(int64_t done) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!shown_ || now - drawn_ < std::chrono::milliseconds(100)) return;
+  drawn_ = now;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double rate = static_cast<double>(done - before_) / seconds;
+  std::string text = fmt::format("{} | {} lines/s | {}", counted(done, "line"),
+                                 format_count(static_cast<int64_t>(rate)), format_duration(seconds));
+  if (lines_ > 0 && done > before_)
+    text += " | " + format_duration(static_cast<double>(lines_ - done) / rate) + " left";
+  line_.show(lines_ > 0 ? static_cast<double>(done) / static_cast<double>(lines_) : -1, text);
+}
+
+}  // namespace transmute

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/progress.h>
+#include <transmute/programs/shared/stream_flags.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace transmute {
+
+/// A line on standard error that says how far a program is; nothing where results go to the terminal too.
+class LineProgress {
+ public:
+  /// @param before lines that an earlier run has finished, which do not count for the speed
+  LineProgress(const StreamFlags& streams, int64_t before);
+
+  /// @param done lines in all
+  void show(int64_t done);
+  void clear() { line_.clear(); }
+
+ private:
+  ProgressLine line_;
+  bool shown_;
+  int64_t before_;
+  int64_t lines_ = 0;  // of the input, where that is known
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point drawn_{};
+};
+
+}  // namespace transmute

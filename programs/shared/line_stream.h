@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/text_file.h>
+#include <transmute/programs/shared/output.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace transmute {
+
+/// The input cannot be gone on with at a line, which the message names; the lines before it are sound.
+class BadLine : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Lines of an open file descriptor (a pipe, a terminal, a file), handed out as they come: someone who types a line
+/// gets it answered, a file comes in large blocks. Gzipped ones are recognized by their first bytes.
+class LineStream {
+ public:
+  /// @param name what messages call it
+  LineStream(int descriptor, std::string name, const LineRules& rules = {});
+  ~LineStream();
+  LineStream(const LineStream&) = delete;
+  LineStream& operator=(const LineStream&) = delete;
+
+  /// At least one line, and what else arrives without a pause of more than 10 ms, up to `most` lines; nothing at the
+  /// end. Lines are as LineReader's. Those before a bad one are handed out first.
+  /// @throws BadLine for a line that is not UTF-8 or too long, or where reading fails.
+  std::vector<std::string> next_block(size_t most);
+
+ private:
+  class Gunzip;
+  bool fill();
+  bool more_is_waiting() const;
+  bool take_line(std::vector<std::string>& lines);
+
+  int descriptor_;
+  std::string name_;
+  LineRules rules_;
+  bool begun_ = false;  // and known whether it is gzipped
+  std::unique_ptr<Gunzip> gunzip_;
+  std::string buffer_;
+  size_t position_ = 0;
+  size_t searched_ = 0;  // no line end lies before
+  int64_t line_number_ = 0;
+  bool ended_ = false;
+  bool has_zeros_ = false;      // which was said
+  std::exception_ptr failure_;  // of the next call
+};
+
+/// Gives at least one line and at most `most`; none at the end.
+using BlockSource = std::function<std::vector<std::string>(size_t most)>;
+
+/// The lines of a file, plain or gzipped, or, where `path` is empty or "-", of standard input as they come. Lines
+/// before a bad one are handed out first; the next call then throws BadLine. Says on standard error where lines come
+/// from a terminal, and once where a line has zero bytes.
+BlockSource open_input(const std::string& path, const LineRules& rules = {});
+
+/// What messages call the input of that path.
+std::string input_name(const std::string& path);
+
+/// A flag, or a key of a config, and the path that it was given.
+struct NamedInput {
+  const char* flag;
+  std::string path;
+};
+
+/// Standard input can be read once: @throws std::invalid_argument where "-" is the path of two of them.
+void check_standard_input_once(const std::vector<NamedInput>& inputs);
+
+/// Writing an output must not destroy what is read: @throws std::invalid_argument where it is the file or the folder of
+/// one of the inputs, or a file of a model in such a folder. `output_flag`: the flag that names it.
+void check_output_is_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
+                              const char* output_flag = "--output");
+
+/// A folder that is written must not become a part of the model that is read: @throws std::invalid_argument where it
+/// would be within the folder of one of the inputs.
+void check_folder_is_in_no_input(const std::string& output, const std::vector<NamedInput>& inputs,
+                                 const char* output_flag = "--output");
+
+/// `most` lines, fewer only at the end and before a bad line, which is then the `failure` to be thrown once the lines
+/// before it are done.
+std::vector<std::string> next_full_block(const BlockSource& source, size_t most, std::exception_ptr& failure);
+
+/// The lines of a file or, where `path` is empty or "-", of standard input: all of them, or the first `most`.
+/// @throws BadLine
+std::vector<std::string> read_input_lines(const std::string& path, size_t most = static_cast<size_t>(-1));
+
+/// What two files that belong together must have. `must`: what line n of one is to line n of the other, such as "have
+/// the words of".
+/// @throws std::runtime_error with both counts where they differ
+void check_equal_lines(const std::string& path, size_t lines, const std::string& other_path, size_t other_lines,
+                       const char* must);
+
+/// Runs `work`. Where it meets a bad line, what was written until then is kept.
+/// @throws what `work` throws; a BadLine says that the lines before are written.
+void keep_output_before_bad_line(Output& output, const std::function<void()>& work);
+
+}  // namespace transmute

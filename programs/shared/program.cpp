@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/programs/shared/program.h>
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <torch/version.h>
+#include <transmute/common/build_info.h>
+#include <transmute/common/config_schema.h>
+#include <transmute/common/without_control.h>
+#include <transmute/kernels/simd/simd.h>
+#include <transmute/programs/shared/help.h>
+#include <transmute/programs/shared/hints.h>
+#include <transmute/programs/shared/output.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace {
+
+constexpr int kExitFailure = 1;
+constexpr int kExitUsage = 2;
+
+std::string called_as;  // the program, by its user
+
+// Thrown where the command line asks for the records that documentation is made from.
+struct RecordsWanted {};
+
+void note_error(const std::string& message) {
+  note("error: " + message);
+}
+
+int report(const std::exception& error, int code) {
+  std::cout.flush();
+  note_error(error.what());
+  return code;
+}
+
+std::runtime_error unwritable() {
+  return std::runtime_error(kUnwritableStandardOutput);
+}
+
+// The exit code of an answer that was all there was to do.
+int answered(int code) {
+  return std::cout.flush() ? code : report(unwritable(), kExitFailure);
+}
+
+// The last key of --set, where it has no value: the value may be the next word.
+std::string key_without_value(const CLI::App& app) {
+  const CLI::Option* const set = app.get_option_no_throw("--set");
+  if (set == nullptr || set->results().empty()) return "";
+  const std::string key = set->results().back();
+  return key.find('=') == std::string::npos ? key : "";
+}
+
+// A model folder where --model should be, or another path as the first thing after the program.
+std::string missing_model(const CLI::App& app, const std::string& message) {
+  const CLI::Option* const text = app.get_option_no_throw("TEXT");
+  if (text == nullptr || text->results().empty() || message.find("--model") == std::string::npos) return message;
+  const std::string& word = text->results().front();
+  std::error_code ignored;
+  return std::filesystem::exists(word, ignored) ? fmt::format("{}; did you mean --model {}?", message, word) : message;
+}
+
+// The first word that no flag takes, with the nearest flag where it looks like one.
+std::string unexpected_word(const CLI::App& app, const std::string& fallback) {
+  const std::vector<std::string> words = app.remaining();
+  if (words.empty()) return fallback;
+  const std::string word = words.front().substr(0, words.front().find('='));
+  if (word.rfind('-', 0) != 0) {
+    const std::string ending = std::filesystem::path(words.front()).extension().string();
+    const bool is_config = (ending == ".yaml" || ending == ".yml") && app.get_option_no_throw("--config") != nullptr;
+    const std::string key = key_without_value(app);
+    const std::string meant = !key.empty() ? fmt::format("--set {}={}", key, words.front())
+                              : is_config  ? "--config " + words.front()
+                                           : "";
+    return fmt::format("unexpected argument '{}'{}", words.front(),
+                       meant.empty() ? "" : "; did you mean " + meant + "?");
+  }
+  if (const std::string hint = hint_for(app, word); !hint.empty())
+    return fmt::format("unknown flag {}; {}", word, hint);
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  const std::string nearest = nearest_name(word, flags);
+  return fmt::format("unknown flag {}{}", word, nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+bool is_repeated(const CLI::App& app, const std::string& flag) {
+  const CLI::Option* const option = app.get_option_no_throw(flag);
+  return option != nullptr && option->results().size() > 1;
+}
+
+// CLI11's messages where they do not speak of what was typed.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
+                          dynamic_cast<const CLI::RequiresError*>(&error) != nullptr;  // a misspelled flag, perhaps
+  if (is_unexpected || is_missing) return unexpected_word(app, missing_model(app, message));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string flag = message.substr(0, message.find(':'));
+    return flag + (is_repeated(app, flag) ? " is given more than once" : " needs a value");
+  }
+  const std::string no_conversion = "Could not convert: ";
+  if (message.rfind(no_conversion, 0) != 0) return message;
+  const size_t equals = message.find(" = ");
+  if (equals == std::string::npos) return message;
+  return fmt::format("{}: needs a number, not '{}'",
+                     message.substr(no_conversion.size(), equals - no_conversion.size()), message.substr(equals + 3));
+}
+
+// The library's message about an option, "beam_size must …", in the words of the command line.
+std::string with_flag(const CLI::App& app, const std::string& message) {
+  const size_t end = message.find(' ');
+  if (end == std::string::npos) return message;
+  std::string flag = "--" + message.substr(0, end);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  const std::string rest = message.substr(end);
+  const bool speaks_of_it =
+      rest.rfind(" must ", 0) == 0 || rest.rfind(" cannot ", 0) == 0 || rest.rfind(" needs ", 0) == 0;
+  return speaks_of_it && app.get_option_no_throw(flag) != nullptr ? flag + rest : message;
+}
+
+// A descriptor that was closed before the start would be that of the next file that is opened, and messages would go
+// into it. In the wrong direction, so that reading or writing it is still an error.
+void keep_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+}  // namespace
+
+int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+  keep_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), after which nothing is left behind
+  called_as = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : app.get_name();
+  const std::string own_name = app.get_name();
+  app.name(called_as);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag(
+      "--version", [&] { return version_text(own_name); },
+      "print the version, with the revision, LibTorch and the instruction set");
+  app.add_flag_callback("--help-records", [] { throw RecordsWanted(); })->group("")->trigger_on_parse();
+  try {
+    app.parse(argc, argv);
+  } catch (const RecordsWanted&) {
+    std::cout << help_records(app);
+    return answered(0);
+  } catch (const CLI::Success& answer) {
+    return answered(app.exit(answer));
+  } catch (const CLI::ParseError& error) {
+    note_error(usage_message(app, error));
+    std::cerr << "Run '" << called_as << " --help' for the options.\n";
+    return kExitUsage;
+  }
+  try {
+    const int code = body();
+    if (!std::cout.flush()) throw unwritable();
+    return code;
+  } catch (const std::invalid_argument& error) {
+    return report(std::invalid_argument(with_flag(app, error.what())), kExitUsage);
+  } catch (const std::bad_alloc&) {
+    return report(std::runtime_error("there is not enough memory"), kExitFailure);
+  } catch (const std::exception& error) {
+    return report(error, kExitFailure);
+  }
+}
+
+const std::string& program_name() {
+  return called_as;
+}
+
+void note(const std::string& text) {
+  std::cerr << called_as << ": " << without_control(text) << '\n';
+}
+
+std::string version_text(const std::string& program) {
+  const std::string name = program == "transmute" ? program : program + " (transmute)";
+  return fmt::format("{} {}\nLibTorch {}\nCPU kernels: {}", name, build_version(), TORCH_VERSION,
+                     kernels::simd_name(kernels::active_simd()));
+}
+
+}  // namespace transmute

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <transmute/libtorch/threading.h>
+#include <transmute/programs/shared/flag_values.h>
+#include <transmute/programs/shared/program.h>
+#include <transmute/programs/shared/translator_flags.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+
+namespace transmute {
+
+namespace {
+
+constexpr const char* kAsStored = "stored";
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+void refuse_path(const std::string& text) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(text, ignored))
+    throw std::invalid_argument(fmt::format("'{0}' is a folder, not a text; did you mean --model {0}?", text));
+  if (std::filesystem::is_regular_file(text, ignored))
+    throw std::invalid_argument(fmt::format("'{0}' is a file, not a text; did you mean --input {0}?", text));
+}
+
+}  // namespace
+
+void TranslatorFlags::add_to(CLI::App& app) {
+  add_to(app,
+         "a model folder written by train, a file written by export_torchscript, or a translation model of Hugging "
+         "Face, CTranslate2 or Marian");
+}
+
+void TranslatorFlags::add_language_model_to(CLI::App& app) {
+  add_to(app, "a language model: a folder written by train, or a file written by export_torchscript");
+}
+
+void TranslatorFlags::add_to(CLI::App& app, const std::string& kinds) {
+  app.add_option("-m,--model", models_,
+                 kinds + "; several models with the same tokenizer form an ensemble, whose probabilities are averaged")
+      ->type_name("MODEL")
+      ->required();
+  add_device_flag(app, options_.device);
+  add_precision_flag(app, precision_);
+  add_threads_flag(app, options_.threads);
+}
+
+CLI::Option* TranslatorFlags::add_texts_to(CLI::App& app, const std::string& description) {
+  return app.add_option("TEXT", texts_, description)->type_name("TEXT");
+}
+
+std::vector<std::string> TranslatorFlags::take_texts(const std::string& input) {
+  const auto is_text = [](const std::string& word) {
+    return !exists(word) && (word.find(' ') != std::string::npos || word.find('/') == std::string::npos);
+  };
+  const auto first = std::find_if(models_.begin() + 1, models_.end(), is_text);
+  if (const auto missing = std::find_if_not(models_.begin() + 1, first, exists); missing != first)
+    throw std::runtime_error(
+        fmt::format("{}: no such model folder; if it is a text to translate, put -- before it", *missing));
+  std::vector<std::string> words(first, models_.end());
+  models_.erase(first, models_.end());
+  words.insert(words.end(), texts_.begin(), texts_.end());
+  for (const std::string& word : words) refuse_path(word);
+  if (!words.empty() && !input.empty())
+    throw std::invalid_argument(fmt::format("--input excludes a text on the command line, here '{}'", words.front()));
+  std::vector<std::string> lines;
+  for (const std::string& word : words) {
+    check_utf8(word, "the text on the command line");
+    std::istringstream text(word + "\n");
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+  }
+  return lines;
+}
+
+void TranslatorFlags::add_shortlist_to(CLI::App& app) {
+  ShortlistOptions& shortlist = options_.shortlist;
+  CLI::Option* const table =
+      app.add_option("--shortlist", shortlist.table,
+                     "a table written by make_shortlist; restricts output to the table's translations of the line's "
+                     "tokens, tokens of the line itself, digits, punctuation and frequent tokens")
+          ->type_name("FILE")
+          ->check(not_empty())
+          ->group("Shortlist");
+  app.add_option("--shortlist-best", shortlist.best, "maximum number of translations per source token")
+      ->check(at_least(0))
+      ->capture_default_str()
+      ->needs(table)
+      ->group("Shortlist");
+  app.add_option("--shortlist-frequent", shortlist.frequent,
+                 "number of frequent tokens to allow always, from the start of the vocabulary")
+      ->check(at_least(0))
+      ->capture_default_str()
+      ->needs(table)
+      ->group("Shortlist");
+}
+
+CLI::Option* TranslatorFlags::add_rerank_to(CLI::App& app, RerankOptions& rerank) {
+  CLI::Option* const model =
+      app.add_option("--rerank", options_.reverse_model,
+                     "a model of the opposite direction; of the best translations (with --sample, of samples), print "
+                     "the one with the best combined score; if --beam-size is not given, raises it")
+          ->type_name("MODEL")
+          ->group("Search");
+  rerank.candidates = 8;
+  app.add_option("--rerank-candidates", rerank.candidates, "number of translations that --rerank compares")
+      ->check(whole_between(2, kMaxCandidates))
+      ->capture_default_str()
+      ->needs(model)
+      ->group("Search");
+  app.add_option("--rerank-weight", rerank.weight,
+                 "weight of the opposite direction's score; the model's own has weight 1")
+      ->check(not_negative())
+      ->capture_default_str()
+      ->needs(model)
+      ->group("Search");
+  app.add_option("--rerank-source-language", rerank.source_language,
+                 "for a multilingual model of --rerank: its name for the language of the translations; default: "
+                 "--target-language")
+      ->type_name("LANGUAGE")
+      ->needs(model)
+      ->group("Search");
+  app.add_option("--rerank-target-language", rerank.target_language,
+                 "its name for the language of the input; default: --source-language")
+      ->type_name("LANGUAGE")
+      ->needs(model)
+      ->group("Search");
+  return model;
+}
+
+TranslatorOptions TranslatorFlags::options() const {
+  TranslatorOptions options = options_;
+  options.precision = precision_of_flag(precision_);
+  options.ensemble.assign(models_.begin() + 1, models_.end());
+  return options;
+}
+
+std::vector<NamedInput> TranslatorFlags::inputs() const {
+  std::vector<NamedInput> inputs{{"--rerank", options_.reverse_model}, {"--shortlist", options_.shortlist.table}};
+  for (const std::string& model : models_) inputs.push_back({"--model", model});
+  return inputs;
+}
+
+Translator TranslatorFlags::open() const {
+  return Translator(models_.front(), options());
+}
+
+LanguageModel TranslatorFlags::open_language_model() const {
+  return LanguageModel(models_.front(), options());
+}
+
+void add_device_flag(CLI::App& app, std::string& device) {
+  app.add_option("--device", device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE")->capture_default_str();
+}
+
+void add_precision_flag(CLI::App& app, std::string& precision) {
+  precision = kAsStored;
+  app.add_option(
+         "--precision", precision,
+         "number format of matrix products: float32; bfloat16 (half of the weights' memory; fast on GPUs and with "
+         "AVX512-BF16, BFDOT or AMX); int8 (a quarter of it; CPUs only, fast with AVX2, VNNI, AMX or SDOT); half (GPUs "
+         "only); stored: the format in which the model is stored (see convert --precision) if the device is fast at "
+         "it, else float32")
+      ->check(one_of({kAsStored, "float32", "bfloat16", "int8", "half"}))
+      ->capture_default_str();
+}
+
+std::optional<Precision> precision_of_flag(const std::string& precision) {
+  if (precision == kAsStored) return std::nullopt;
+  return precision_from_name(precision);
+}
+
+void add_threads_flag(CLI::App& app, int& threads) {
+  app.add_option("--threads", threads, "CPU worker threads; 0: one per core")
+      ->check(at_least(0))
+      ->capture_default_str();
+}
+
+void add_language_flags(CLI::App& app, std::string& source, std::string& target) {
+  app.add_option("--source-language", source,
+                 "for multilingual models: the source language by the model's own name (eng_Latn, en)")
+      ->type_name("LANGUAGE")
+      ->group("Languages");
+  app.add_option("--target-language", target, "for multilingual models: the target language (deu_Latn, de, deu)")
+      ->type_name("LANGUAGE")
+      ->group("Languages");
+}
+
+void warn_if_slow(const std::string& reason) {
+  if (reason.empty()) return;
+  note("this model runs several times slower on the CPU than others: " + reason);
+  if (const std::string warning = slow_blas_warning(); !warning.empty()) note(warning);  // of others no BLAS is asked
+}
+
+}  // namespace transmute

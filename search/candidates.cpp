@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/search/candidates.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+namespace search {
+
+namespace {
+
+// At the maximum length, the end of each live hypothesis instead; of those with most of the terms' tokens.
+std::vector<Candidate> forced_ends(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+  size_t most = 0;
+  for (const auto& hypothesis : sentence.live()) most = std::max(most, hypothesis.terms.tokens());
+  std::vector<Candidate> candidates;
+  for (size_t n = 0; n < sentence.live().size(); ++n) {
+    if (sentence.live()[n].terms.tokens() < most) continue;
+    const auto parent = static_cast<int64_t>(n);
+    const double end = scores.log_probability(sentence, b, parent, special_ids::kEnd);
+    candidates.push_back({parent, special_ids::kEnd, sentence.live()[n].log_probability + end});
+  }
+  return candidates;
+}
+
+// The next token of a prefix.
+std::vector<Candidate> forced_token(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
+  return {{0, token, sentence.live().front().log_probability + scores.log_probability(sentence, b, 0, token)}};
+}
+
+void check_allowed(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t token) {
+  const Ids allowed = sentence.allowed(0, scores.all(sentence, b, 0).size());
+  if (std::find(allowed.begin(), allowed.end(), token) == allowed.end())
+    throw std::invalid_argument("the constraint does not allow the given beginning of a translation");
+}
+
+void take_out_banned(const SentenceSearch& sentence, std::vector<Candidate>& candidates) {
+  const auto is_banned = [&](const Candidate& candidate) { return sentence.is_banned(candidate); };
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(), is_banned), candidates.end());
+}
+
+std::vector<Candidate> best_allowed(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+  const size_t count = sentence.candidates();
+  std::vector<Candidate> candidates = scores.best(sentence, b, count + sentence.most_banned());
+  if (sentence.most_banned() > 0) take_out_banned(sentence, candidates);
+  if (candidates.size() > count) candidates.resize(count);
+  return candidates;
+}
+
+// The two best tokens after a term that do not continue its word: without them, a model that prefers to continue it
+// would leave the beam no hypothesis with the term.
+std::vector<Candidate> after_term(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t parent) {
+  const LiveHypothesis& hypothesis = sentence.live()[static_cast<size_t>(parent)];
+  const std::vector<float> columns = scores.all(sentence, b, parent);
+  std::vector<int64_t> order(columns.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto worse = [&](int64_t x, int64_t y) {
+    const float a = columns[static_cast<size_t>(x)], c = columns[static_cast<size_t>(y)];
+    return a != c ? a < c : x > y;
+  };
+  std::make_heap(order.begin(), order.end(), worse);
+  std::vector<Candidate> candidates;
+  for (auto end = order.end(); end != order.begin() && candidates.size() < 2; --end) {
+    std::pop_heap(order.begin(), end, worse);
+    const int64_t column = *(end - 1), token = sentence.token_of(column);
+    if (std::isinf(columns[static_cast<size_t>(column)])) break;
+    if (!sentence.is_free(static_cast<size_t>(parent), token) || hypothesis.terms.is_inside_word(token)) continue;
+    if (token == special_ids::kEnd && !hypothesis.terms.complete()) continue;
+    candidates.push_back(
+        {parent, token, hypothesis.log_probability + scores.log_probability(sentence, b, parent, token)});
+  }
+  return candidates;
+}
+
+// The best of all, the best of each hypothesis (it may end, or go on), and what brings each further with the terms that
+// it must contain.
+std::vector<Candidate> towards_terms(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+  std::vector<Candidate> candidates = best_allowed(sentence, scores, b);
+  for (size_t n = 0; n < sentence.live().size(); ++n) {
+    const LiveHypothesis& hypothesis = sentence.live()[n];
+    const auto parent = static_cast<int64_t>(n);
+    std::vector<Candidate> own = scores.best_of(sentence, b, parent, 2 + sentence.banned(n).size());
+    take_out_banned(sentence, own);
+    candidates.insert(candidates.end(), own.begin(), own.end());
+    if (hypothesis.terms.at_end_of_term()) {
+      own = after_term(sentence, scores, b, parent);
+      candidates.insert(candidates.end(), own.begin(), own.end());
+    }
+    for (const int64_t token : hypothesis.terms.wanted())
+      candidates.push_back(
+          {parent, token, hypothesis.log_probability + scores.log_probability(sentence, b, parent, token)});
+  }
+  return sentence.share_out(std::move(candidates));
+}
+
+// The best of what the constraint allows each hypothesis. There are no shortlists here, so columns are tokens.
+std::vector<Candidate> best_under_constraint(const SentenceSearch& sentence, NextScores& scores, int64_t b) {
+  const size_t count = sentence.candidates();
+  std::vector<Candidate> candidates;
+  for (size_t n = 0; n < sentence.live().size(); ++n) {
+    const auto parent = static_cast<int64_t>(n);
+    const std::vector<float> logits = scores.all(sentence, b, parent);
+    Ids tokens = sentence.free_to_choose(n, logits.size());
+    const auto better = [&](int64_t x, int64_t y) {
+      const float a = logits[static_cast<size_t>(x)], c = logits[static_cast<size_t>(y)];
+      return a != c ? a > c : x < y;
+    };
+    const size_t most = std::min(count, tokens.size());
+    std::partial_sort(tokens.begin(), tokens.begin() + static_cast<int64_t>(most), tokens.end(), better);
+    tokens.resize(most);
+    for (const int64_t token : tokens)
+      candidates.push_back(
+          {parent, token, sentence.live()[n].log_probability + scores.log_probability(sentence, b, parent, token)});
+  }
+  std::sort(candidates.begin(), candidates.end(), is_better);
+  if (candidates.size() > count) candidates.resize(count);
+  return candidates;
+}
+
+// Lets nothing be drawn but what the constraint allows.
+void keep_allowed(const SentenceSearch& sentence, size_t parent, std::vector<float>& scores) {
+  std::vector<float> kept(scores.size(), -INFINITY);
+  for (const int64_t token : sentence.free_to_choose(parent, scores.size()))
+    kept[static_cast<size_t>(token)] = scores[static_cast<size_t>(token)];
+  scores = std::move(kept);
+}
+
+// A column by its log-probability (up to a constant), `random` from [0, 1); nothing where none has a probability.
+std::optional<int64_t> draw(const std::vector<float>& scores, const SamplingOptions& options, double random) {
+  std::vector<int64_t> tokens(scores.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  const auto better = [&](int64_t a, int64_t b) {
+    const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  };
+  size_t most = options.top_k > 0 ? std::min(tokens.size(), static_cast<size_t>(options.top_k)) : tokens.size();
+  if (options.temperature == 0) most = 1;
+  std::partial_sort(tokens.begin(), tokens.begin() + static_cast<int64_t>(options.top_p < 1 ? most : 1), tokens.end(),
+                    better);
+  if (most < tokens.size() && options.top_p == 1)
+    std::nth_element(tokens.begin() + 1, tokens.begin() + static_cast<int64_t>(most), tokens.end(), better);
+  tokens.resize(most);
+  if (std::isinf(scores[static_cast<size_t>(tokens.front())])) return {};
+  if (most == 1) return tokens.front();
+
+  std::vector<double> weights;
+  double total = 0;
+  for (const int64_t token : tokens) {
+    const double above = scores[static_cast<size_t>(token)] - scores[static_cast<size_t>(tokens.front())];
+    total += weights.emplace_back(std::exp(above / options.temperature));
+  }
+  if (options.top_p < 1) {
+    double kept = 0;
+    size_t count = 0;
+    while (count < weights.size() && kept < options.top_p * total) kept += weights[count++];
+    weights.resize(count);
+    total = kept;
+  }
+  double left = random * total;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    left -= weights[i];
+    if (left < 0) return tokens[i];
+  }
+  return tokens.front();  // rounding
+}
+
+// One token for each live hypothesis; for the first free one, as many as there are to be hypotheses.
+std::vector<Candidate> drawn(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
+                             const SearchOptions& options) {
+  const auto& live = sentence.live();
+  const bool begins = length == sentence.prefix_length();
+  std::vector<Candidate> candidates;
+  for (size_t n = 0; n < (begins ? static_cast<size_t>(options.num_hypotheses) : live.size()); ++n) {
+    const size_t parent = begins ? 0 : n;
+    const auto row = static_cast<int64_t>(parent);
+    std::vector<float> columns = scores.all(sentence, b, row);
+    const auto never = [&](int64_t banned) {
+      if (const auto column = sentence.column_of(banned)) columns[static_cast<size_t>(*column)] = -INFINITY;
+    };
+    for (const int64_t reserved : kNeverChosen) never(reserved);
+    for (const int64_t excluded : sentence.excluded()) never(excluded);
+    for (const int64_t banned : sentence.banned(parent)) never(banned);
+    if (sentence.is_constrained()) keep_allowed(sentence, parent, columns);
+    const std::optional<int64_t> column = draw(columns, *options.sampling, sentence.random(length, n));
+    if (!column) continue;
+    const int64_t token = sentence.token_of(*column);
+    candidates.push_back({row, token, live[parent].log_probability + scores.log_probability(sentence, b, row, token)});
+  }
+  return candidates;
+}
+
+// The best token of each live hypothesis; for the first free one, as many as there are to be hypotheses.
+std::vector<Candidate> alternatives(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length) {
+  const bool begins = length == sentence.prefix_length();
+  std::vector<Candidate> candidates;
+  for (size_t n = 0; n < sentence.live().size(); ++n) {
+    const auto most = static_cast<size_t>(begins ? sentence.beam() : 1);
+    std::vector<Candidate> own = scores.best_of(sentence, b, static_cast<int64_t>(n), most + sentence.banned(n).size());
+    take_out_banned(sentence, own);
+    candidates.insert(candidates.end(), own.begin(), own.begin() + static_cast<int64_t>(std::min(most, own.size())));
+  }
+  return candidates;
+}
+
+std::vector<Candidate> allowed_candidates(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
+                                          const SearchOptions& options) {
+  if (length < sentence.prefix_length()) {
+    const int64_t token = sentence.prefix_token(length);
+    if (sentence.is_constrained() && !sentence.is_given(length)) check_allowed(sentence, scores, b, token);
+    return forced_token(sentence, scores, b, token);
+  }
+  if (sentence.at_limit(length)) return forced_ends(sentence, scores, b);
+  if (options.sampling) return drawn(sentence, scores, b, length, options);
+  if (options.alternatives) return alternatives(sentence, scores, b, length);
+  if (sentence.is_constrained()) return best_under_constraint(sentence, scores, b);
+  if (sentence.has_terms()) return towards_terms(sentence, scores, b);
+  return best_allowed(sentence, scores, b);
+}
+
+}  // namespace
+
+std::vector<Candidate> find_candidates(const SentenceSearch& sentence, NextScores& scores, int64_t b, int64_t length,
+                                       const SearchOptions& options) {
+  std::vector<Candidate> candidates = allowed_candidates(sentence, scores, b, length, options);
+  // Where every token that it may use is banned, it ends.
+  return candidates.empty() ? forced_ends(sentence, scores, b) : candidates;
+}
+
+}  // namespace search
+}  // namespace v0
+}  // namespace transmute

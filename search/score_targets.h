@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/network/search_options.h>
+#include <transmute/search/hypothesis.h>
+#include <transmute/search/step_model.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The probability of each target, its end included, given the source of the same number: one hypothesis each. Of
+/// `options` the length penalty and the alignments count. `batch_size` and `batch_tokens` as for batches_by_length;
+/// `parallel_for` runs the batches; the first `given_tokens` of each target have probability 1.
+std::vector<IdHypothesis> score_targets(const StepModel& model, const std::vector<Ids>& sources,
+                                        const std::vector<Ids>& targets, const SearchOptions& options,
+                                        int64_t batch_size, int64_t batch_tokens, const ParallelFor& parallel_for,
+                                        size_t given_tokens = 0);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/search/search.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/search/candidates.h>
+#include <transmute/search/next_scores.h>
+#include <transmute/search/sentence_search.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+using search::SentenceSearch;
+
+// Beyond what anybody asks for, and low enough that no sum or product of them overflows.
+constexpr int64_t kMostLength = 1'000'000;
+
+// The last token of every live hypothesis: [B,N]. Sentences whose beam is not full repeat their first
+// hypothesis.
+torch::Tensor last_tokens(const std::vector<SentenceSearch>& sentences, int64_t beam) {
+  torch::Tensor ids = torch::empty({static_cast<int64_t>(sentences.size()), beam}, torch::kLong);
+  int64_t* next = ids.data_ptr<int64_t>();
+  for (const auto& sentence : sentences)
+    for (int64_t n = 0; n < beam; ++n) {
+      const auto& live = sentence.live();
+      const auto& last = live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].last;
+      *next++ = last ? last->id : special_ids::kBegin;
+    }
+  return ids;
+}
+
+torch::Tensor parent_rows(const std::vector<SentenceSearch>& sentences, int64_t beam) {
+  torch::Tensor rows = torch::empty({static_cast<int64_t>(sentences.size()) * beam}, torch::kLong);
+  int64_t* next = rows.data_ptr<int64_t>();
+  for (const auto& sentence : sentences)
+    for (int64_t n = 0; n < beam; ++n) {
+      const auto& live = sentence.live();
+      *next++ = live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].row;
+    }
+  return rows;
+}
+
+// Rows of many positions that go through a model together: enough for its products, few enough for the caches.
+constexpr int64_t kRowsAtOnce = 64;
+
+// Steps that can be taken together from the beginning: as many as the tokens of every sentence are known for; where
+// nothing but known tokens is asked for, as many as the longest sentence has, the end included.
+int64_t known_steps(const std::vector<SentenceSearch>& sentences, bool all_is_known) {
+  int64_t fewest = sentences.front().forced_steps(), most = fewest;
+  for (const SentenceSearch& sentence : sentences) {
+    fewest = std::min(fewest, sentence.forced_steps());
+    most = std::max(most, sentence.forced_steps());
+  }
+  return all_is_known ? most : fewest;
+}
+
+// What those steps read, from `first` on: begin and the prefixes, filled up with padding: [B,count].
+torch::Tensor known_tokens(const std::vector<SentenceSearch>& sentences, int64_t first, int64_t count) {
+  torch::Tensor ids = torch::full({static_cast<int64_t>(sentences.size()), count}, special_ids::kPad, torch::kLong);
+  int64_t* row = ids.data_ptr<int64_t>();
+  for (const SentenceSearch& sentence : sentences) {
+    for (int64_t i = 0; i < count && first + i <= sentence.prefix_length(); ++i)
+      row[i] = first + i == 0 ? special_ids::kBegin : sentence.prefix_token(first + i - 1);
+    row += count;
+  }
+  return ids;
+}
+
+void require_between(int64_t value, int64_t least, int64_t most, const char* name) {
+  if (value < least || value > most)
+    throw std::invalid_argument(fmt::format("{} must lie between {} and {}, not {}", name, least, most, value));
+}
+
+// All sentences' search.
+class BatchSearch {
+ public:
+  /// What it is given outlives it.
+  BatchSearch(const StepModel& model, const std::vector<Ids>& sources, const SearchOptions& options,
+              const SearchHooks& hooks, const TargetDemands& demands)
+      : options_(options),
+        hooks_(hooks),
+        shortlists_(search::completed_shortlists(demands)),
+        nothing_is_free_(demands.prefixes_are_complete),
+        results_(sources.size()) {
+    for (size_t i = 0; i < sources.size(); ++i)
+      searching_.emplace_back(i, sources[i], options, demands, shortlists_.empty() ? nullptr : &shortlists_[i],
+                              &hooks_.text_of);
+    batch_ = model.start(
+        sources, {options.alignments || options.coverage_beta > 0, options.alignment_layer, options.alignment_head},
+        shortlists_);
+  }
+
+  std::vector<std::vector<IdHypothesis>> run() {
+    take_known_steps();
+    for (; !searching_.empty(); ++length_) {
+      const NextToken next = batch_->step(last_tokens(searching_, beam_));
+      size_t most_candidates = 0;
+      for (auto& sentence : searching_) {
+        sentence.find_banned(length_);
+        most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
+      }
+      advance(next, most_candidates);
+      leave_those_done();
+    }
+    return std::move(results_);
+  }
+
+ private:
+  // What all sentences are forced to say, many tokens at a time.
+  void take_known_steps() {
+    const int64_t known = known_steps(searching_, nothing_is_free_);
+    while (length_ < known && !searching_.empty()) {
+      const int64_t at_once = std::max<int64_t>(1, kRowsAtOnce / static_cast<int64_t>(searching_.size()));
+      const int64_t positions = std::min(at_once, known - length_);
+      const NextToken all = batch_->extend(known_tokens(searching_, length_, positions));
+      for (int64_t position = 0; position < positions; ++position, ++length_) {
+        NextToken next{all.logits.slice(1, position, position + 1), {}};
+        if (all.attention.defined()) next.attention = all.attention.slice(1, position, position + 1).contiguous();
+        advance(next, 1);
+      }
+      leave_those_done(length_ < known);
+    }
+  }
+
+  // Advances each unfinished sentence by one token.
+  void advance(const NextToken& next, size_t most_candidates) {
+    const auto scores = search::make_next_scores(next.logits, searching_, most_candidates, finder_);
+    if (hooks_.should_stop && hooks_.should_stop()) throw Cancelled();
+    for (size_t b = 0; b < searching_.size(); ++b) {
+      SentenceSearch& sentence = searching_[b];
+      if (sentence.done()) continue;
+      if (hooks_.is_unwanted && hooks_.is_unwanted(sentence.index())) {
+        sentence.abandon();
+        results_[sentence.index()] = sentence.best();
+        continue;
+      }
+      const auto row = static_cast<int64_t>(b);
+      const std::vector<Candidate> candidates = search::find_candidates(sentence, *scores, row, length_, options_);
+      sentence.advance(candidates, row * beam_, next.attention);
+      if (hooks_.on_tokens && sentence.update_certain()) hooks_.on_tokens(sentence.index(), sentence.certain());
+      if (!sentence.done()) continue;
+      if (sentence.best().empty())
+        throw std::runtime_error(
+            "the model gives no probability to any token that a translation could go on with, so the search has no "
+            "result");
+      results_[sentence.index()] = sentence.best();
+    }
+  }
+
+  // Goes on with the others; with one hypothesis each as long as the tokens are known.
+  void leave_those_done(bool are_known = false) {
+    std::vector<SentenceSearch> remaining;
+    std::vector<int64_t> kept;
+    for (size_t b = 0; b < searching_.size(); ++b) {
+      if (searching_[b].done()) continue;
+      kept.push_back(static_cast<int64_t>(b));
+      remaining.push_back(std::move(searching_[b]));
+    }
+    searching_ = std::move(remaining);
+    if (searching_.empty()) return;
+    beam_ = 1;
+    for (const auto& sentence : searching_)
+      if (!are_known) beam_ = std::max(beam_, sentence.beam());
+    batch_->select(torch::tensor(kept, torch::kLong), parent_rows(searching_, beam_));
+  }
+
+  const SearchOptions& options_;
+  const SearchHooks& hooks_;
+  std::vector<Ids> shortlists_;
+  bool nothing_is_free_;
+  std::vector<std::vector<IdHypothesis>> results_;
+  std::vector<SentenceSearch> searching_;
+  std::unique_ptr<DecodingBatch> batch_;
+  std::optional<CandidateFinder> finder_;
+  int64_t beam_ = 1;    // hypotheses of each sentence in the batch
+  int64_t length_ = 0;  // of those
+};
+
+}  // namespace
+
+void check_hypotheses(const SearchOptions& options) {
+  require_between(options.beam_size, 1, kMaxHypotheses, "beam_size");
+  require_between(options.num_hypotheses, 1, kMaxHypotheses, "num_hypotheses");
+}
+
+void check_search_options(const SearchOptions& options) {
+  const auto require = [](bool holds, const std::string& message) {
+    if (!holds) throw std::invalid_argument(message);
+  };
+  check_hypotheses(options);
+  require(options.num_hypotheses <= options.beam_size || !search::is_search(options),
+          fmt::format("num_hypotheses must lie between 1 and beam_size ({}), not {}", options.beam_size,
+                      options.num_hypotheses));
+  require(options.length_alpha >= 0 && std::isfinite(options.length_alpha),
+          fmt::format("length_alpha must be finite and not negative, not {}", options.length_alpha));
+  require(options.coverage_beta >= 0 && std::isfinite(options.coverage_beta),
+          fmt::format("coverage_beta must be finite and not negative, not {}", options.coverage_beta));
+  require_between(options.max_extra_length, 0, kMostLength, "max_extra_length");
+  require_between(options.min_length, 0, kMostLength, "min_length");
+  require_between(options.no_repeat_ngram, 0, kMostLength, "no_repeat_ngram");
+  require(!options.constraint || !options.alternatives, "alternatives cannot be combined with a constraint");
+  if (!options.sampling) return;
+  require(!options.alternatives, "sampling and alternatives exclude each other");
+  const SamplingOptions& sampling = *options.sampling;
+  require(sampling.temperature >= 0 && std::isfinite(sampling.temperature),
+          fmt::format("temperature must be finite and not negative, not {}", sampling.temperature));
+  require(sampling.top_k >= 0, fmt::format("top_k must not be negative, not {}", sampling.top_k));
+  require(sampling.top_p > 0 && sampling.top_p <= 1,
+          fmt::format("top_p must be more than 0 and at most 1, not {}", sampling.top_p));
+}
+
+std::vector<std::vector<IdHypothesis>> beam_search(const StepModel& model, const std::vector<Ids>& sources,
+                                                   const SearchOptions& given, const SearchHooks& hooks,
+                                                   const TargetDemands& demands) {
+  check_search_options(given);
+  SearchOptions options = given;
+  if (!search::is_search(options)) options.beam_size = options.num_hypotheses;
+  search::check(demands, sources.size(), search::is_search(options));
+  if (options.constraint && !demands.terms.empty())
+    throw std::invalid_argument("terms that a translation must contain cannot be combined with a constraint");
+  if (options.constraint && !demands.shortlists.empty())
+    throw std::invalid_argument("a shortlist cannot be combined with a constraint, which may allow other tokens");
+  if (sources.empty()) return {};
+  return BatchSearch(model, sources, options, hooks, demands).run();
+}
+
+}  // namespace v0
+}  // namespace transmute

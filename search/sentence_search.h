@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/common/random.h>
+#include <transmute/search/hypothesis.h>
+#include <transmute/search/next_token_constraint.h>
+#include <transmute/search/target_demands.h>
+#include <transmute/search/top_candidates.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace search {
+
+/// The logarithm of no probability.
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+/// Looks for the best translation, instead of drawing some or listing alternatives.
+inline bool is_search(const SearchOptions& options) {
+  return !options.sampling && !options.alternatives;
+}
+
+struct LiveHypothesis {
+  std::shared_ptr<const TokenNode> last;  // null: nothing but begin
+  double log_probability = 0;
+  int64_t row = 0;  // of the last step, which this one continues
+  TermsSoFar terms{};
+  std::shared_ptr<const NextTokenConstraint::State> constraint{};  // null: none
+};
+
+/// One sentence's part of the search.
+class SentenceSearch {
+ public:
+  /// `demands`, the shortlist, null where there is none and else without the tokens excluded, and `text_of`
+  /// (SearchHooks, may be null) outlive it.
+  SentenceSearch(size_t index, const Ids& source, const SearchOptions& options, const TargetDemands& demands,
+                 const Ids* shortlist, const std::function<std::string(const Ids&)>* text_of = nullptr);
+
+  size_t index() const { return index_; }
+  /// What the columns of its logits stand for: tokens, or those of its shortlist.
+  int64_t columns(int64_t vocabulary) const {
+    return shortlist_ == nullptr ? vocabulary : static_cast<int64_t>(shortlist_->size());
+  }
+  int64_t token_of(int64_t column) const {
+    return shortlist_ == nullptr ? column : (*shortlist_)[static_cast<size_t>(column)];
+  }
+  /// Nothing for a token that is not on the shortlist.
+  std::optional<int64_t> column_of(int64_t token) const;
+  /// Tokens that are never chosen, beside padding, unknown and begin; none where they have no columns.
+  const Ids& excluded() const { return *excluded_; }
+  int64_t beam() const { return options_.beam_size; }
+  /// Candidates that a step needs: N of them at most can be ends.
+  size_t candidates() const { return static_cast<size_t>(2 * beam()); }
+  bool has_terms() const { return term_tokens_ > 0; }
+  const std::vector<LiveHypothesis>& live() const { return live_; }
+  int64_t prefix_length() const { return static_cast<int64_t>(prefix_.size()); }
+  /// Steps whose tokens are known beforehand.
+  int64_t forced_steps() const { return prefix_length() + (max_length_ == prefix_length() ? 1 : 0); }
+  int64_t prefix_token(int64_t position) const { return prefix_[static_cast<size_t>(position)]; }
+  /// Whether the token at this position is part of the request, such as the language, and not of the translation.
+  bool is_given(int64_t position) const { return position < given_tokens_; }
+  /// A uniform number in [0, 1) for the n-th draw of a token, of this sentence alone.
+  double random(int64_t length, size_t n) const {
+    return uniform(combine_keys(key_, static_cast<uint64_t>(length), n));
+  }
+
+  /// Before each step: which tokens each hypothesis may not go on with.
+  void find_banned(int64_t length);
+  size_t most_banned() const { return most_banned_; }
+  const std::vector<int64_t>& banned(size_t n) const { return banned_[n]; }
+  bool is_banned(const Candidate& candidate) const;
+  /// Whether hypothesis n may continue with the token: it is neither excluded nor banned, nor never chosen.
+  bool is_free(size_t n, int64_t token) const;
+  bool is_constrained() const { return options_.constraint != nullptr; }
+  /// The tokens that the constraint lets hypothesis n go on with.
+  /// @throws std::invalid_argument where one is not in a vocabulary of this size.
+  Ids allowed(size_t n, size_t vocabulary) const;
+  /// The same without what is never chosen, excluded or banned.
+  Ids free_to_choose(size_t n, size_t vocabulary) const;
+
+  /// The next token has to be the end.
+  bool at_limit(int64_t length) const { return length >= max_length_; }
+
+  /// `candidates` come best first. `first_row`: that of this sentence's hypotheses in the last step, whose attention
+  /// [B,N,S] is, contiguous.
+  void advance(const std::vector<Candidate>& candidates, int64_t first_row, const torch::Tensor& attention);
+
+  /// Of candidates in any order, those that a beam with terms goes on with, best first: the best of each bank in turn,
+  /// banks with more of the terms' tokens first. A bank is what has the same number of those tokens.
+  std::vector<Candidate> share_out(std::vector<Candidate> candidates) const;
+
+  /// Whether the certain tokens have become more since the last call. All hypotheses have the same length but the
+  /// finished ones, whose best may still win.
+  bool update_certain();
+  const Ids& certain() const { return certain_; }
+
+  bool done() const;
+
+  /// Nobody wants it any more: done, with an empty hypothesis of probability 0.
+  void abandon();
+
+  /// The finished hypotheses, best first, at most num_hypotheses.
+  const std::vector<IdHypothesis>& best() const { return finished_; }
+
+ private:
+  void finish(const TokenNode& end, double log_probability);
+  // Makes room for a hypothesis with this text, which replaces a worse one; false where there is one as good.
+  bool is_best_with(const std::string& text, double score);
+
+  // Log-probabilities only fall, the length penalty is largest at the maximum length, and coverage only takes away.
+  double best_possible() const;
+
+  double worst_kept() const { return finished_.back().score; }
+
+  // What followed the last n - 1 tokens where they stood before.
+  void ban_repetition(const Ids& ids, std::vector<int64_t>& tokens) const;
+
+  // The row's weights over this sentence's source and its end.
+  std::vector<float> attention_of(int64_t row, const torch::Tensor& attention) const;
+
+  size_t index_;
+  int64_t source_length_;
+  Ids prefix_;
+  int64_t given_tokens_ = 0;  // of the prefix, whose probabilities count as 1
+  int64_t length_ = 0;        // of the live hypotheses
+  int64_t max_length_ = 0;
+  SearchOptions options_;  // with this sentence's beam size
+  const Ids* shortlist_;
+  const Ids* excluded_;
+  size_t term_tokens_ = 0;  // that the translation must contain
+  uint64_t key_ = 0;        // of what is drawn
+  std::vector<std::vector<int64_t>> banned_;
+  size_t most_banned_ = 0;
+  std::vector<LiveHypothesis> live_;
+  const std::function<std::string(const Ids&)>* text_of_;
+  std::vector<IdHypothesis> finished_;  // best first
+  std::vector<std::string> texts_;      // of these, as far as text_of_ says
+  Ids certain_;
+};
+
+}  // namespace search
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/device/transformer_step_model.h>
+#include <transmute/engine/inference_model.h>
+#include <transmute/formats/int8_weights.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/search/ensemble.h>
+#include <transmute/tests/support/errors.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using kernels::Simd;
+using ::testing::HasSubstr;
+using testing::message_of;
+
+TransformerOptions small_options() {
+  TransformerOptions options;
+  options.source_vocab_size = options.target_vocab_size = 45;
+  options.num_encoder_layers = 2;
+  options.num_decoder_layers = 2;
+  options.d_model = 24;
+  options.num_heads = 2;
+  options.d_ff = 40;
+  return options;
+}
+
+// Biases and norms are not left at what they start with.
+Transformer random_transformer(const TransformerOptions& options, uint64_t seed) {
+  torch::manual_seed(seed);
+  Transformer transformer(options);
+  const torch::NoGradGuard no_grad;
+  for (auto& parameter : transformer->parameters())
+    if (parameter.dim() == 1) parameter.add_(torch::randn_like(parameter) * 0.3);
+  transformer->eval();
+  return transformer;
+}
+
+std::vector<Ids> some_sources(int64_t vocabulary, size_t count) {
+  std::mt19937 engine(3);
+  std::vector<Ids> sources;
+  for (size_t i = 0; i < count; ++i) {
+    Ids ids(i == 1 ? 0 : engine() % 20);
+    for (auto& id : ids) id = special_ids::kCount + static_cast<int64_t>(engine() % (vocabulary - special_ids::kCount));
+    sources.push_back(std::move(ids));
+  }
+  return sources;
+}
+
+// What a batch says, step by step, when it is led along a fixed road of ids and selections.
+struct Road {
+  std::vector<torch::Tensor> logits, attention;
+};
+Road walk(const StepModel& model, const std::vector<Ids>& sources, int64_t vocabulary, AttentionChoice attention = {},
+          const std::vector<Ids>& shortlists = {}) {
+  const auto batch = model.start(sources, attention, shortlists);
+  std::vector<int64_t> kept;
+  auto sentences = static_cast<int64_t>(sources.size());
+  int64_t beam = 1;
+  Road road;
+  for (int64_t step = 0; step < 40; ++step) {
+    torch::Tensor ids = torch::full({sentences, beam}, special_ids::kBegin, torch::kLong);
+    if (step > 0)
+      ids = special_ids::kCount + (torch::arange(sentences * beam, torch::kLong) * 7 + step)
+                                      .remainder(vocabulary - special_ids::kCount)
+                                      .view({sentences, beam});
+    const NextToken next = batch->step(ids);
+    road.logits.push_back(next.logits.clone());
+    if (next.attention.defined()) road.attention.push_back(next.attention.clone());
+    // A sentence leaves now and then; hypotheses change places and double.
+    std::vector<int64_t> staying, parents;
+    for (int64_t b = 0; b < sentences; ++b)
+      if (step % 9 != 4 || sentences == 1 || b != step % sentences) staying.push_back(b);
+    for (const int64_t b : staying)
+      for (int64_t n = 0; n < 3; ++n)
+        parents.push_back(b * beam + (step % 2 == 0 ? n / 2 : beam - 1 - n % beam) % beam);
+    batch->select(torch::tensor(staying, torch::kLong), torch::tensor(parents, torch::kLong));
+    sentences = static_cast<int64_t>(staying.size());
+    beam = 3;
+  }
+  return road;
+}
+
+void expect_close(const Road& found, const Road& expected, double tolerance, const std::string& what) {
+  ASSERT_EQ(found.logits.size(), expected.logits.size());
+  ASSERT_EQ(found.attention.size(), expected.attention.size());
+  for (size_t i = 0; i < found.logits.size(); ++i) {
+    ASSERT_EQ(found.logits[i].sizes(), expected.logits[i].sizes());
+    const double error = (found.logits[i] - expected.logits[i]).abs().max().item<double>();
+    ASSERT_LE(error, tolerance) << what << ", step " << i;
+  }
+  for (size_t i = 0; i < found.attention.size(); ++i)
+    ASSERT_TRUE(torch::allclose(found.attention[i], expected.attention[i], 1e-4, 1e-5)) << what << ", step " << i;
+}
+
+std::vector<std::pair<std::string, TransformerOptions>> all_options() {
+  std::vector<std::pair<std::string, TransformerOptions>> all;
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep})
+    for (const EmbeddingTying tying : {EmbeddingTying::all, EmbeddingTying::target_output, EmbeddingTying::none})
+      for (const PositionalEncodingKind positions :
+           {PositionalEncodingKind::sinusoidal, PositionalEncodingKind::learned})
+        for (const ScoreFunction function : {ScoreFunction::scaled_dot_product, ScoreFunction::dot_product})
+          for (const bool other_widths : {false, true}) {
+            TransformerOptions options = small_options();
+            options.norm_position = norm;
+            options.embedding_tying = tying;
+            options.positional_encoding = positions;
+            options.score_function = function;
+            options.max_positions = 41;  // fewer than 42 sinusoids: the others are computed
+            if (other_widths) {
+              options.d_k = 5;
+              options.d_v = 19;
+              options.num_heads = 3;
+              options.num_encoder_layers = 1;
+            }
+            if (tying != EmbeddingTying::all) options.target_vocab_size = 61;
+            all.emplace_back("norm " + std::to_string(static_cast<int>(norm)) + ", tying " +
+                                 std::to_string(static_cast<int>(tying)) + ", positions " +
+                                 std::to_string(static_cast<int>(positions)) + ", function " +
+                                 std::to_string(static_cast<int>(function)) + (other_widths ? ", other widths" : ""),
+                             options);
+          }
+  return all;
+}
+
+// The switches of other programs' models, each beside others.
+std::vector<std::pair<std::string, TransformerOptions>> switched_options() {
+  std::vector<std::pair<std::string, TransformerOptions>> all;
+  for (const Activation activation :
+       {Activation::swish, Activation::gelu, Activation::gelu_tanh, Activation::gelu_sigmoid}) {
+    TransformerOptions options = small_options();
+    options.activation = activation;
+    options.attention_bias = activation != Activation::gelu;
+    options.output_bias = activation != Activation::gelu_tanh;
+    options.embedding_norm = activation != Activation::swish;
+    options.embedding_scale = activation != Activation::gelu_sigmoid;
+    options.source_end = activation != Activation::gelu && activation != Activation::gelu_tanh;
+    options.norm_position = activation == Activation::swish ? NormPosition::post : NormPosition::pre;
+    options.positional_encoding =
+        activation == Activation::gelu ? PositionalEncodingKind::learned : PositionalEncodingKind::sinusoidal;
+    options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 2};
+    options.max_positions = activation == Activation::gelu ? 60 : 3;  // sinusoids beyond are computed
+    all.emplace_back("activation " + std::to_string(static_cast<int>(activation)), options);
+  }
+  return all;
+}
+
+// The plain path is LibTorch's operations on the module itself.
+TEST(InferenceModel, SaysWhatThePlainPathSaysForEveryOption) {
+  auto every = all_options();
+  for (auto& switched : switched_options()) every.push_back(std::move(switched));
+  for (const auto& [name, options] : every) {
+    const Transformer transformer = random_transformer(options, 1);
+    const auto sources = some_sources(options.source_vocab_size, 6);
+    const TransformerStepModel plain(transformer, torch::kCPU);
+    const InferenceModel model(transformer, Precision::float32);
+    expect_close(walk(model, sources, options.target_vocab_size, {true}),
+                 walk(plain, sources, options.target_vocab_size, {true}), 2e-3, name);
+  }
+}
+
+TEST(Int8Weights, AreWithinHalfAStepOfTheirRow) {
+  torch::manual_seed(2);
+  torch::Tensor weight = torch::randn({7, 33}) * torch::logspace(-3, 3, 7).unsqueeze(1);
+  weight[4].zero_();
+  const Int8Matrix matrix = to_int8(weight);
+  EXPECT_EQ(matrix.numbers.scalar_type(), torch::kChar);
+  EXPECT_TRUE(torch::equal(matrix.scales, weight.abs().amax(1) / torch::full({7}, 127)));
+  const torch::Tensor error = (to_float32(matrix) - weight).abs();
+  EXPECT_TRUE((error <= matrix.scales.unsqueeze(1) * 0.5001).all().item<bool>());
+  EXPECT_TRUE(torch::equal(matrix.numbers.abs().amax(1).ne(0), torch::arange(7).ne(4)));
+}
+
+TEST(InferenceModel, TakesWeightsThatAreInt8AlreadyAsTheyAre) {
+  for (const auto& [name, options] : all_options()) {
+    const auto sources = some_sources(options.source_vocab_size, 6);
+    const Transformer original = random_transformer(options, 1);
+    const InferenceModel expected(original, Precision::int8);
+    Transformer kept = random_transformer(options, 1), expanded = random_transformer(options, 1);
+    const torch::NoGradGuard no_grad;
+    int64_t matrices = 0;
+    for (auto& [parameter, value] : original->named_parameters().pairs()) {
+      if (value.dim() != 2 || parameter.find("layers") == std::string::npos) continue;
+      const Int8Matrix matrix = to_int8(value);
+      keep_int8(kept, parameter, matrix);
+      EXPECT_TRUE(kept->named_parameters()[parameter].isnan().all().item<bool>()) << parameter;
+      EXPECT_EQ(kept->named_parameters()[parameter].sizes(), value.sizes());
+      EXPECT_FALSE(kept_int8(original->named_buffers(), parameter));
+      expanded->named_parameters()[parameter].copy_(to_float32(matrix));
+      ++matrices;
+    }
+    EXPECT_EQ(matrices, 6 * options.num_encoder_layers + 10 * options.num_decoder_layers);
+    const auto same = [&, label = name, vocabulary = options.target_vocab_size](const InferenceModel& a,
+                                                                                const InferenceModel& b) {
+      const Road found = walk(a, sources, vocabulary, {true}), wanted = walk(b, sources, vocabulary, {true});
+      for (size_t i = 0; i < wanted.logits.size(); ++i)
+        ASSERT_TRUE(torch::equal(found.logits[i], wanted.logits[i])) << label << ", step " << i;
+    };
+    same(InferenceModel(kept, Precision::int8), expected);
+    same(InferenceModel(kept, Precision::float32), InferenceModel(expanded, Precision::float32));
+  }
+}
+
+TEST(InferenceModel, LeavesTheWeightsWhereTheyAreOrTakesThem) {
+  ThreadPool threads(3);
+  for (const auto& [name, options] : all_options())
+    for (const bool in_int8 : {false, true}) {
+      const auto precision = in_int8 ? Precision::int8 : Precision::float32;
+      Transformer transformer = random_transformer(options, 1);
+      std::vector<std::string> matrices;
+      for (auto& [parameter, value] : transformer->named_parameters().pairs()) {
+        if (value.dim() != 2 || parameter.find("layers") == std::string::npos) continue;
+        matrices.push_back(parameter);
+        if (in_int8) keep_int8(transformer, parameter, to_int8(value));
+      }
+      std::vector<torch::Tensor> before;
+      for (const auto& tensor : transformer->parameters()) before.push_back(tensor.clone());
+      for (const auto& tensor : transformer->buffers()) before.push_back(tensor.clone());
+
+      const InferenceModel copied(transformer, precision);
+      size_t i = 0;
+      for (const auto& tensor : transformer->parameters())
+        ASSERT_TRUE(torch::allclose(tensor, before[i++], 0, 0, /*equal_nan=*/true)) << name;
+      for (const auto& tensor : transformer->buffers()) ASSERT_TRUE(torch::equal(tensor, before[i++])) << name;
+
+      const InferenceModel taken(transformer, precision, kernels::best_simd(), threads.parallel_for(),
+                                 WeightUse::taken);
+      const auto parameters = transformer->named_parameters(), buffers = transformer->named_buffers();
+      for (const std::string& matrix : matrices) {
+        EXPECT_EQ(parameters[matrix].numel(), 0) << name << ", " << matrix;
+        if (in_int8) {
+          EXPECT_EQ(kept_int8(buffers, matrix)->numbers.numel(), 0) << name << ", " << matrix;
+        }
+      }
+      const auto sources = some_sources(options.source_vocab_size, 3);
+      const Road found = walk(taken, sources, options.target_vocab_size, {true}),
+                 wanted = walk(copied, sources, options.target_vocab_size, {true});
+      for (size_t step = 0; step < wanted.logits.size(); ++step)
+        ASSERT_TRUE(torch::equal(found.logits[step], wanted.logits[step])) << name << ", step " << step;
+    }
+}
+
+TEST(StepModels, SayTheSameOfTheTokensOfShortlistsAsOfAll) {
+  const TransformerOptions options = small_options();
+  const Transformer transformer = random_transformer(options, 1);
+  const auto sources = some_sources(options.source_vocab_size, 5);
+  std::vector<Ids> shortlists;
+  for (size_t b = 0; b < sources.size(); ++b) {
+    shortlists.emplace_back();
+    for (int64_t token = 0; token < options.target_vocab_size; token += 1 + static_cast<int64_t>(b))
+      shortlists.back().push_back(token);
+  }
+  std::vector<std::pair<std::string, std::shared_ptr<const StepModel>>> models{
+      {"plain", std::make_shared<TransformerStepModel>(transformer, torch::kCPU)}};
+  for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::int8})
+    models.emplace_back(precision_name(precision), std::make_shared<InferenceModel>(transformer, precision));
+  for (const auto& [name, model] : models) {
+    // Sentences leave: the last one, which has the shortest list, alone at the end.
+    for (const size_t stays : {size_t{0}, sources.size() - 1}) {
+      const auto all = model->start(sources, {}, {}), some = model->start(sources, {}, shortlists);
+      std::vector<size_t> sentences{0, 1, 2, 3, 4};
+      for (int64_t step = 0; step < 3; ++step) {
+        const auto count = static_cast<int64_t>(sentences.size());
+        const torch::Tensor ids = torch::full({count, step == 0 ? 1 : 2}, 4 + step, torch::kLong);
+        const torch::Tensor expected = all->step(ids).logits, found = some->step(ids).logits;
+        int64_t longest = 0;
+        for (int64_t b = 0; b < count; ++b) {
+          const Ids& list = shortlists[sentences[static_cast<size_t>(b)]];
+          const auto width = static_cast<int64_t>(list.size());
+          longest = std::max(longest, width);
+          ASSERT_TRUE(torch::equal(found[b].slice(1, 0, width), expected[b].index_select(1, torch::tensor(list))))
+              << name << ", step " << step;
+          ASSERT_TRUE(torch::isneginf(found[b].slice(1, width)).all().item<bool>());
+        }
+        if (name != "plain") {
+          ASSERT_EQ(found.size(2), longest);
+        }
+        if (step == 1) sentences = {stays};
+        std::vector<int64_t> kept, parents;
+        for (size_t b = 0; b < sentences.size(); ++b) {
+          kept.push_back(step == 1 ? static_cast<int64_t>(stays) : static_cast<int64_t>(b));
+          for (int i = 0; i < 2; ++i) parents.push_back(kept.back() * ids.size(1));
+        }
+        for (auto* batch : {all.get(), some.get()}) batch->select(torch::tensor(kept), torch::tensor(parents));
+      }
+    }
+    for (const int64_t token : {int64_t{-1}, options.target_vocab_size})
+      EXPECT_THAT(message_of<std::invalid_argument>([&, m = model] { m->start({{4}}, {}, {{token}}); }),
+                  HasSubstr("is not in the model's vocabulary"));
+  }
+}
+
+// And goes on afterwards with sentences that leave and hypotheses that become more.
+void expect_that_many_at_once_are_as_one_by_one(const StepModel& model, const std::vector<Ids>& sources,
+                                                int64_t vocabulary, bool with_source, bool bit_for_bit,
+                                                const std::string& name) {
+  const auto same = [&](const torch::Tensor& a, const torch::Tensor& b) {
+    return a.sizes() == b.sizes() && (bit_for_bit ? torch::equal(a, b) : torch::allclose(a, b, 1e-4, 1e-4));
+  };
+  const auto count = static_cast<int64_t>(sources.size());
+  torch::manual_seed(5);
+  const torch::Tensor ids = torch::randint(special_ids::kCount, vocabulary, {count, 70}, torch::kLong);
+  std::vector<Ids> shortlists;
+  for (int64_t b = 0; b < count; ++b) {
+    shortlists.emplace_back();
+    for (int64_t token = 0; token < vocabulary; token += 1 + b % 3) shortlists.back().push_back(token);
+  }
+  for (const bool with_shortlists : {false, true}) {
+    const AttentionChoice attention{with_source, 1, 0};
+    const std::vector<Ids> lists = with_shortlists ? shortlists : std::vector<Ids>();
+    const auto one_by_one = model.start(sources, attention, lists), together = model.start(sources, attention, lists);
+    int64_t begin = 0;
+    for (const int64_t positions : {31, 1, 5, 33}) {
+      const NextToken found = together->extend(ids.slice(1, begin, begin + positions));
+      for (int64_t t = 0; t < positions; ++t) {
+        const NextToken expected = one_by_one->step(ids.slice(1, begin + t, begin + t + 1));
+        ASSERT_TRUE(same(found.logits.slice(1, t, t + 1), expected.logits)) << name << ", position " << begin + t;
+        ASSERT_EQ(found.attention.defined(), with_source);
+        if (with_source) {
+          ASSERT_TRUE(same(found.attention.slice(1, t, t + 1), expected.attention)) << name;
+        }
+      }
+      begin += positions;
+    }
+    const torch::Tensor kept = torch::tensor({int64_t{0}, count - 1});
+    const torch::Tensor parents = torch::tensor({int64_t{0}, int64_t{0}, count - 1, count - 1});
+    for (auto* batch : {one_by_one.get(), together.get()}) batch->select(kept, parents);
+    const torch::Tensor next = torch::tensor({{4, 5}, {6, 7}}, torch::kLong);
+    ASSERT_TRUE(same(together->step(next).logits, one_by_one->step(next).logits)) << name;
+    EXPECT_THROW(together->extend(next), c10::ValueError) << "more than one hypothesis";
+  }
+}
+
+TEST(StepModels, TakeManyTokensAtOnceAsOneAfterTheOther) {
+  for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::decoder_only})
+    for (const NormPosition norm : {NormPosition::post, NormPosition::pre, NormPosition::deep}) {
+      TransformerOptions options = small_options();
+      options.architecture = architecture;
+      options.norm_position = norm;
+      const bool with_source = architecture == Architecture::encoder_decoder;
+      if (!with_source) options.num_encoder_layers = 0;
+      const Transformer transformer = random_transformer(options, 1);
+      const auto sources = some_sources(options.source_vocab_size, 4);
+      const auto check = [&](const StepModel& model, bool bit_for_bit, const std::string& name) {
+        expect_that_many_at_once_are_as_one_by_one(model, sources, options.target_vocab_size, with_source, bit_for_bit,
+                                                   name);
+      };
+      const auto plain = std::make_shared<TransformerStepModel>(transformer, torch::kCPU);
+      check(*plain, false, "plain");
+      std::vector<std::shared_ptr<const StepModel>> members{plain};
+      for (const Simd level : kernels::available_simd())
+        for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
+          members.push_back(std::make_shared<InferenceModel>(transformer, precision, level));
+          check(*members.back(), true, precision_name(precision));
+        }
+      check(EnsembleStepModel(members), false, "ensemble");
+    }
+}
+
+TEST(InferenceModel, ReturnsTheAttentionOfAnyLayerAndHead) {
+  TransformerOptions options = small_options();
+  options.num_decoder_layers = 3;
+  const Transformer transformer = random_transformer(options, 4);
+  const auto sources = some_sources(options.source_vocab_size, 3);
+  const TransformerStepModel plain(transformer, torch::kCPU);
+  const InferenceModel model(transformer, Precision::float32);
+  const auto attention = [&](const StepModel& of, AttentionChoice choice) {
+    return of.start(sources, choice, {})->step(torch::full({3, 1}, special_ids::kBegin, torch::kLong)).attention;
+  };
+  for (int64_t layer = 0; layer <= 3; ++layer) {
+    torch::Tensor sum;
+    for (int64_t head = 1; head <= options.num_heads; ++head) {
+      const torch::Tensor found = attention(model, {true, layer, head});
+      EXPECT_TRUE(torch::allclose(found, attention(plain, {true, layer, head}), 0, 1e-5)) << layer << ", " << head;
+      sum = sum.defined() ? sum + found : found;
+    }
+    const torch::Tensor mean = attention(model, {true, layer, 0});
+    EXPECT_TRUE(torch::allclose(mean * options.num_heads, sum, 0, 1e-5));
+    EXPECT_EQ(torch::equal(mean, attention(model, {true})), layer == 0 || layer == 3) << "the last by default";
+  }
+  for (const AttentionChoice& none : {AttentionChoice{true, 4, 0}, {true, 0, options.num_heads + 1}, {true, -1, 0}}) {
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { model.start(sources, none, {}); }), HasSubstr("the model has"));
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { plain.start(sources, none, {}); }), HasSubstr("the model has"));
+  }
+}
+
+TEST(InferenceModel, IsCloseInEachPrecisionAndWithAllInstructions) {
+  const TransformerOptions options = small_options();
+  const Transformer transformer = random_transformer(options, 2);
+  const auto sources = some_sources(options.source_vocab_size, 5);
+  const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
+  for (const Simd level : kernels::available_simd())
+    for (const auto& [precision, tolerance] :
+         {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
+      const InferenceModel model(transformer, precision, level);
+      expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
+                   precision_name(precision) + ", instructions " + kernels::simd_name(level));
+    }
+}
+
+TEST(InferenceModel, IsCloseInEachPrecisionForTheSwitchesOfOtherPrograms) {
+  for (const auto& [name, options] : switched_options()) {
+    const Transformer transformer = random_transformer(options, 2);
+    const auto sources = some_sources(options.source_vocab_size, 5);
+    const Road expected = walk(TransformerStepModel(transformer, torch::kCPU), sources, options.target_vocab_size);
+    for (const Simd level : kernels::available_simd())
+      for (const auto& [precision, tolerance] :
+           {std::pair{Precision::float32, 2e-3}, {Precision::bfloat16, 0.25}, {Precision::int8, 0.5}}) {
+        const InferenceModel model(transformer, precision, level);
+        expect_close(walk(model, sources, options.target_vocab_size), expected, tolerance,
+                     name + ", " + precision_name(precision) + ", instructions " + kernels::simd_name(level));
+      }
+  }
+}
+
+void expect_the_same_bits_alone_and_together(const TransformerOptions& options) {
+  const Transformer transformer = random_transformer(options, 3);
+  const auto sources = some_sources(options.source_vocab_size, 40);
+  SearchOptions search;
+  search.max_extra_length = 10;
+  search.num_hypotheses = 3;
+  for (const Simd level : kernels::available_simd())
+    for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
+      const InferenceModel model(transformer, precision, level);
+      const auto together = beam_search(model, sources, search);
+      for (size_t i = 0; i < sources.size(); ++i) {
+        const auto alone = beam_search(model, {sources[i]}, search).at(0);
+        ASSERT_EQ(alone.size(), together[i].size());
+        for (size_t h = 0; h < alone.size(); ++h) {
+          ASSERT_EQ(alone[h].ids, together[i][h].ids) << precision_name(precision) << ", " << kernels::simd_name(level);
+          ASSERT_EQ(alone[h].log_probability, together[i][h].log_probability);
+        }
+      }
+    }
+}
+
+TEST(InferenceModel, GivesASentenceTheSameBitsAmongAnyOthers) {
+  TransformerOptions options = small_options();
+  options.d_model = 64;
+  expect_the_same_bits_alone_and_together(options);
+}
+
+TEST(InferenceModel, GivesASentenceTheSameBitsWithTheSwitchesOfOtherPrograms) {
+  for (auto& [name, options] : switched_options()) {
+    SCOPED_TRACE(name);
+    TransformerOptions odd = options;
+    odd.d_ff = 37;  // no multiple of a vector's width
+    expect_the_same_bits_alone_and_together(odd);
+  }
+}
+
+TEST(InferenceModel, KeepsItsWeightsWhenTheTransformerChanges) {
+  const TransformerOptions options = small_options();
+  const Transformer transformer = random_transformer(options, 4);
+  const auto sources = some_sources(options.source_vocab_size, 3);
+  const InferenceModel model(transformer, Precision::float32);
+  const Road before = walk(model, sources, options.target_vocab_size);
+  {
+    const torch::NoGradGuard no_grad;
+    for (auto& parameter : transformer->parameters()) parameter.zero_();
+  }
+  expect_close(walk(model, sources, options.target_vocab_size), before, 0, "after the change");
+}
+
+TEST(InferenceModel, RefusesWhatItDoesNotKnow) {
+  TransformerOptions options = small_options();
+  options.score_function = ScoreFunction::additive;
+  EXPECT_THAT(InferenceModel::slow_reason(options), HasSubstr("score_function"));
+  const Transformer transformer = random_transformer(options, 5);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { InferenceModel(transformer, Precision::int8); }),
+              HasSubstr("score_function"));
+}
+
+TEST(InferenceModel, NamesAPositionBeyondTheLearnedOnes) {
+  TransformerOptions options = small_options();
+  options.positional_encoding = PositionalEncodingKind::learned;
+  options.max_positions = 4;
+  const InferenceModel model(random_transformer(options, 6), Precision::float32);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] {
+                model.start({{4, 5, 6, 7}}, {}, {});
+              }),
+              HasSubstr("beyond the 4 learned positions"));
+  EXPECT_NO_THROW(model.start({{4, 5, 6}}, {}, {}));
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models of other programs, made from random numbers by tests/formats/make_models.py, against what those programs say
+// of them. Those in tests/data/formats are always there; TRANSMUTE_FOREIGN_MODELS names a folder of further ones.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/script.h>
+#include <transmute/common/files.h>
+#include <transmute/common/json.h>
+#include <transmute/device/step_models.h>
+#include <transmute/examples/explorer/page.h>
+#include <transmute/export/torchscript.h>
+#include <transmute/formats/foreign/load_model.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/search/score_targets.h>
+#include <transmute/search/search.h>
+#include <transmute/tests/support/default_dtype.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/temporary_folder.h>
+#include <transmute/text/source_parts.h>
+#include <transmute/translation/text_encoder.h>
+#include <transmute/translation/translator.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::TemporaryFolder;
+
+// Logits of float32 networks that add in another order; sums of a dozen log-probabilities are compared, too.
+constexpr double kTolerance = 2e-4;
+
+std::vector<std::string> model_folders() {
+  std::vector<std::string> folders;
+  std::vector<std::string> places = {TRANSMUTE_TEST_DATA "/formats"};
+  if (const char* more = std::getenv("TRANSMUTE_FOREIGN_MODELS")) places.emplace_back(more);
+  for (const std::string& place : places)
+    for (const auto& entry : fs::directory_iterator(place))
+      if (fs::exists(entry.path() / "expected.json")) folders.push_back(entry.path().string());
+  return folders;
+}
+
+// A model in each way that it is looked at.
+struct Foreign {
+  explicit Foreign(const std::string& folder)
+      : expected(parse_json(read_file(folder + "/expected.json"))),
+        model(load_model(folder, torch::kCPU)),
+        ready(make_step_model({model.transformer}, torch::kCPU, Precision::float32)) {
+    for (int64_t id = 0; id < model.tokenizer.target().size(); ++id) ids[model.tokenizer.target().piece(id)] = id;
+    options.guard = Guard::off;  // the other programs have none
+    options.source_language = expected["languages"].value("source_language", "");
+    options.target_language = expected["languages"].value("target_language", "");
+  }
+
+  // The source as the network reads it, but for its end.
+  Ids source_ids(const std::string& line) const {
+    Ids source = model.tokenizer.source().encode(line);
+    const LanguageTokens languages =
+        language_tokens({options.source_language, options.target_language}, model.tokenizer);
+    if (!model.tokenizer.source().begins_with_tag(source))
+      source.insert(source.begin(), languages.source.begin(), languages.source.end());
+    return source;
+  }
+
+  std::vector<std::string> source_pieces(const std::string& line) const {
+    std::vector<std::string> pieces;
+    for (const int64_t id : source_ids(line)) pieces.push_back(model.tokenizer.source().piece(id));
+    pieces.emplace_back("</s>");
+    return pieces;
+  }
+
+  Ids target_ids(const Json& pieces) const {
+    Ids target;
+    for (const std::string piece : pieces) {
+      const auto found = ids.find(piece);
+      // What has the text of a reserved piece elsewhere has another name here.
+      target.push_back(found == ids.end() ? special_ids::kUnknown : found->second);
+    }
+    return target;
+  }
+
+  Json expected;
+  LoadedModel model;
+  ReadyModel ready;
+  std::unordered_map<std::string, int64_t> ids;
+  TranslationOptions options;
+};
+
+TEST(ForeignModels, AreSplitIntoTheSamePieces) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const Foreign foreign(folder);
+    for (const Json& line : foreign.expected["lines"])
+      EXPECT_EQ(foreign.source_pieces(line["source"]), line["source_pieces"].get<std::vector<std::string>>())
+          << line["source"];
+  }
+}
+
+TEST(ForeignModels, AreOfFloat32WhateverTheApplicationsDefaultTypeIs) {
+  for (const std::string& folder : model_folders()) {
+    const NamedTensors expected = parameters_of(load_model(folder, torch::kCPU).transformer);
+    for (const torch::Dtype dtype : testing::kDefaultDtypes) {
+      const testing::DefaultDtype of_the_application(dtype);
+      const NamedTensors found = parameters_of(load_model(folder, torch::kCPU).transformer);
+      for (size_t p = 0; p < expected.size(); ++p) {
+        EXPECT_EQ(found[p].second.scalar_type(), torch::kFloat) << folder << ", " << found[p].first;
+        EXPECT_TRUE(torch::equal(found[p].second, expected[p].second)) << folder << ", " << found[p].first;
+      }
+    }
+  }
+}
+
+TEST(ForeignModels, GiveTokensTheSameProbabilities) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const Foreign foreign(folder);
+    std::vector<Ids> sources, targets;
+    for (const Json& line : foreign.expected["lines"]) {
+      sources.push_back(foreign.source_ids(line["source"]));
+      targets.push_back(foreign.target_ids(line["greedy"]["pieces"]));
+    }
+    const auto scored = score_targets(*foreign.ready.model, sources, targets, {}, 8, 4096, one_by_one);
+    for (size_t i = 0; i < scored.size(); ++i) {
+      const Json& wanted = foreign.expected["lines"][i]["greedy_log_probabilities"];
+      double sum = 0;
+      for (size_t t = 0; t < targets[i].size(); ++t) {
+        EXPECT_NEAR(scored[i].token_scores.at(t), wanted[t].get<double>(), kTolerance)
+            << "line " << i << ", token " << t;
+        sum += scored[i].token_scores[t];
+      }
+      EXPECT_NEAR(scored[i].log_probability - sum, wanted.back().get<double>(), kTolerance) << "line " << i << ", end";
+    }
+  }
+}
+
+TEST(ForeignModels, FindTheSameTranslations) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const Foreign foreign(folder);
+    TranslationOptions options = foreign.options;
+    options.search.length_alpha = 1;  // Hugging Face's defaults
+    options.search.length_penalty = LengthPenalty::power;
+    TranslatorOptions open;
+    open.threads = 1;
+    const Translator translator(folder, open);
+    int compared = 0, same = 0;
+    for (const Json& line : foreign.expected["lines"])
+      for (const auto& [search, beam] : {std::pair<const char*, int64_t>{"greedy", 1}, {"beam", 4}}) {
+        const Json& wanted = line[search];
+        // Texts without content are not translated; those that were cut off would need to be cut in the same place.
+        if (!wanted["ended"].get<bool>() || line["source_pieces"].size() < 2 || line["source"] == "") continue;
+        auto pieces = wanted["pieces"].get<std::vector<std::string>>();
+        if (foreign.model.tokenizer.source().languages() == LanguagePieces::both_sides) pieces.erase(pieces.begin());
+        const bool has_what_is_never_said = std::count(pieces.begin(), pieces.end(), "<unk>") > 0 ||
+                                            std::count(pieces.begin(), pieces.end(), "<pad>") > 0;
+        if (has_what_is_never_said) continue;
+        options.search.beam_size = beam;
+        options.search.min_length = line.value("min_length", 0);
+        options.search.max_extra_length =
+            line["max_length"].get<int64_t>() - static_cast<int64_t>(foreign.source_ids(line["source"]).size());
+        const Hypothesis found = translator.translate_batch({line["source"]}, options).at(0).hypotheses.at(0);
+        ++compared;
+        if (found.tokens != pieces) {
+          std::cerr << folder << ", " << search << ": " << line["source"] << ": " << Json(found.tokens).dump() << ' '
+                    << found.score << " instead of " << wanted["pieces"].dump() << ' ' << wanted["score"].dump()
+                    << '\n';
+          continue;
+        }
+        ++same;
+        if (wanted["score"].is_number()) {
+          EXPECT_NEAR(beam > 1 ? found.score : found.log_probability, wanted["score"].get<double>(), kTolerance);
+        }
+      }
+    EXPECT_EQ(same, compared);
+    EXPECT_GT(compared, 0);
+    RecordProperty("compared", compared);
+  }
+}
+
+// Pieces that name languages are part of the request. No result has them, so that tokens, alignments, words and tags
+// keep their places; and a translation has the same probability where it is scored.
+TEST(ForeignModels, HaveNoLanguagesInTheirResults) {
+  int compared = 0;
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const Foreign foreign(folder);
+    const SubwordModel& tokenizer = foreign.model.tokenizer.source();
+    const std::string text = "the old bridge is gone! the blue train is near! the red house is here!";
+    const Translator translator(folder);
+    TranslationOptions options = foreign.options;
+    options.search.alignments = options.word_alignments = true;
+    for (const bool split : {false, true}) {
+      options.split_sentences = split ? SentenceSplitting::always : SentenceSplitting::never;
+      const Translation found = translator.translate_batch({text}, options).at(0);
+      EXPECT_EQ(found.parts, split ? 3 : 1);
+      std::vector<std::string> pieces;
+      for (const int64_t id : tokenizer.encode(text)) pieces.push_back(tokenizer.piece(id));
+      EXPECT_EQ(found.source_tokens, pieces);
+      const Hypothesis& hypothesis = found.hypotheses.at(0);
+      ASSERT_EQ(hypothesis.alignment.size(), hypothesis.tokens.size());
+      ASSERT_EQ(hypothesis.token_scores.size(), hypothesis.tokens.size());
+      for (const auto& row : hypothesis.alignment) EXPECT_EQ(row.size(), found.source_tokens.size());
+      for (const auto& [source, target] : hypothesis.word_alignment.value()) EXPECT_LT(source, 15U);
+      if (split) continue;
+      const Ids target = foreign.model.tokenizer.target().encode(hypothesis.text);
+      std::vector<std::string> encoded;
+      for (const int64_t id : target) encoded.push_back(foreign.model.tokenizer.target().piece(id));
+      if (encoded != hypothesis.tokens) continue;  // another way to write the same text
+      const Hypothesis scored = translator.score_batch({text}, {hypothesis.text}, options).at(0);
+      EXPECT_EQ(scored.tokens, hypothesis.tokens);
+      EXPECT_NEAR(scored.log_probability, hypothesis.log_probability, kTolerance);
+      for (const auto& row : scored.alignment) EXPECT_EQ(row.size(), found.source_tokens.size());
+      ++compared;
+    }
+    options = foreign.options;
+    options.inline_tags = true;
+    options.max_source_tokens = 16;  // in parts
+    const std::string tagged = "<p>" + text + "</p>";
+    const std::string restored = translator.translate_batch({tagged}, options).at(0).hypotheses.at(0).text;
+    EXPECT_EQ(restored.find("<p>"), 0U) << restored;
+    EXPECT_EQ(restored.rfind("</p>"), restored.size() - 4) << restored;
+  }
+  EXPECT_GT(compared, 0);
+}
+
+std::string data_folder(const std::string& name) {
+  return std::string(TRANSMUTE_TEST_DATA "/formats/") + name;
+}
+
+TranslationOptions with_languages(const std::string& source, const std::string& target) {
+  TranslationOptions options;
+  options.guard = Guard::off;
+  options.source_language = source;
+  options.target_language = target;
+  options.search.max_extra_length = 6;
+  return options;
+}
+
+TEST(ForeignModels, AreRerankedByModelsThatCallLanguagesByOtherNames) {
+  TranslatorOptions open;
+  open.reverse_model = data_folder("m2m");
+  const Translator translator(data_folder("nllb"), open);
+  TranslationOptions options = with_languages("eng_Latn", "deu_Latn");
+  options.rerank.candidates = 4;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { translator.translate_batch({}, options); }),
+              AllOf(HasSubstr("the reverse model: the model has no language \"deu_Latn\"; it has "),
+                    HasSubstr("--rerank-source-language")));
+  options.rerank.source_language = "de";
+  options.rerank.target_language = "en";
+  const std::string text = "the old house is there.";
+  const Hypothesis best = translator.translate_batch({text}, options).at(0).hypotheses.at(0);
+  EXPECT_NEAR(
+      best.reverse_log_probability.value(),
+      Translator(data_folder("m2m")).score_batch({best.text}, {text}, with_languages("de", "en")).at(0).log_probability,
+      kTolerance);
+  TranslatorOptions of_two;
+  of_two.reverse_model = data_folder("marian");
+  const Translator with_tags(data_folder("nllb"), of_two);
+  options.rerank = {4, 0.3, "", "deu"};
+  EXPECT_NO_THROW(with_tags.translate_batch({text}, options));
+  options.rerank.source_language = "eng";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { with_tags.translate_batch({text}, options); }),
+              HasSubstr("the reverse model: the model has languages for its target alone"));
+}
+
+TEST(ForeignModels, ToRerankMustBeToldTheirLanguagesWhereNothingElseNamesThem) {
+  for (const auto& [reverse, missing] :
+       {std::pair{"m2m", "its source language, the translation's (--rerank-source-language), and its target language"},
+        {"marian", "its target language, the text's (--rerank-target-language)"}}) {
+    TranslatorOptions open;
+    open.reverse_model = data_folder(reverse);
+    TranslationOptions options = with_languages("", "");
+    options.rerank.candidates = 2;
+    const Translator translator(data_folder("marian"), open);
+    EXPECT_THAT(message_of<std::invalid_argument>([&] { translator.translate_batch({}, options); }),
+                HasSubstr(std::string("the reverse model must be told ") + missing));
+  }
+}
+
+// A tag that the user writes says what --target-language says, and is no part of the text.
+TEST(ForeignModels, TakeATagInTheTextForTheLanguageItNames) {
+  TranslatorOptions open;
+  open.reverse_model = data_folder("m2m");
+  const Translator translator(data_folder("marian"), open);
+  const std::string text = "the old bridge is gone. the red house is here.";
+  TranslationOptions named = with_languages("", "deu");
+  named.rerank = {4, 0.3, "de", "en"};
+  named.search.alignments = named.word_alignments = true;
+  named.glossary = {{"deu", "alte"}};
+  for (const int64_t most : {256, 8}) {
+    named.max_source_tokens = most;
+    TranslationOptions unnamed = named;
+    unnamed.target_language.clear();
+    const Translation expected = translator.translate_batch({text}, named).at(0);
+    const Translation found = translator.translate_batch({">>deu<< " + text}, unnamed).at(0);
+    EXPECT_EQ(found.parts, expected.parts);
+    EXPECT_EQ(found.source_tokens, expected.source_tokens);
+    const Hypothesis &best = found.hypotheses.at(0), &wanted = expected.hypotheses.at(0);
+    EXPECT_EQ(best.text, wanted.text);
+    EXPECT_EQ(best.score, wanted.score);
+    EXPECT_EQ(best.reverse_log_probability, wanted.reverse_log_probability);
+    EXPECT_EQ(best.alignment, wanted.alignment);
+    auto links = wanted.word_alignment.value();
+    for (auto& link : links) ++link.first;  // the tag is the first word of the line
+    EXPECT_EQ(best.word_alignment, links);
+    EXPECT_EQ(translator.score_batch({">>deu<< " + text}, {best.text}, unnamed).at(0).log_probability,
+              translator.score_batch({text}, {best.text}, named).at(0).log_probability);
+  }
+  const std::string marked = "the <b>old bridge</b> is gone.";
+  TranslationOptions german = with_languages("", "deu"), unnamed = with_languages("", "");
+  german.inline_tags = unnamed.inline_tags = true;
+  EXPECT_EQ(translator.translate(">>deu<< " + marked, unnamed), translator.translate(marked, german));
+  EXPECT_EQ(translator.translate(">>deu<<", unnamed), "");
+}
+
+TEST(ForeignModels, AreToldTheLanguageWhereTextIsOnlyEncoded) {
+  const std::string text = "the old house is there.";
+  const LoadedModel nllb = load_model(data_folder("nllb"), torch::kCPU);
+  const TextEncoder encoder(nllb, torch::kCPU, one_by_one);
+  TextEncoderOptions options;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { encoder.encode({}, options); }), HasSubstr("--source-language"));
+  options.source_language = "eng_Latn";
+  const TextVectors found = encoder.encode({text}, options).at(0);
+  Ids ids = nllb.tokenizer.source().encode(text);
+  const auto length = static_cast<int64_t>(ids.size());
+  ids.insert(ids.begin(), nllb.tokenizer.source().language("eng_Latn"));
+  ids.push_back(special_ids::kEnd);
+  Transformer transformer = nllb.transformer;
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor memory = transformer->encode(torch::tensor(ids).unsqueeze(0)).memory[0];
+  EXPECT_TRUE(torch::allclose(found.vectors, memory.slice(0, 1, 1 + length), 1e-5, 1e-5));
+  EXPECT_EQ(found.tokens, nllb.tokenizer.source().encode_as_pieces(text));
+  options.target_language = "deu_Latn";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { encoder.encode({text}, options); }),
+              HasSubstr("name no target language"));
+
+  const TextEncoder with_tags(load_model(data_folder("marian"), torch::kCPU), torch::kCPU, one_by_one);
+  TextEncoderOptions german;
+  german.target_language = "deu";
+  const TextVectors named = with_tags.encode({text}, german).at(0);
+  const TextVectors tagged = with_tags.encode({">>deu<< " + text}).at(0);
+  EXPECT_EQ(tagged.tokens, named.tokens);
+  EXPECT_TRUE(torch::equal(tagged.vectors, named.vectors));
+  EXPECT_FALSE(torch::equal(with_tags.encode({text}).at(0).vectors, named.vectors));
+}
+
+TEST(ForeignModels, ShowTheLanguagesThatTheyAttendTo) {
+  const std::string text = "the old house is there.";
+  const LoadedModel nllb = load_model(data_folder("nllb"), torch::kCPU);
+  ExplorerOptions options;
+  options.search.max_extra_length = 6;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { explorer_data(nllb, {{text}}, options); }),
+              HasSubstr("--source-language"));
+  options.source_language = "eng_Latn";
+  options.target_language = "deu_Latn";
+  const Json data = parse_json(explorer_data(nllb, {{text}, {text, "das alte Haus"}}, options));
+  const Json &own = data["sentences"][0], &given = data["sentences"][1];
+  EXPECT_EQ(own["target_text"],
+            Translator(data_folder("nllb")).translate(text, with_languages("eng_Latn", "deu_Latn")));
+  for (const Json& sentence : {own, given}) {
+    EXPECT_EQ(sentence["source"][0], "eng_Latn");
+    EXPECT_EQ(sentence["source_ids"][0], nllb.tokenizer.source().language("eng_Latn"));
+    EXPECT_EQ(sentence["source"].size(), sentence["source_ids"].size());
+    EXPECT_EQ(sentence["target_out"][0], "deu_Latn");
+    EXPECT_EQ(sentence["target_in_ids"][1], nllb.tokenizer.target().language("deu_Latn"));
+    EXPECT_EQ(sentence["target_in"].size(), sentence["target_in_ids"].size());
+  }
+}
+
+TEST(ForeignModels, RefuseAsTorchScriptToSearchWithoutTheTargetLanguage) {
+  const TemporaryFolder folder;
+  const auto search = [&](const std::string& name) {
+    export_torchscript(data_folder(name), folder / "model.pt");
+    torch::jit::Module module = torch::jit::load(folder / "model.pt");
+    c10::List<c10::List<int64_t>> sources;
+    sources.push_back(c10::List<int64_t>({4, 5}));
+    const torch::NoGradGuard no_grad;
+    module.get_method("greedy")({sources});
+  };
+  EXPECT_NO_THROW(search("marian"));
+  std::string message;
+  try {
+    search("nllb");
+  } catch (const std::exception& error) {  // LibTorch has more than one type for what a script raises
+    message = error.what();
+  }
+  EXPECT_THAT(message, HasSubstr("must be told the target language"));
+}
+
+// A config of the true values may be trained further: one of others is refused.
+TEST(ForeignModels, HaveConfigsThatDescribeTheirVocabularies) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const LoadedModel model = load_model(folder, torch::kCPU);
+    ModelConfig config;
+    ConfigSchema schema;
+    config.declare(schema);
+    schema.read_text(model.config, folder);
+    const bool is_bpe = folder.find("nllb") != std::string::npos || folder.find("m2m") != std::string::npos;
+    EXPECT_EQ(config.tokenizer.algorithm, is_bpe ? SubwordAlgorithm::bpe : SubwordAlgorithm::unigram);
+    const int64_t target = config.tokenizer.target_vocab_size;
+    EXPECT_EQ(config.tokenizer.vocab_size, model.tokenizer.source().size());
+    EXPECT_EQ(target > 0 ? target : config.tokenizer.vocab_size, model.tokenizer.target().size());
+    EXPECT_EQ(config.tokenizer.vocabulary == VocabularySharing::shared, model.tokenizer.shared());
+  }
+}
+
+// What `convert --to folder` does.
+TEST(ForeignModels, BecomeModelFoldersThatSayTheSame) {
+  for (const std::string& folder : model_folders()) {
+    SCOPED_TRACE(folder);
+    const TemporaryFolder temporary;
+    const LoadedModel original = load_model(folder, torch::kCPU);
+    save_model_folder(temporary.path(), original.config, original.tokenizer, original.transformer);
+    const LoadedModel copy = load_model_folder(temporary.path(), torch::kCPU);
+    const auto parameters = copy.transformer->named_parameters();
+    for (const auto& parameter : original.transformer->named_parameters())
+      EXPECT_TRUE(torch::equal(parameter.value(), parameters[parameter.key()])) << parameter.key();
+    EXPECT_EQ(copy.config, original.config);
+    for (const auto& [text, side] :
+         {std::pair{"the old bridge is gone.", &Tokenizer::source}, {"die alte Brücke ist weg.", &Tokenizer::target}}) {
+      EXPECT_EQ((copy.tokenizer.*side)().encode(text), (original.tokenizer.*side)().encode(text));
+      EXPECT_EQ((copy.tokenizer.*side)().languages(), (original.tokenizer.*side)().languages());
+    }
+    EXPECT_EQ(copy.tokenizer.target().size(), original.tokenizer.target().size());
+  }
+}
+
+// Weights of other types stand for those of the model that they were made from, up to the type's rounding.
+// The largest number of a parameter and of what stands beside it: CTranslate2 joins the projections of an attention.
+double largest_beside(const torch::OrderedDict<std::string, torch::Tensor>& parameters, const std::string& key) {
+  const std::string name = key.substr(0, key.rfind('.'));
+  const std::string layer = name.substr(0, name.rfind('.') + 1);
+  double largest = 0;
+  for (const auto& parameter : parameters)
+    if (parameter.key().rfind(layer, 0) == 0) largest = std::max(largest, parameter.value().abs().max().item<double>());
+  return largest;
+}
+
+TEST(ForeignModels, OfCTranslate2AreReadInEachType) {
+  const std::string folder = TRANSMUTE_TEST_DATA "/formats/marian_ctranslate2";
+  const auto expected = load_model(folder, torch::kCPU).transformer->named_parameters();
+  for (const auto& [type, relative, of_largest] : {std::tuple{"int8", 0.0, 0.51 / 127},
+                                                   {"int16", 0.0, 0.51 / 1023},
+                                                   {"float16", 0x1p-11, 1e-7},
+                                                   {"bfloat16", 0x1p-8, 1e-7}}) {
+    const TemporaryFolder temporary;
+    const std::string copy = temporary / "model";
+    fs::copy(folder, copy, fs::copy_options::recursive);
+    fs::copy_file(std::string(TRANSMUTE_TEST_DATA "/formats/ctranslate2_types/") + type + ".bin", copy + "/model.bin",
+                  fs::copy_options::overwrite_existing);
+    const auto found = load_model(copy, torch::kCPU).transformer->named_parameters();
+    bool differs = false;
+    for (const auto& parameter : expected) {
+      const torch::Tensor& value = parameter.value();
+      const torch::Tensor bound = value.abs() * relative + largest_beside(expected, parameter.key()) * of_largest;
+      EXPECT_TRUE(((found[parameter.key()] - value).abs() <= bound).all().item<bool>())
+          << type << ' ' << parameter.key();
+      differs = differs || !torch::equal(found[parameter.key()], value);
+    }
+    EXPECT_TRUE(differs) << type;
+  }
+}
+
+}  // namespace
+}  // namespace transmute

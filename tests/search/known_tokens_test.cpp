@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/search/search.h>
+#include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/table_model.h>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::kA;
+using testing::kB;
+using testing::kC;
+using testing::kD;
+using testing::kTolerance;
+using testing::log_probability;
+using testing::options_of;
+using testing::random_table;
+using testing::Table;
+using testing::TableModel;
+using testing::written;
+
+// A table that counts how often it is asked.
+class CountingModel : public StepModel {
+ public:
+  explicit CountingModel(Table table) : inner_(std::move(table)) {}
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice,
+                                       const std::vector<Ids>& shortlists) const override {
+    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists), *this);
+  }
+
+  mutable std::vector<int64_t> extensions;  // their tokens
+  mutable int steps = 0;
+
+ private:
+  class Batch : public DecodingBatch {
+   public:
+    Batch(std::unique_ptr<DecodingBatch> inner, const CountingModel& model) : inner_(std::move(inner)), model_(model) {}
+    NextToken step(const torch::Tensor& ids) override {
+      ++model_.steps;
+      return inner_->step(ids);
+    }
+    NextToken extend(const torch::Tensor& ids) override {
+      model_.extensions.push_back(ids.size(1));
+      return inner_->extend(ids);
+    }
+    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+      inner_->select(sentences, parents);
+    }
+
+   private:
+    std::unique_ptr<DecodingBatch> inner_;
+    const CountingModel& model_;
+  };
+  TableModel inner_;
+};
+
+TEST(KnownTokens, GoThroughTheModelTogether) {
+  const Table table = random_table(9, 5);
+  const std::vector<Ids> sources = {{kA}, {kB, kC}, {kD}};
+  TargetDemands demands;
+  demands.prefixes = {{kA, kB, kC}, {kC, kC, kA, kB, kD}, {kB, kA, kA}};
+  SearchOptions options = options_of(3, 0.6, 3);
+  options.max_extra_length = 6;
+
+  CountingModel begun(table);
+  const auto together = beam_search(begun, sources, options, {}, demands);
+  EXPECT_THAT(begun.extensions, ElementsAre(3)) << "the tokens of the shortest prefix";
+  EXPECT_GT(begun.steps, 0);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    TargetDemands own;
+    own.prefixes = {demands.prefixes[i]};
+    const auto alone = beam_search(TableModel(table), {sources[i]}, options, {}, own).at(0);
+    ASSERT_EQ(together[i].size(), alone.size());
+    for (size_t n = 0; n < alone.size(); ++n) {
+      EXPECT_EQ(together[i][n].ids, alone[n].ids);
+      EXPECT_EQ(together[i][n].token_scores, alone[n].token_scores);
+      EXPECT_NEAR(together[i][n].log_probability, log_probability(table, sources[i], alone[n].ids), kTolerance);
+    }
+  }
+
+  demands.prefixes_are_complete = true;
+  demands.prefixes[1].resize(100, kA);
+  demands.prefixes[2].clear();
+  CountingModel scored(table);
+  const auto scores = beam_search(scored, sources, options_of(1), {}, demands);
+  // 21 steps of three, then the rest of the one that is left.
+  EXPECT_THAT(scored.extensions, ElementsAre(21, 64, 16));
+  EXPECT_EQ(scored.steps, 0);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    EXPECT_EQ(scores[i].at(0).ids, demands.prefixes[i]);
+    EXPECT_NEAR(scores[i][0].log_probability, log_probability(table, sources[i], demands.prefixes[i]), 1e-3);
+  }
+}
+
+TEST(KnownTokens, AreRefusedWhereTheyAreImpossible) {
+  TargetDemands demands;
+  demands.prefixes = {Ids(100, kA), Ids(90, kA)};  // the second `a` already
+  EXPECT_THAT(testing::message_of<std::runtime_error>([&] {
+                beam_search(TableModel(written({{{}, {{kA, 1.0}}}})), {{kA}, {kB}}, options_of(2), {}, demands);
+              }),
+              ::testing::HasSubstr("no probability to any token"));
+}
+
+TEST(KnownTokens, CanBeStoppedAmongThem) {
+  TargetDemands demands;
+  demands.prefixes = {Ids(50, kA)};
+  SearchHooks hooks;
+  int asked = 0;
+  hooks.should_stop = [&] { return ++asked == 20; };
+  const auto search = [&] { beam_search(TableModel(random_table(9, 5)), {{kA}}, options_of(1), hooks, demands); };
+  EXPECT_THROW(search(), Cancelled);
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <transmute/libtorch/libtorch.h>
+#include <transmute/search/search.h>
+#include <transmute/tests/support/table_model.h>
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using testing::kA;
+using testing::kB;
+using testing::kC;
+using testing::kD;
+using testing::kE;
+using testing::kTolerance;
+using testing::log_probability;
+using testing::options_of;
+using testing::random_table;
+using testing::sampling_of;
+using testing::TableModel;
+
+// The same numbers as double, which search reads as it reads a GPU's.
+class DoubleModel : public StepModel {
+ public:
+  explicit DoubleModel(const StepModel& inner) : inner_(inner) {}
+  std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice,
+                                       const std::vector<Ids>& shortlists) const override {
+    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists));
+  }
+
+ private:
+  class Batch : public DecodingBatch {
+   public:
+    explicit Batch(std::unique_ptr<DecodingBatch> inner) : inner_(std::move(inner)) {}
+    NextToken step(const torch::Tensor& ids) override {
+      NextToken next = inner_->step(ids);
+      next.logits = next.logits.to(torch::kDouble);
+      return next;
+    }
+    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+      inner_->select(sentences, parents);
+    }
+
+   private:
+    std::unique_ptr<DecodingBatch> inner_;
+  };
+
+  const StepModel& inner_;
+};
+
+TEST(OtherNumbers, LeadToTheSameHypotheses) {
+  constexpr int64_t kWords = 7;
+  const std::vector<Ids> sources{{kA}, {kB, kB, kB}, {kC, kA}, {}};
+  std::vector<std::pair<std::string, SearchOptions>> ways{{"beam", options_of(4, 0.6, 3)},
+                                                          {"greedy", options_of(1)},
+                                                          {"wide", options_of(20, 0.6, 20)},
+                                                          {"no repetition", options_of(3, 0.6)},
+                                                          {"sampling", sampling_of(SamplingOptions(), 4)},
+                                                          {"alternatives", options_of(1)}};
+  ways[3].second.no_repeat_ngram = 1;
+  ways[3].second.min_length = 2;
+  ways[5].second.alternatives = true;
+  ways[5].second.num_hypotheses = 3;
+  TargetDemands none, prefixes, terms, lists, complete;
+  prefixes.prefixes = {{kB}, {}, {kC, kA}, {kE}};
+  terms.terms = {{{kB, kC}}, {}, {{kA}, {kD}}, {{kE}}};
+  lists.shortlists = {{kA, kA + 6}, {kB}, {kC, kD, kE}, {kA + 5}};
+  complete.prefixes = {{kB, kC}, {kD}, {}, {kA, kA, kA}};
+  complete.prefixes_are_complete = true;
+  for (uint64_t key = 0; key < 5; ++key)
+    for (auto [name, options] : ways)
+      for (const TargetDemands* demands : {&none, &prefixes, &terms, &lists, &complete}) {
+        if (demands == &terms && (options.sampling || options.alternatives)) continue;  // nothing to search with
+        options.max_extra_length = 3;
+        const TableModel model(random_table(11000 + key, kWords), kWords);
+        const auto expected = beam_search(model, sources, options, {}, *demands);
+        const auto found = beam_search(DoubleModel(model), sources, options, {}, *demands);
+        for (size_t i = 0; i < sources.size(); ++i) {
+          ASSERT_EQ(found[i].size(), expected[i].size()) << name;
+          for (size_t k = 0; k < expected[i].size(); ++k) {
+            EXPECT_EQ(found[i][k].ids, expected[i][k].ids) << name << ", sentence " << i << ", key " << key;
+            EXPECT_NEAR(found[i][k].log_probability, expected[i][k].log_probability, kTolerance) << name;
+          }
+        }
+      }
+}
+
+TEST(OtherNumbers, AreRefusedWhereTheyAreNone) {
+  const auto damaged = [](const Ids&, const Ids& prefix) {
+    return testing::Distribution{{kA, 0.5}, {kB, prefix.empty() ? 0.5 : std::nan("")}};
+  };
+  SearchOptions alternatives = options_of(1);
+  alternatives.alternatives = true;
+  const TableModel model(damaged, 3);
+  for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives}) {
+    EXPECT_THROW(beam_search(model, {{kA}}, options), std::runtime_error);
+    EXPECT_THROW(beam_search(DoubleModel(model), {{kA}}, options), std::runtime_error);
+  }
+}
+
+TEST(OtherNumbers, NeverMakeATranslationOfWhatIsExcluded) {
+  const auto table = [](const Ids&, const Ids& prefix) {
+    testing::Distribution next{{kA, 0.6}, {kB, 0.3}};
+    next[prefix.size() < 3 ? static_cast<int64_t>(kC) : testing::kEnd] = 0.1;
+    return next;
+  };
+  TargetDemands demands;
+  demands.excluded = {kA, kB};
+  TargetDemands lists = demands;
+  lists.shortlists = {{kA, kB, kC, kD}};
+  SearchOptions alternatives = options_of(1);
+  alternatives.alternatives = true;
+  const TableModel model(table, 4);
+  for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives})
+    for (const TargetDemands* with : {&demands, &lists}) {
+      EXPECT_EQ(beam_search(model, {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
+      EXPECT_EQ(beam_search(DoubleModel(model), {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
+    }
+  demands.prefixes = {{kC, kA}};
+  EXPECT_THROW(beam_search(model, {{kA}}, options_of(1), {}, demands), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <transmute/text/checks/checks.h>
+#include <transmute/text/checks/kept_text.h>
+#include <transmute/text/checks/learn_expectations.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using checks::check_texts;
+
+std::vector<std::string> kinds(const std::string& source, const std::string& target,
+                               const Expectations& expected = {}) {
+  std::vector<std::string> names;
+  for (const TranslationWarning& warning : check_texts(source, target, expected))
+    names.emplace_back(name_of(warning.kind));
+  return names;
+}
+
+using Kinds = std::vector<std::string>;
+
+TEST(KeptText, IsFoundWhereItStands) {
+  const std::string text =
+      "Mail %s or %1$-5.2f to a.b@example.com, see (https://x.org/a?b=1&c). {0} {{x}} ${y} 😀👍🏽🇩🇪 100% "
+      "of";
+  std::vector<std::string> found;
+  for (const checks::KeptText& kept : checks::kept_text_in(text))
+    found.push_back(text.substr(kept.span.first, kept.span.second - kept.span.first));
+  EXPECT_EQ(found, (std::vector<std::string>{"%s", "%1$-5.2f", "a.b@example.com", "https://x.org/a?b=1&c", "{0}",
+                                             "{{x}}", "${y}", "😀", "👍🏽", "🇩🇪"}));
+}
+
+TEST(Checks, MissKeptTextThatIsGoneOrIsThereTooRarely) {
+  EXPECT_EQ(kinds("Open %s and %s", "Öffne %s"), Kinds{"placeholder"});
+  EXPECT_EQ(kinds("Open %s and %s", "Öffne %s und %s"), Kinds{});
+  EXPECT_EQ(kinds("See www.example.com.", "Siehe www.example.de."), Kinds{"address"});
+  EXPECT_EQ(kinds("fine 😀", "gut"), Kinds{"emoji"});
+  EXPECT_EQ(kinds("item {12}", "Eintrag {12}"), Kinds{}) << "its digits are no number";
+}
+
+TEST(Checks, SayWhereANumberDiffers) {
+  const auto warnings = check_texts("There are 15 men.", "Da sind 51 Männer.", {});
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0].kind, WarningKind::number);
+  EXPECT_EQ(warnings[0].source, std::make_pair(size_t{10}, size_t{12}));
+  EXPECT_EQ(warnings[0].target, std::make_pair(size_t{8}, size_t{10}));
+  EXPECT_EQ(warnings[0].message, "the number 15 became 51");
+}
+
+TEST(Checks, FindLoopsOfWordsPhrasesAndLetters) {
+  EXPECT_EQ(kinds("A man.", "Ein Mann Mann Mann Mann."), Kinds{"repetition"});
+  EXPECT_EQ(kinds("A man.", "Ein Mann in der in der in der Stadt."), Kinds{"repetition"});
+  EXPECT_EQ(kinds("A man in a red shirt.", "Ein Mann in einem roten Hemd. Ein Mann in einem roten Hemd."),
+            Kinds{"repetition"});
+  EXPECT_EQ(kinds("A MAN", "Ein MININININ"), Kinds{"repetition"});
+  EXPECT_EQ(kinds("一个男人", "男の人男の人男の人男の人"), Kinds{"repetition"});
+  const auto warnings = check_texts("A man.", "Ein Mann in der in der in der Stadt.", {});
+  EXPECT_EQ(warnings.at(0).target, std::make_pair(size_t{9}, size_t{29}));
+  EXPECT_EQ(warnings.at(0).message, "\"in der\" is repeated 3 times");
+}
+
+TEST(Checks, AcceptRepetitionOfTheSourceAndOfOrdinaryText) {
+  EXPECT_EQ(kinds("very very very very good", "sehr sehr sehr sehr gut"), Kinds{});
+  EXPECT_EQ(kinds("hahahahaha", "hahahahaha"), Kinds{});
+  EXPECT_EQ(kinds("the woman who opens the door", "die, die die Tür öffnet"), Kinds{});
+  EXPECT_EQ(kinds("A line: ----------", "Eine Linie: ----------"), Kinds{});
+  EXPECT_EQ(kinds("a a a", "x - - - - - y"), Kinds{});
+}
+
+TEST(Checks, FindCopiesButNotNames) {
+  const std::string sentence = "Two young men are playing football in the park.";
+  EXPECT_EQ(kinds(sentence, sentence), Kinds{"copy"});
+  EXPECT_EQ(kinds("Adobe Photoshop Lightroom Classic", "Adobe Photoshop Lightroom Classic"), Kinds{});
+  Expectations copies;
+  copies.copies = 0.1;
+  EXPECT_EQ(kinds(sentence, sentence, copies), Kinds{}) << "the model learned from copies";
+}
+
+TEST(Checks, FindForeignScriptsWhereThoseOfTheTargetAreKnown) {
+  Expectations german;
+  german.scripts = {"Latn"};
+  EXPECT_EQ(kinds("A man walks.", "Ein мужчина geht.", german), Kinds{"script"});
+  EXPECT_EQ(kinds("A man walks.", "Ein мужчина geht."), Kinds{});
+  EXPECT_EQ(kinds("A film called Сталкер.", "Ein Film namens Сталкер.", german), Kinds{});
+}
+
+TEST(Checks, MeasureLengthsInStandardDeviations) {
+  Expectations expected;
+  expected.lengths[1] = {0.5, 0.25};
+  EXPECT_DOUBLE_EQ(checks::length_deviation("ten chars.", "zehn Ähöü!", expected), -2);
+  EXPECT_GT(checks::length_deviation("ten chars.", std::string(40, 'x'), expected), 2);
+}
+
+TEST(Expectations, AreThoseOfTheSample) {
+  std::vector<std::string> sources, targets;
+  for (int i = 0; i < 200; ++i) {
+    sources.emplace_back("0123456789");
+    targets.emplace_back(i % 2 == 0 ? "Это двадцать символов" : "Да");
+  }
+  const Expectations learned = learn_expectations(sources, targets);
+  const double high = std::log(2.1), low = std::log(0.2);
+  EXPECT_NEAR(learned.lengths[1].mean, (high + low) / 2, 1e-9);
+  EXPECT_NEAR(learned.lengths[1].deviation, (high - low) / 2, 1e-9);
+  EXPECT_EQ(learned.lengths[2].deviation, Expectations().lengths[2].deviation) << "no such length";
+  EXPECT_EQ(learned.scripts, std::vector<std::string>{"Cyrl"});
+  EXPECT_EQ(learned.copies, 0);
+  const std::string copy = "Two young men are playing football.";
+  EXPECT_EQ(learn_expectations({copy, "a"}, {copy, "b"}).copies, 0.5);
+}
+
+}  // namespace
+}  // namespace transmute

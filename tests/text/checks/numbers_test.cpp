@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <transmute/text/checks/numbers.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using checks::compare_numbers;
+
+// "source>target" of each fault.
+std::vector<std::string> faults(const std::string& source, const std::string& target) {
+  std::vector<std::string> found;
+  const auto part = [](const std::string& text, const checks::Span& span) {
+    return text.substr(span.first, span.second - span.first);
+  };
+  for (const checks::NumberFault& fault : compare_numbers(source, target))
+    found.push_back(part(source, fault.source) + ">" + part(target, fault.target));
+  return found;
+}
+
+using Faults = std::vector<std::string>;
+
+TEST(Numbers, AreTheSameInTheFormsOfOtherLanguages) {
+  const std::vector<std::pair<std::string, std::string>> pairs{
+      {"1,000.5 kg", "1.000,5 kg"},
+      {"12,345,678 people", "12 345 678 personnes"},
+      {"12,345,678 people", "12\u202F345\u202F678 personnes"},
+      {"12,345 francs", "12’345 Franken"},
+      {"1,00,000 rupees", "100.000 Rupien"},
+      {"0.50 euros", "0,5 Euro"},
+      {"5:30 p.m.", "17.30 Uhr"},
+      {"at 5:00", "um 5 Uhr"},
+      {"at 5 p.m.", "um 17 Uhr"},
+      {"March 3, 2025", "3. März 2025"},
+      {"03/04/2025", "4.3.2025"},
+      {"2.5 million people", "2.500.000 Menschen"},
+      {"30,000 people", "3万人"},
+      {"in the 1960s", "in den 60er-Jahren"},
+      {"the 21st century", "XXI век"},
+      {"in 2024", "في عام ٢٠٢٤"},
+      {"in 2024", "２０２４年"},
+      {"room 12 and room 7", "Zimmer 7 und Zimmer 12"},
+      {"10-15 minutes", "10 bis 15 Minuten"},
+  };
+  for (const auto& [source, target] : pairs) {
+    EXPECT_EQ(faults(source, target), Faults{}) << source << " | " << target;
+    EXPECT_EQ(faults(target, source), Faults{}) << target << " | " << source;
+  }
+}
+
+TEST(Numbers, MayBeWords) {
+  EXPECT_EQ(faults("3 dogs and twelve cats", "drei Hunde und 12 Katzen"), Faults{});
+  EXPECT_EQ(faults("2 men", "два мужчины"), Faults{});
+  EXPECT_EQ(faults("It weighs 357 tons", "Es wiegt dreihundertsiebenundfünfzig Tonnen"), Faults{});
+  EXPECT_EQ(faults("nineteen eighty-six", "1986"), Faults{});
+  EXPECT_EQ(faults("a hundred of them", "100 davon"), Faults{});
+}
+
+TEST(Numbers, ThatDifferAreFound) {
+  EXPECT_EQ(faults("15 men", "51 Männer"), Faults{"15>51"});
+  EXPECT_EQ(faults("7 men", "9 Männer"), Faults{"7>9"});
+  EXPECT_EQ(faults("1,250 men", "1.520 Männer"), Faults{"250>520"});
+  EXPECT_EQ(faults("1.5 liters", "15 Liter"), (Faults{"1>15", "5>"}));
+  EXPECT_EQ(faults("500 grams", "50 Gramm"), Faults{"500>50"});
+  EXPECT_EQ(faults("from 1914 to 1918", "von 1914 bis 1981"), Faults{"1918>1981"});
+  EXPECT_EQ(faults("2.5 million people", "3,5 Millionen Menschen"), Faults{"2>3"});
+}
+
+TEST(Numbers, ThatAreLeftOutOrAddedAreFound) {
+  EXPECT_EQ(faults("It was built in 1873.", "Es wurde gebaut."), Faults{"1873>"});
+  EXPECT_EQ(faults("It was built.", "Es wurde 1873 gebaut."), Faults{">1873"});
+  EXPECT_EQ(faults("1873, yes, 1873", "ja, 1873"), Faults{}) << "once is enough";
+}
+
+TEST(Numbers, OfIgnoredPlacesDoNotCount) {
+  EXPECT_TRUE(compare_numbers("see %1$s", "siehe", {{4, 8}}).empty());
+  EXPECT_TRUE(compare_numbers("siehe", "see %99$s", {}, {{4, 9}}).empty());
+}
+
+TEST(Numbers, OfAnyLengthAreRead) {
+  const std::string digits(100'000, '7');
+  EXPECT_EQ(faults(digits, digits), Faults{});
+  EXPECT_EQ(compare_numbers(digits, "x").size(), 1U);
+}
+
+}  // namespace
+}  // namespace transmute

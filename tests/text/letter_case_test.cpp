@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <transmute/tests/support/tiny_tokenizer.h>
+#include <transmute/text/letter_case.h>
+#include <transmute/text/readable_case.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using Span = std::pair<size_t, size_t>;
+
+TEST(LetterCase, IsThatOfMostLetters) {
+  for (const char* text : {"A MAN IS HERE.", "USA", "3 KG", "DIE STRAßE", "ΕΝΑΣ ΑΝΔΡΑΣ", "ДВА ЧЕЛОВЕКА", "(WARNING)"})
+    EXPECT_EQ(case_of(text), TextCase::capitals) << text;
+  for (const char* text : {"", "A", "I", "123", "A man is here.", "a man", "The USA", "日本語", "Angela Merkel",
+                           "Der Mann und die Frau", "Zwei Hunde", "WARNING: do not touch"})
+    EXPECT_EQ(case_of(text), TextCase::mixed) << text;
+}
+
+TEST(LetterCase, OfATitleIsThatOfEachWord) {
+  for (const char* text : {"A Man In A Red Shirt", "Man in Red Shirt Rides a Bicycle", "\"Three Dogs Run\"",
+                           "Ein Großer Hund Läuft", "3 Dogs Run Fast"})
+    EXPECT_EQ(case_of(text), TextCase::title) << text;
+  for (const char* text : {"Ein Mann in Uniform mit Hut", "Two Dogs run", "The dog of Anna Maria Smith"})
+    EXPECT_EQ(case_of(text), TextCase::mixed) << text;
+}
+
+TEST(LetterCase, FollowsTheRulesOfTheLanguage) {
+  EXPECT_EQ(in_capitals("Straße", "de").text, "STRASSE");
+  EXPECT_EQ(in_capitals("iğne ırmak", "tr").text, "İĞNE IRMAK");
+  EXPECT_EQ(in_lower_case("IĞNE İKİ", "tr").text, "ığne iki");
+  EXPECT_EQ(in_capitals("Μαΐου άνδρας", "el").text, "ΜΑΪΟΥ ΑΝΔΡΑΣ");
+  EXPECT_EQ(in_lower_case("ΟΔΟΣ ΣΟΦΟΣ", "el").text, "οδος σοφος");
+  EXPECT_EQ(in_title_case("IJSBEREN ETEN", "nl").text, "IJsberen Eten");
+  EXPECT_EQ(in_title_case("DON'T T-SHIRT", "en").text, "Don't T-Shirt");
+  EXPECT_EQ(with_capital_words("die USA und kleine", "de").text, "Die USA Und Kleine");
+}
+
+TEST(LetterCase, LocaleIsThatOfTheNamedLanguageOrOfTheLetters) {
+  EXPECT_EQ(case_locale("", "tur_Latn"), "tr");
+  EXPECT_EQ(case_locale("", "nld"), "nl");
+  EXPECT_EQ(case_locale("", "pt-BR"), "pt");
+  EXPECT_EQ(case_locale("kırmızı gömlekli bir adam", ""), "tr");
+  EXPECT_EQ(case_locale("ένας άνδρας", ""), "el");
+  EXPECT_EQ(case_locale("a man named Işık walks towards the old railway station", ""), "");
+}
+
+TEST(RecasedText, KnowsWhereItsBytesComeFrom) {
+  RecasedText text;
+  text.append_unchanged("a ");
+  text.append(in_capitals("maß ŉb", ""));  // ß: two bytes for two; ŉ: three for two
+  text.append_unchanged("!");
+  EXPECT_EQ(text.text, "a MASS ʼNB!");
+  EXPECT_EQ(text.now({2, 6}), Span(2, 6));
+  EXPECT_EQ(text.now({7, 9}), Span(7, 10));
+  EXPECT_EQ(text.now({9, 11}), Span(10, 12));
+  EXPECT_EQ(text.before({7, 10}), Span(7, 9));
+  EXPECT_EQ(text.before({10, 12}), Span(9, 11));
+}
+
+class ReadableCase : public ::testing::Test {
+ protected:
+  std::optional<std::string> readable(const std::string& text, const Glossary& glossary = {}) const {
+    const auto found = in_readable_case(tokenizer_.source(), text, case_of(text), "", glossary);
+    return found ? std::optional<std::string>(found->text) : std::nullopt;
+  }
+
+  const Tokenizer tokenizer_ = tiny_tokenizer();
+  static Tokenizer tiny_tokenizer() {
+    TokenizerOptions options = testing::tiny_tokenizer_options();
+    options.vocab_size = 160;
+    const auto lines = [](std::vector<std::string> more) {
+      std::vector<std::string> all = testing::tiny_english();
+      for (int i = 0; i < 100; ++i) all.insert(all.end(), more.begin(), more.end());
+      return testing::lines_from(all);
+    };
+    return train_tokenizer(options,
+                           lines({"The train is in the USA.", "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z"}),
+                           testing::lines_from(testing::tiny_german()));
+  }
+};
+
+TEST_F(ReadableCase, IsWhatTheVocabularyHasFewerPiecesFor) {
+  EXPECT_EQ(readable("THE RED HOUSE IS NEAR."), "The red house is near.");
+  EXPECT_EQ(readable("RED HOUSE  IN THE USA! THE TRAIN"), "red house  in the USA! The train");
+  EXPECT_EQ(readable("The Old House Is Red."), "The old house is red.");
+}
+
+TEST_F(ReadableCase, IsNoneWhereTheVocabularyReadsTheText) {
+  EXPECT_EQ(readable("USA"), std::nullopt);
+  EXPECT_EQ(readable("QWV XZ"), std::nullopt);  // as many letters in either case
+  EXPECT_EQ(readable("The house is in the USA."), std::nullopt);
+  EXPECT_EQ(readable("12 34"), std::nullopt);
+}
+
+TEST_F(ReadableCase, LeavesTermsOfTheGlossary) {
+  const Glossary glossary(std::vector<GlossaryEntry>{{"RED HOUSE", "Rotes Haus"}});
+  EXPECT_EQ(readable("THE RED HOUSE IS NEAR. THE RIVER IS FAR.", glossary), "The RED HOUSE is near. The river is far.");
+}
+
+TEST_F(ReadableCase, LowersTheTurkishDotlessLetterWhereTheVocabularyHasIt) {
+  std::vector<std::string> lines(50, "kız ırmak iki kırmızı adım");
+  lines.insert(lines.end(), 5, "ABCDEFGHIJKLMNOPQRSTUVWXYZİ");
+  TokenizerOptions options = testing::tiny_tokenizer_options();
+  options.vocab_size = 75;
+  const Tokenizer turkish = train_tokenizer(options, testing::lines_from(lines), testing::lines_from(lines));
+  const auto found = in_readable_case(turkish.source(), "KIRMIZI IRMAK", TextCase::capitals, "", {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->text, "kırmızı ırmak");
+}
+
+TEST(CaseOfATranslation, IsTheSourcesButForWhatIsKept) {
+  EXPECT_EQ(in_case("der Fahrradweg", TextCase::capitals, "de", {}).text, "DER FAHRRADWEG");
+  EXPECT_EQ(in_case("ein Straßenrad fährt", TextCase::title, "de", {}).text, "Ein Straßenrad Fährt");
+  EXPECT_EQ(in_case("das Rad fährt auf Rädern", TextCase::capitals, "", {{4, 7}}).text, "DAS Rad FÄHRT AUF RÄDERN");
+  EXPECT_EQ(in_case("das ist so", TextCase::capitals, "", {{0, 3}, {0, 3}, {2, 7}}).text, "das ist SO");
+  EXPECT_EQ(in_case("日本語", TextCase::capitals, "", {}).text, "日本語");
+}
+
+}  // namespace
+}  // namespace transmute

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <transmute/text/protected_spans.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts spans_of(const std::string& text, const IsUnknown& is_unknown = {}) {
+  Texts texts;
+  for (const ProtectedSpan& span : protected_spans(text, is_unknown))
+    texts.push_back(text.substr(span.begin, span.length));
+  return texts;
+}
+
+TEST(ProtectedSpans, ArePlaceholdersOfManyProgramsAndLanguages) {
+  const std::vector<std::pair<std::string, Texts>> kTexts{
+      {"A man holds %s and %1$s beers.", {"%s", "%1$s"}},
+      {"%-5.2f of %ld, %'d, %+.1e, %*d and %.*s", {"%-5.2f", "%ld", "%'d", "%+.1e", "%*d", "%.*s"}},
+      {"JPEG 2000%s, 5%d.", {"%s", "%d"}},
+      {"%d%% done, %ds left, %sDo it", {"%d", "%%", "%d", "%s"}},
+      {"%(name)s has %(count)03d files, %<rate>.1f", {"%(name)s", "%(count)03d", "%<rate>.1f"}},
+      {"%1 of %2: %L3%4", {"%1", "%2", "%L3", "%4"}},
+      {"Moving \"%B\" to '%@', %PRODUCTNAME and %appname%", {"%B", "%@", "%PRODUCTNAME", "%appname%"}},
+      {"{0}, {name}, {:.2f}, {x!r} and {}", {"{0}", "{name}", "{:.2f}", "{x!r}", "{}"}},
+      {"{{ x }} ${user.name} %{count} #{id} $(ARG1) $HOME",
+       {"{{ x }}", "${user.name}", "%{count}", "#{id}", "$(ARG1)", "$HOME"}},
+      {"You have {n, plural, one {# file} other {# files}}.", {"{n, plural, one {# file} other {# files}}"}},
+      {"10&nbsp;kg &#169; &#xA0;", {"&nbsp;", "&#169;", "&#xA0;"}},
+      {R"(one\ntwo\t\"three\" \u00e4)", {R"(\n)", R"(\t)", R"(\")", R"(\")", R"(\u00e4)"}},
+  };
+  for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
+}
+
+TEST(ProtectedSpans, KnowWhichPlaceholdersStandForTheNextArgument) {
+  for (const char* text : {"%s", "%-5.2f", "%*d", "%.*s", "%ld", "%@", "{}", "{:.2f}"})
+    EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::argument) << text;
+  for (const char* text : {"%1$s", "%(name)s", "%<rate>.1f", "%1", "%%", "%NAME", "{0}", "{name}", "{{ x }}", "${x}"})
+    EXPECT_EQ(protected_spans(text).at(0).kind, ProtectedKind::placeholder) << text;
+}
+
+TEST(ProtectedSpans, AreAcceleratorsOfMenus) {
+  for (const char* text : {"&File", "Save &As", "E&xit", "_File", "Save _As…", "File (&F)"})
+    EXPECT_EQ(spans_of(text).size(), 1U) << text;
+  EXPECT_EQ(spans_of("Save &As").front(), "&");
+}
+
+TEST(ProtectedSpans, AreAddressesAndPaths) {
+  const std::vector<std::pair<std::string, Texts>> kTexts{
+      {"See https://example.org/a?b=c&d=%20e#f. Or (http://a.b/c_(d)).",
+       {"https://example.org/a?b=c&d=%20e#f", "http://a.b/c_(d)"}},
+      {"Write to jane.doe@mail.example.org, or visit www.example.org!",
+       {"jane.doe@mail.example.org", "www.example.org"}},
+      {"github.com/a/b, example.com and mailto:x@y.org", {"github.com/a/b", "example.com", "mailto:x@y.org"}},
+      {"In /usr/lib/x.so, ~/notes, ../up/one and src/main.cpp.",
+       {"/usr/lib/x.so", "~/notes", "../up/one", "src/main.cpp"}},
+      {R"(Open C:\Users\me\a.txt or \\server\share.)", {R"(C:\Users\me\a.txt)", R"(\\server\share)"}},
+  };
+  for (const auto& [text, spans] : kTexts) EXPECT_EQ(spans_of(text), spans) << text;
+}
+
+TEST(ProtectedSpans, AreEmojiWithTheirModifiers) {
+  EXPECT_EQ(spans_of("A man 😀 is riding ❤️ 👍🏽👨‍👩‍👧 🇩🇪 3️⃣ 3 #"),
+            (Texts{"😀", "❤️", "👍🏽", "👨‍👩‍👧", "🇩🇪", "3️⃣"}));
+}
+
+TEST(ProtectedSpans, AreWordsOfCharactersThatTheVocabularyLacks) {
+  const auto is_unknown = [](int32_t c) { return c == 0x159 || c == 0x65E5 || c == 0x672C || c == 0x2014 || c == '@'; };
+  EXPECT_EQ(spans_of("Herr Dvořák — wohnt in 日本国 @ %s", is_unknown), (Texts{"Dvořák", "—", "日本", "@", "%s"}));
+  EXPECT_EQ(spans_of("%sř ř", is_unknown), (Texts{"%s", "ř", "ř"}));
+}
+
+TEST(ProtectedSpans, AreNotOrdinaryText) {
+  for (const char* text : {"50% of them",
+                           "5 % s",
+                           "100% sure",
+                           "100%ig",
+                           "10 %, say",
+                           "AT&T and R&D",
+                           "Q&A; rock & roll",
+                           "rock&roll",
+                           "and/or",
+                           "he/she and his/her",
+                           "3:1",
+                           "1/2",
+                           "24/7",
+                           "file_name and _init__",
+                           "_so_ nice",
+                           "$5 off, $ 10 or 5$",
+                           "#1",
+                           "U.S. and e.g. this",
+                           "Mr. Smith",
+                           "a { b } c",
+                           "{a b}",
+                           "{",
+                           "3 < 4 > 2",
+                           "TV / radio",
+                           "km/h",
+                           "it's 5 o'clock",
+                           "wait... what?!",
+                           "@ home",
+                           "2.5",
+                           "1,000.50",
+                           "(a) and [b]",
+                           "naïve café, 日本語",
+                           "C: drive",
+                           "a\\b",
+                           "© 2020 and ™",
+                           "I/O",
+                           "end.Next"})
+    EXPECT_EQ(spans_of(text), Texts{}) << text;
+}
+
+// Each would take minutes if a sign were read up to the end of the text.
+TEST(ProtectedSpans, OfLongTextsAreFoundAtOnce) {
+  for (const std::string part : {"{a,plural,", "%(a", "_a", "a_", "&a", "http://(", "((", "{{", "${", "/a", "\\\\a",
+                                 "a@", "'a", "))", "%1", "👍🏽"}) {
+    std::string text;
+    while (text.size() < 200'000) text += part;
+    const auto start = std::chrono::steady_clock::now();
+    protected_spans(text);
+    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2) << part;
+  }
+}
+
+}  // namespace
+}  // namespace transmute

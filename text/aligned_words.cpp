@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/aligned_words.h>
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// What of a token is not white space and begins at `begin` or later.
+ByteSpan without_space(const std::string& text, const ByteSpan& token, size_t begin) {
+  const size_t last = space_begin(text, token.first, token.second);
+  return {std::min(last, std::max(begin, space_end(text, token.first, last))), last};
+}
+
+size_t largest(const std::vector<float>& row) {
+  return static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
+
+// Finds the pieces, then the words, token by token.
+class WordAligner {
+ public:
+  WordAligner(const std::string& source, const std::set<size_t>& cuts, const AlignedTranslation& given)
+      : source_(source), cuts_(cuts), given_(given) {
+    find_pieces();
+    find_words();
+    complete_words();
+  }
+
+  AlignedWords take() { return {std::move(pieces_), std::move(words_)}; }
+
+ private:
+  using Range = std::pair<size_t, size_t>;  // of pieces
+
+  void find_pieces() {
+    size_t end = 0;
+    for (const ByteSpan& token : given_.source_tokens) {
+      const ByteSpan words = without_space(source_, token, end);
+      const size_t first = pieces_.size();
+      for (size_t begin = words.first; begin < words.second; begin = end) {
+        const auto cut = cuts_.upper_bound(begin);
+        end = cut == cuts_.end() ? words.second : std::min(words.second, *cut);
+        pieces_.emplace_back(begin, end);
+      }
+      of_token_.emplace_back(first, pieces_.size());
+      if (first < pieces_.size()) continue;
+      // A lone space belongs to the piece after it, and another byte of one character to the piece before it.
+      const bool is_space = words.second == token.first;
+      of_token_.back() = {first - (is_space || first == 0 ? 0 : 1), first + (is_space ? 1 : 0)};
+    }
+    for (auto& [first, last] : of_token_) {
+      last = std::min(last, pieces_.size());
+      first = std::min(first, last - std::min<size_t>(last, 1));
+    }
+  }
+
+  void find_words() {
+    size_t end = 0;
+    bool was_punctuation = false;
+    for (size_t t = 0; t < given_.target_tokens.size() && !pieces_.empty(); ++t) {
+      const ByteSpan token = without_space(given_.text, given_.target_tokens[t], end);
+      if (token.first == token.second) continue;
+      end = token.second;
+      std::vector<float> row = row_of(given_.alignment[t]);
+      // The mark at the end of a sentence often attends to the end of its source, where the last weight is.
+      const auto weight = std::find_if(row.rbegin(), row.rend(), [](float of_piece) { return of_piece > 0; });
+      const size_t last = row.size() - 1 - (weight == row.rend() ? 0 : static_cast<size_t>(weight - row.rbegin()));
+      if (is_punctuation(given_.text, token) && is_punctuation(source_, pieces_[last]))
+        row[last] += std::max(0.0F, 1 - std::accumulate(row.begin(), row.end(), 0.0F));
+      const Range copied = copied_pieces(token, given_.alignment[t]);
+      if (copied.second - copied.first < 2) {
+        add_token(token, row, was_punctuation);
+      } else {
+        add_copied_token(token, std::move(row), copied, was_punctuation);
+      }
+      was_punctuation = is_punctuation(given_.text, token);
+    }
+  }
+
+  static bool is_punctuation(const std::string& text, const ByteSpan& span) {
+    const auto is_word_byte = [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; };
+    return std::none_of(text.begin() + static_cast<int64_t>(span.first),
+                        text.begin() + static_cast<int64_t>(span.second), is_word_byte);
+  }
+
+  // A token's attention by pieces: what goes to a token that was cut is divided by length.
+  std::vector<float> row_of(const std::vector<float>& attention) const {
+    std::vector<float> row(pieces_.size());
+    for (size_t s = 0; s < attention.size(); ++s) {
+      const auto [first, last] = of_token_[s];
+      if (first == last) continue;
+      const auto all = static_cast<float>(pieces_[last - 1].second - pieces_[first].first);
+      for (size_t p = first; p < last; ++p)
+        row[p] += attention[s] * static_cast<float>(pieces_[p].second - pieces_[p].first) / all;
+    }
+    return row;
+  }
+
+  // The pieces of the source token that a token attends to most, if the two have the same characters.
+  Range copied_pieces(const ByteSpan& token, const std::vector<float>& attention) const {
+    const auto [first, last] = of_token_[largest(attention)];
+    if (first == last) return {0, 0};
+    const size_t begin = pieces_[first].first, length = pieces_[last - 1].second - begin;
+    const bool is_same = source_.compare(begin, length, given_.text, token.first, token.second - token.first) == 0;
+    return is_same ? Range{first, last} : Range{0, 0};
+  }
+
+  // A copied token is cut where its original is.
+  void add_copied_token(const ByteSpan& token, std::vector<float> row, const Range& pieces, bool was_punctuation) {
+    const auto first = row.begin() + static_cast<int64_t>(pieces.first);
+    const auto last = row.begin() + static_cast<int64_t>(pieces.second);
+    const float sum = std::accumulate(first, last, 0.0F);
+    size_t begin = token.first;
+    for (size_t p = pieces.first; p < pieces.second; ++p) {
+      const size_t end = begin + pieces_[p].second - pieces_[p].first;
+      std::fill(first, last, 0.0F);
+      row[p] = sum;
+      add_token({begin, end}, row, was_punctuation || p > pieces.first);
+      begin = end;
+    }
+  }
+
+  void add_token(const ByteSpan& token, const std::vector<float>& row, bool begins_word) {
+    const size_t piece = largest(row);
+    if (words_.empty() || token.first > words_.back().bytes.second || begins_word ||
+        is_punctuation(given_.text, token) || is_cut_within_word(words_.back().ends.second, piece)) {
+      words_.push_back({token, {piece, piece}, row, row});
+      return;
+    }
+    AlignedWord& word = words_.back();
+    word.bytes.second = token.second;
+    word.ends.second = piece;
+    ++word.tokens;
+    for (size_t p = 0; p < row.size(); ++p) {
+      word.row[p] += row[p];
+      word.most[p] = std::max(word.most[p], row[p]);
+    }
+  }
+
+  // Whether a tag stands between two pieces of one word of the source.
+  bool is_cut_within_word(size_t before, size_t after) const {
+    if (before >= after || is_punctuation(source_, pieces_[before]) || is_punctuation(source_, pieces_[after]))
+      return false;
+    const auto cut = cuts_.lower_bound(pieces_[before].second);
+    if (cut == cuts_.end() || *cut > pieces_[after].first) return false;
+    while (before < after && pieces_[before].second == pieces_[before + 1].first) ++before;
+    return before == after;
+  }
+
+  void complete_words() {
+    const std::string& text = given_.text;
+    if (words_.empty() && !text.empty())
+      words_.push_back({{}, {}, std::vector<float>(pieces_.size()), std::vector<float>(pieces_.size())});
+    for (size_t w = 0; w < words_.size(); ++w) {
+      AlignedWord& word = words_[w];
+      const bool is_last = w + 1 == words_.size();
+      if (w == 0) word.bytes.first = 0;
+      word.bytes.second = is_last ? text.size() : space_begin(text, word.bytes.second, words_[w + 1].bytes.first);
+      for (float& weight : word.row) weight /= static_cast<float>(word.tokens);
+      word.largest = largest(word.row);
+      word.sum = std::accumulate(word.row.begin(), word.row.end(), 0.0F);
+    }
+  }
+
+  const std::string& source_;
+  const std::set<size_t>& cuts_;
+  const AlignedTranslation& given_;
+  std::vector<ByteSpan> pieces_;
+  std::vector<Range> of_token_;  // the pieces of each source token
+  std::vector<AlignedWord> words_;
+};
+
+}  // namespace
+
+AlignedWords align_words(const std::string& source, const std::set<size_t>& cuts,
+                         const AlignedTranslation& translation) {
+  return WordAligner(source, cuts, translation).take();
+}
+
+size_t space_end(const std::string& text, size_t begin, size_t end) {
+  for (auto at = static_cast<int32_t>(begin); static_cast<size_t>(at) < end;) {
+    const auto before = static_cast<size_t>(at);
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, static_cast<int32_t>(end), c);  // invalid bytes come as c < 0
+    if (c < 0 || u_isUWhiteSpace(c) == 0) return before;
+  }
+  return end;
+}
+
+size_t space_begin(const std::string& text, size_t begin, size_t end) {
+  for (auto at = static_cast<int32_t>(end); static_cast<size_t>(at) > begin;) {
+    const auto behind = static_cast<size_t>(at);
+    UChar32 c = 0;
+    U8_PREV(text.data(), static_cast<int32_t>(begin), at, c);
+    if (c < 0 || u_isUWhiteSpace(c) == 0) return behind;
+  }
+  return begin;
+}
+
+}  // namespace v0
+}  // namespace transmute

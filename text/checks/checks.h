@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/checks/expectations.h>
+#include <transmute/text/checks/utf8.h>
+#include <transmute/text/types.h>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace checks {
+
+/// What the two texts show: numbers, kept text, repetition, a copy, and a foreign script.
+std::vector<TranslationWarning> check_texts(std::string_view source, std::string_view target,
+                                            const Expectations& expected);
+
+/// Whether a translation of several words has hardly a word that its source lacks.
+bool is_copy(std::string_view source, std::string_view target);
+
+/// Whether at least half of a translation's words are words of its source.
+bool is_half_copied(std::string_view source, std::string_view target);
+
+/// Number of characters (code points).
+size_t characters_in(std::string_view text);
+
+/// How many standard deviations the length of a translation, in characters, lies above the expected one; negative below
+/// it.
+double length_deviation(std::string_view source, std::string_view target, const Expectations& expected);
+
+}  // namespace checks
+}  // namespace v0
+}  // namespace transmute

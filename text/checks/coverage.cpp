@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/checks/coverage.h>
+
+#include <transmute/tokenizer/piece_marks.h>
+#include <unicode/uscript.h>
+
+#include <algorithm>
+#include <array>
+
+namespace transmute {
+inline namespace v0 {
+namespace checks {
+
+namespace {
+
+bool is_written_without_spaces(UChar32 c) {
+  constexpr std::array<UScriptCode, 7> kScripts{USCRIPT_HAN, USCRIPT_HIRAGANA, USCRIPT_KATAKANA, USCRIPT_THAI,
+                                                USCRIPT_LAO, USCRIPT_KHMER,    USCRIPT_MYANMAR};
+  UErrorCode error = U_ZERO_ERROR;
+  return std::find(kScripts.begin(), kScripts.end(), uscript_getScript(c, &error)) != kScripts.end();
+}
+
+bool has_letter_or_digit(const std::string& piece) {
+  bool found = false;
+  for_each_character(piece, [&](const Character& character) { found = found || u_isalnum(character.code); });
+  return found;
+}
+
+}  // namespace
+
+std::vector<Span> words_of_tokens(const std::vector<std::string>& pieces) {
+  std::vector<Span> words;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const bool begins = words.empty() || begins_word(pieces[i]) ||
+                        (!pieces[i].empty() && is_written_without_spaces(character_at(pieces[i], 0).code));
+    if (begins) words.emplace_back(i, i);
+    words.back().second = i + 1;
+  }
+  return words;
+}
+
+// A word counts by the token that gets most attention: the others often get little. Half a token's attention, the sum
+// over the translation's tokens, is enough.
+Gap largest_gap(const std::vector<std::string>& source_tokens, const std::vector<std::vector<float>>& attention) {
+  constexpr double kEnough = 0.5;
+  std::vector<double> received(source_tokens.size());
+  for (const std::vector<float>& row : attention)
+    for (size_t s = 0; s < received.size(); ++s) received[s] += row[s];
+  Gap gap, running;
+  for (const Span& word : words_of_tokens(source_tokens)) {
+    double most = 0;
+    bool counts = false;
+    for (size_t s = word.first; s < word.second; ++s) {
+      most = std::max(most, received[s]);
+      counts = counts || has_letter_or_digit(source_tokens[s]);
+    }
+    if (!counts) continue;
+    if (running.words <= 0) running = {0, {word.first, word.first}};
+    running.words += 1 - most / kEnough;
+    running.tokens.second = word.second;
+    if (running.words > gap.words) gap = running;
+  }
+  return gap;
+}
+
+}  // namespace checks
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/checks/utf8.h>
+
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace checks {
+
+/// The tokens of each word. In scripts that are written without spaces, each token is a word.
+std::vector<Span> words_of_tokens(const std::vector<std::string>& pieces);
+
+/// Consecutive words of the source that the translation hardly attends to.
+struct Gap {
+  double words = 0;  ///< how many, where a word counts in part if it gets some attention
+  Span tokens;       ///< of the source
+};
+
+/// The largest gap.
+/// @param attention a row for each token of the translation, a column for each source token
+Gap largest_gap(const std::vector<std::string>& source_tokens, const std::vector<std::vector<float>>& attention);
+
+}  // namespace checks
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/checks/numbers.h>
+
+#include <unicode/locid.h>
+#include <unicode/rbnf.h>
+#include <unicode/unistr.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+namespace transmute {
+inline namespace v0 {
+namespace checks {
+
+namespace {
+
+// Digits and the separators between them: "1,000.5" has three groups.
+struct Number {
+  std::vector<std::string> groups;  // in ASCII digits
+  std::vector<UChar32> separators;  // one fewer
+  std::vector<Span> spans;          // of the groups
+  bool is_scaled = false;           // a word such as "million" follows
+  bool is_matched = false;
+};
+
+// A group of digits that no number of the other side has.
+struct Group {
+  int64_t value;
+  Span span;
+};
+
+bool is_separator(UChar32 c) {
+  constexpr std::array<UChar32, 9> kSeparators{'.', ',', '\'', 0x2019, 0xA0, 0x202F, 0x2009, 0x66B, 0x66C};
+  return std::find(kSeparators.begin(), kSeparators.end(), c) != kSeparators.end();
+}
+
+bool is_scale_word(std::string_view after) {
+  while (!after.empty() && (after.front() == ' ' || after.substr(0, 2) == "\u00A0"))
+    after.remove_prefix(after.front() == ' ' ? 1 : 2);
+  icu::UnicodeString word =
+      icu::UnicodeString::fromUTF8({after.data(), static_cast<int32_t>(std::min<size_t>(after.size(), 24))});
+  word.toLower();
+  constexpr std::array<const char16_t*, 30> kStems{
+      u"thousand", u"tausend", u"mille",  u"mil ", u"milio", u"milló", u"milj", u"million", u"mio",     u"mrd",
+      u"mld",      u"milli",   u"billi",  u"bili", u"bn",    u"trill", u"тыс",  u"млн",     u"миллион", u"миллиард",
+      u"млрд",     u"мільй",   u"мільяр", u"tys",  u"tisíc", u"万",    u"萬",   u"億",      u"亿",      u"만"};
+  return std::any_of(kStems.begin(), kStems.end(), [&](const char16_t* stem) { return word.startsWith(stem); });
+}
+
+std::string digits_from(std::string_view text, size_t& at) {
+  std::string digits;
+  while (at < text.size()) {
+    const Character character = character_at(text, at);
+    const int32_t value = u_charDigitValue(character.code);
+    if (value < 0) break;
+    digits.push_back(static_cast<char>('0' + value));
+    at = character.end;
+  }
+  return digits;
+}
+
+// Whether a space at `at` separates thousands: three digits follow, and at most three come before.
+bool separates_thousands(std::string_view text, size_t at, const std::string& before) {
+  size_t next = at + 1;
+  return before.size() <= 3 && digits_from(text, next).size() == 3;
+}
+
+std::vector<Number> numbers_in(std::string_view text, const std::vector<Span>& ignored) {
+  std::vector<Number> numbers;
+  for (size_t at = 0; at < text.size();) {
+    const Character first = character_at(text, at);
+    if (u_charDigitValue(first.code) < 0 || is_inside(at, ignored)) {
+      at = first.end;
+      continue;
+    }
+    Number number;
+    while (true) {
+      const size_t begin = at;
+      number.groups.push_back(digits_from(text, at));
+      number.spans.emplace_back(begin, at);
+      if (at >= text.size()) break;
+      const Character separator = character_at(text, at);
+      const bool joins = separator.end < text.size() && u_charDigitValue(character_at(text, separator.end).code) >= 0 &&
+                         (is_separator(separator.code) ||
+                          (separator.code == ' ' && separates_thousands(text, at, number.groups.back())));
+      if (!joins) break;
+      number.separators.push_back(separator.code);
+      at = separator.end;
+    }
+    number.is_scaled = is_scale_word(text.substr(at));
+    numbers.push_back(std::move(number));
+  }
+  return numbers;
+}
+
+std::string without_leading_zeros(std::string digits) {
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits.empty() ? "0" : digits;
+}
+
+std::string decimal(std::string whole, std::string fraction) {
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  whole = without_leading_zeros(std::move(whole));
+  return fraction.empty() ? whole : whole + '.' + fraction;
+}
+
+std::string joined(const std::vector<std::string>& groups, size_t count) {
+  std::string digits;
+  for (size_t i = 0; i < count; ++i) digits += groups[i];
+  return digits;
+}
+
+// Whether the first `count` groups are thousands, or lakhs (1,00,000), with the same separator between them.
+bool are_thousands(const Number& number, size_t count) {
+  if (number.groups.front().size() > 3) return false;
+  for (size_t i = 1; i < count; ++i) {
+    const size_t digits = number.groups[i].size();
+    const bool fits = digits == 3 || (digits == 2 && i + 1 < count && number.separators.front() == ',');
+    if (!fits || number.separators[i - 1] != number.separators.front()) return false;
+  }
+  return true;
+}
+
+// What the number may mean: "1.000" is one thousand or one. Empty for dates and the like, which are several numbers.
+std::vector<std::string> readings_of(const Number& number) {
+  const size_t count = number.groups.size();
+  if (count == 1) return {without_leading_zeros(number.groups.front())};
+  std::vector<std::string> readings;
+  if (are_thousands(number, count)) readings.push_back(without_leading_zeros(joined(number.groups, count)));
+  const UChar32 last = number.separators.back();
+  const bool may_be_decimal = last == '.' || last == ',' || last == 0x66B;
+  if (may_be_decimal && (count == 2 || (number.separators.front() != last && are_thousands(number, count - 1))))
+    readings.push_back(decimal(joined(number.groups, count - 1), number.groups.back()));
+  return readings;
+}
+
+std::string significant(const std::string& reading) {
+  std::string digits;
+  for (const char c : reading)
+    if (c != '.') digits.push_back(c);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return without_leading_zeros(digits);
+}
+
+bool are_equal(const Number& a, const Number& b) {
+  const bool scaled = a.is_scaled || b.is_scaled;
+  for (const std::string& left : readings_of(a))
+    for (const std::string& right : readings_of(b))
+      if (left == right || (scaled && significant(left) == significant(right))) return true;
+  return false;
+}
+
+void match_by_value(std::vector<Number>& source, std::vector<Number>& target) {
+  for (Number& number : source) {
+    const auto same = std::find_if(target.begin(), target.end(),
+                                   [&](const Number& other) { return !other.is_matched && are_equal(number, other); });
+    if (same == target.end()) continue;
+    number.is_matched = same->is_matched = true;
+  }
+}
+
+// The groups of the numbers left. Zeros, such as the minutes of 5:00, may be left out.
+std::vector<Group> groups_of(const std::vector<Number>& numbers) {
+  std::vector<Group> groups;
+  for (const Number& number : numbers)
+    for (size_t i = 0; !number.is_matched && i < number.groups.size(); ++i) {
+      constexpr size_t kMostDigits = 18;
+      const int64_t value = std::strtoll(number.groups[i].substr(0, kMostDigits).c_str(), nullptr, 10);
+      if (value > 0) groups.push_back({value, number.spans[i]});
+    }
+  return groups;
+}
+
+// Removes pairs for which `are_same(source value, target value)` holds.
+template <class Same>
+void match_groups(std::vector<Group>& source, std::vector<Group>& target, const Same& are_same) {
+  for (auto group = source.begin(); group != source.end();) {
+    const auto same = std::find_if(target.begin(), target.end(),
+                                   [&](const Group& other) { return are_same(group->value, other.value); });
+    if (same == target.end()) {
+      ++group;
+      continue;
+    }
+    target.erase(same);
+    group = source.erase(group);
+  }
+}
+
+// 5 p.m. and 17 Uhr; the 1960s and the sixties in digits.
+bool are_same_time(int64_t a, int64_t b) {
+  const int64_t earlier = std::min(a, b), later = std::max(a, b);
+  return (later - earlier == 12 && later <= 24) ||
+         (earlier < 100 && earlier % 10 == 0 && later >= 1000 && later < 2100 && (later - earlier) % 100 == 0);
+}
+
+// Letters alone, in lower case.
+icu::UnicodeString letters_of(icu::UnicodeString text) {
+  text.toLower();
+  icu::UnicodeString letters;
+  for (int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1))
+    if (u_isalpha(text.char32At(i))) letters.append(text.char32At(i));
+  return letters;
+}
+
+icu::UnicodeString letters_of(std::string_view text) {
+  return letters_of(icu::UnicodeString::fromUTF8({text.data(), static_cast<int32_t>(text.size())}));
+}
+
+using Speller = std::unique_ptr<icu::RuleBasedNumberFormat>;
+
+const std::vector<Speller>& spellers() {
+  thread_local const std::vector<Speller> kSpellers = [] {
+    std::vector<Speller> made;
+    for (const char* language : {"en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "pl", "cs", "ru",
+                                 "uk", "ro", "hu", "fi", "tr", "el", "zh", "ja", "ko", "ar", "hi"}) {
+      UErrorCode error = U_ZERO_ERROR;
+      auto speller = std::make_unique<icu::RuleBasedNumberFormat>(icu::URBNF_SPELLOUT, icu::Locale(language), error);
+      if (U_SUCCESS(error)) made.push_back(std::move(speller));
+    }
+    return made;
+  }();
+  return kSpellers;
+}
+
+bool is_spelled_out(int64_t value, const icu::UnicodeString& letters) {
+  for (const Speller& speller : spellers())
+    for (int32_t set = 0; set < speller->getNumberOfRuleSetNames(); ++set) {
+      UErrorCode error = U_ZERO_ERROR;
+      icu::FieldPosition position;
+      icu::UnicodeString spelled;
+      speller->format(value, speller->getRuleSetName(set), spelled, position, error);
+      spelled = letters_of(spelled);
+      if (U_SUCCESS(error) && !spelled.isEmpty() && letters.indexOf(spelled) >= 0) return true;
+    }
+  return false;
+}
+
+bool is_roman(int64_t value, std::string_view text) {
+  constexpr std::array<std::pair<int64_t, const char*>, 5> kDigits{
+      {{10, "X"}, {9, "IX"}, {5, "V"}, {4, "IV"}, {1, "I"}}};
+  if (value > 39) return false;
+  std::string roman;
+  for (const auto& [worth, letters] : kDigits)
+    for (; value >= worth; value -= worth) roman += letters;
+  for (size_t at = text.find(roman); at != std::string_view::npos; at = text.find(roman, at + 1)) {
+    const auto is_letter = [&](size_t i) { return i < text.size() && u_isupper(static_cast<UChar32>(text[i])) != 0; };
+    if (!is_letter(at + roman.size()) && (at == 0 || !is_letter(at - 1))) return true;
+  }
+  return false;
+}
+
+// Numbers that are often words, whose inflected forms nobody can list: up to 20, and round ones.
+bool is_often_a_word(int64_t value) {
+  if (value <= 20 || (value <= 60 && value % 5 == 0)) return true;
+  while (value % 10 == 0) value /= 10;
+  return value < 10;
+}
+
+// Removes the groups that the other side's text has as a word.
+void drop_words(std::vector<Group>& groups, std::string_view other_text) {
+  if (groups.empty()) return;
+  const icu::UnicodeString letters = letters_of(other_text);
+  const auto is_word = [&](const Group& group) {
+    return is_spelled_out(group.value, letters) || is_roman(group.value, other_text);
+  };
+  groups.erase(std::remove_if(groups.begin(), groups.end(), is_word), groups.end());
+}
+
+// Removes those that the other side has elsewhere: a translation may say a number twice.
+void drop_repeated(std::vector<Group>& groups, const std::vector<Number>& other) {
+  const auto is_there = [&](const Group& group) {
+    return std::any_of(other.begin(), other.end(), [&](const Number& number) {
+      return std::any_of(number.groups.begin(), number.groups.end(), [&](const std::string& digits) {
+        return without_leading_zeros(digits) == std::to_string(group.value);
+      });
+    });
+  };
+  groups.erase(std::remove_if(groups.begin(), groups.end(), is_there), groups.end());
+}
+
+std::vector<NumberFault> faults_of(std::vector<Group> source, std::vector<Group> target) {
+  const auto drop_small = [](std::vector<Group>& groups) {
+    const auto is_word = [](const Group& group) { return is_often_a_word(group.value); };
+    groups.erase(std::remove_if(groups.begin(), groups.end(), is_word), groups.end());
+  };
+  if (source.empty()) drop_small(target);
+  if (target.empty()) drop_small(source);
+  std::vector<NumberFault> faults;
+  for (size_t i = 0; i < std::max(source.size(), target.size()); ++i)
+    faults.push_back({i < source.size() ? source[i].span : Span{}, i < target.size() ? target[i].span : Span{}});
+  return faults;
+}
+
+}  // namespace
+
+std::vector<NumberFault> compare_numbers(std::string_view source, std::string_view target,
+                                         const std::vector<Span>& ignored_source,
+                                         const std::vector<Span>& ignored_target) {
+  std::vector<Number> in_source = numbers_in(source, ignored_source), in_target = numbers_in(target, ignored_target);
+  match_by_value(in_source, in_target);
+  std::vector<Group> missing = groups_of(in_source), added = groups_of(in_target);
+  if (missing.empty() && added.empty()) return {};
+  match_groups(missing, added, [](int64_t a, int64_t b) { return a == b; });
+  match_groups(missing, added, are_same_time);
+  if (missing.empty() != added.empty()) {
+    drop_repeated(missing, in_target);
+    drop_repeated(added, in_source);
+  }
+  drop_words(missing, target);
+  drop_words(added, source);
+  return faults_of(std::move(missing), std::move(added));
+}
+
+}  // namespace checks
+}  // namespace v0
+}  // namespace transmute

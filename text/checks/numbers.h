@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/checks/utf8.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+namespace checks {
+
+/// A number of the source that its translation lacks, or a number of the translation that the source lacks.
+struct NumberFault {
+  Span source;  ///< empty if the source has no such number
+  Span target;  ///< the number in its place; empty if there is none
+};
+
+/// Compares the numbers written in digits, of any script, by value. The separators of thousands and decimals may
+/// differ (1,000.5 and 1.000,5), as may the order of dates and the clock (5 p.m. and 17 Uhr). A number that one side
+/// spells out is accepted if ICU spells it the same way in one of its languages, in any case where it is small or
+/// round, because inflected forms are not known.
+/// @param ignored_source spans whose digits are no numbers, such as those of addresses; likewise `ignored_target`
+std::vector<NumberFault> compare_numbers(std::string_view source, std::string_view target,
+                                         const std::vector<Span>& ignored_source = {},
+                                         const std::vector<Span>& ignored_target = {});
+
+}  // namespace checks
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/glossary.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/common/text_file.h>
+#include <unicode/uchar.h>
+#include <unicode/uscript.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// What belongs to the character before it, such as a vowel sign.
+bool is_mark(UChar32 c) {
+  return u_charType(c) == U_NON_SPACING_MARK || u_charType(c) == U_COMBINING_SPACING_MARK;
+}
+
+bool is_word_character(UChar32 c) {
+  return u_isalnum(c) || is_mark(c);
+}
+
+// Chinese, Japanese, Thai: no space says where a word ends.
+bool is_written_without_spaces(UChar32 c) {
+  UErrorCode status = U_ZERO_ERROR;
+  return uscript_breaksBetweenLetters(uscript_getScript(c, &status));
+}
+
+// Whether a word goes on across this place of the text.
+bool inside_word(const std::string& text, size_t position) {
+  if (position == 0 || position >= text.size()) return false;
+  if (U8_IS_TRAIL(text[position])) return true;  // inside a character even
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  auto before_at = static_cast<int32_t>(position);
+  UChar32 before = 0, after = 0;
+  U8_PREV(bytes, 0, before_at, before);
+  auto after_at = static_cast<int32_t>(position);
+  U8_NEXT(bytes, after_at, static_cast<int32_t>(text.size()), after);
+  if (!is_word_character(before) || !is_word_character(after)) return false;
+  return is_mark(after) || !(is_written_without_spaces(before) || is_written_without_spaces(after));
+}
+
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t") == std::string::npos;
+}
+
+// A text with one space for each run of white space, as tokenizers read it.
+struct FoldedText {
+  std::string text;
+  std::vector<size_t> places;  // of its bytes in the original
+};
+
+FoldedText fold_white_space(const std::string& text) {
+  FoldedText folded;
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t next = 0; next < size;) {
+    auto at = static_cast<size_t>(next);
+    UChar32 c = 0;
+    U8_NEXT(text.data(), next, size, c);
+    if (u_isUWhiteSpace(c)) {
+      if (!folded.text.empty() && folded.text.back() == ' ') continue;
+      folded.text += ' ';
+      folded.places.push_back(at);
+    } else {
+      for (; at < static_cast<size_t>(next); ++at) {
+        folded.text += text[at];
+        folded.places.push_back(at);
+      }
+    }
+  }
+  return folded;
+}
+
+std::string stripped(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+// A source term as texts are searched for it.
+std::string folded_term(const std::string& source) {
+  return stripped(fold_white_space(source).text);
+}
+
+}  // namespace
+
+Glossary::Glossary(const std::vector<GlossaryEntry>& entries) {
+  std::unordered_map<std::string, std::string> targets;
+  std::vector<std::string> sources;
+  for (const auto& [source, target] : entries) {
+    if (find_invalid_utf8(source) != std::string::npos || find_invalid_utf8(target) != std::string::npos)
+      throw std::invalid_argument("a term of the glossary is not valid UTF-8");
+    const std::string term = folded_term(source);
+    if (term.empty() || is_blank(target))
+      throw std::invalid_argument(
+          fmt::format("the glossary has a term without content: \"{}\", \"{}\"", source, target));
+    const auto [known, is_new] = targets.emplace(term, target);
+    if (!is_new && known->second != target)
+      throw std::invalid_argument(fmt::format(
+          "the glossary translates \"{}\" as \"{}\" and as \"{}\"; keep one of them", source, known->second, target));
+    if (!is_new) continue;
+    terms_.push_back({term.size(), target});
+    sources.push_back(term);
+  }
+  finder_ = TermFinder(sources);
+}
+
+std::vector<TermMatch> Glossary::matches_in(const std::string& original) const {
+  std::vector<TermMatch> matches;
+  if (terms_.empty()) return matches;
+  const auto [text, places] = fold_white_space(original);
+  std::vector<bool> is_inside(text.size() + 1);  // a word, at each place
+  std::vector<uint32_t> longest(text.size(), TermFinder::kNoTerm);
+  uint32_t state = TermFinder::kStart;
+  for (size_t at = text.size(); at-- > 0;) {
+    state = finder_.read(static_cast<uint8_t>(text[at]), state);
+    is_inside[at] = inside_word(text, at);
+    if (is_inside[at]) continue;
+    uint32_t term = finder_.longest_at(state);
+    while (term != TermFinder::kNoTerm && is_inside[at + terms_[term].length]) term = finder_.shorter_than(term);
+    longest[at] = term;
+  }
+  for (size_t at = 0; at < text.size();) {
+    if (longest[at] == TermFinder::kNoTerm) {
+      ++at;
+      continue;
+    }
+    const Term& term = terms_[longest[at]];
+    matches.push_back({places[at], places[at + term.length - 1] + 1, term.target});
+    at += term.length;
+  }
+  return matches;
+}
+
+std::vector<std::string> Glossary::terms_for(const std::string& text) const {
+  std::vector<std::string> terms;
+  std::unordered_set<std::string> seen;
+  for (TermMatch& match : matches_in(text))
+    if (seen.insert(match.target).second) terms.push_back(std::move(match.target));
+  return terms;
+}
+
+bool continues_word(const SubwordModel& vocabulary, int64_t before, int64_t after) {
+  const std::string text = vocabulary.decode({before, after});
+  const size_t boundary = vocabulary.decode({before}).size();
+  if (boundary == 0 || boundary >= text.size()) return false;
+  constexpr std::string_view kIncomplete = "\xEF\xBF\xBD";  // the decoded byte of a character
+  const std::string_view all = text;
+  const bool is_byte =
+      all.substr(boundary).substr(0, kIncomplete.size()) == kIncomplete ||
+      (boundary >= kIncomplete.size() && all.substr(boundary - kIncomplete.size(), kIncomplete.size()) == kIncomplete);
+  return is_byte || inside_word(text, boundary);
+}
+
+bool can_write(const SubwordModel& vocabulary, const std::string& text) {
+  const Ids ids = vocabulary.encode(text);
+  return std::find(ids.begin(), ids.end(), special_ids::kUnknown) == ids.end();
+}
+
+std::vector<GlossaryEntry> read_glossary(const std::string& path, const SubwordModel* target) {
+  std::vector<GlossaryEntry> entries;
+  std::unordered_map<std::string, std::pair<std::string, int64_t>> known;  // translations and their lines
+  LineReader reader(path);
+  const auto refuse = [&](const std::string& reason) {
+    throw std::runtime_error(fmt::format("{}:{}: {}", path, reader.line_number(), reason));
+  };
+  for (std::string line; reader.next(line);) {
+    const size_t tab = line.find('\t');
+    const bool is_comment = line.rfind('#', 0) == 0 && tab == std::string::npos;
+    if (is_blank(line) || is_comment) continue;
+    GlossaryEntry entry;
+    if (tab != std::string::npos) entry = {stripped(line.substr(0, tab)), stripped(line.substr(tab + 1))};
+    if (entry.source.empty() || entry.target.empty() || entry.target.find('\t') != std::string::npos)
+      refuse("a glossary line is a source term, one tab and a target term");
+    if (target != nullptr && !can_write(*target, entry.target))
+      refuse(
+          fmt::format("\"{}\" has characters that the model's vocabulary lacks, so that no translation can contain it; "
+                      "remove the line, or train with tokenizer.byte_fallback: true",
+                      entry.target));
+    const auto [first, is_new] = known.try_emplace(folded_term(entry.source), entry.target, reader.line_number());
+    if (!is_new && first->second.first != entry.target)
+      refuse(fmt::format("\"{}\" is translated as \"{}\" here and as \"{}\" in line {}; keep one of them", entry.source,
+                         entry.target, first->second.first, first->second.second));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/inline_tags.h>
+
+#include <transmute/common/ascii_case.h>
+#include <transmute/text/tag_end.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// Elements nested more deeply than any page keep their tags, but these are placed one by one. So the depth of a text
+// from anybody bounds no stack.
+constexpr size_t kMaxDepth = 100;
+
+bool is_word_byte(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool is_name_byte(char c) {
+  return is_word_byte(c) || c == '_' || c == '-' || c == '.' || c == ':';
+}
+
+// How many bytes the placeholder that begins at `at` has; 0 where none does. Templates have more than a name in double
+// braces, such as {{ price | currency }}; a '<' there begins a tag, which is one by itself.
+size_t placeholder_length(const std::string& text, size_t at) {
+  constexpr std::string_view kSigils = "$%#", kClosing = "}}}";
+  const size_t first = at + (kSigils.find(text[at]) == std::string_view::npos ? 0 : 1);
+  size_t begin = first;
+  while (begin < text.size() && begin - first < kClosing.size() && text[begin] == '{') ++begin;
+  const size_t braces = begin - first;
+  if (braces == 0) return 0;
+  const auto no_name = std::find_if_not(text.begin() + static_cast<int64_t>(begin), text.end(), is_name_byte);
+  const size_t end = braces == 1 ? static_cast<size_t>(no_name - text.begin()) : text.find_first_of("{}<", begin);
+  if (end >= text.size() || text.compare(end, braces, kClosing, 0, braces) != 0) return 0;
+  return end + braces - at;
+}
+
+std::string name_of(const std::string& tag) {
+  size_t begin = tag[1] == '/' ? 2 : 1;
+  size_t end = begin;
+  while (end < tag.size() && is_name_byte(tag[end])) ++end;
+  return tag.substr(begin, end - begin);
+}
+
+// Whether the text has letters outside of these tags.
+bool has_letters(const std::string& text, const std::vector<InlineTag>& tags) {
+  auto tag = tags.begin();
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    if (tag != tags.end() && static_cast<size_t>(at) == tag->begin) {
+      at += static_cast<int32_t>(tag++->length);
+      continue;
+    }
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    if (c >= 0 && u_isalpha(c) != 0) return true;
+  }
+  return false;
+}
+
+// Entities and escapes such as &nbsp; and \n are no words.
+TagRole role_of(ProtectedKind kind, char first) {
+  if (first == '\\' || (first == '&' && kind == ProtectedKind::placeholder)) return TagRole::markup;
+  if (kind == ProtectedKind::argument) return TagRole::argument;
+  return kind == ProtectedKind::accelerator ? TagRole::accelerator : TagRole::text;
+}
+
+}  // namespace
+
+bool is_void_element(const std::string& element) {
+  const std::string name = lower_case(element);
+  constexpr std::array<const char*, 14> kVoid{"area",  "base", "br",   "col",   "embed",  "hr",    "img",
+                                              "input", "link", "meta", "param", "source", "track", "wbr"};
+  return std::find(kVoid.begin(), kVoid.end(), name) != kVoid.end();
+}
+
+bool ends_line(const std::string& text, const InlineTag& tag) {
+  return text[tag.begin] == '<' && lower_case(name_of(text.substr(tag.begin, tag.length))) == "br";
+}
+
+std::vector<InlineTag> inline_tags(const std::string& text) {
+  std::vector<InlineTag> tags;
+  std::vector<size_t> ends = tag_ends(text);  // the next '<' has the last
+  for (size_t at = 0; at < text.size();) {
+    InlineTag tag{at};
+    if (text[at] != '<') {
+      tag.length = placeholder_length(text, at);
+    } else if (ends.back() != 0) {  // not 3 < 4
+      tag.length = ends.back() - at;
+      if (text[at + 1] == '/') {
+        tag.kind = InlineTag::Kind::closing;
+      } else if (text[ends.back() - 2] != '/' && !is_void_element(name_of(text.substr(at, tag.length)))) {
+        tag.kind = InlineTag::Kind::opening;
+      } else if (lower_case(name_of(text.substr(at, tag.length))) == "wbr") {
+        tag.kind = InlineTag::Kind::attached;
+      }
+    }
+    const size_t next = at + std::max<size_t>(tag.length, 1);
+    for (; at < next; ++at)
+      if (text[at] == '<') ends.pop_back();
+    if (tag.length > 0) tags.push_back(tag);
+  }
+  return tags;
+}
+
+std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
+                                      const std::function<bool(const ProtectedSpan& span)>& is_protected,
+                                      const IsUnknown& is_unknown) {
+  const std::vector<InlineTag> tags = has_tags ? inline_tags(text) : std::vector<InlineTag>{};
+  std::vector<InlineTag> found;
+  bool has_spans = false;
+  size_t begin = 0;
+  const auto add_spans = [&](size_t end) {  // of the text between two elements' tags
+    for (ProtectedSpan span : protected_spans(text.substr(begin, end - begin), is_unknown)) {
+      span.begin += begin;
+      if (!is_protected(span)) continue;
+      const TagRole role = role_of(span.kind, text[span.begin]);
+      const bool is_attached = role == TagRole::accelerator;
+      found.push_back(
+          {span.begin, span.length, is_attached ? InlineTag::Kind::attached : InlineTag::Kind::empty, role});
+      has_spans = true;
+    }
+  };
+  for (const InlineTag& tag : tags) {
+    if (text[tag.begin] != '<') continue;
+    add_spans(tag.begin);
+    found.push_back(tag);
+    begin = tag.begin + tag.length;
+  }
+  add_spans(text.size());
+  std::vector<InlineTag> all;  // with the placeholders that are in no span
+  auto next = found.begin();
+  for (const InlineTag& tag : tags) {
+    for (; next != found.end() && next->begin <= tag.begin; ++next) all.push_back(*next);
+    const bool is_new = all.empty() || all.back().begin + all.back().length <= tag.begin;
+    if (is_new && (next == found.end() || tag.begin + tag.length <= next->begin)) all.push_back(tag);
+  }
+  all.insert(all.end(), next, found.end());
+  if (!has_spans || has_letters(text, all)) return all;
+  const size_t first = space_end(text, 0, text.size());
+  return {{first, space_begin(text, first, text.size()) - first, InlineTag::Kind::empty, TagRole::text}};
+}
+
+TaggedText::TaggedText(const std::string& text, const std::vector<InlineTag>& tags, std::vector<std::string> unknown)
+    : source_{text, {}, {}, {}, {}}, unknown_(std::move(unknown)) {
+  struct Open {
+    size_t tag;
+    std::string name, lower;
+  };
+  std::vector<Open> open;  // tags that wait for their end
+  std::string& plain = source_.plain;
+  bool is_apart = false, is_next_line = false;  // one<br>two are two words, and "One.<br>Two." two sentences
+  const auto are_joined = [&](char next) {
+    if (plain.empty() || !(is_apart || is_next_line)) return false;
+    if (is_next_line) return plain.back() != ' ' && next != ' ';
+    return is_word_byte(plain.back()) && is_word_byte(next);
+  };
+  auto next = tags.begin();
+  for (size_t at = 0, behind = 0; at < text.size();) {
+    if (next == tags.end() || at < next->begin) {
+      if (are_joined(text[at])) {
+        source_.separators.push_back(plain.size());
+        plain += ' ';
+      }
+      is_apart = is_next_line = false;
+      if (at == behind) source_.places.emplace_back(plain.size(), at);
+      plain += text[at++];
+      continue;
+    }
+    if (ends_line(text, *next)) {
+      is_next_line = true;
+      std::vector<size_t>& ends = source_.line_ends;
+      if (ends.empty() || ends.back() != plain.size()) ends.push_back(plain.size());
+    }
+    const auto [begin, length, kind, role] = *next++;
+    at += length;
+    behind = at;
+    const size_t parent = open.empty() ? 0 : open.back().tag + 1;
+    TagSource::Tag tag{{begin, at}, {}, {plain.size(), plain.size()}, parent, role};
+    std::string name = name_of(text.substr(begin, length));
+    std::string lower = lower_case(name);
+    if (kind == InlineTag::Kind::closing) {
+      auto opening = std::find_if(open.rbegin(), open.rend(), [&](const Open& other) { return other.name == name; });
+      if (opening == open.rend())  // <B>…</b> of HTML
+        opening = std::find_if(open.rbegin(), open.rend(), [&](const Open& other) { return other.lower == lower; });
+      if (opening != open.rend()) {
+        source_.tags[opening->tag].content.second = plain.size();
+        source_.tags[opening->tag].closing = tag.opening;
+        open.erase(opening.base() - 1, open.end());
+        continue;
+      }
+    } else if (kind == InlineTag::Kind::opening) {
+      if (open.size() < kMaxDepth) open.push_back({source_.tags.size(), std::move(name), std::move(lower)});
+    } else {
+      is_apart = is_apart || kind == InlineTag::Kind::empty;
+    }
+    source_.tags.push_back(tag);
+  }
+  // What an opening tag without an end seemed to hold is its parent's.
+  for (TagSource::Tag& tag : source_.tags)
+    while (tag.parent > 0 && source_.tags[tag.parent - 1].closing.second == 0)
+      tag.parent = source_.tags[tag.parent - 1].parent;
+}
+
+}  // namespace v0
+}  // namespace transmute

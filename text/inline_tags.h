@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/protected_spans.h>
+#include <transmute/text/tag_placement.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// An inline tag: <b>, </b>, <br/> and the like, or a placeholder: {name} or {0}, also behind $, % or #, and whatever
+/// is in two or three pairs of braces, such as {{ name }}.
+struct InlineTag {
+  enum class Kind {
+    opening,
+    closing,
+    empty,     ///< without content: <br>, <br/>, {name}
+    attached,  ///< likewise, and ends no word: <wbr>, the & of &File
+  };
+  size_t begin = 0, length = 0;  ///< bytes of the text
+  Kind kind = Kind::empty;
+  TagRole role = TagRole::markup;
+};
+
+/// Whether it is an element of HTML, in capitals or not, that has no content and needs no "/>", such as br.
+bool is_void_element(const std::string& element);
+
+/// True for a <br>, which ends a line.
+bool ends_line(const std::string& text, const InlineTag& tag);
+
+/// The tags of a text, in order; no two overlap. Takes linear time.
+std::vector<InlineTag> inline_tags(const std::string& text);
+
+/// The tags and the protected spans outside of tags, in order. If nothing else of the text has letters, there is
+/// nothing to translate: the text is one span.
+/// @param has_tags whether to look for tags
+/// @param is_protected whether a span is to be protected
+std::vector<InlineTag> tags_and_spans(const std::string& text, bool has_tags,
+                                      const std::function<bool(const ProtectedSpan& span)>& is_protected,
+                                      const IsUnknown& is_unknown);
+
+/// A text with its inline tags taken out: <b>, </b>, <br/> and the like, and placeholders (see InlineTag).
+class TaggedText {
+ public:
+  explicit TaggedText(const std::string& text) : TaggedText(text, inline_tags(text)) {}
+  /// @param tags what to take out, in order
+  /// @param unknown see unknown()
+  TaggedText(const std::string& text, const std::vector<InlineTag>& tags, std::vector<std::string> unknown = {});
+
+  /// The text without them, which is what gets translated.
+  const std::string& plain() const { return source_.plain; }
+  bool has_tags() const { return !source_.tags.empty(); }
+  /// The bytes of the plain text at which a <br> stood, in order.
+  const std::vector<size_t>& line_ends() const { return source_.line_ends; }
+
+  /// Puts the tags into a translation of the plain text; see place_tags.
+  TaggedTranslation place(const AlignedTranslation& translation) const { return place_tags(source_, translation); }
+  std::string restore(const std::string& translation, const std::vector<ByteSpan>& source_tokens,
+                      const std::vector<ByteSpan>& target_tokens,
+                      const std::vector<std::vector<float>>& alignment) const {
+    return place({translation, source_tokens, target_tokens, alignment}).text;
+  }
+
+  /// The text and its tags.
+  const TagSource& source() const { return source_; }
+  /// What of the tags are words and characters that the vocabulary lacks.
+  const std::vector<std::string>& unknown() const { return unknown_; }
+
+ private:
+  TagSource source_;
+  std::vector<std::string> unknown_;
+};
+
+}  // namespace v0
+}  // namespace transmute

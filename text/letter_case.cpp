@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/letter_case.h>
+
+#include <unicode/bytestream.h>
+#include <unicode/casemap.h>
+#include <unicode/edits.h>
+#include <unicode/locid.h>
+#include <unicode/stringpiece.h>
+#include <unicode/uchar.h>
+#include <unicode/uscript.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string_view>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr std::array<std::string_view, 19> kSmallWords{"a",   "an",   "and", "as", "at",  "but", "by",
+                                                       "for", "from", "in",  "of", "on",  "or",  "the",
+                                                       "to",  "up",   "via", "vs", "with"};
+
+bool is_capital(UChar32 c) {
+  return u_isupper(c) || u_istitle(c);
+}
+
+bool is_small(UChar32 c) {
+  return u_islower(c) && u_toupper(c) != c;
+}
+
+// The letters of one word, which white space ends.
+struct WordLetters {
+  size_t capitals = 0, small = 0;
+  bool begins_with_capital = false;
+  size_t begin = 0, end = 0;  // bytes, from the first letter to the last
+
+  size_t count() const { return capitals + small; }
+  void add(UChar32 c, size_t from, size_t to) {
+    if (!is_capital(c) && !is_small(c)) return;
+    if (count() == 0) {
+      begins_with_capital = is_capital(c);
+      begin = from;
+    }
+    end = to;
+    ++(is_capital(c) ? capitals : small);
+  }
+};
+
+std::vector<WordLetters> words_with_letters(const std::string& text) {
+  std::vector<WordLetters> words;
+  WordLetters word;
+  const auto finish = [&] {
+    if (word.count() > 0) words.push_back(word);
+    word = {};
+  };
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    const auto from = static_cast<size_t>(at);
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    u_isUWhiteSpace(c) ? finish() : word.add(c, from, static_cast<size_t>(at));
+  }
+  finish();
+  return words;
+}
+
+bool is_title(const std::string& text, const std::vector<WordLetters>& words) {
+  constexpr size_t kLeastWords = 3;
+  const auto begins_with_capital = [](const WordLetters& word) { return word.begins_with_capital; };
+  const auto number = static_cast<size_t>(std::count_if(words.begin(), words.end(), begins_with_capital));
+  const auto is_allowed = [&](const WordLetters& word) {
+    const std::string_view letters = std::string_view(text).substr(word.begin, word.end - word.begin);
+    return word.begins_with_capital || std::find(kSmallWords.begin(), kSmallWords.end(), letters) != kSmallWords.end();
+  };
+  if (number < kLeastWords || !words.front().begins_with_capital) return false;
+  return number == words.size() ||
+         (number > kLeastWords && 2 * number > words.size() && std::all_of(words.begin(), words.end(), is_allowed));
+}
+
+// In the Turkish alphabet but in few others, with their share of the letters of Turkish text in mind: about 8%.
+bool looks_turkish(const std::string& text) {
+  constexpr size_t kOneIn = 40;
+  size_t letters = 0, turkish = 0;
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    if (c == 'q' || c == 'w' || c == 'x' || c == 'Q' || c == 'W' || c == 'X') return false;
+    letters += u_isalpha(c) ? 1 : 0;
+    turkish += c == 0x0131 || c == 0x0130 || c == 0x011f || c == 0x011e ? 1 : 0;  // ı İ ğ Ğ
+  }
+  return turkish > 0 && turkish * kOneIn >= letters;
+}
+
+bool has_greek(const std::string& text) {
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t at = 0; at < size;) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    if (uscript_hasScript(c, USCRIPT_GREEK) && u_isalpha(c)) return true;
+  }
+  return false;
+}
+
+// Bytes within a changed piece have no place of their own: they keep their distance to its beginning.
+void append_places(std::vector<size_t>& places, const icu::Edits& edits) {
+  places.clear();
+  UErrorCode error = U_ZERO_ERROR;
+  for (auto edit = edits.getFineIterator(); edit.next(error);) {
+    const auto place = static_cast<size_t>(edit.destinationIndex());
+    const auto old_length = static_cast<size_t>(edit.oldLength()), length = static_cast<size_t>(edit.newLength());
+    for (size_t byte = 0; byte < old_length; ++byte) places.push_back(place + std::min(byte, length));
+  }
+}
+
+// `change(piece, sink, edits, error)` is one of icu::CaseMap's.
+template <class Change>
+RecasedText recased(const std::string& text, const Change& change) {
+  RecasedText result;
+  UErrorCode error = U_ZERO_ERROR;
+  icu::Edits edits;
+  icu::StringByteSink<std::string> sink(&result.text, static_cast<int32_t>(text.size()));
+  change(icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, edits, error);
+  if (U_SUCCESS(error)) append_places(result.places, edits);
+  edits.copyErrorTo(error);
+  if (U_FAILURE(error)) throw std::runtime_error(std::string("ICU cannot change the case: ") + u_errorName(error));
+  result.places.push_back(result.text.size());
+  return result;
+}
+
+RecasedText titled(const std::string& text, const std::string& locale, uint32_t options) {
+  return recased(text, [&](icu::StringPiece piece, icu::ByteSink& sink, icu::Edits& edits, UErrorCode& error) {
+    icu::CaseMap::utf8ToTitle(locale.c_str(), options, nullptr, piece, sink, &edits, error);
+  });
+}
+
+}  // namespace
+
+TextCase case_of(const std::string& text) {
+  const std::vector<WordLetters> words = words_with_letters(text);
+  size_t capitals = 0, small = 0;
+  for (const WordLetters& word : words) {
+    capitals += word.capitals;
+    small += word.small;
+  }
+  if (capitals > 1 && capitals >= 9 * small) return TextCase::capitals;
+  return is_title(text, words) ? TextCase::title : TextCase::mixed;
+}
+
+std::pair<size_t, size_t> RecasedText::now(const std::pair<size_t, size_t>& before) const {
+  return {places.at(before.first), places.at(before.second)};
+}
+
+std::pair<size_t, size_t> RecasedText::before(const std::pair<size_t, size_t>& now) const {
+  const auto origin = [&](size_t place) {
+    return static_cast<size_t>(std::lower_bound(places.begin(), places.end(), place) - places.begin());
+  };
+  return {origin(now.first), origin(now.second)};
+}
+
+void RecasedText::append(const RecasedText& next) {
+  places.pop_back();
+  for (const size_t place : next.places) places.push_back(text.size() + place);
+  text += next.text;
+}
+
+void RecasedText::append_unchanged(const std::string& next) {
+  for (size_t byte = 0; byte < next.size(); ++byte) places.push_back(places.back() + 1);
+  text += next;
+}
+
+std::string case_locale(const std::string& text, const std::string& language) {
+  const std::string code = language.substr(0, language.find_first_of("_-"));
+  if (!code.empty()) return icu::Locale(code.c_str()).getLanguage();
+  if (has_greek(text)) return "el";
+  return looks_turkish(text) ? "tr" : "";
+}
+
+RecasedText in_lower_case(const std::string& text, const std::string& locale) {
+  return recased(text, [&](icu::StringPiece piece, icu::ByteSink& sink, icu::Edits& edits, UErrorCode& error) {
+    icu::CaseMap::utf8ToLower(locale.c_str(), 0, piece, sink, &edits, error);
+  });
+}
+
+RecasedText in_capitals(const std::string& text, const std::string& locale) {
+  return recased(text, [&](icu::StringPiece piece, icu::ByteSink& sink, icu::Edits& edits, UErrorCode& error) {
+    icu::CaseMap::utf8ToUpper(locale.c_str(), 0, piece, sink, &edits, error);
+  });
+}
+
+RecasedText in_title_case(const std::string& text, const std::string& locale) {
+  return titled(text, locale, 0);
+}
+
+RecasedText with_capital_words(const std::string& text, const std::string& locale) {
+  return titled(text, locale, U_TITLECASE_NO_LOWERCASE);
+}
+
+}  // namespace v0
+}  // namespace transmute

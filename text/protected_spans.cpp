@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/protected_spans.h>
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kNameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+constexpr std::string_view kHostBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+constexpr std::string_view kPathBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+~@%=/";
+
+// Longer ones are no addresses, paths or messages, so that the time is linear.
+constexpr size_t kLongestToken = 4096;
+
+bool is_one_of(std::string_view text, size_t at, std::string_view characters) {
+  return at < text.size() && characters.find(text[at]) != std::string_view::npos;
+}
+
+// Behind the run of these characters.
+size_t end_of(std::string_view text, size_t at, std::string_view characters) {
+  return std::min(text.find_first_not_of(characters, at), text.size());
+}
+
+bool starts_with(std::string_view text, size_t at, std::string_view with) {
+  return text.compare(at, with.size(), with) == 0;
+}
+
+bool is_letter_or_digit(std::string_view text, size_t at) {
+  return at < text.size() &&
+         (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || static_cast<unsigned char>(text[at]) >= 0x80);
+}
+
+// Behind a conversion of printf, whose flags begin at `at`; `at` where there is none. A space is no flag here: "50 %
+// of".
+size_t conversion_end(std::string_view text, size_t at) {
+  size_t end = end_of(text, at, "-+#0'");
+  end = is_one_of(text, end, "*") ? end + 1 : end_of(text, end, kDigits);
+  if (is_one_of(text, end, ".")) end = is_one_of(text, end + 1, "*") ? end + 2 : end_of(text, end + 1, kDigits);
+  for (const std::string_view size : {"I64", "I32", "hh", "ll", "h", "l", "q", "j", "z", "t", "L"})
+    if (starts_with(text, end, size) && is_one_of(text, end + size.size(), kLetters)) {
+      end += size.size();
+      break;
+    }
+  return is_one_of(text, end, "diouxXeEfFgGaAcCsSpn@") ? end + 1 : at;
+}
+
+// %(name)s of Python, %<name>s of Ruby.
+size_t named_conversion_end(std::string_view text, size_t at) {
+  const char closing = text[at] == '(' ? ')' : '>';
+  const size_t end = end_of(text, at + 1, kNameBytes);
+  if (end == at + 1 || end >= text.size() || text[end] != closing) return at;
+  const size_t conversion = conversion_end(text, end + 1);
+  return conversion == end + 1 ? at : conversion;
+}
+
+// %s of printf, %1 of Qt, %B of strftime, %NAME and %name% of others; no percentage: 100%ig.
+size_t percent_length(std::string_view text, size_t at, size_t free) {
+  const size_t first = at + 1;
+  if (at > free && is_one_of(text, at - 1, kDigits))
+    return is_one_of(text, first, "sdiu") && !is_letter_or_digit(text, first + 1) ? 2 : 0;
+  if (is_one_of(text, first, "%")) return 2;
+  if (is_one_of(text, first, "(<")) {
+    const size_t end = named_conversion_end(text, first);
+    return end == first ? 0 : end - at;
+  }
+  if (is_one_of(text, first, kLetters)) {
+    const size_t word = end_of(text, first, kNameBytes);
+    const bool is_name =
+        word == first + 1 || end_of(text, first, kUpper) == word || (end_of(text, first, kLower) - first > 3);
+    if (is_name) {
+      const bool is_closed =
+          is_one_of(text, word, "%") && !is_one_of(text, word + 1, "%({") && !is_letter_or_digit(text, word + 1);
+      return word - at + (is_closed ? 1 : 0);
+    }
+  }
+  const size_t digits = end_of(text, first, kDigits);
+  if (digits > first && is_one_of(text, digits, "$")) {
+    const size_t end = conversion_end(text, digits + 1);
+    return end == digits + 1 ? 0 : end - at;
+  }
+  if (const size_t end = conversion_end(text, first); end > first) return end - at;
+  const size_t number = is_one_of(text, first, "L") ? first + 1 : first;
+  const size_t end = end_of(text, number, kDigits);
+  return end > number && end - number <= 2 && text[number] != '0' ? end - at : 0;
+}
+
+// {count, plural, one {# file} other {# files}}
+size_t icu_message_length(std::string_view text, size_t at) {
+  constexpr std::array<std::string_view, 9> kTypes{"plural", "select", "selectordinal", "number", "date",
+                                                   "time",   "choice", "spellout",      "ordinal"};
+  const auto after_space = [&](size_t from) { return end_of(text, from, " "); };
+  const size_t name = after_space(at + 1), comma = after_space(end_of(text, name, kNameBytes));
+  if (comma == name || !is_one_of(text, comma, ",")) return 0;
+  const size_t type = after_space(comma + 1), type_end = end_of(text, type, kLetters);
+  if (std::find(kTypes.begin(), kTypes.end(), text.substr(type, type_end - type)) == kTypes.end()) return 0;
+  size_t depth = 0;
+  for (size_t end = at; end < std::min(text.size(), at + kLongestToken); ++end) {
+    if (text[end] == '{') ++depth;
+    if (text[end] == '}' && --depth == 0) return end + 1 - at;
+  }
+  return 0;
+}
+
+// {0}, {name}, {:.2f}, {}; more than one pair of braces may have spaces within.
+size_t braces_length(std::string_view text, size_t at) {
+  if (const size_t length = icu_message_length(text, at); length > 0) return length;
+  constexpr std::string_view kClosing = "}}}";
+  const size_t braces = end_of(text.substr(0, at + kClosing.size()), at, "{") - at;
+  const size_t end = text.find_first_of(braces == 1 ? "{}<> \t" : "{}<", at + braces);
+  return end != std::string_view::npos && starts_with(text, end, kClosing.substr(0, braces)) ? end + braces - at : 0;
+}
+
+// %s, %-5.2f, %*d, {}, {:.2f}: without a name or a number.
+bool is_argument(std::string_view placeholder) {
+  if (placeholder.size() < 2) return false;
+  if (placeholder[0] == '{') return placeholder[1] == '}' || placeholder[1] == ':';
+  return placeholder[0] == '%' && conversion_end(placeholder, 1) == placeholder.size();
+}
+
+// ${x}, #{x}, $(X), $HOME
+size_t sigil_length(std::string_view text, size_t at) {
+  if (is_one_of(text, at + 1, "{")) {
+    const size_t length = braces_length(text, at + 1);
+    return length == 0 ? 0 : length + 1;
+  }
+  if (text[at] != '$') return 0;
+  if (is_one_of(text, at + 1, "(")) {
+    const size_t end = end_of(text, at + 2, kNameBytes);
+    return end > at + 2 && is_one_of(text, end, ")") ? end + 1 - at : 0;
+  }
+  const size_t end = end_of(text, at + 1, kUpper);
+  return end > at + 3 && !is_one_of(text, at + 1, kDigits) && !is_letter_or_digit(text, end) ? end - at : 0;
+}
+
+// &nbsp; or &#160;
+size_t entity_length(std::string_view text, size_t at) {
+  constexpr size_t kLongest = 32;
+  const bool is_number = is_one_of(text, at + 1, "#");
+  const size_t begin = at + (is_number ? 2 : 1);
+  const size_t end = end_of(text, begin, is_number ? kNameBytes.substr(0, kNameBytes.size() - 1) : kNameBytes);
+  if (end - begin < (is_number ? 1U : 2U) || end - begin > kLongest || !is_one_of(text, end, ";")) return 0;
+  return is_number || is_one_of(text, begin, kLetters) ? end + 1 - at : 0;
+}
+
+// Whether the sign marks a letter of a menu's entry: &File, Save _As, E&xit, but not AT&T, R&D or file_name.
+bool is_accelerator(std::string_view text, size_t at) {
+  constexpr size_t kLongestEntry = 40, kMostBefore = 3, kLongestWord = 100;
+  if (!is_one_of(text, at + 1, kNameBytes.substr(0, kNameBytes.size() - 1))) return false;
+  size_t word = at;
+  while (word > 0 && at - word < kLongestWord && (is_letter_or_digit(text, word - 1) || text[word - 1] == text[at]))
+    --word;
+  const size_t end = end_of(text.substr(0, at + kLongestWord), at + 1, kNameBytes);
+  if (text.substr(word, end - word).find(text[at]) != at - word ||
+      text.substr(at + 1, end - at - 1).find(text[at]) != std::string_view::npos || is_one_of(text, end, "&"))
+    return false;  // __init__, _emphasis_
+  if (word == at) return is_one_of(text, at + 1, kLetters) || is_one_of(text, at + 1, kDigits);
+  return text.size() <= kLongestEntry && at - word <= kMostBefore && is_one_of(text, word, kUpper) &&
+         end_of(text, at + 1, kLower) == end && end - at > 2;
+}
+
+// \n and the like, as programs write them.
+size_t escape_length(std::string_view text, size_t at) {
+  if (is_one_of(text, at + 1, "u") && end_of(text, at + 2, "0123456789abcdefABCDEF") >= at + 6) return 6;
+  return is_one_of(text, at + 1, "ntr0\"'\\") ? 2 : 0;
+}
+
+// Without the punctuation that ends a sentence or a parenthesis around it.
+size_t without_last_punctuation(std::string_view text, size_t begin, size_t end) {
+  const auto count = [&](char c) { return std::count(text.begin() + begin, text.begin() + end, c); };
+  for (auto unopened = count(')') - count('('); end > begin && is_one_of(text, end - 1, ".,;:!?'\")]}*"); --end)
+    if (text[end - 1] == ')' && unopened-- <= 0) break;
+  return end;
+}
+
+size_t address_length(std::string_view text, size_t at, size_t token_end) {
+  const std::string_view token = text.substr(at, token_end - at);
+  const size_t scheme = end_of(token, 0, kLetters);
+  const bool has_scheme = starts_with(token, scheme, "://") && scheme > 1 && token.size() > scheme + 3;
+  if (has_scheme || starts_with(token, 0, "www.") || starts_with(token, 0, "mailto:"))
+    return without_last_punctuation(token, 0, token.size());
+  const size_t local = end_of(token, 0, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+%");
+  const bool is_mail = is_one_of(token, local, "@");
+  const size_t host = is_mail ? local + 1 : 0;
+  const size_t host_end = without_last_punctuation(token, host, end_of(token, host, kHostBytes));
+  const size_t dot = token.substr(0, host_end).rfind('.');
+  if (dot == std::string_view::npos || dot <= host || host_end - dot < 3) return 0;
+  const std::string_view top = token.substr(dot + 1, host_end - dot - 1);
+  if (end_of(top, 0, kLetters) != top.size()) return 0;
+  if (is_mail) return host_end;
+  constexpr std::array<std::string_view, 10> kTopDomains{"com", "org", "net", "edu", "gov",
+                                                         "io",  "de",  "eu",  "uk",  "info"};
+  const bool is_known = std::find(kTopDomains.begin(), kTopDomains.end(), top) != kTopDomains.end();
+  if (!is_known || is_letter_or_digit(token, host_end)) return 0;
+  return is_one_of(token, host_end, "/:") ? without_last_punctuation(token, 0, token.size()) : host_end;
+}
+
+size_t path_length(std::string_view text, size_t at, size_t token_end) {
+  const std::string_view token = text.substr(at, token_end - at);
+  const bool has_drive = is_one_of(token, 0, kLetters) && starts_with(token, 1, ":\\");
+  if (has_drive || (starts_with(token, 0, "\\\\") && is_one_of(token, 2, kLetters)))
+    return without_last_punctuation(token, 0, token.size());
+  const size_t end = without_last_punctuation(token, 0, end_of(token, 0, kPathBytes));
+  const size_t first = token.find('/'), last = token.substr(0, end).rfind('/');
+  if (last == std::string_view::npos || starts_with(token, first, "//")) return 0;
+  const bool has_beginning = starts_with(token, 0, "~/") || starts_with(token, 0, "./") || starts_with(token, 0, "../");
+  const size_t dot = token.substr(0, end).rfind('.');
+  const bool has_extension = dot != std::string_view::npos && dot > last && end - dot <= 6 && end - dot > 1 &&
+                             is_one_of(token, dot + 1, kLetters) && end_of(token, dot + 1, kNameBytes) == end;
+  const bool has_folders = first == 0 && last > 1 && is_one_of(token, 1, kPathBytes.substr(0, kPathBytes.size() - 1));
+  return end > 2 && (has_beginning || has_extension || has_folders) ? end : 0;
+}
+
+bool has(UChar32 c, UProperty property) {
+  return c >= 0 && u_hasBinaryProperty(c, property) != 0;
+}
+
+// An emoji with its modifiers, or several that are joined into one.
+size_t emoji_length(const std::string& text, size_t at) {
+  constexpr UChar32 kEmojiStyle = 0xFE0F, kJoiner = 0x200D, kKeycap = 0x20E3, kFirstTag = 0xE0020, kLastTag = 0xE007F;
+  const auto size = static_cast<int32_t>(text.size());
+  auto end = static_cast<int32_t>(at);
+  const auto next = [&](int32_t from) {
+    UChar32 c = U_SENTINEL;
+    if (from < size) U8_NEXT(text.data(), from, size, c);
+    return std::pair{c, from};
+  };
+  auto [c, after] = next(end);
+  const bool is_flag = has(c, UCHAR_REGIONAL_INDICATOR);
+  if (!has(c, UCHAR_EMOJI_PRESENTATION) && !is_flag &&
+      !(has(c, UCHAR_EMOJI) && next(after).first == kEmojiStyle &&
+        (c > 0x39 || next(next(after).second).first == kKeycap)))
+    return 0;
+  end = after;
+  if (is_flag && has(next(end).first, UCHAR_REGIONAL_INDICATOR)) end = next(end).second;
+  for (std::tie(c, after) = next(end);; std::tie(c, after) = next(end)) {
+    if (c == kJoiner && has(next(after).first, UCHAR_EXTENDED_PICTOGRAPHIC)) {
+      end = next(after).second;
+    } else if (c == kEmojiStyle || c == kKeycap || has(c, UCHAR_EMOJI_MODIFIER) || (c >= kFirstTag && c <= kLastTag)) {
+      end = after;
+    } else {
+      return static_cast<size_t>(end) - at;
+    }
+  }
+}
+
+// Whether a character belongs to a word that has spaces around it.
+bool is_of_word(UChar32 c) {
+  const auto breaks = u_getIntPropertyValue(c, UCHAR_LINE_BREAK);
+  return (u_isalnum(c) != 0 || has(c, UCHAR_GRAPHEME_EXTEND)) && breaks != U_LB_IDEOGRAPHIC &&
+         breaks != U_LB_COMPLEX_CONTEXT && breaks != U_LB_CONDITIONAL_JAPANESE_STARTER;
+}
+
+// Finds the spans from the left to the right.
+class SpanFinder {
+ public:
+  explicit SpanFinder(const std::string& text) : text_(text) {}
+
+  std::vector<ProtectedSpan> find() {
+    for (size_t at = 0; at < text_.size();) {
+      const ProtectedSpan span = span_at(at);
+      at += std::max<size_t>(span.length, 1);
+      if (span.length == 0) continue;
+      spans_.push_back(span);
+      if (is_argument(std::string_view(text_).substr(span.begin, span.length)))
+        spans_.back().kind = ProtectedKind::argument;
+      free_ = at;
+    }
+    return std::move(spans_);
+  }
+
+ private:
+  ProtectedSpan span_at(size_t at) {
+    const auto found = [&](size_t length, ProtectedKind kind) { return ProtectedSpan{at, length, kind}; };
+    if (begins_token(at)) {
+      if (at >= token_end_) token_end_ = std::min(text_.find_first_of(" \t\r\n<>\"", at), text_.size());
+      if (token_end_ - at <= kLongestToken) {
+        if (const size_t length = address_length(text_, at, token_end_); length > 0)
+          return found(length, ProtectedKind::address);
+        if (const size_t length = path_length(text_, at, token_end_); length > 0)
+          return found(length, ProtectedKind::path);
+      }
+    }
+    switch (text_[at]) {
+      case '%':
+        if (const size_t length = percent_length(text_, at, free_); length > 0)
+          return found(length, ProtectedKind::placeholder);
+        return found(sigil_length(text_, at), ProtectedKind::placeholder);
+      case '$':
+      case '#':
+        return found(sigil_length(text_, at), ProtectedKind::placeholder);
+      case '{':
+        return found(braces_length(text_, at), ProtectedKind::placeholder);
+      case '\\':
+        return found(escape_length(text_, at), ProtectedKind::placeholder);
+      case '&':
+        if (const size_t length = entity_length(text_, at); length > 0)
+          return found(length, ProtectedKind::placeholder);
+        [[fallthrough]];
+      case '_':
+        return found(is_accelerator(text_, at) ? 1 : 0, ProtectedKind::accelerator);
+      default:
+        return found(emoji_length(text_, at), ProtectedKind::emoji);
+    }
+  }
+
+  // Whether an address or a path may begin here.
+  bool begins_token(size_t at) const { return at == free_ || is_one_of(text_, at - 1, " \t\r\n<>\"'([{,;=|"); }
+
+  const std::string& text_;
+  std::vector<ProtectedSpan> spans_;
+  size_t free_ = 0;       // behind the last span
+  size_t token_end_ = 0;  // of the token at hand
+};
+
+// Adds the characters that are unknown, with the words that they belong to.
+std::vector<ProtectedSpan> with_unknown(const std::string& text, const std::vector<ProtectedSpan>& spans,
+                                        const IsUnknown& is_unknown) {
+  std::vector<ProtectedSpan> all;
+  const auto size = static_cast<int32_t>(text.size());
+  auto next = spans.begin();
+  int32_t word = 0;  // where the word begins that `at` may belong to
+  bool is_word_unknown = false;
+  const auto end_word = [&](int32_t end) {
+    if (is_word_unknown)
+      all.push_back({static_cast<size_t>(word), static_cast<size_t>(end - word), ProtectedKind::unknown});
+    word = end;
+    is_word_unknown = false;
+  };
+  for (int32_t at = 0; at < size;) {
+    if (next != spans.end() && static_cast<size_t>(at) == next->begin) {
+      end_word(at);
+      all.push_back(*next);
+      at += static_cast<int32_t>(next++->length);
+      word = at;
+      continue;
+    }
+    const int32_t begin = at;
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    const bool unknown = c >= 0 && is_unknown(c);
+    if (is_of_word(c) || (unknown && is_word_unknown)) {
+      is_word_unknown = is_word_unknown || unknown;
+      continue;
+    }
+    end_word(begin);
+    is_word_unknown = unknown;
+    if (!unknown) word = at;
+  }
+  end_word(size);
+  return all;
+}
+
+}  // namespace
+
+std::vector<ProtectedSpan> protected_spans(const std::string& text, const IsUnknown& is_unknown) {
+  std::vector<ProtectedSpan> spans = SpanFinder(text).find();
+  return is_unknown ? with_unknown(text, spans, is_unknown) : spans;
+}
+
+}  // namespace v0
+}  // namespace transmute

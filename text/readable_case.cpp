@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/readable_case.h>
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// Pieces that the vocabulary needs for a text; what it does not know counts first.
+using Effort = std::pair<size_t, size_t>;
+
+Effort effort_of(const Ids& ids) {
+  return {static_cast<size_t>(std::count(ids.begin(), ids.end(), special_ids::kUnknown)), ids.size()};
+}
+
+// Bytes that the vocabulary cannot read, however many of them one unknown piece has; and the number of pieces.
+Effort effort_of(const SubwordModel& vocabulary, const std::string& text) {
+  const SegmentedText segmented = vocabulary.segment(text);
+  size_t unread = 0;
+  for (size_t i = 0; i < segmented.ids.size(); ++i)
+    if (segmented.ids[i] == special_ids::kUnknown) unread += segmented.spans[i].second - segmented.spans[i].first;
+  return {unread, segmented.ids.size()};
+}
+
+// Calls visit(begin, end) for the words of a text, each with the white space before it, and for white space at its end.
+template <class Visit>
+void for_each_word(const std::string& text, const Visit& visit) {
+  const auto size = static_cast<int32_t>(text.size());
+  size_t begin = 0;
+  bool in_word = false;
+  for (int32_t at = 0; at < size;) {
+    const auto from = static_cast<size_t>(at);
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, size, c);
+    const bool is_space = u_isUWhiteSpace(c);
+    if (is_space && in_word) {
+      visit(begin, from);
+      begin = from;
+    }
+    in_word = !is_space;
+  }
+  if (begin < text.size()) visit(begin, text.size());
+}
+
+bool ends_sentence(std::string_view word) {
+  constexpr std::string_view kClosing = "\"')]";
+  while (!word.empty() && kClosing.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  return !word.empty() && std::string_view(".!?").find(word.back()) != std::string_view::npos;
+}
+
+std::string without_marks(const std::string& word) {
+  constexpr const char* kMarks = " \t\"'()[].,;:!?";
+  const size_t begin = word.find_first_not_of(kMarks);
+  return begin == std::string::npos ? "" : word.substr(begin, word.find_last_not_of(kMarks) + 1 - begin);
+}
+
+// Chooses the case of each word of a text in capitals or in title case.
+class WordCases {
+ public:
+  WordCases(const SubwordModel& vocabulary, TextCase written, std::string locale)
+      : vocabulary_(vocabulary), written_(written), locale_(std::move(locale)) {}
+
+  // The best of the candidates; of equally good ones the first.
+  RecasedText best_of(const std::string& word) {
+    const std::vector<RecasedText> candidates = candidates_for(word);
+    size_t best = 0;
+    Effort least = effort_of(vocabulary_, candidates[0].text);
+    for (size_t i = 1; i < candidates.size(); ++i) {
+      const Effort effort = effort_of(vocabulary_, candidates[i].text);
+      if (effort >= least) continue;
+      least = effort;
+      best = i;
+    }
+    is_first_ = ends_sentence(word);
+    return candidates[best];
+  }
+
+ private:
+  std::vector<RecasedText> candidates_for(const std::string& word) const {
+    RecasedText same;
+    same.append_unchanged(word);
+    RecasedText lower = in_lower_case(word, locale_);
+    if (written_ == TextCase::title) {
+      // Names mostly have as many pieces in lower case, and more than one.
+      const bool is_known = !is_first_ && vocabulary_.encode(without_marks(lower.text)).size() == 1;
+      return is_known ? std::vector<RecasedText>{lower, same} : std::vector<RecasedText>{same, lower};
+    }
+    RecasedText title = in_title_case(word, locale_);
+    std::vector<RecasedText> candidates{lower, title};
+    if (is_first_) std::swap(candidates[0], candidates[1]);
+    candidates.push_back(same);
+    if (locale_.empty() && word.find('I') != std::string::npos)
+      candidates.insert(candidates.end(), {in_lower_case(word, "tr"), in_title_case(word, "tr")});
+    return candidates;
+  }
+
+  const SubwordModel& vocabulary_;
+  TextCase written_;
+  std::string locale_;
+  bool is_first_ = true;  // of a sentence
+};
+
+// Whether a text falls apart that would not in another case. A tokenizer that folds cases reads both alike; its
+// translations are then in neither.
+bool is_hard(const Ids& written, const Ids& readable, TextCase text_case) {
+  if (written == readable) return true;
+  const auto [unknown, pieces] = effort_of(written);
+  const auto [less_unknown, fewer_pieces] = effort_of(readable);
+  if (unknown != less_unknown) return unknown > less_unknown;
+  const double least = text_case == TextCase::capitals ? 1.4 : 1.05;
+  return static_cast<double>(pieces) >= least * static_cast<double>(fewer_pieces);
+}
+
+}  // namespace
+
+std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, const std::string& text, TextCase written,
+                                            const std::string& language, const Glossary& glossary) {
+  if (written == TextCase::mixed) return {};
+  const std::vector<TermMatch> terms = glossary.matches_in(text);
+  auto term = terms.begin();
+  WordCases words(vocabulary, written, case_locale(text, language));
+  RecasedText readable;
+  for_each_word(text, [&](size_t begin, size_t end) {
+    while (term != terms.end() && term->end <= begin) ++term;
+    const std::string word = text.substr(begin, end - begin);
+    const RecasedText best = words.best_of(word);
+    if (term != terms.end() && term->begin < end) {
+      readable.append_unchanged(word);
+    } else {
+      readable.append(best);
+    }
+  });
+  if (readable.text == text || !is_hard(vocabulary.encode(text), vocabulary.encode(readable.text), written)) return {};
+  return readable;
+}
+
+RecasedText in_case(const std::string& translation, TextCase wanted, const std::string& language,
+                    const std::vector<std::pair<size_t, size_t>>& kept) {
+  const std::string locale = case_locale(translation, language);
+  const auto change = wanted == TextCase::capitals ? in_capitals : with_capital_words;
+  RecasedText result;
+  size_t at = 0;
+  for (const auto& [begin, end] : kept) {
+    if (begin > at) result.append(change(translation.substr(at, begin - at), locale));
+    if (end <= std::max(at, begin)) continue;
+    at = std::max(at, begin);
+    result.append_unchanged(translation.substr(at, end - at));
+    at = end;
+  }
+  result.append(change(translation.substr(at), locale));
+  return result;
+}
+
+}  // namespace v0
+}  // namespace transmute

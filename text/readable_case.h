@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/glossary.h>
+#include <transmute/text/letter_case.h>
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Rewrites a text in capitals or in title case that a vocabulary falls apart on, letter by letter, since the text that
+/// it was learned from had no such words. Each word gets the case in which the vocabulary has the fewest pieces for it,
+/// so that names, acronyms and German nouns mostly keep theirs. Without a value: the text is in neither case, or the
+/// vocabulary reads it as it is.
+/// @param written of the text
+/// @param language of the text, see case_locale
+/// @param glossary its source terms stay as they are
+std::optional<RecasedText> in_readable_case(const SubwordModel& vocabulary, const std::string& text, TextCase written,
+                                            const std::string& language, const Glossary& glossary);
+
+/// Gives a translation the case of its source.
+/// @param language of the translation, see case_locale
+/// @param kept bytes of the translation that stay as they are, in order
+RecasedText in_case(const std::string& translation, TextCase wanted, const std::string& language,
+                    const std::vector<std::pair<size_t, size_t>>& kept);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/sentence_characters.h>
+
+#include <unicode/uchar.h>
+#include <unicode/unorm2.h>
+#include <unicode/uscript.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace transmute {
+inline namespace v0 {
+namespace sentence_characters {
+
+namespace {
+
+bool is_vowel(UChar32 c) {
+  return is_one_of(c, U"aeiouyаеёиоуыэюяіїєўαεηιουω");
+}
+
+}  // namespace
+
+bool is_one_of(UChar32 c, std::u32string_view set) {
+  return set.find(static_cast<char32_t>(c)) != std::u32string_view::npos;
+}
+
+bool is_line_end(UChar32 c) {
+  return (c >= '\n' && c <= '\r') || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
+bool is_space(UChar32 c) {
+  return c > 0 && u_isUWhiteSpace(c) != 0;
+}
+
+bool is_opener(UChar32 c) {
+  return is_one_of(c, U"([{«„“\"'‘‚‹「『《（【»¿¡");
+}
+
+bool is_closer(UChar32 c) {
+  return is_one_of(c, U")]}»”“\"'’›」』》）】«");
+}
+
+bool is_dash(UChar32 c) {
+  return is_one_of(c, U"-–—―");
+}
+
+bool is_bullet(UChar32 c) {
+  return is_one_of(c, U"•⁃▪◦‣");
+}
+
+bool is_wide(UChar32 c) {
+  const int32_t width = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
+  UErrorCode error = U_ZERO_ERROR;
+  return (width == U_EA_WIDE || width == U_EA_FULLWIDTH) && uscript_getScript(c, &error) != USCRIPT_HANGUL;
+}
+
+bool is_cased(UChar32 c) {
+  return u_hasBinaryProperty(c, UCHAR_CASED) != 0;
+}
+
+size_t count_characters(std::string_view text) {
+  size_t count = 0;
+  all_characters(text, [&](UChar32) { return ++count > 0; });
+  return count;
+}
+
+bool is_number(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_day_and_month(std::string_view word) {
+  const size_t dot = word.find('.');
+  if (dot == std::string_view::npos || dot > 2 || word.size() - dot > 3) return false;
+  const std::string day(word.substr(0, dot)), month(word.substr(dot + 1));
+  constexpr int kMostDays = 31, kMostMonths = 12;
+  return is_number(day) && is_number(month) && std::stoi(day) <= kMostDays && std::stoi(month) <= kMostMonths;
+}
+
+bool is_roman_number(std::string_view word) {
+  return word.size() >= 2 && word.find_first_not_of("IVXLCDM") == std::string_view::npos;
+}
+
+bool is_dotted(std::string_view word) {
+  constexpr size_t kMostLetters = 4;
+  if (!word.empty() && word.front() == '.') return is_dotted("x" + std::string(word));
+  size_t parts = 0;
+  for (size_t begin = 0; begin <= word.size(); ++parts) {
+    const size_t end = std::min(word.find('.', begin), word.size());
+    if (begin > 0 && word[std::min(begin, word.size() - 1)] == '-') ++begin;
+    const std::string_view part = word.substr(begin, end - begin);
+    if (part.empty() || count_characters(part) > kMostLetters) return false;
+    if (!all_characters(part, [](UChar32 c) { return u_isalpha(c) != 0; })) return false;
+    begin = end + 1;
+  }
+  return parts > 1;
+}
+
+bool has_no_vowel(std::string_view word) {
+  constexpr size_t kMostLetters = 4;
+  const size_t letters = count_characters(word);
+  if (letters < 2 || letters > kMostLetters) return false;
+  bool has_lower = false;
+  const bool fits = all_characters(word, [&](UChar32 c) {
+    UErrorCode error = U_ZERO_ERROR;
+    const UScriptCode script = uscript_getScript(c, &error);
+    if (script != USCRIPT_LATIN && script != USCRIPT_CYRILLIC && script != USCRIPT_GREEK) return false;
+    has_lower = has_lower || u_islower(c) != 0;
+    std::array<UChar, 8> parts{};
+    const UChar32 lower = u_tolower(c);
+    const int32_t length = unorm2_getDecomposition(unorm2_getNFDInstance(&error), lower, parts.data(),
+                                                   static_cast<int32_t>(parts.size()), &error);
+    return !is_vowel(U_SUCCESS(error) && length > 0 ? parts[0] : lower);
+  });
+  return fits && has_lower;
+}
+
+}  // namespace sentence_characters
+}  // namespace v0
+}  // namespace transmute

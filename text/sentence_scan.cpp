@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/sentence_scan.h>
+
+#include <transmute/text/sentence_characters.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+using namespace sentence_characters;
+
+namespace {
+
+constexpr UChar32 kEllipsis = 0x2026;
+constexpr UChar32 kNone = 0;
+constexpr size_t kMostEnclosedBytes = 600;  // of a quotation that stays within its sentence
+
+// "Hauptstr": compounds whose last part is abbreviated.
+bool has_ending(std::string_view word, LanguageSet languages) {
+  constexpr size_t kShortest = 2, kLongest = 4;
+  for (size_t length = kShortest; length <= kLongest && length < word.size(); ++length)
+    if (is_word(word.substr(word.size() - length), WordKind::ending, languages)) return true;
+  return false;
+}
+
+}  // namespace
+
+UChar32 SentenceScan::at(size_t byte) const {
+  if (byte >= text_.size()) return kNone;
+  auto place = static_cast<int32_t>(byte);
+  UChar32 c = 0;
+  U8_NEXT(text_.data(), place, static_cast<int32_t>(text_.size()), c);
+  return c;
+}
+
+size_t SentenceScan::step(size_t byte) const {
+  auto place = static_cast<int32_t>(byte);
+  U8_FWD_1(text_.data(), place, static_cast<int32_t>(text_.size()));
+  return static_cast<size_t>(place);
+}
+
+UChar32 SentenceScan::before(size_t byte) const {
+  return byte == 0 ? kNone : at(step_back(byte));
+}
+
+size_t SentenceScan::step_back(size_t byte) const {
+  do {
+    --byte;
+  } while (byte > 0 && U8_IS_TRAIL(text_[byte]));
+  return byte;
+}
+
+size_t SentenceScan::skip_space(size_t byte) const {
+  while (byte < text_.size() && is_space(at(byte))) byte = step(byte);
+  return byte;
+}
+
+size_t SentenceScan::end_of_space_before(size_t byte) const {
+  while (byte > begin_ && is_space(before(byte))) byte = step_back(byte);
+  return byte;
+}
+
+bool SentenceScan::next(std::pair<size_t, size_t>& sentence) {
+  begin_ = skip_space(begin_);
+  if (begin_ >= text_.size()) return false;
+  const bool may_be_item = !follows_lone_word(std::exchange(before_, begin_));
+  item_ = item_at(begin_);
+  if (item_ && item_->may_be_ordinal() && !may_be_item) item_.reset();
+  for (size_t byte = begin_; byte < text_.size();) {
+    const auto unit = static_cast<unsigned char>(text_[byte]);
+    const bool is_plain = unit < 0x80 && (u_isalnum(unit) != 0 || unit == ',');
+    const UChar32 c = is_plain ? unit : at(byte);
+    if (is_plain) {
+      ++byte;
+    } else if (is_line_end(c) || (is_space(c) && item_ && begins_item(skip_space(byte)))) {
+      sentence = {begin_, byte};
+      begin_ = byte;
+      return true;
+    } else if (!is_mark(c)) {
+      byte = step(byte);
+    } else {
+      const Mark mark = mark_at(byte);
+      byte = mark.closed;
+      if (mark.after < text_.size() && !ends(mark)) continue;
+      if (mark.after == text_.size() && mark.closed < end_of_space_before(text_.size())) continue;
+      sentence = {begin_, mark.closed};
+      begin_ = mark.after;
+      return true;
+    }
+  }
+  sentence = {begin_, end_of_space_before(text_.size())};
+  begin_ = text_.size();
+  return sentence.first < sentence.second;
+}
+
+bool SentenceScan::is_mark(UChar32 c) {
+  if (c == '.' || c == '!' || c == '?' || c == kEllipsis) return true;
+  if (c == ':' || c == ';') return ends_sentences(static_cast<char>(c), languages());
+  return c >= 0x80 && u_getIntPropertyValue(c, UCHAR_SENTENCE_BREAK) == U_SB_STERM;
+}
+
+// A run of full stops may have spaces: ". . .".
+SentenceScan::Mark SentenceScan::mark_at(size_t byte) {
+  Mark mark{byte, byte, byte, byte, true, 0};
+  for (UChar32 c = at(byte); byte < text_.size() && is_mark(c); c = at(byte)) {
+    mark.is_stop = mark.is_stop && (c == '.' || c == kEllipsis);
+    mark.stops += c == kEllipsis ? 3 : c == '.' ? 1 : 0;
+    byte = mark.end = step(byte);
+    if (c == '.' && at(byte) == ' ' && at(byte + 1) == '.' && !u_isalnum(at(byte + 2)) && at(byte + 2) != '.') ++byte;
+  }
+  mark.closed = mark.end;
+  while (mark.closed < text_.size() && is_closer(at(mark.closed))) mark.closed = step(mark.closed);
+  mark.closed = end_of_notes(mark.closed);
+  mark.after = mark.closed;
+  while (mark.after < text_.size() && is_space(at(mark.after)) && !is_line_end(at(mark.after)))
+    mark.after = step(mark.after);
+  if (is_line_end(at(mark.after))) mark.after = skip_space(mark.after);
+  // A mark that opens a quotation rather than closing one stands after the space.
+  if (mark.after == mark.closed && mark.closed > mark.end && u_isalnum(at(mark.after)) != 0)
+    mark.closed = mark.after = mark.end;
+  return mark;
+}
+
+// The end of the numbers of footnotes there: "[1][2]".
+size_t SentenceScan::end_of_notes(size_t byte) const {
+  while (byte < text_.size() && text_[byte] == '[') {
+    const size_t end = text_.find_first_not_of("0123456789", byte + 1);
+    if (end == byte + 1 || end == std::string_view::npos || text_[end] != ']') break;
+    byte = end + 1;
+  }
+  return byte;
+}
+
+bool SentenceScan::ends(const Mark& mark) {
+  for (size_t byte = mark.closed; byte < mark.after; byte = step(byte))
+    if (is_line_end(at(byte))) return true;
+  if (mark.after == mark.closed) return ends_without_space(mark) && !is_enclosed(mark.begin);
+  const Next next = next_of(mark);
+  if (next == Next::mark || is_enclosed(mark.begin)) return false;
+  if (next == Next::joined) return !mark.is_stop || word_ends(mark.begin, Next::upper);
+  if (next == Next::lower && !is_without_capitals() && (mark.is_stop || !begins_in_lower_case())) return false;
+  return !mark.is_stop || stop_ends(mark, next);
+}
+
+// Scripts that have no spaces have marks of their own.
+bool SentenceScan::ends_without_space(const Mark& mark) {
+  const UChar32 c = at(mark.begin), next = at(mark.closed);
+  if (c == '.' || c == kEllipsis || c == ':' || c == ';') return false;
+  const bool closes = mark.closed > mark.end;
+  if (c == '!' || c == '?')
+    return !closes && (is_wide(next) || is_wide(before(mark.begin))) && !is_one_of(next, U"，、；：");
+  return !closes || u_isalnum(next) == 0;
+}
+
+bool SentenceScan::stop_ends(const Mark& mark, Next next) {
+  constexpr int kStopsOfEllipsis = 3;
+  if (mark.stops == 1) return word_ends(mark.begin, next);
+  if (mark.stops < kStopsOfEllipsis) return true;
+  // Three with spaces around leave something out of a sentence, and a fourth ends it.
+  if (mark.stops == kStopsOfEllipsis && text_.substr(mark.begin, 2) == ". " && is_space(before(mark.begin)))
+    return false;
+  // Nouns have capitals in German, so that only a word that begins sentences is sure.
+  if (next == Next::upper && may_be_german()) return mark.stops > kStopsOfEllipsis || begins_sentence(mark.after);
+  return next == Next::upper || next == Next::letter || next == Next::other;
+}
+
+// True if a single full stop after the word that ends at `end` ends a sentence.
+bool SentenceScan::word_ends(size_t end, Next next) {
+  const Span span = word_before(end);
+  const std::string_view word = text_.substr(span.first, span.second - span.first);
+  if (word.empty()) return true;
+  if (item_ && end < item_->end) return false;
+  const size_t after = mark_at(end).after;
+  const auto only_before_start = [&] { return next == Next::upper && begins_sentence(after); };
+  const std::string lower = lower_case(word), joined = with_initials(span);
+  const LanguageSet known = languages();
+  const std::string_view last_part = std::string_view(lower).substr(lower.find_last_of("-'/") + 1);
+  for (const std::string_view name : {std::string_view(joined), std::string_view(lower), last_part}) {
+    if (is_word(name, WordKind::abbreviation, known) || (words_ != nullptr && words_->count(std::string(name)) > 0))
+      return only_before_start();
+    if (is_word(name, WordKind::closing, known))
+      return next == Next::upper && (begins_sentence(after) || has_several_words(end));
+    if (is_word(name, WordKind::before, known)) return false;
+    const bool is_before_number = next == Next::digit || is_roman_number(text_.substr(after, 2));
+    if (is_before_number && is_word(name, WordKind::number, known)) return false;
+  }
+  if (has_ending(lower, known)) return only_before_start();
+  constexpr size_t kDigitsOfOrdinal = 3;
+  if ((is_number(last_part) && last_part.size() <= kDigitsOfOrdinal) || is_day_and_month(word) || is_roman_number(word))
+    if (has_ordinals(known)) return !is_uncertain(known) && only_before_start();
+  if (is_number(word)) return next != Next::lower;
+  if (is_listed_by_icu(word, known) || is_dotted(word) || has_no_vowel(word)) return only_before_start();
+  const size_t letters = count_characters(word);
+  const UChar32 first = at(span.first);
+  if (u_isalpha(first) == 0) return true;
+  // Initials. In scripts without capitals they may have a vowel sign.
+  constexpr size_t kInitialWithSign = 2;
+  if (!is_cased(first)) return letters > kInitialWithSign;
+  return letters > 1 || only_before_start();
+}
+
+SentenceScan::Next SentenceScan::next_of(const Mark& mark) {
+  size_t byte = mark.after;
+  if (is_bullet(at(byte))) return Next::other;
+  while (byte < text_.size() && (is_opener(at(byte)) || is_dash(at(byte)) || is_space(at(byte)))) byte = step(byte);
+  const UChar32 c = at(byte);
+  if (c == kNone) return Next::end;
+  if (c == kEllipsis || (c == '.' && at(byte + 1) == '.')) {
+    while (is_mark(at(byte))) byte = step(byte);
+    return u_isalpha(at(byte)) != 0 ? Next::joined : Next::mark;
+  }
+  if (is_mark(c) || c == ',' || c == ';' || c == ':') return Next::mark;
+  if (u_isdigit(c) != 0) return Next::digit;
+  if (u_isupper(c) != 0 || u_istitle(c) != 0) return Next::upper;
+  if (u_isalpha(c) == 0) return Next::other;
+  return is_cased(c) ? Next::lower : Next::letter;
+}
+
+// True if the word there is one that often begins sentences.
+bool SentenceScan::begins_sentence(size_t byte) {
+  while (byte < text_.size() && (is_opener(at(byte)) || is_dash(at(byte)) || is_space(at(byte)))) byte = step(byte);
+  size_t end = byte;
+  while (end < text_.size() && u_isalpha(at(end)) != 0) end = step(end);
+  const std::string_view word = text_.substr(byte, end - byte);
+  if (at(end) == '.' && count_characters(word) == 1) return false;  // an initial
+  const std::string lower = lower_case(word);
+  // "At 5 p.m. Mr. Smith left" is one sentence, but what comes after several words is a new one.
+  if (at(end) == '.' && is_word(lower, WordKind::before, languages())) return has_several_words(byte);
+  return is_word(lower, WordKind::start, languages());
+}
+
+bool SentenceScan::has_several_words(size_t end) const {
+  constexpr size_t kSeveral = 6;
+  size_t words = 0;
+  for (size_t byte = begin_; byte < end && words < kSeveral; byte = step(byte))
+    if (is_space(at(byte)) && !is_space(before(byte))) ++words;
+  return words == kSeveral;
+}
+
+SentenceScan::Span SentenceScan::word_before(size_t end) const {
+  size_t begin = end;
+  while (begin > begin_) {
+    const UChar32 c = before(begin);
+    if (is_space(c) || (is_opener(c) && c != '\'')) break;
+    begin = step_back(begin);
+  }
+  return {begin, end};
+}
+
+// "z. B" as "z.b": single letters before the word belong to it.
+std::string SentenceScan::with_initials(Span word) const {
+  constexpr size_t kMostLetters = 2;
+  while (word.first > begin_) {
+    const size_t stop = end_of_space_before(word.first);
+    if (stop == word.first || before(stop) != '.') break;
+    const Span initial = word_before(step_back(stop));
+    const std::string_view letters = text_.substr(initial.first, initial.second - initial.first);
+    if (letters.empty() || count_characters(letters) > kMostLetters) break;
+    if (!all_characters(letters, [](UChar32 c) { return u_isalpha(c) != 0; })) break;
+    word.first = initial.first;
+  }
+  std::string joined;
+  for (const char c : text_.substr(word.first, word.second - word.first))
+    if (c != ' ') joined += c;
+  return lower_case(joined);
+}
+
+bool SentenceScan::Item::follows(const Item& before) const {
+  if (bullet != before.bullet || form != before.form || is_letter != before.is_letter) return false;
+  return form.empty() || value == before.value + 1;
+}
+
+// The number after a sentence of one word may be that word's, as in "Question. 1. Answer. 1.", unless it is an item's.
+bool SentenceScan::follows_lone_word(size_t begin) const {
+  size_t byte = begin;
+  while (byte < begin_ && !is_space(at(byte))) byte = step(byte);
+  if (byte == begin || item_ || skip_space(byte) != begin_) return false;
+  while (byte < begin_ && !is_line_end(at(byte))) byte = step(byte);
+  return byte == begin_;
+}
+
+std::optional<SentenceScan::Item> SentenceScan::item_at(size_t byte) const {
+  Item item{};
+  const size_t start = byte;
+  if (is_bullet(at(byte))) {
+    byte = step(byte);
+    item.bullet = text_.substr(start, byte - start);
+    byte = skip_space(byte);
+  }
+  constexpr size_t kMostDigits = 3;
+  size_t end = byte;
+  while (end < text_.size() && end - byte < kMostDigits && text_[end] >= '0' && text_[end] <= '9') ++end;
+  item.is_letter = end == byte;
+  if (item.is_letter && end < text_.size() && u_isalpha(static_cast<unsigned char>(text_[end])) != 0) ++end;
+  if (end > byte) {
+    item.value = item.is_letter ? text_[byte] : std::atoi(std::string(text_.substr(byte, end - byte)).c_str());
+    for (const std::string_view form : {".)", ".", ")"}) {
+      if (text_.compare(end, form.size(), form) != 0) continue;
+      if (end + form.size() < text_.size() && !is_space(at(end + form.size()))) break;
+      item.form = form;
+      item.end = end + form.size();
+      return item;
+    }
+  }
+  item.end = byte;
+  if (item.bullet.empty()) return std::nullopt;
+  return item;
+}
+
+// True if the next item of the list that the sentence belongs to begins there. "2." alone may be an ordinal, before a
+// noun in German.
+bool SentenceScan::begins_item(size_t byte) {
+  const std::optional<Item> item = item_at(byte);
+  if (!item || !item->follows(*item_) || byte == skip_space(item_->end)) return false;  // "J. K." are initials
+  return !item->may_be_ordinal() || (u_isupper(at(skip_space(item->end))) != 0 && !may_be_german());
+}
+
+bool SentenceScan::may_be_german() {
+  static const LanguageSet kGerman = language_set("de") & ~LanguageSet{1};
+  return languages() == 1 || (languages() & kGerman) != 0;
+}
+
+bool SentenceScan::is_enclosed(size_t byte) {
+  if (!enclosed_) find_enclosed();
+  return std::any_of(enclosed_->begin(), enclosed_->end(),
+                     [&](const Span& span) { return span.first < byte && byte < span.second; });
+}
+
+// Quotations and brackets with a sentence around them. A long one is cut all the same.
+void SentenceScan::find_enclosed() {
+  static const std::array<std::pair<char32_t, std::u32string_view>, 14> kPairs{{{U'(', U")"},
+                                                                                {U'[', U"]"},
+                                                                                {U'{', U"}"},
+                                                                                {U'«', U"»"},
+                                                                                {U'»', U"«"},
+                                                                                {U'„', U"“”"},
+                                                                                {U'“', U"”"},
+                                                                                {U'"', U"\""},
+                                                                                {U'「', U"」"},
+                                                                                {U'『', U"』"},
+                                                                                {U'《', U"》"},
+                                                                                {U'（', U"）"},
+                                                                                {U'‹', U"›"},
+                                                                                {U'【', U"】"}}};
+  constexpr size_t kMostOpen = 16;
+  enclosed_.emplace();
+  std::vector<std::pair<size_t, std::u32string_view>> open;
+  for (size_t byte = 0; byte < text_.size(); byte = step(byte)) {
+    const UChar32 c = at(byte);
+    if (c < 0x80 && u_isalnum(c) != 0) continue;
+    const auto closed =
+        std::find_if(open.rbegin(), open.rend(), [&](const auto& opened) { return is_one_of(c, opened.second); });
+    if (closed != open.rend()) {
+      const Span span{closed->first, byte};
+      open.erase(closed.base() - 1, open.end());
+      if (byte - span.first <= kMostEnclosedBytes && encloses(byte)) enclosed_->push_back(span);
+      continue;
+    }
+    const auto pair = std::find_if(kPairs.begin(), kPairs.end(),
+                                   [&](const auto& opener) { return static_cast<UChar32>(opener.first) == c; });
+    if (pair != kPairs.end() && open.size() < kMostOpen) open.emplace_back(byte, pair->second);
+  }
+}
+
+// True if the text after a closing character continues the sentence around it.
+bool SentenceScan::encloses(size_t closer) const {
+  size_t byte = step(closer);
+  while (is_closer(at(byte)) && at(byte) != '"') byte = step(byte);
+  const size_t next = skip_space(byte);
+  const UChar32 c = at(next);
+  if (c == kNone) return false;
+  if (is_one_of(c, U",;:.!?。！？，、；：(") || is_dash(c) || u_islower(c) != 0) return true;
+  return next == byte && u_isalnum(c) != 0;
+}
+
+bool SentenceScan::is_without_capitals() {
+  if (!is_without_capitals_)
+    is_without_capitals_ =
+        all_characters(text_, [](UChar32 c) { return c < 0 || (u_isupper(c) == 0 && u_istitle(c) == 0); });
+  return *is_without_capitals_;
+}
+
+// True for "ok! see you at NASA", where sentences begin in lower case.
+bool SentenceScan::begins_in_lower_case() const {
+  size_t byte = 0;
+  while (byte < text_.size() && u_isalpha(at(byte)) == 0) byte = step(byte);
+  return u_islower(at(byte)) != 0;
+}
+
+LanguageSet SentenceScan::languages() {
+  if (languages_ == 0) languages_ = guess_languages(std::string(text_));
+  return languages_;
+}
+
+}  // namespace v0
+}  // namespace transmute

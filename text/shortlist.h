@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/types.h>
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The few target tokens that a source's translation is likely to be made of, so that the decoder's last product need
+/// not know the whole vocabulary: the source's own tokens where the target has them (names), what a table gives as
+/// their translations, what is frequent, and what is copied in other pieces than the source's: single digits and marks
+/// always, longer numbers where the source has their digits in a row.
+class Shortlist {
+ public:
+  /// Reads the table, plain or gzipped.
+  /// @throws std::runtime_error naming file and line, or saying that the table is of another tokenizer;
+  /// std::invalid_argument where an option is negative.
+  Shortlist(const ShortlistOptions& options, const Tokenizer& tokenizer);
+
+  /// Ascending, each once. A function of the source alone.
+  Ids tokens_for(const Ids& source) const;
+
+ private:
+  void keep_copyable_tokens(const Tokenizer& tokenizer);
+  void add_numbers(const Ids& source, Ids& tokens) const;
+
+  std::vector<Ids> translations_;  // by source token; those of the end are for every source
+  Ids always_;
+  std::vector<std::string> digits_;                  // by source token: its text where that has digits, else a blank
+  std::unordered_map<std::string, Ids> of_numbers_;  // target tokens by the digits in them
+  size_t longest_number_ = 0;
+};
+
+}  // namespace v0
+}  // namespace transmute

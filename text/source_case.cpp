@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/text/source_case.h>
+
+#include <transmute/text/readable_case.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+// Whether many pieces have a dotless i, as about one in six of a Turkish vocabulary.
+bool has_turkish_pieces(const SubwordModel& vocabulary) {
+  constexpr int64_t kOneIn = 200;
+  int64_t dotless = 0;
+  for (int64_t id = special_ids::kCount; id < vocabulary.size(); ++id)
+    dotless += vocabulary.piece(id).find("ı") != std::string::npos ? 1 : 0;
+  return dotless * kOneIn >= vocabulary.size();
+}
+
+}  // namespace
+
+SourceCase::SourceCase(const SourceParts& sources, const Tokenizer& tokenizer, std::string target_language)
+    : sources_(sources), tokenizer_(tokenizer), target_language_(std::move(target_language)) {
+  if (!sources.recased.empty() && target_language_.empty()) writes_turkish_ = has_turkish_pieces(tokenizer.target());
+}
+
+const ReadText* SourceCase::read(size_t text) const {
+  const auto found = sources_.recased.find(text);
+  return found == sources_.recased.end() ? nullptr : &found->second;
+}
+
+// A vocabulary of both languages shows that one of them is Turkish, which is then not that of the source.
+std::string SourceCase::language_of(const SourcePart& part) const {
+  if (!target_language_.empty()) return target_language_;
+  if (!part.tag.empty()) {
+    const std::string tag = tokenizer_.source().piece(part.tag.front());
+    return tag.substr(2, tag.size() - 4);  // >>tur<<
+  }
+  return writes_turkish_ && case_locale(part.plain, "") != "tr" ? "tr" : "";
+}
+
+std::vector<std::pair<size_t, size_t>> SourceCase::demanded_in(const SourcePart& part,
+                                                               const std::string& translation) const {
+  std::vector<std::pair<size_t, size_t>> demanded;
+  const SubwordModel& target = tokenizer_.target();
+  if (!part.prefix_is_recased) {
+    const std::string prefix = target.decode(part.prefix);
+    if (translation.compare(0, prefix.size(), prefix) == 0) demanded.emplace_back(0, prefix.size());
+  }
+  std::vector<GlossaryEntry> terms;
+  for (const Ids& term : part.terms) terms.push_back({target.decode(term), target.decode(term)});
+  for (const TermMatch& match : Glossary(terms).matches_in(translation)) demanded.emplace_back(match.begin, match.end);
+  return demanded;
+}
+
+RecasedText SourceCase::restore(size_t text, const std::vector<size_t>& ends, const std::string& translation) const {
+  RecasedText restored;
+  size_t begin = 0;
+  for (size_t i = 0; i < ends.size(); begin = ends[i++]) {
+    const SourcePart& part = sources_.parts[sources_.first_of(text) + i];
+    const bool is_last = i + 1 == ends.size();  // also of hypotheses other than the best
+    const std::string of_part = translation.substr(begin, is_last ? std::string::npos : ends[i] - begin);
+    if (part.written == TextCase::mixed) {
+      restored.append_unchanged(of_part);
+    } else {
+      restored.append(in_case(of_part, part.written, language_of(part), demanded_in(part, of_part)));
+    }
+  }
+  return restored;
+}
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/text/given_tokens.h>
+#include <transmute/text/glossary.h>
+#include <transmute/text/letter_case.h>
+#include <transmute/text/types.h>
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// Tokens of the terms that the glossary may demand of one part's translation.
+constexpr size_t kMaxTermTokens = 256;
+
+/// What is translated by itself: a text, a sentence of one, or a part of an over-long one.
+struct SourcePart {
+  size_t text;               ///< number of the text
+  std::string plain;         ///< its own text, in the case in which the model reads it
+  Ids ids;                   ///< of `plain`, after the pieces that add_languages puts there
+  Ids tag{};                 ///< that the text names its language with (">>deu<<"), which is not in `plain`; or none
+  Ids prefix{};              ///< that its translation begins with
+  GivenTokens given{};       ///< of `ids` and `prefix`
+  std::vector<Ids> terms{};  ///< that its translation contains; at most kMaxTermTokens tokens
+  size_t begin = 0;          ///< byte of the text, in the case in which it is read, at which `plain` begins
+  /// The source's case, which its translation is given. mixed: `plain` is the source, and so is the translation's case.
+  TextCase written = TextCase::mixed;
+  std::vector<std::string> unknown{};  ///< Translation::unknown of this part
+  bool prefix_is_recased = false;      ///< `prefix` is in another case than the caller's prefix, as `plain` is
+  std::string gap{};                   ///< what stands between the part before it and this one
+  bool begins_sentence = true;
+  bool has_tags = false;  ///< tags or protected spans were taken out of the text, and an alignment must place them
+};
+
+/// A text as the model reads it.
+struct ReadText {
+  RecasedText recased;
+  std::vector<std::pair<size_t, size_t>> sentences;  ///< bytes of `recased` that are encoded together
+};
+
+/// Texts as parts, in their order. Texts without content have none.
+struct SourceParts {
+  std::vector<SourcePart> parts;
+  std::vector<size_t> counts;            ///< of each text
+  std::map<size_t, ReadText> recased{};  ///< the texts with sentences that are read in another case
+
+  /// The number of the text's first part.
+  size_t first_of(size_t text) const;
+  /// The number of the text's sentences.
+  int sentences_of(size_t text) const;
+};
+
+/// A text as one part, however long it is.
+SourcePart whole_source(const SubwordModel& tokenizer, const std::string& text, size_t number);
+
+/// The tag that names the language of a text and of the sentences behind it (">>deu<<"), as
+/// TranslationOptions::target_language takes it; empty where the text begins with none that the tokenizer knows.
+std::string leading_tag(const SubwordModel& tokenizer, const std::string& text);
+
+/// The pieces of a text, without a tag that names its language.
+std::vector<std::string> source_pieces(const SubwordModel& tokenizer, const std::string& text);
+
+/// The bytes that each of these pieces covers.
+std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text);
+/// The bytes that each piece of a text covers whose sentences are tokenized separately.
+std::vector<std::pair<size_t, size_t>> source_spans(const SubwordModel& tokenizer, const std::string& text,
+                                                    const std::vector<std::pair<size_t, size_t>>& sentences);
+
+/// The bytes of each sentence of the text of this number.
+using SentencesOf = std::function<std::vector<std::pair<size_t, size_t>>(size_t text)>;
+
+/// Tokenizes texts, in another case and split as the options say.
+/// @param glossary that of the options; cuts fall into its source terms only where a term is longer than a part may be
+/// @param sentences_of finds the sentences that become parts; null: each text is one
+/// @throws std::invalid_argument where a text is not UTF-8; TextTooLong.
+SourceParts encode_texts(const SubwordModel& tokenizer, const std::vector<std::string>& texts,
+                         const TranslationOptions& options, const Glossary& glossary, const ParallelFor& parallel_for,
+                         const SentencesOf& sentences_of = nullptr);
+
+/// Demands of each text that its translation begins with the prefix of the same number.
+/// @param language of the prefixes, see case_locale
+/// @throws std::invalid_argument where a prefix is not UTF-8; BadText where it is too long or has characters that the
+/// tokenizer does not know.
+void demand_prefixes(SourceParts& sources, const std::vector<std::string>& prefixes, const SubwordModel& tokenizer,
+                     const std::string& language = "");
+
+/// The languages of a text and its translation, by the model's own names; see TranslationOptions.
+struct LanguageNames {
+  std::string source;
+  std::string target;
+};
+
+/// The pieces that tell a model of many languages which ones a text and its translation are in.
+struct LanguageTokens {
+  Ids source;  ///< before the source
+  Ids target;  ///< before the target
+};
+
+/// The most tokens that a source has before its own text: its language's.
+inline int64_t most_language_tokens(const SubwordModel& source) {
+  return source.languages() == LanguagePieces::none ? 0 : 1;
+}
+
+/// @throws std::invalid_argument for a language that the model does not have, naming those that it has; for one that is
+/// named to a model that has none; and where a model of many languages is told of none.
+LanguageTokens language_tokens(const LanguageNames& names, const Tokenizer& tokenizer);
+
+/// What stands before a source that is only encoded: a target language matters only where it stands there too.
+/// @throws as language_tokens; std::invalid_argument where a target language is named that the encoder is not told.
+Ids encoder_language(const LanguageNames& names, const Tokenizer& tokenizer);
+
+/// Puts them in front of each part and its prefix; of the source's, a text with a tag keeps its own.
+void add_languages(SourceParts& sources, const LanguageTokens& languages);
+
+/// Demands the glossary's target terms where the parts have the source terms.
+/// @throws std::invalid_argument where a term is not UTF-8 or has characters that the tokenizer does not know; BadText
+/// where the terms of a text are too long together.
+void demand_terms(SourceParts& sources, const Glossary& glossary, const Tokenizer& tokenizer);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/text/tag_placement.h>
+#include <transmute/text/types.h>
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// For each token of the text the word that it belongs to, from 0. Words are what stands between blanks; a tag that
+/// names the language is a word, but no token.
+/// @param sentences what of the text is tokenized by itself, as SentenceSplitter::spans() says it
+std::vector<size_t> source_words(const SubwordModel& tokenizer, const std::string& text,
+                                 const std::vector<std::pair<size_t, size_t>>& sentences);
+
+/// The same for a translation's tokens and its text.
+std::vector<size_t> target_words(const SubwordModel& tokenizer, const Hypothesis& hypothesis);
+
+/// hard_alignment() between words: links (source word, target word) in the order of the target, each once. Needs a
+/// hypothesis with its alignment.
+std::vector<std::pair<size_t, size_t>> word_links(const Hypothesis& hypothesis, const std::vector<size_t>& source_words,
+                                                  const std::vector<size_t>& target_words);
+
+/// The links between a text and its translation for which `links` are without the spans that were taken out: each span
+/// is linked with itself.
+std::vector<std::pair<size_t, size_t>> links_with_spans(const std::vector<std::pair<size_t, size_t>>& links,
+                                                        const TagSource& source, const std::string& translation,
+                                                        const TaggedTranslation& restored);
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <torch/types.h>
+#include <transmute/formats/tensor_file.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// The parameters that Adam trains and both moments of their gradients, which lie in one block of memory each: matrices
+/// first, then vectors.
+struct AdamMoments {
+  /// Moments of zero. On the CPU, parameters must be contiguous.
+  explicit AdamMoments(NamedTensors trained);
+
+  /// Tensors by parameter, as one of [elements] in the moments' order.
+  torch::Tensor joined(const std::vector<torch::Tensor>& by_parameter) const;
+  /// Views of the same memory, by parameter.
+  std::vector<torch::Tensor> parted(const torch::Tensor& joined) const;
+
+  /// For checkpoints.
+  NamedTensors state() const;
+  /// @throws std::runtime_error naming `path` where the state does not fit the parameters.
+  void restore(const NamedTensors& state, const std::string& path);
+
+  NamedTensors parameters;
+  std::vector<size_t> order;                    ///< of the parameters in what is joined
+  int64_t matrix_elements = 0;                  ///< of all matrices
+  torch::Tensor all_means, all_variances;       ///< joined
+  std::vector<torch::Tensor> means, variances;  ///< the same memory, by parameter
+};
+
+}  // namespace v0
+}  // namespace transmute

@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-// The path that applications include.
-#include <transmute/translation/search/search.h>
