@@ -893,7 +893,7 @@ TEST_F(Engine, LeavesToTheModelWhatItHasLearned) {
 
 TEST_F(Engine, KeepsProtectedSpansInEachSentenceOfATextInCapitals) {
   TranslationOptions options = few_tokens();
-  options.split_sentences = true;
+  options.split_sentences = SentenceSplitting::always;
   options.word_alignments = true;
   const Translation found = translate({"THE RED %s HOUSE IS NEAR. THE OLD {name} TRAIN IS CLOSED."}, options).at(0);
   EXPECT_EQ(found.parts, 2);
