@@ -3,10 +3,14 @@
 
 #include <unicode/locid.h>
 #include <unicode/rbnf.h>
+#include <unicode/uchar.h>
 #include <unicode/unistr.h>
+#include <unicode/uscript.h>
+#include <unicode/utf16.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -163,14 +167,14 @@ void match_by_value(std::vector<Number>& source, std::vector<Number>& target) {
   }
 }
 
-// The groups of the numbers left. Zeros, such as the minutes of 5:00, may be left out.
+// The groups of the numbers left. Later zeros, such as the minutes of 5:00, may be left out.
 std::vector<Group> groups_of(const std::vector<Number>& numbers) {
   std::vector<Group> groups;
   for (const Number& number : numbers)
     for (size_t i = 0; !number.is_matched && i < number.groups.size(); ++i) {
       constexpr size_t kMostDigits = 18;
       const int64_t value = std::strtoll(number.groups[i].substr(0, kMostDigits).c_str(), nullptr, 10);
-      if (value > 0) groups.push_back({value, number.spans[i]});
+      if (value > 0 || i == 0) groups.push_back({value, number.spans[i]});
     }
   return groups;
 }
@@ -197,17 +201,49 @@ bool are_same_time(int64_t a, int64_t b) {
          (earlier < 100 && earlier % 10 == 0 && later >= 1000 && later < 2100 && (later - earlier) % 100 == 0);
 }
 
-// Letters alone, in lower case.
-icu::UnicodeString letters_of(icu::UnicodeString text) {
+// The words of a text in lower case, without what is between them: a number may be several words.
+struct Letters {
+  icu::UnicodeString text;
+  std::vector<bool> begins_word;  // for each unit of the text, and its end
+};
+
+Letters letters_of(icu::UnicodeString text) {
   text.toLower();
-  icu::UnicodeString letters;
-  for (int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1))
-    if (u_isalpha(text.char32At(i))) letters.append(text.char32At(i));
+  Letters letters;
+  bool begins_word = true;
+  for (int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1)) {
+    const UChar32 c = text.char32At(i);
+    if (u_isalpha(c) != 0) {
+      letters.text.append(c);
+      letters.begins_word.resize(static_cast<size_t>(letters.text.length()), false);
+      letters.begins_word[static_cast<size_t>(letters.text.length() - U16_LENGTH(c))] = begins_word;
+    }
+    begins_word = u_isalpha(c) == 0;
+  }
+  letters.begins_word.push_back(true);
   return letters;
 }
 
-icu::UnicodeString letters_of(std::string_view text) {
+Letters letters_of(std::string_view text) {
   return letters_of(icu::UnicodeString::fromUTF8({text.data(), static_cast<int32_t>(text.size())}));
+}
+
+bool has_spaces_between_words(UChar32 c) {
+  UErrorCode error = U_ZERO_ERROR;
+  const UScriptCode script = uscript_getScript(c, &error);
+  return script != USCRIPT_HAN && script != USCRIPT_HIRAGANA && script != USCRIPT_KATAKANA && script != USCRIPT_HANGUL;
+}
+
+// True if words of the text begin with the letters of `number`, as in "zweimal"; short ones must be whole words.
+bool has_number(const Letters& letters, const icu::UnicodeString& number) {
+  constexpr int32_t kShort = 3;
+  const bool is_anywhere = !has_spaces_between_words(number.char32At(0));
+  for (int32_t at = letters.text.indexOf(number); at >= 0; at = letters.text.indexOf(number, at + 1)) {
+    const auto begin = static_cast<size_t>(at), end = static_cast<size_t>(at + number.length());
+    if (is_anywhere || (letters.begins_word[begin] && (number.length() > kShort || letters.begins_word[end])))
+      return true;
+  }
+  return false;
 }
 
 using Speller = std::unique_ptr<icu::RuleBasedNumberFormat>;
@@ -226,15 +262,15 @@ const std::vector<Speller>& spellers() {
   return kSpellers;
 }
 
-bool is_spelled_out(int64_t value, const icu::UnicodeString& letters) {
+bool is_spelled_out(int64_t value, const Letters& letters) {
   for (const Speller& speller : spellers())
     for (int32_t set = 0; set < speller->getNumberOfRuleSetNames(); ++set) {
       UErrorCode error = U_ZERO_ERROR;
       icu::FieldPosition position;
       icu::UnicodeString spelled;
       speller->format(value, speller->getRuleSetName(set), spelled, position, error);
-      spelled = letters_of(spelled);
-      if (U_SUCCESS(error) && !spelled.isEmpty() && letters.indexOf(spelled) >= 0) return true;
+      spelled = letters_of(spelled).text;
+      if (U_SUCCESS(error) && !spelled.isEmpty() && has_number(letters, spelled)) return true;
     }
   return false;
 }
@@ -242,12 +278,14 @@ bool is_spelled_out(int64_t value, const icu::UnicodeString& letters) {
 bool is_roman(int64_t value, std::string_view text) {
   constexpr std::array<std::pair<int64_t, const char*>, 5> kDigits{
       {{10, "X"}, {9, "IX"}, {5, "V"}, {4, "IV"}, {1, "I"}}};
-  if (value > 39) return false;
+  if (value < 2 || value > 39) return false;  // "I" is a word too
   std::string roman;
   for (const auto& [worth, letters] : kDigits)
     for (; value >= worth; value -= worth) roman += letters;
   for (size_t at = text.find(roman); at != std::string_view::npos; at = text.find(roman, at + 1)) {
-    const auto is_letter = [&](size_t i) { return i < text.size() && u_isupper(static_cast<UChar32>(text[i])) != 0; };
+    const auto is_letter = [&](size_t i) {
+      return i < text.size() && (std::isalpha(static_cast<unsigned char>(text[i])) != 0 || (text[i] & 0x80) != 0);
+    };
     if (!is_letter(at + roman.size()) && (at == 0 || !is_letter(at - 1))) return true;
   }
   return false;
@@ -263,7 +301,7 @@ bool is_often_a_word(int64_t value) {
 // Removes the groups that the other side's text has as a word.
 void drop_words(std::vector<Group>& groups, std::string_view other_text) {
   if (groups.empty()) return;
-  const icu::UnicodeString letters = letters_of(other_text);
+  const Letters letters = letters_of(other_text);
   const auto is_word = [&](const Group& group) {
     return is_spelled_out(group.value, letters) || is_roman(group.value, other_text);
   };

@@ -55,6 +55,9 @@ TEST(Numbers, AreTheSameInTheFormsOfOtherLanguages) {
 TEST(Numbers, MayBeWords) {
   EXPECT_EQ(faults("3 dogs and twelve cats", "drei Hunde und 12 Katzen"), Faults{});
   EXPECT_EQ(faults("2 men", "два мужчины"), Faults{});
+  EXPECT_EQ(faults("It came 2 times and cost 21 pounds", "Es kam zweimal und kostete einundzwanzig Pfund"), Faults{});
+  EXPECT_EQ(faults("21 people", "vingt et un"), Faults{});
+  EXPECT_EQ(faults("18 Leute", "大约十八个人"), Faults{});
   EXPECT_EQ(faults("It weighs 357 tons", "Es wiegt dreihundertsiebenundfünfzig Tonnen"), Faults{});
   EXPECT_EQ(faults("nineteen eighty-six", "1986"), Faults{});
   EXPECT_EQ(faults("a hundred of them", "100 davon"), Faults{});
@@ -68,6 +71,9 @@ TEST(Numbers, ThatDifferAreFound) {
   EXPECT_EQ(faults("500 grams", "50 Gramm"), Faults{"500>50"});
   EXPECT_EQ(faults("from 1914 to 1918", "von 1914 bis 1981"), Faults{"1918>1981"});
   EXPECT_EQ(faults("2.5 million people", "3,5 Millionen Menschen"), Faults{"2>3"});
+  EXPECT_EQ(faults("See sysctl.d(5).", "Siehe Verzeichnis sysctl.d(9)."), Faults{"5>9"}) << "V is no number there";
+  EXPECT_EQ(faults("The default is 8M.", "Standardmäßig sind es 0M."), Faults{"8>0"});
+  EXPECT_EQ(faults("Insert 9 copies", "Sie einigen sich auf 2 Exemplare"), Faults{"9>2"}) << "ni is Danish for 9";
 }
 
 TEST(Numbers, ThatAreLeftOutOrAddedAreFound) {
