@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace transmute {
@@ -182,7 +183,8 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
     ++tag;
   }
   std::vector<std::string> sentences;
-  size_t begin = 0, before_end = 0;  // of the last byte of the sentence before
+  size_t begin = 0;
+  std::optional<size_t> before_end;  // of the last byte of the sentence before
   const auto take = [&](size_t end) {
     const std::string whole = text.substr(begin, end - begin);
     const auto [first, last] = within_space(whole);
@@ -190,8 +192,8 @@ std::vector<std::string> tagged_sentences(const std::string& text, const Glossar
     begin = end;
   };
   for (const auto& [first, end] : splitter.spans(plain, glossary)) {
-    if (first > 0)
-      for (size_t cut = before_end + 1; cut <= places[first]; ++cut)
+    if (before_end)
+      for (size_t cut = *before_end + 1; cut <= places[first]; ++cut)
         if (!is_inside[cut]) {
           take(cut);
           break;

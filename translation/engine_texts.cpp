@@ -44,8 +44,10 @@ bool TranslationEngine::protects(const TranslationOptions& options) {
 
 TaggedText TranslationEngine::tagged_text(const std::string& text, const std::string& prefix,
                                           const TranslationOptions& options, const Glossary& glossary) const {
-  if (!protects(options) || text.size() > static_cast<size_t>(kMaxWholeTokens))
-    return {text, options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{}};
+  const auto unprotected = [&] {
+    return TaggedText(text, options.inline_tags ? inline_tags(text) : std::vector<InlineTag>{});
+  };
+  if (!protects(options) || text.size() > static_cast<size_t>(kMaxWholeTokens)) return unprotected();
   std::optional<std::vector<TermMatch>> terms;  // most texts have no spans, and then nobody asks
   std::vector<std::string> unknown;
   const auto is_protected = [&](const ProtectedSpan& span) {
@@ -61,7 +63,10 @@ TaggedText TranslationEngine::tagged_text(const std::string& text, const std::st
   const IsUnknown is_unknown = [&](int32_t character) { return unknown_characters_.contain(character); };
   std::vector<InlineTag> tags =
       tags_and_spans(text, options.inline_tags, is_protected, unknown_characters_.exist() ? is_unknown : IsUnknown{});
-  return {text, tags, std::move(unknown)};
+  TaggedText tagged(text, tags, std::move(unknown));
+  // A translation must begin with its prefix, and what has nothing to translate has no search.
+  const bool is_blank = tagged.plain().find_first_not_of(' ') == std::string::npos;
+  return is_blank && !prefix.empty() ? unprotected() : tagged;
 }
 
 void TranslationEngine::finish_text(const std::string& text, const TaggedText* tagged,

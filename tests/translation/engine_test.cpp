@@ -891,6 +891,14 @@ TEST_F(Engine, LeavesToTheModelWhatItHasLearned) {
   EXPECT_THAT(engine.translate({text}, options).at(0).hypotheses.at(0).text, AllOf(HasSubstr("%s"), HasSubstr("{0}")));
 }
 
+TEST_F(Engine, BeginsATextOfProtectedSpansWithItsPrefix) {
+  TranslationOptions options = few_tokens();
+  options.target_prefixes = {"das rote"};
+  EXPECT_THAT(translate({"%s"}, options).at(0).hypotheses.at(0).text, ::testing::StartsWith("das rote"));
+  options.target_prefixes = {""};
+  EXPECT_EQ(translate({"%s"}, options).at(0).hypotheses.at(0).text, "%s");
+}
+
 TEST_F(Engine, KeepsProtectedSpansInEachSentenceOfATextInCapitals) {
   TranslationOptions options = few_tokens();
   options.split_sentences = SentenceSplitting::always;

@@ -62,6 +62,7 @@ struct Foreign {
         ready(make_step_model({model.transformer}, torch::kCPU, Precision::float32)) {
     for (int64_t id = 0; id < model.tokenizer.target().size(); ++id) ids[model.tokenizer.target().piece(id)] = id;
     options.guard = Guard::off;  // the other programs have none
+    options.protect = Protection::none;
     options.source_language = expected["languages"].value("source_language", "");
     options.target_language = expected["languages"].value("target_language", "");
   }
@@ -244,6 +245,7 @@ std::string data_folder(const std::string& name) {
 TranslationOptions with_languages(const std::string& source, const std::string& target) {
   TranslationOptions options;
   options.guard = Guard::off;
+  options.protect = Protection::none;
   options.source_language = source;
   options.target_language = target;
   options.search.max_extra_length = 6;
