@@ -7,11 +7,13 @@
 #include <transmute/serving/detection.h>
 #include <transmute/serving/openapi.h>
 #include <transmute/serving/request_cost.h>
+#include <transmute/serving/routes.h>
 #include <transmute/serving/task.h>
 #include <transmute/serving/web_sources.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -22,8 +24,6 @@ namespace transmute {
 inline namespace v0 {
 
 namespace {
-
-constexpr const char* kAutomatic = "auto";
 
 struct WebFile {
   const char *path, *name, *content_type;
@@ -110,79 +110,24 @@ void fail_with(Call& call, const std::exception_ptr& error) {
   call.end_events(failure.status);
 }
 
-// For detection, which takes the first where a text tells nothing: that is one to translate from. All are targets of
-// themselves.
-std::vector<std::string> languages_to_detect(const ModelSet& models, const std::string& target = "") {
-  std::vector<std::string> first, others;
-  for (const auto& [code, targets] : models.targets()) {
-    const bool leads_there = target.empty() ? targets.size() > 1 : code != target && targets.count(target) != 0;
-    (leads_there ? first : others).push_back(code);
-  }
-  first.insert(first.end(), others.begin(), others.end());
-  return first;
-}
-
-// As the models' owner writes it.
-std::string known_language(const ModelSet& models, const std::string& code) {
-  std::string language = models.language(code);
-  if (language.empty()) throw ApiError(400, quotable(code) + " is not supported");
-  return language;
-}
-
-// The models from the source to the target, none where they are the same. Detects the source if the request leaves it
-// to the server.
-ModelSet::Route resolve_languages(const ModelSet& models, ApiRequest& request, ApiResult& result) {
-  const bool is_left_to_the_server = lower_case(request.source) == kAutomatic;
-  if (!is_left_to_the_server) request.source = known_language(models, request.source);
-  request.target = known_language(models, request.target);
-  if (is_left_to_the_server) {
-    std::string all;
-    for (const std::string& text : request.texts) all += text + "\n";
-    const std::vector<std::string> languages = languages_to_detect(models, request.target);
-    result.detected = detect_language(all, languages, request.format == TextFormat::html).front();
-    request.source = result.detected->code;
-  }
-  if (request.source == request.target) return {};
-  ModelSet::Route route = models.route(request.source, request.target);
-  if (route.empty())
-    throw ApiError(400, fmt::format("{} is not supported as a target of {}", request.target, request.source));
-  return route;
-}
-
-std::vector<Document> make_documents(const ApiRequest& request, const ModelSet::Route& route) {
-  // Source terms are in the language of the last model's source: with a pivot, not that of these texts.
-  const Glossary glossary = route.size() == 1 ? Glossary(request.options.glossary) : Glossary();
+std::vector<Document> make_documents(const ApiRequest& request, const TextRoutes& routes) {
+  const Glossary glossary(request.options.glossary), none;
+  std::map<const TaskRoute*, SentenceSplitter> splitters;
   std::vector<Document> documents;
-  if (route.empty() || !request.prefixes.empty()) {
-    for (const std::string& text : request.texts) documents.emplace_back(text);
-    return documents;
+  for (size_t i = 0; i < request.texts.size(); ++i) {
+    const TaskRoute& route = *routes[i];
+    if (route.models.empty() || !request.prefixes.empty()) {
+      documents.emplace_back(request.texts[i]);
+      continue;
+    }
+    const Translator& first = *route.models.front().model;
+    auto splitter = splitters.find(&route);
+    if (splitter == splitters.end()) splitter = splitters.emplace(&route, first.sentence_splitter(route.source)).first;
+    // Source terms are in the language of the last model's source: with a pivot, not that of these texts.
+    documents.emplace_back(request.texts[i], request.format, request.split_sentences.value_or(first.splits_sentences()),
+                           route.models.size() == 1 ? glossary : none, splitter->second);
   }
-  const Translator& first = *route.front().model;
-  const SentenceSplitter splitter = first.sentence_splitter(request.source);
-  const bool splits = request.split_sentences.value_or(first.splits_sentences());
-  for (const std::string& text : request.texts)
-    documents.emplace_back(text, request.format, splits, glossary, splitter);
   return documents;
-}
-
-// What the request says is for the last model of the route; those before it translate by themselves.
-void set_options(TaskRequest& task, ApiRequest& request) {
-  TranslationOptions plain;
-  plain.inline_tags = request.options.inline_tags;
-  plain.split_sentences = request.options.split_sentences =
-      SentenceSplitting::never;  // segments are what documents say
-  plain.protect = request.options.protect;
-  if (!task.route.empty()) {
-    const ModelSet::Hop &first = task.route.front(), &last = task.route.back();
-    plain.source_language = first.source_language;
-    plain.target_language = first.target_language;
-    plain.search = first.model->default_search();
-    request.options.source_language = last.source_language;
-    request.options.target_language = last.target_language;
-    request.search_as(last.model->default_search());
-  }
-  task.options = std::make_shared<const SegmentOptions>(SegmentOptions{request.options, request.key});
-  task.earlier_options = std::make_shared<const SegmentOptions>(SegmentOptions{plain, key_of(plain)});
 }
 
 }  // namespace
@@ -289,14 +234,13 @@ void Api::check_room_for(const std::vector<Document>& documents) const {
 void Api::begin(const CallPointer& call, const std::shared_ptr<ApiRequest>& request, Interface interface) {
   const auto result = std::make_shared<ApiResult>();
   TaskRequest task;
-  task.route = resolve_languages(*models_.current(), *request, *result);
-  result->documents = make_documents(*request, task.route);
+  task.routes = routes_of(*models_.current(), *request, *result);
+  result->documents = make_documents(*request, task.routes);
   check_room_for(result->documents);
-  if (!task.route.empty()) check_alignments(*request, result->documents, task.route);
+  check_alignments(*request, result->documents, task.routes);
   task.documents = result->documents;
   task.prefixes = request->prefixes;
-  set_options(task, *request);
-  if (!task.route.empty()) check_tokens(*request, result->documents, task.route, options_.limits);
+  check_tokens(*request, result->documents, task.routes, options_.limits);
   task.is_unwanted = [call, seconds = options_.request_seconds] {
     return call->is_abandoned() || call->age() > seconds;
   };

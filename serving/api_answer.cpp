@@ -64,8 +64,9 @@ Json libretranslate_answer(const ApiRequest& request, const ApiResult& result) {
   }
   Json answer{{"translatedText", as_asked(request, std::move(texts))}};
   if (request.alternatives > 0) answer["alternatives"] = as_asked(request, std::move(alternatives));
-  if (result.detected)
-    answer["detectedLanguage"] = as_asked(request, Json(request.texts.size(), json_of(*result.detected)));
+  Json detected = Json::array();
+  for (const DetectedLanguage& language : result.detected) detected.push_back(json_of(language));
+  if (!detected.empty()) answer["detectedLanguage"] = as_asked(request, std::move(detected));
   return answer;
 }
 
@@ -85,7 +86,7 @@ Json v1_answer(const ApiRequest& request, const ApiResult& result) {
                           {"warnings", warnings_json(document.segments()[s], translation)}});
     }
     Json json{{"text", text_of(document, result.translations[i])}, {"segments", std::move(segments)}};
-    if (result.detected) json["detected"] = json_of(*result.detected);
+    if (!result.detected.empty()) json["detected"] = json_of(result.detected[i]);
     translations.push_back(std::move(json));
   }
   return {{"source", request.source}, {"target", request.target}, {"translations", std::move(translations)}};

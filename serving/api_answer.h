@@ -7,7 +7,6 @@
 #include <transmute/serving/detection.h>
 #include <transmute/text/types.h>
 
-#include <optional>
 #include <vector>
 
 namespace transmute {
@@ -17,7 +16,7 @@ inline namespace v0 {
 struct ApiResult {
   std::vector<Document> documents;
   std::vector<std::vector<Translation>> translations;  ///< of the documents' segments
-  std::optional<DetectedLanguage> detected{};          ///< of all texts together, where the source was "auto"
+  std::vector<DetectedLanguage> detected{};            ///< of the texts, where the source was "auto"
 };
 
 /// LibreTranslate's answer: translatedText, alternatives, detectedLanguage.

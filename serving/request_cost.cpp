@@ -37,11 +37,13 @@ double tokens_of_segment(const std::string& segment, const ApiRequest& request, 
 // The most numbers that the alignments can have: each token of a translation has one for each token of its segment, and
 // each part of a segment, of which two together have more than max_source_tokens, can have max_extra_length tokens
 // more.
-double alignment_numbers(const ApiRequest& request, const std::vector<Document>& documents, const Tokenizer& tokenizer,
+double alignment_numbers(const ApiRequest& request, const std::vector<Document>& documents, const TextRoutes& routes,
                          const TokenCount& tokens_of) {
   const SearchOptions& search = request.options.search;
   double numbers = 0;
   for (size_t d = 0; d < documents.size(); ++d) {
+    if (routes[d]->models.empty()) continue;
+    const Tokenizer& tokenizer = routes[d]->models.back().model->tokenizer();
     const double prefix =
         request.prefixes.empty() ? 0 : static_cast<double>(tokens_of(tokenizer.target(), request.prefixes[d]));
     for (const std::string& segment : documents[d].segments()) {
@@ -56,46 +58,54 @@ double alignment_numbers(const ApiRequest& request, const std::vector<Document>&
 
 // The tokens of all segments, and how many more than usual their translations may have, as often as the beam is wider
 // than usual. Each part of a segment can have max_extra_length tokens more.
-double weighted_tokens(const ApiRequest& request, const std::vector<Document>& documents, const SubwordModel& model,
+double weighted_tokens(const ApiRequest& request, const Document& document, const TaskRoute& route,
                        const TokenCount& tokens_of) {
-  const SearchOptions& search = request.options.search;
+  const SubwordModel& model = route.models.front().model->tokenizer().source();
+  const SearchOptions& search = route.options->translation.search;
   const SearchOptions usual;
   const auto more =
       static_cast<double>(std::max({search.max_extra_length - usual.max_extra_length, search.min_length, int64_t{0}}));
   double tokens = 0;
-  for (const Document& document : documents)
-    for (const std::string& segment : document.segments()) {
-      const double source = tokens_of_segment(segment, request, model, tokens_of);
-      tokens += source + more * std::ceil(source / static_cast<double>(request.options.max_source_tokens));
-    }
+  for (const std::string& segment : document.segments()) {
+    const double source = tokens_of_segment(segment, request, model, tokens_of);
+    tokens += source + more * std::ceil(source / static_cast<double>(request.options.max_source_tokens));
+  }
   const int64_t width = std::max(search.beam_size, search.num_hypotheses);
   return tokens * std::max(1.0, static_cast<double>(width) / static_cast<double>(usual.beam_size));
 }
 
+double weighted_tokens(const ApiRequest& request, const std::vector<Document>& documents, const TextRoutes& routes,
+                       const TokenCount& tokens_of) {
+  double tokens = 0;
+  for (size_t d = 0; d < documents.size(); ++d)
+    if (!routes[d]->models.empty()) tokens += weighted_tokens(request, documents[d], *routes[d], tokens_of);
+  return tokens;
+}
+
 }  // namespace
 
-void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route) {
+void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const TextRoutes& routes) {
   const bool are_sent = request.options.search.alignments;
   if (!are_sent && !request.options.inline_tags) return;
   const double most = are_sent ? 8e6 : 64e6;
-  const Tokenizer& tokenizer = route.back().model->tokenizer();
   const auto fits = [&](const TokenCount& tokens_of) {
-    return alignment_numbers(request, documents, tokenizer, tokens_of) <= most;
+    return alignment_numbers(request, documents, routes, tokens_of) <= most;
   };
   // With a pivot, the text that the last model will get is not known yet.
-  if ((!are_sent || route.size() > 1) && fits(bytes_as_tokens)) return;
-  if (route.size() == 1 && fits(exact_tokens)) return;
+  const bool has_pivot =
+      std::any_of(routes.begin(), routes.end(), [](const auto& route) { return route->models.size() > 1; });
+  if ((!are_sent || has_pivot) && fits(bytes_as_tokens)) return;
+  if (!has_pivot && fits(exact_tokens)) return;
   throw ApiError(413, are_sent ? "alignments of so much text would be too large; send fewer or shorter sentences at a "
                                  "time, or ask for fewer hypotheses"
                                : "a text with markup has too long sentences; send shorter ones, or fewer at a time");
 }
 
-void check_tokens(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route,
+void check_tokens(const ApiRequest& request, const std::vector<Document>& documents, const TextRoutes& routes,
                   const ApiLimits& limits) {
-  const SubwordModel& model = route.front().model->tokenizer().source();
   const auto most = static_cast<double>(limits.tokens);
-  if (weighted_tokens(request, documents, model, bytes_as_tokens) <= most) return;
-  const double tokens = weighted_tokens(request, documents, model, exact_tokens);
+  if (weighted_tokens(request, documents, routes, bytes_as_tokens) <= most) return;
+  const double tokens = weighted_tokens(request, documents, routes, exact_tokens);
   if (tokens <= most) return;
   throw ApiError(413, fmt::format("the texts have {:.0f} tokens, where wide beams and long translations count more; a "
                                   "request may have {} (--max-tokens); send less text at a time",

@@ -3,7 +3,7 @@
 
 #include <transmute/documents/document.h>
 #include <transmute/serving/api_request.h>
-#include <transmute/serving/models.h>
+#include <transmute/serving/routes.h>
 
 #include <vector>
 
@@ -11,12 +11,12 @@ namespace transmute {
 inline namespace v0 {
 
 /// @throws ApiError (413) where the alignments that the request needs would be too large
-void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route);
+void check_alignments(const ApiRequest& request, const std::vector<Document>& documents, const TextRoutes& routes);
 
 /// Few characters can be many tokens, and a text of no language is translated at full length. Call it once the search
 /// is known.
 /// @throws ApiError (413) where the texts have more tokens than limits.tokens, weighted by what the search may need
-void check_tokens(const ApiRequest& request, const std::vector<Document>& documents, const ModelSet::Route& route,
+void check_tokens(const ApiRequest& request, const std::vector<Document>& documents, const TextRoutes& routes,
                   const ApiLimits& limits);
 
 }  // namespace v0

@@ -58,11 +58,12 @@ class Task : public std::enable_shared_from_this<Task> {
       std::string tag;  // for all segments that follow it
       for (size_t i = 0; i < translations_[document].size(); ++i) {
         const std::string& text = request_.documents[document].segments()[i];
-        if (request_.route.empty()) {
+        if (route_of(document).models.empty()) {
           translations_[document][i] = unchanged(text);
+          --left_;
           continue;
         }
-        if (const std::string own = tag_of(text); !own.empty()) tag = own;
+        if (const std::string own = tag_of(text, route_of(document)); !own.empty()) tag = own;
         segments.push_back(segment({document, i}, 0, text));
         if (!tag.empty()) segments.back().options = options_with(tag, segments.back().options);
       }
@@ -79,16 +80,18 @@ class Task : public std::enable_shared_from_this<Task> {
     size_t document, segment;
   };
 
-  // That the route's first model finds in front of a segment.
-  std::string tag_of(const std::string& segment) const {
-    const SubwordModel& tokenizer = request_.route.front().model->tokenizer().source();
+  const TaskRoute& route_of(size_t document) const { return *request_.routes[document]; }
+
+  // The language tag at the start of a segment, if the route's first model has tags.
+  static std::string tag_of(const std::string& segment, const TaskRoute& route) {
+    const SubwordModel& tokenizer = route.models.front().model->tokenizer().source();
     if (tokenizer.languages() != LanguagePieces::tags) return "";
-    return leading_tag(tokenizer, request_.options->translation.inline_tags ? TaggedText(segment).plain() : segment);
+    return leading_tag(tokenizer, route.options->translation.inline_tags ? TaggedText(segment).plain() : segment);
   }
 
   std::shared_ptr<const SegmentOptions> options_with(const std::string& tag,
                                                      const std::shared_ptr<const SegmentOptions>& options) {
-    std::shared_ptr<const SegmentOptions>& tagged = tagged_options_[tag];
+    std::shared_ptr<const SegmentOptions>& tagged = tagged_options_[{options, tag}];
     if (!tagged) {
       TranslationOptions translation = options->translation;
       translation.target_language = tag;
@@ -99,10 +102,11 @@ class Task : public std::enable_shared_from_this<Task> {
   }
 
   Segment segment(Place place, size_t hop, const std::string& text) {
-    const bool is_last = hop + 1 == request_.route.size();
+    const TaskRoute& route = route_of(place.document);
+    const bool is_last = hop + 1 == route.models.size();
     Segment segment;
-    segment.model = request_.route[hop].model;
-    segment.options = is_last ? request_.options : request_.earlier_options;
+    segment.model = route.models[hop].model;
+    segment.options = is_last ? route.options : route.earlier_options;
     segment.text = text;
     if (is_last && !request_.prefixes.empty()) segment.prefix = request_.prefixes[place.document];
     segment.is_unwanted = [self = shared_from_this()] { return self->is_unwanted(); };
@@ -144,8 +148,8 @@ class Task : public std::enable_shared_from_this<Task> {
 
   void take(Place place, size_t hop, Translation translation) {
     std::vector<TranslationWarning>& warnings = warnings_[place.document][place.segment];  // no other thread has it
-    take_warnings(translation, hop, warnings);
-    if (hop + 1 < request_.route.size())
+    take_warnings(translation, place.document, hop, warnings);
+    if (hop + 1 < route_of(place.document).models.size())
       return batcher_.continue_with(segment(place, hop + 1, translation.hypotheses.front().text));
     translation.warnings = std::move(warnings);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -157,10 +161,11 @@ class Task : public std::enable_shared_from_this<Task> {
   }
 
   // Those of a pivot's translation name places of a text that the answer does not have.
-  void take_warnings(const Translation& translation, size_t hop, std::vector<TranslationWarning>& warnings) const {
+  void take_warnings(const Translation& translation, size_t document, size_t hop,
+                     std::vector<TranslationWarning>& warnings) const {
     for (TranslationWarning warning : translation.warnings) {
       if (hop > 0) warning.source = {};
-      if (hop + 1 < request_.route.size()) warning.target = {};
+      if (hop + 1 < route_of(document).models.size()) warning.target = {};
       warnings.push_back(std::move(warning));
     }
   }
@@ -180,7 +185,9 @@ class Task : public std::enable_shared_from_this<Task> {
   std::vector<std::vector<std::vector<TranslationWarning>>> warnings_;  // of each segment, from the models so far
   std::vector<std::vector<std::string>> so_far_;
   std::vector<std::vector<bool>> is_done_;
-  std::map<std::string, std::shared_ptr<const SegmentOptions>> tagged_options_;  // of the first model, by the tag
+  // For first models, by their own options and the tag.
+  std::map<std::pair<std::shared_ptr<const SegmentOptions>, std::string>, std::shared_ptr<const SegmentOptions>>
+      tagged_options_;
   std::vector<size_t> unfinished_;  // of each document, its first segment that is not done
   std::vector<std::string> told_;   // of each document, by on_text
   size_t left_ = 0;                 // segments without a translation

@@ -14,14 +14,20 @@
 namespace transmute {
 inline namespace v0 {
 
+/// How a text is translated.
+struct TaskRoute {
+  std::string source{};                                     ///< the text's language
+  ModelSet::Route models{};                                 ///< none: the text stays as it is
+  std::shared_ptr<const SegmentOptions> options{};          ///< of the last model
+  std::shared_ptr<const SegmentOptions> earlier_options{};  ///< of those before it
+};
+
 /// What a request asks to be translated. The functions are called from the batcher's threads, one at a time.
 struct TaskRequest {
   std::vector<Document> documents;
-  std::vector<std::string> prefixes{};                      ///< one for each document of one segment, or none
-  ModelSet::Route route;                                    ///< empty: the texts stay as they are
-  std::shared_ptr<const SegmentOptions> options;            ///< of the route's last model
-  std::shared_ptr<const SegmentOptions> earlier_options{};  ///< of those before it
-  std::function<bool()> is_unwanted{};                      ///< see Segment; may be called by many threads at once
+  std::vector<std::string> prefixes{};                   ///< one for each document of one segment, or none
+  std::vector<std::shared_ptr<const TaskRoute>> routes;  ///< one for each document
+  std::function<bool()> is_unwanted{};                   ///< see Segment; may be called by many threads at once
   /// Whether on_text is wanted right now; it is not called while this is false.
   std::function<bool()> wants_text{};
   /// The beginning of the document's translation, longer each time; only where it is set.

@@ -234,8 +234,7 @@ TEST_F(ABatcher, RefusesATextOfATaskByTheTasksOwnNumberOrForLackOfMemory) {
     std::future<void> future = failed->get_future();
     TaskRequest request;
     request.documents.emplace_back("the red house");
-    request.route = {{model_}};
-    request.options = options_with(1);
+    request.routes = {std::make_shared<const TaskRoute>(TaskRoute{"en", {{model_}}, options_with(1)})};
     request.on_done = [refusal, has_memory](const std::vector<std::vector<Translation>>&) {
       if (!has_memory) no_memory.emplace();
       std::rethrow_exception(refusal);

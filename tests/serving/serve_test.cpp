@@ -139,8 +139,13 @@ TEST_F(Serve, TranslatesAsLibreTranslateDoes) {
   const Json detected = post("/translate", {{"q", kText}, {"source", "auto"}, {"target", "de"}});
   EXPECT_EQ(detected["detectedLanguage"]["language"], "en");
   EXPECT_EQ(detected["translatedText"], wanted);
-  const Json mixed = post("/translate", {{"q", {kText, "das Haus"}}, {"source", "auto"}, {"target", "de"}});
-  EXPECT_EQ(mixed["detectedLanguage"][0], mixed["detectedLanguage"][1]) << "one model translates both";
+  const Json mixed = post("/translate", {{"q", {kText, "das Haus", "12"}}, {"source", "auto"}, {"target", "de"}});
+  EXPECT_EQ(mixed["translatedText"][0], wanted) << "each in its own language";
+  EXPECT_EQ(mixed["translatedText"][1], "das Haus");
+  EXPECT_EQ(mixed["detectedLanguage"][0]["language"], "en");
+  EXPECT_EQ(mixed["detectedLanguage"][1]["language"], "de");
+  EXPECT_EQ(mixed["detectedLanguage"][2]["language"], "en") << "as most of the list";
+  EXPECT_EQ(mixed["detectedLanguage"][2]["confidence"], 0);
   const char* text = "A.  B.Then, caf\u00e9 &eacute;";
   const Json same = post("/translate", {{"q", text}, {"source", "en"}, {"target", "en"}, {"format", "html"}});
   EXPECT_EQ(same["translatedText"], text);
