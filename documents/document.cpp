@@ -2,7 +2,6 @@
 #include <transmute/documents/document.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/text_file.h>
 #include <transmute/documents/html_markup.h>
 #include <transmute/documents/html_references.h>
 #include <transmute/text/inline_tags.h>
@@ -29,16 +28,7 @@ bool begins_reference(const std::string& text, size_t at) {
 
 // Text without markup, with its references decoded. What would begin markup or a reference then is written as one.
 std::string decoded(const std::string& text) {
-  std::string result;
-  for (size_t at = 0; at < text.size();) {
-    const CharacterReference reference = text[at] == '&' ? reference_at(text, at) : CharacterReference{};
-    if (reference.length == 0) {
-      result += text[at++];
-      continue;
-    }
-    for (const char32_t character : reference.characters) append_utf8(result, character);
-    at += reference.length;
-  }
+  const std::string result = with_references_decoded(text);
   std::string safe;
   for (size_t at = 0; at < result.size(); ++at) {
     if (begins_markup(result, at)) {

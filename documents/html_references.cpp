@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/documents/html_references.h>
 
+#include <transmute/common/text_file.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -87,6 +89,17 @@ CharacterReference reference_at(std::string_view text, size_t at) {
     if (!found->second.needs_semicolon) return {found->second.characters, 1 + length};
   }
   return {};
+}
+
+std::string with_references_decoded(std::string_view text) {
+  std::string decoded;
+  for (size_t at = 0; at < text.size();) {
+    const CharacterReference reference = text[at] == '&' ? reference_at(text, at) : CharacterReference{};
+    for (const char32_t character : reference.characters) append_utf8(decoded, character);
+    if (reference.length == 0) decoded += text[at];
+    at += std::max<size_t>(1, reference.length);
+  }
+  return decoded;
 }
 
 }  // namespace v0

@@ -8,7 +8,6 @@
 #include <transmute/serving/spelling.h>
 #include <unicode/uchar.h>
 #include <unicode/uloc.h>
-#include <unicode/unistr.h>
 #include <unicode/uscript.h>
 
 #include <algorithm>
@@ -83,7 +82,7 @@ const Spelling* spelling_for(const std::string& code) {
   return found == known.end() ? nullptr : &spelling_of(found->second);
 }
 
-// What the Compact Language Detector 2 finds: the share of the text, by the language; "" for those that are not served.
+// The Compact Language Detector 2 finds these shares of the text, by language; "" is for those that are not served.
 std::map<std::string, double> detected_by_cld2(const std::string& text, const std::vector<std::string>& languages) {
   CLD2::Language found[3];
   int percent[3];
@@ -117,17 +116,6 @@ double log_probability_of_letters(const std::u32string& word, double probability
     sum += std::log(is_one_of_many ? probability / 100 : probability);
   }
   return sum;
-}
-
-std::string with_references_decoded(std::string_view html) {
-  std::string text;
-  for (size_t i = 0; i < html.size();) {
-    const CharacterReference reference = html[i] == '&' ? reference_at(html, i) : CharacterReference();
-    for (const char32_t c : reference.characters) icu::UnicodeString(static_cast<UChar32>(c)).toUTF8String(text);
-    if (reference.length == 0) text += html[i];
-    i += std::max<size_t>(1, reference.length);
-  }
-  return text;
 }
 
 std::string text_of_html(const std::string& html) {

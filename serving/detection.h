@@ -21,7 +21,7 @@ struct DetectedLanguage {
   double confidence = 0;  ///< 0 to 100; 0 where the text tells nothing
 };
 
-/// Which of the languages the text is in: by how they spell its words and by the Compact Language Detector 2 (Debian's
+/// Finds the language of a text by how the languages spell its words and by the Compact Language Detector 2 (Debian's
 /// libcld2), which alone decides where a language has no list of words. Best first, at least one; with one language to
 /// choose from it is that one. `confidence` is the probability in percent that it is this language rather than another
 /// one of them or none of them.

@@ -22,7 +22,7 @@ std::string known_language(const ModelSet& models, const std::string& code) {
   return language;
 }
 
-// What the request says is for the last model of the route; those before it translate by themselves.
+// The request's options are for the last model of the route; those before it translate by themselves.
 std::shared_ptr<const TaskRoute> route_from(const std::string& source, const ModelSet& models, ApiRequest& request) {
   TaskRoute route;
   route.source = source;

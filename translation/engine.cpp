@@ -186,8 +186,8 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
   if (texts.empty()) check_for_model(given);
   if (given.inline_tags && hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
-  if (!given.inline_tags && !protects(given)) return translate_plain(texts, given, hooks, {});
   const Glossary glossary(given.glossary);
+  if (!given.inline_tags && !protects(given)) return translate_plain(texts, given, glossary, hooks, {});
   std::vector<TaggedText> tagged;
   std::vector<std::string> plain;
   bool has_tags = false;
@@ -197,11 +197,12 @@ std::vector<Translation> TranslationEngine::translate(const std::vector<std::str
     plain.push_back(tagged.emplace_back(tagged_text(texts[i], prefix, given, glossary)).plain());
     has_tags = has_tags || tagged.back().has_tags();
   }
-  return has_tags ? translate_plain(plain, given, hooks, tagged) : translate_plain(texts, given, hooks, {});
+  return has_tags ? translate_plain(plain, given, glossary, hooks, tagged)
+                  : translate_plain(texts, given, glossary, hooks, {});
 }
 
 std::vector<Translation> TranslationEngine::translate_plain(const std::vector<std::string>& texts,
-                                                            const TranslationOptions& given,
+                                                            const TranslationOptions& given, const Glossary& glossary,
                                                             const TranslationHooks& hooks,
                                                             const std::vector<TaggedText>& tagged) const {
   const auto has_tags = [&](size_t text) { return !tagged.empty() && tagged[text].has_tags(); };
@@ -216,7 +217,6 @@ std::vector<Translation> TranslationEngine::translate_plain(const std::vector<st
   if (!options.target_prefixes.empty() && options.target_prefixes.size() != texts.size())
     throw std::invalid_argument(fmt::format("the numbers of target prefixes ({}) and texts ({}) differ",
                                             options.target_prefixes.size(), texts.size()));
-  const Glossary glossary(options.glossary);
   const SentenceSplitter splitter = splitter_for(given);
   const SentencesOf sentences_of = [&](size_t text) {
     return splitter.spans(texts[text], glossary, tagged.empty() ? std::vector<size_t>{} : tagged[text].line_ends());

@@ -95,7 +95,8 @@ class TranslationEngine {
  private:
   // `tagged`: the texts with their tags; empty where tags are not taken out.
   std::vector<Translation> translate_plain(const std::vector<std::string>& texts, const TranslationOptions& options,
-                                           const TranslationHooks& hooks, const std::vector<TaggedText>& tagged) const;
+                                           const Glossary& glossary, const TranslationHooks& hooks,
+                                           const std::vector<TaggedText>& tagged) const;
   // Whether the options take protected spans out of texts.
   static bool protects(const TranslationOptions& options);
   // The text with its tags and protected spans, but for those that `prefix` has or a term of `glossary` overlaps.
