@@ -41,7 +41,7 @@ struct TranslationProfile {
   void set(const ConfidenceCurve& curve);
 };
 
-/// What the training text says about spans that Protection would take out.
+/// Spans that Protection would take out, as far as the training text has them.
 struct ProtectionProfile {
   /// Spans that were frequent and that translations kept, most frequent first: the model has learned to write them.
   std::vector<std::string> learned;

@@ -51,7 +51,7 @@ std::string name_of(const std::string& tag) {
   return tag.substr(begin, end - begin);
 }
 
-// Whether the text has letters outside of these tags.
+// True if the text has letters outside of these tags.
 bool has_letters(const std::string& text, const std::vector<InlineTag>& tags) {
   auto tag = tags.begin();
   const auto size = static_cast<int32_t>(text.size());

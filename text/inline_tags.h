@@ -25,7 +25,7 @@ struct InlineTag {
   TagRole role = TagRole::markup;
 };
 
-/// Whether it is an element of HTML, in capitals or not, that has no content and needs no "/>", such as br.
+/// True for an element of HTML, in capitals or not, that has no content and needs no "/>", such as br.
 bool is_void_element(const std::string& element);
 
 /// True for a <br>, which ends a line.
@@ -66,7 +66,7 @@ class TaggedText {
 
   /// The text and its tags.
   const TagSource& source() const { return source_; }
-  /// What of the tags are words and characters that the vocabulary lacks.
+  /// The words and characters among the tags that the vocabulary lacks.
   const std::vector<std::string>& unknown() const { return unknown_; }
 
  private:

@@ -157,7 +157,7 @@ size_t entity_length(std::string_view text, size_t at) {
   return is_number || is_one_of(text, begin, kLetters) ? end + 1 - at : 0;
 }
 
-// Whether the sign marks a letter of a menu's entry: &File, Save _As, E&xit, but not AT&T, R&D or file_name.
+// True if the sign marks a letter of a menu's entry: &File, Save _As, E&xit, but not AT&T, R&D or file_name.
 bool is_accelerator(std::string_view text, size_t at) {
   constexpr size_t kLongestEntry = 40, kMostBefore = 3, kLongestWord = 100;
   if (!is_one_of(text, at + 1, kNameBytes.substr(0, kNameBytes.size() - 1))) return false;
@@ -258,7 +258,7 @@ size_t emoji_length(const std::string& text, size_t at) {
   }
 }
 
-// Whether a character belongs to a word that has spaces around it.
+// True if a character belongs to a word that has spaces around it.
 bool is_of_word(UChar32 c) {
   const auto breaks = u_getIntPropertyValue(c, UCHAR_LINE_BREAK);
   return (u_isalnum(c) != 0 || has(c, UCHAR_GRAPHEME_EXTEND)) && breaks != U_LB_IDEOGRAPHIC &&
@@ -318,7 +318,7 @@ class SpanFinder {
     }
   }
 
-  // Whether an address or a path may begin here.
+  // True if an address or a path may begin here.
   bool begins_token(size_t at) const { return at == free_ || is_one_of(text_, at - 1, " \t\r\n<>\"'([{,;=|"); }
 
   const std::string& text_;

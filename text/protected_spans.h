@@ -30,7 +30,7 @@ struct ProtectedSpan {
 /// Tells whether the vocabulary lacks a character.
 using IsUnknown = std::function<bool(int32_t character)>;
 
-/// What of a text is protected, in order; no two overlap. Takes linear time. Without `is_unknown` all characters are
+/// The protected spans of a text, in order; no two overlap. Takes linear time. Without `is_unknown` all characters are
 /// known.
 std::vector<ProtectedSpan> protected_spans(const std::string& text, const IsUnknown& is_unknown = {});
 

@@ -14,13 +14,13 @@ inline namespace v0 {
 /// Pairs of a byte of one text and its place in another one, in order. The bytes up to the next pair follow there too.
 using Places = std::vector<std::pair<size_t, size_t>>;
 
-/// Where that byte is in the other text.
+/// The place of that byte in the other text.
 size_t place_in(const Places& places, size_t at);
 
-/// Where those bytes are in the other text. An empty span stays as it is.
+/// The place of those bytes in the other text. An empty span stays as it is.
 ByteSpan span_in(const Places& places, const ByteSpan& span);
 
-/// What a tag is, which says where it may stand.
+/// The kind of a tag, which decides where it may stand.
 enum class TagRole {
   markup,       ///< <b> and the like, and placeholders that TranslationOptions::inline_tags takes out
   text,         ///< a word that is not translated, which is not glued to other words unless the source's is

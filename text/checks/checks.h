@@ -20,7 +20,7 @@ std::vector<TranslationWarning> check_texts(std::string_view source, std::string
 /// Whether a translation of several words has hardly a word that its source lacks.
 bool is_copy(std::string_view source, std::string_view target);
 
-/// Whether at least half of a translation's words are words of its source.
+/// True if at least half of a translation's words are words of its source.
 bool is_half_copied(std::string_view source, std::string_view target);
 
 /// Number of characters (code points).
