@@ -18,7 +18,7 @@
 #include <transmute/libtorch/device.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
-#include <transmute/model/initialization.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/text/shortlist.h>
@@ -103,15 +103,11 @@ std::string cpu_name() {
 struct Subject {
   std::string name;
   transmute::TransformerOptions options;
-  std::function<transmute::Transformer(Precision, const transmute::ParallelFor&)> load;
+  std::function<transmute::Weights(Precision, const transmute::ParallelFor&)> load;
   std::vector<Ids> sources{};
   int64_t fixed_length = 0;  // 0: until the end
   ShortlistOf shortlist_of{};
 };
-
-transmute::Int8Weights int8_weights_for(Precision precision) {
-  return precision == Precision::int8 ? transmute::Int8Weights::kept : transmute::Int8Weights::expanded;
-}
 
 // The tokens that a table with this many translations of each source token allows, besides 100 that every source
 // allows.
@@ -141,8 +137,8 @@ Subject random_subject(const std::string& shape, const Arguments& arguments, con
     if (on_cpu) precisions.insert(transmute::precision_from_name(name));
   if (arguments.plain || !on_cpu) precisions.insert(Precision::float32);
   {
-    const transmute::Transformer transformer(options);
-    for (const auto precision : precisions) transmute::write_weights(file_of(precision), transformer, precision);
+    const transmute::Weights weights = transmute::weights_of(transmute::Transformer(options));
+    for (const auto precision : precisions) transmute::write_weights(file_of(precision), weights.stored_as(precision));
   }
   transmute::return_freed_memory();
   constexpr int64_t kSource = 20, kTarget = 30;
@@ -150,12 +146,8 @@ Subject random_subject(const std::string& shape, const Arguments& arguments, con
   subject.name = fmt::format("{} (random weights, {} source and {} target tokens)", shape, kSource, kTarget);
   subject.options = options;
   subject.load = [options, file_of](Precision precision, const transmute::ParallelFor& parallel_for) {
-    const transmute::UndrawnWeights undrawn;
-    transmute::Transformer transformer(options);
     const std::string file = file_of(precision);
-    transmute::give_weights(transformer, transmute::read_tensor_file(file, parallel_for), file, torch::kCPU,
-                            int8_weights_for(precision));
-    return transformer;
+    return transmute::Weights(options, transmute::read_tensor_file(file, parallel_for), file);
   };
   subject.fixed_length = kTarget - 1;
   std::mt19937_64 engine(2);
@@ -173,12 +165,12 @@ Subject random_subject(const std::string& shape, const Arguments& arguments, con
 }
 
 Subject subject_from_files(const Arguments& arguments) {
-  const transmute::LoadedModel loaded = transmute::load_model_folder(arguments.model, torch::kCPU);
+  const transmute::LoadedModel loaded = transmute::load_model_folder(arguments.model);
   Subject subject;
   subject.name = arguments.model;
-  subject.options = loaded.transformer->options;
-  subject.load = [folder = arguments.model](Precision precision, const transmute::ParallelFor& parallel_for) {
-    return transmute::load_model_folder(folder, torch::kCPU, int8_weights_for(precision), parallel_for).transformer;
+  subject.options = loaded.options;
+  subject.load = [folder = arguments.model](Precision, const transmute::ParallelFor& parallel_for) {
+    return transmute::load_model_folder(folder, parallel_for).weights;
   };
   const auto start = Clock::now();
   const auto lines = transmute::read_lines(arguments.input);
@@ -272,11 +264,10 @@ void measure(const Arguments& arguments, const Subject& subject, const Engine& e
 void measure_on_device(const Arguments& arguments, const Subject& subject, transmute::ThreadPool& pool) {
   const torch::Device device = transmute::parse_device(arguments.device);
   for (const auto& name : arguments.precisions) {
-    transmute::Transformer transformer = subject.load(Precision::float32, pool.parallel_for());
-    transformer->to(device);
-    transformer->eval();
+    const auto transformer =
+        transmute::make_transformer(subject.options, subject.load(Precision::float32, pool.parallel_for()), device);
     const auto ready =
-        transmute::make_step_model({transformer}, device, transmute::precision_from_name(name), pool.parallel_for());
+        transmute::make_step_model(transformer, device, transmute::precision_from_name(name), pool.parallel_for());
     measure(arguments, subject, {name, *ready.model, nullptr, 0}, pool);
   }
 }
@@ -298,7 +289,10 @@ void measure(const Arguments& arguments, const Subject& subject) {
   transmute::ThreadPool pool(arguments.threads, transmute::run_operations_on_this_thread_only);
   if (arguments.device != "cpu") return measure_on_device(arguments, subject, pool);
   if (arguments.plain) {
-    const transmute::TransformerStepModel model(subject.load(Precision::float32, pool.parallel_for()), torch::kCPU);
+    const transmute::TransformerStepModel model(
+        transmute::make_transformer(subject.options, subject.load(Precision::float32, pool.parallel_for()),
+                                    torch::kCPU),
+        torch::kCPU);
     measure(arguments, subject, {"plain", model, nullptr, 0}, pool);
   }
   for (const auto& name : arguments.precisions) {

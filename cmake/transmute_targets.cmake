@@ -92,6 +92,16 @@ function(transmute_program name)
   set_property(GLOBAL APPEND PROPERTY TRANSMUTE_PROGRAMS ${name})
 endfunction()
 
+# transmute_torch_program(<name> …): the same for one that links LibTorch, which another package has.
+function(transmute_torch_program name)
+  transmute_program(${name} ${ARGN})
+  get_property(programs GLOBAL PROPERTY TRANSMUTE_PROGRAMS)
+  list(REMOVE_ITEM programs ${name})
+  set_property(GLOBAL PROPERTY TRANSMUTE_PROGRAMS ${programs})
+  set_property(GLOBAL APPEND PROPERTY TRANSMUTE_TORCH_PROGRAMS ${name})
+  transmute_precompile_torch(${name})
+endfunction()
+
 # transmute_executable(<name> SOURCES <file>... LINKS <target>...): a program, or a binary of tests.
 function(transmute_executable name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})

@@ -10,6 +10,10 @@ inline namespace v0 {
 /// model is as much as the weights, after learning a vocabulary far more than what follows.
 void return_freed_memory();
 
+/// For programs, which own their process: keeps freed memory in the process instead of handing large blocks back to the
+/// system, whose page faults cost more than the work in them.
+void keep_freed_memory();
+
 /// Has the system back a large block with huge pages (2 MB with x86-64) when it is first touched, where it leaves that
 /// to programs: fewer faults, and fewer misses when addresses are translated. A hint, which also reaches what shares a
 /// huge page with the block; small blocks are left alone.

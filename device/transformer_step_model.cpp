@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/device/transformer_step_model.h>
 
+#include <transmute/device/tensor_logits.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/libtorch/plain_errors.h>
+#include <transmute/libtorch/threading.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -25,15 +30,21 @@ torch::Tensor padded_sources(const std::vector<Ids>& sources) {
 
 namespace {
 
-// Whether they are 0, 1, 2, … .
-bool counts_up(const torch::Tensor& numbers) {
-  const int64_t* at = numbers.data_ptr<int64_t>();
-  for (int64_t i = 0; i < numbers.size(0); ++i)
-    if (at[i] != i) return false;
+// True for 0, 1, 2, … .
+bool counts_up(const std::vector<int64_t>& numbers) {
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != static_cast<int64_t>(i)) return false;
   return true;
 }
 
-class TransformerBatch : public DecodingBatch {
+// What one of the transformers predicts.
+struct Prediction {
+  torch::Tensor logits;     // float32 [B,N,V] or [B,N,L] on the device
+  torch::Tensor attention;  // float32 [B,N,S] on the CPU, if requested
+};
+
+// The sentences being decoded by one of the transformers.
+class TransformerBatch {
  public:
   TransformerBatch(Transformer transformer, torch::Device device, const std::vector<Ids>& sources,
                    AttentionChoice attention, const std::vector<Ids>& shortlists)
@@ -46,33 +57,31 @@ class TransformerBatch : public DecodingBatch {
     if (!shortlists.empty()) take(shortlists);
   }
 
-  NextToken step(const torch::Tensor& ids) override {
-    const torch::NoGradGuard no_grad;
-    return next_token(transformer_->step(ids.to(device_), cache_, wanted_weights()));
+  // ids: [B,N] on the device.
+  Prediction step(const torch::Tensor& ids) { return prediction(transformer_->step(ids, cache_, wanted_weights())); }
+  // ids: [B,T] on the device.
+  Prediction extend(const torch::Tensor& ids) {
+    return prediction(transformer_->extend(ids, cache_, wanted_weights()));
   }
 
-  NextToken extend(const torch::Tensor& ids) override {
-    const torch::NoGradGuard no_grad;
-    return next_token(transformer_->extend(ids.to(device_), cache_, wanted_weights()));
-  }
-
-  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
-    const torch::NoGradGuard no_grad;
-    const bool all_stay = sentences.size(0) == sentences_;
-    const bool in_place = all_stay && counts_up(parents) && parents.size(0) == rows_;  // a greedy search's, for one
-    sentences_ = sentences.size(0);
-    rows_ = parents.size(0);
+  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) {
+    const bool all_stay = static_cast<int64_t>(sentences.size()) == sentences_;
+    const auto rows = static_cast<int64_t>(parents.size());
+    const bool in_place = all_stay && rows == rows_ && counts_up(parents);  // a greedy search's, for one
+    sentences_ = static_cast<int64_t>(sentences.size());
+    rows_ = rows;
     if (in_place) return;
-    cache_ = cache_.select(all_stay ? torch::Tensor() : sentences.to(device_), parents.to(device_));
-    if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, sentences.to(device_));
+    const torch::Tensor kept = torch::tensor(sentences, torch::kLong).to(device_);
+    cache_ = cache_.select(all_stay ? torch::Tensor() : kept, torch::tensor(parents, torch::kLong).to(device_));
+    if (columns_.defined() && !all_stay) columns_ = columns_.index_select(0, kept);
   }
 
  private:
   ReturnWeights wanted_weights() const { return attention_.wanted ? ReturnWeights::yes : ReturnWeights::no; }
 
-  NextToken next_token(DecoderStep result) {
+  Prediction prediction(DecoderStep result) {
     cache_ = std::move(result.cache);
-    NextToken next{transformer_->project(result.states).to(torch::kFloat), {}};
+    Prediction next{transformer_->project(result.states).to(torch::kFloat), {}};
     if (columns_.defined()) next.logits = shortlisted(next.logits);
     if (attention_.wanted) {
       const auto layer =
@@ -120,15 +129,110 @@ class TransformerBatch : public DecodingBatch {
   torch::Tensor columns_;  // [B,L]: the sentences' shortlists; undefined where there are none
 };
 
+// The log-probabilities of the mean of several models' probabilities, and the mean of their attention.
+Prediction mean_of(const std::vector<Prediction>& all) {
+  if (all.size() == 1) return all.front();
+  std::vector<torch::Tensor> log_probs, attention;
+  for (const Prediction& prediction : all) {
+    log_probs.push_back(torch::log_softmax(prediction.logits, -1));
+    if (prediction.attention.defined()) attention.push_back(prediction.attention);
+  }
+  return {torch::logsumexp(torch::stack(log_probs), {0}) - std::log(static_cast<double>(all.size())),
+          attention.empty() ? torch::Tensor() : torch::stack(attention).mean(0)};
+}
+
+// The sentences being decoded by all of them.
+class DeviceBatch : public DecodingBatch {
+ public:
+  DeviceBatch(std::vector<TransformerBatch> members, size_t sentences, torch::Device device)
+      : members_(std::move(members)), sentences_(static_cast<int64_t>(sentences)), device_(device) {}
+
+  NextToken step(const Ids& ids) override { return predicted(ids, LogitsRows::hypotheses, &TransformerBatch::step); }
+
+  NextToken extend(const Ids& ids, int64_t) override {
+    return predicted(ids, LogitsRows::positions, &TransformerBatch::extend);
+  }
+
+  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
+    with_plain_errors([&] {
+      const torch::NoGradGuard no_grad;
+      for (TransformerBatch& member : members_) member.select(sentences, parents);
+    });
+    sentences_ = static_cast<int64_t>(sentences.size());
+  }
+
+ private:
+  NextToken predicted(const Ids& ids, LogitsRows rows, Prediction (TransformerBatch::*predict)(const torch::Tensor&)) {
+    return with_plain_errors([&] {
+      const torch::NoGradGuard no_grad;
+      const torch::Tensor on_device = torch::tensor(ids, torch::kLong).view({sentences_, -1}).to(device_);
+      std::vector<Prediction> all;
+      for (TransformerBatch& member : members_) all.push_back((member.*predict)(on_device));
+      return next_token(mean_of(all), rows);
+    });
+  }
+
+  NextToken next_token(const Prediction& prediction, LogitsRows rows) {
+    NextToken next;
+    next.columns = prediction.logits.size(2);
+    if (device_.is_cpu()) {
+      logits_ = prediction.logits.contiguous();
+      next.logits = logits_.data_ptr<float>();
+    } else {
+      next.on_device = std::make_shared<const TensorLogits>(prediction.logits, rows);
+    }
+    if (!prediction.attention.defined()) return next;
+    const torch::Tensor attention = prediction.attention.contiguous();
+    next.source_width = attention.size(2);
+    next.attention.assign(attention.data_ptr<float>(), attention.data_ptr<float>() + attention.numel());
+    return next;
+  }
+
+  std::vector<TransformerBatch> members_;
+  int64_t sentences_;
+  torch::Device device_;
+  torch::Tensor logits_;  // of the last call, on a CPU
+};
+
 }  // namespace
 
 TransformerStepModel::TransformerStepModel(Transformer transformer, torch::Device device)
-    : transformer_(std::move(transformer)), device_(device) {}
+    : TransformerStepModel(std::vector<Transformer>{std::move(transformer)}, device) {}
+
+TransformerStepModel::TransformerStepModel(std::vector<Transformer> transformers, torch::Device device)
+    : transformers_(std::move(transformers)), device_(device) {}
+
+void TransformerStepModel::check(AttentionChoice attention) const {
+  for (const Transformer& transformer : transformers_) v0::check(attention, transformer->options);
+}
 
 std::unique_ptr<DecodingBatch> TransformerStepModel::start(const std::vector<Ids>& sources, AttentionChoice attention,
                                                            const std::vector<Ids>& shortlists) const {
-  check(attention, transformer_->options);
-  return std::make_unique<TransformerBatch>(transformer_, device_, sources, attention, shortlists);
+  check(attention);
+  if (device_.is_cpu()) run_operations_on_this_thread_only();
+  return with_plain_errors([&] {
+    std::vector<TransformerBatch> members;
+    for (const Transformer& transformer : transformers_)
+      members.emplace_back(transformer, device_, sources, attention, shortlists);
+    return std::make_unique<DeviceBatch>(std::move(members), sources.size(), device_);
+  });
+}
+
+std::vector<std::vector<float>> TransformerStepModel::encode(const std::vector<Ids>& sources) const {
+  if (device_.is_cpu()) run_operations_on_this_thread_only();
+  return with_plain_errors([&] {
+    const torch::NoGradGuard no_grad;
+    Transformer transformer = transformers_.front();
+    const torch::Tensor states = transformer->encode(padded_sources(sources).to(device_))
+                                     .memory.to(torch::kCPU, torch::kFloat)
+                                     .contiguous();  // [B,S,D]
+    std::vector<std::vector<float>> all;
+    for (size_t b = 0; b < sources.size(); ++b) {
+      const float* first = states.data_ptr<float>() + static_cast<int64_t>(b) * states.stride(0);
+      all.emplace_back(first, first + (static_cast<int64_t>(sources[b].size()) + 1) * states.size(2));
+    }
+    return all;
+  });
 }
 
 }  // namespace v0

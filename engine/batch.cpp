@@ -4,10 +4,10 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/engine/encoder.h>
 #include <transmute/kernels/cpu/row_kernels.h>
-#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace transmute {
@@ -39,26 +39,25 @@ class Batch : public DecodingBatch {
     for (auto& sentence : sentences_) release(sentence);
   }
 
-  NextToken step(const torch::Tensor& ids) override {
-    const auto batch = static_cast<int64_t>(sentences_.size());
-    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && ids.numel() == hypotheses_, "step: ids must be [B,N]");
+  NextToken step(const Ids& ids) override {
+    if (static_cast<int64_t>(ids.size()) != hypotheses_)
+      throw std::invalid_argument(fmt::format("{} ids for {} hypotheses", ids.size(), hypotheses_));
     return go_on(ids, 1);
   }
 
-  NextToken extend(const torch::Tensor& ids) override {
+  NextToken extend(const Ids& ids, int64_t positions) override {
     const auto batch = static_cast<int64_t>(sentences_.size());
-    TORCH_CHECK_VALUE(ids.dim() == 2 && ids.size(0) == batch && hypotheses_ == batch,
-                      "extend: ids must be [B,T], and of each sentence one hypothesis");
-    return go_on(ids, ids.size(1));
+    if (hypotheses_ != batch || static_cast<int64_t>(ids.size()) != batch * positions)
+      throw std::invalid_argument(fmt::format("{} ids for {} positions of {} sentences with {} hypotheses", ids.size(),
+                                              positions, batch, hypotheses_));
+    return go_on(ids, positions);
   }
 
-  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
-    const torch::Tensor kept = sentences.contiguous();
-    const torch::Tensor rows = parents.contiguous();
+  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
     std::vector<Sentence> staying;
     std::vector<bool> stays(sentences_.size());
-    for (int64_t i = 0; i < kept.size(0); ++i) {
-      const auto old = static_cast<size_t>(kept.data_ptr<int64_t>()[i]);
+    for (const int64_t kept : sentences) {
+      const auto old = static_cast<size_t>(kept);
       stays.at(old) = true;
       staying.push_back(std::move(sentences_[old]));
     }
@@ -66,10 +65,10 @@ class Batch : public DecodingBatch {
       if (!stays[i]) release(sentences_[i]);
     sentences_ = std::move(staying);
 
-    hypotheses_ = rows.size(0);
+    hypotheses_ = static_cast<int64_t>(parents.size());
     cache_.next_past.resize(static_cast<size_t>(hypotheses_ * capacity_));
     for (int64_t row = 0; row < hypotheses_; ++row)
-      std::copy_n(cache_.past.data() + rows.data_ptr<int64_t>()[row] * capacity_, length_,
+      std::copy_n(cache_.past.data() + parents[static_cast<size_t>(row)] * capacity_, length_,
                   cache_.next_past.data() + row * capacity_);
     std::swap(cache_.past, cache_.next_past);
   }
@@ -90,29 +89,28 @@ class Batch : public DecodingBatch {
 
   // `positions` tokens more for each hypothesis; all but one only where a sentence has one hypothesis. ids:
   // [B,N·positions].
-  NextToken go_on(const torch::Tensor& ids, int64_t positions) {
+  NextToken go_on(const Ids& ids, int64_t positions) {
     Workspace& w = *workspace_;
     const Network& n = *network_;
     const TransformerOptions& o = n.options;
     w.clock.start();
     const auto batch = static_cast<int64_t>(sentences_.size());
-    TORCH_CHECK_VALUE(ids.scalar_type() == torch::kLong, "ids must be int64");
     positions_ = positions;
-    rows_ = ids.numel();
-    rows_per_sentence_ = ids.size(1);
-    const torch::Tensor contiguous = ids.contiguous();
+    rows_ = static_cast<int64_t>(ids.size());
+    rows_per_sentence_ = batch == 0 ? 0 : rows_ / batch;
     float* x = w.states.at_least(rows_ * o.d_model);
     for (int64_t row = 0; row < rows_; ++row)
       n.target_positions.add(length_ + row % positions_,
-                             embedding_row(n.target_embedding, contiguous.data_ptr<int64_t>()[row]), n.embedding_scale,
+                             embedding_row(n.target_embedding, ids[static_cast<size_t>(row)]), n.embedding_scale,
                              x + row * o.d_model);
     n.normalize_embeddings(n.target_embedding_norm, x, rows_);
     take_slots();
     NextToken next;
-    if (attention_.wanted) next.attention = torch::zeros({batch, rows_per_sentence_, longest_source_}, torch::kFloat);
+    next.source_width = longest_source_;
+    if (attention_.wanted) next.attention.resize(static_cast<size_t>(rows_ * longest_source_));
     for (size_t layer = 0; layer < n.decoder.size(); ++layer) {
       const auto chosen = attention_.layer > 0 ? static_cast<size_t>(attention_.layer) : n.decoder.size();
-      float* attention = layer + 1 == chosen && next.attention.defined() ? next.attention.data_ptr<float>() : nullptr;
+      float* attention = layer + 1 == chosen && attention_.wanted ? next.attention.data() : nullptr;
       decode_layer(static_cast<int64_t>(layer), x, attention);
     }
     if (n.norm_first()) n.normalize(n.decoder_norm, x, rows_, x);
@@ -121,8 +119,9 @@ class Batch : public DecodingBatch {
     const PackedLinear& output = shortlisted_ ? w.shortlisted_output : n.output;
     float* logits = w.logits.at_least(rows_ * output.outputs());
     output.apply(x, rows_, logits, {}, w.scratch);
-    next.logits = torch::from_blob(logits, {batch, rows_per_sentence_, output.outputs()}, torch::kFloat);
-    if (shortlisted_) next.logits = own_columns(logits);
+    next.logits = logits;
+    next.columns = output.outputs();
+    if (shortlisted_) take_own_columns(next);
     w.clock.end(Phase::output_product);
     return next;
   }
@@ -156,21 +155,22 @@ class Batch : public DecodingBatch {
     shortlisted_ = true;
   }
 
-  // Each sentence's own logits, side by side: [B,N,L] or [B,T,L].
-  torch::Tensor own_columns(const float* logits) {
-    const int64_t width = workspace_->shortlisted_output.outputs();
+  // Each sentence's own logits, side by side: [rows,L].
+  void take_own_columns(NextToken& next) {
     size_t longest = 0;
     for (const Sentence& sentence : sentences_) longest = std::max(longest, sentence.columns.size());
     const auto columns = static_cast<int64_t>(longest);
     float* own = workspace_->shortlisted_logits.at_least(rows_ * columns);
+    const float* logits = next.logits;
     float* to = own;
     for (const Sentence& sentence : sentences_)
-      for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += width, to += columns) {
-        float* next = to;
-        for (const int32_t column : sentence.columns) *next++ = logits[column];
-        std::fill(next, to + columns, -std::numeric_limits<float>::infinity());
+      for (int64_t row = 0; row < rows_per_sentence_; ++row, logits += next.columns, to += columns) {
+        float* end = to;
+        for (const int32_t column : sentence.columns) *end++ = logits[column];
+        std::fill(end, to + columns, -std::numeric_limits<float>::infinity());
       }
-    return torch::from_blob(own, {static_cast<int64_t>(sentences_.size()), rows_per_sentence_, columns}, torch::kFloat);
+    next.logits = own;
+    next.columns = columns;
   }
 
   // A place in the cache for the token of each row.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/engine/encoder.h>
 
+#include <spdlog/fmt/fmt.h>
 #include <transmute/kernels/cpu/row_kernels.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/tokenizer/special_ids.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace transmute {
 inline namespace v0 {
@@ -119,11 +120,30 @@ void keep_keys_and_values(const Network& n, Workspace& w, const SourceGroup& gro
   }
 }
 
+// Calls `use` with the states that the encoder has for each group of sources, [rows,D].
+template <class Use>
+void encode_groups(const Network& network, Workspace& workspace, const std::vector<SourceSpan>& spans,
+                   const std::vector<Ids>& sources, const Use& use) {
+  int64_t longest = 0;
+  for (const SourceSpan& span : spans) longest = std::max(longest, span.length);
+  for (size_t begin = 0; begin < spans.size();) {
+    size_t end = begin;
+    for (int64_t count = 0; end < spans.size() && count < kEncoderRows; ++end) count += spans[end].length;
+    const SourceGroup group{spans.data() + begin, spans.data() + end, longest};
+    float* x = embed(network, workspace, group, sources.data() + begin);
+    for (const auto& layer : network.encoder) encode_layer(network, workspace, layer, group, x);
+    if (network.norm_first()) network.normalize(network.encoder_norm, x, group.rows(), x);
+    use(group, x);
+    begin = end;
+  }
+}
+
 }  // namespace
 
-const float* embedding_row(const torch::Tensor& table, int64_t id) {
-  TORCH_CHECK_INDEX(id >= 0 && id < table.size(0), "id ", id, " is not in the vocabulary of ", table.size(0));
-  return table.data_ptr<float>() + id * table.size(1);
+const float* embedding_row(const Array& table, int64_t id) {
+  if (id < 0 || id >= table.size(0))
+    throw std::out_of_range(fmt::format("id {} is not in the vocabulary of {}", id, table.size(0)));
+  return table.floats() + id * table.size(1);
 }
 
 template <class Number>
@@ -137,19 +157,9 @@ std::vector<SourceSpan> encode_sources(const Network& network, Workspace& worksp
     cache.cross_keys[i].at_least(last.first_key + padded_keys(last.length) * network.keys_width());
     cache.cross_values[i].at_least((last.first_row + last.length) * network.values_width());
   }
-  int64_t longest = 0;
-  for (const SourceSpan& span : spans) longest = std::max(longest, span.length);
-  for (size_t begin = 0; begin < spans.size();) {
-    size_t end = begin;
-    for (int64_t count = 0; end < spans.size() && count < kEncoderRows; ++end) count += spans[end].length;
-    const SourceGroup group{spans.data() + begin, spans.data() + end, longest};
-    const int64_t rows = group.rows();
-    float* x = embed(network, workspace, group, sources.data() + begin);
-    for (const auto& layer : network.encoder) encode_layer(network, workspace, layer, group, x);
-    if (network.norm_first()) network.normalize(network.encoder_norm, x, rows, x);
-    keep_keys_and_values(network, workspace, group, x, cache);
-    begin = end;
-  }
+  encode_groups(network, workspace, spans, sources, [&](const SourceGroup& group, const float* states) {
+    keep_keys_and_values(network, workspace, group, states, cache);
+  });
   return spans;
 }
 
@@ -157,6 +167,19 @@ template std::vector<SourceSpan> encode_sources(const Network&, Workspace&, Cach
                                                 const std::vector<Ids>&);
 template std::vector<SourceSpan> encode_sources(const Network&, Workspace&, CacheMemory<uint16_t>&,
                                                 const std::vector<Ids>&);
+
+std::vector<std::vector<float>> encode_states(const Network& network, Workspace& workspace,
+                                              const std::vector<Ids>& sources) {
+  std::vector<std::vector<float>> all;
+  encode_groups(network, workspace, spans_of(network, sources), sources,
+                [&](const SourceGroup& group, const float* states) {
+                  for (const SourceSpan* span = group.begin; span != group.end; ++span) {
+                    const float* first = states + (span->first_row - group.first_row()) * network.options.d_model;
+                    all.emplace_back(first, first + span->length * network.options.d_model);
+                  }
+                });
+  return all;
+}
 
 }  // namespace inference
 }  // namespace v0

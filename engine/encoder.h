@@ -26,8 +26,13 @@ template <class Number>
 std::vector<SourceSpan> encode_sources(const Network& network, Workspace& workspace, CacheMemory<Number>& cache,
                                        const std::vector<Ids>& sources);
 
-/// @throws c10::IndexError where `id` is not in the vocabulary.
-const float* embedding_row(const torch::Tensor& table, int64_t id);
+/// The encoder's output for each source, [L,D] with a row for each token, the end included where it is read.
+/// @throws std::invalid_argument as encode_sources() does
+std::vector<std::vector<float>> encode_states(const Network& network, Workspace& workspace,
+                                              const std::vector<Ids>& sources);
+
+/// @throws std::out_of_range if `id` is not in the vocabulary.
+const float* embedding_row(const Array& table, int64_t id);
 
 }  // namespace inference
 }  // namespace v0

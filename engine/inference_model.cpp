@@ -2,20 +2,19 @@
 #include <transmute/engine/inference_model.h>
 
 #include <transmute/engine/batch.h>
-#include <transmute/libtorch/libtorch.h>
+#include <transmute/engine/encoder.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
 
-InferenceModel::InferenceModel(const Transformer& transformer, Precision precision, kernels::Simd simd,
+InferenceModel::InferenceModel(Weights weights, Precision precision, kernels::Simd simd,
                                const ParallelFor& parallel_for, WeightUse use)
     : workspaces_(std::make_shared<inference::Workspaces>()) {
-  if (const std::string reason = slow_reason(transformer->options); !reason.empty())
-    throw std::invalid_argument(reason);
-  const torch::NoGradGuard no_grad;
-  network_ = std::make_shared<const inference::Network>(transformer, precision, simd, parallel_for, use);
+  if (const std::string reason = slow_reason(weights.options()); !reason.empty()) throw std::invalid_argument(reason);
+  network_ = std::make_shared<const inference::Network>(std::move(weights), precision, simd, parallel_for, use);
 }
 
 InferenceModel::~InferenceModel() = default;
@@ -27,10 +26,18 @@ std::string InferenceModel::slow_reason(const TransformerOptions& options) {
          "additive, bilinear or uniform";
 }
 
+void InferenceModel::check(AttentionChoice attention) const {
+  v0::check(attention, network_->options);
+}
+
 std::unique_ptr<DecodingBatch> InferenceModel::start(const std::vector<Ids>& sources, AttentionChoice attention,
                                                      const std::vector<Ids>& shortlists) const {
-  check(attention, network_->options);
+  check(attention);
   return inference::start_batch(network_, workspaces_->take(), sources, attention, shortlists);
+}
+
+std::vector<std::vector<float>> InferenceModel::encode(const std::vector<Ids>& sources) const {
+  return inference::encode_states(*network_, *workspaces_->take(), sources);
 }
 
 InferenceModel::Phases InferenceModel::phases() const {

@@ -4,12 +4,14 @@
 #include <transmute/common/threads.h>
 #include <transmute/engine/weight_use.h>
 #include <transmute/kernels/simd/simd.h>
-#include <transmute/model/transformer.h>
+#include <transmute/network/options.h>
 #include <transmute/network/precision.h>
-#include <transmute/search/step_model.h>
+#include <transmute/network/weights.h>
+#include <transmute/search/network_model.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -19,19 +21,19 @@ struct Network;
 class Workspaces;
 }  // namespace inference
 
-/// A Transformer made ready to produce text on the CPU: weights packed for their products in one precision, no tensors
-/// between them, no padding, keys and values that hypotheses share. May be used by many threads at once, each of whose
-/// batches runs on its thread alone.
+/// A network made ready to produce text on the CPU: weights packed for their products in one precision, no padding,
+/// keys and values that hypotheses share. May be used by many threads at once, each of whose batches runs on its thread
+/// alone.
 ///
 /// Next to bfloat16 and int8 products, keys and values are kept in bfloat16; everything else is float32.
 ///
 /// A sentence's logits depend on nothing but the sentence, bit for bit: not on its neighbors, their number or their
 /// order. Shortlists shorten the last product: to what is on any list of the batch.
-class InferenceModel : public StepModel {
+class InferenceModel : public NetworkModel {
  public:
-  /// Weights that keep_int8 left are packed as they are. `parallel_for` runs the packing.
+  /// Weights that are int8 already are packed as they are, if `precision` is int8. `parallel_for` runs the packing.
   /// @throws std::invalid_argument where slow_reason() is not empty.
-  InferenceModel(const Transformer& transformer, Precision precision, kernels::Simd simd = kernels::best_simd(),
+  InferenceModel(Weights weights, Precision precision, kernels::Simd simd = kernels::best_simd(),
                  const ParallelFor& parallel_for = one_by_one, WeightUse use = WeightUse::copied);
   ~InferenceModel() override;
 
@@ -39,10 +41,14 @@ class InferenceModel : public StepModel {
   /// slower; empty if it can.
   static std::string slow_reason(const TransformerOptions& options);
 
+  void check(AttentionChoice attention) const override;
+
   /// The logits of a step stay valid until the next one. Of the sources of a decoder-only model the number counts.
   /// @throws std::invalid_argument where a source is longer than the learned positions.
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                        const std::vector<Ids>& shortlists) const override;
+
+  std::vector<std::vector<float>> encode(const std::vector<Ids>& sources) const override;
 
   /// Seconds spent so far, all threads together; for benchmarks.
   struct Phases {

@@ -2,9 +2,8 @@
 #include <transmute/engine/network.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/formats/int8_weights.h>
 #include <transmute/kernels/cpu/row_kernels.h>
-#include <transmute/libtorch/libtorch.h>
+#include <transmute/network/sinusoids.h>
 #include <transmute/network/weight_names.h>
 
 #include <algorithm>
@@ -18,28 +17,22 @@ namespace inference {
 
 namespace {
 
-using Tensors = torch::OrderedDict<std::string, torch::Tensor>;
-
 // Rows of the feed-forward network at a time: its inner states should stay in the cache.
 constexpr int64_t kFeedForwardRows = 256;
 
-torch::Tensor as_float(const torch::Tensor& tensor) {
-  return tensor.detach().to(torch::kCPU, torch::kFloat).contiguous();
-}
+// Rows of the table of sinusoids, which is no larger than most texts need: a config may name any number of positions.
+constexpr int64_t kMostTableRows = 4096;
 
-// Takes the parameters of a Transformer by their names and packs them.
+// Takes the parameters of a network by their names and packs them.
 class Packer {
  public:
-  Packer(const Transformer& transformer, Precision precision, kernels::Simd simd, WeightUse use)
-      : parameters_(transformer->named_parameters()),
-        buffers_(transformer->named_buffers()),
-        precision_(precision),
-        simd_(simd),
-        use_(use) {}
+  Packer(Weights& weights, Precision precision, kernels::Simd simd, WeightUse use)
+      : weights_(weights), precision_(precision), simd_(simd), use_(use) {}
 
-  /// In float32; of a transformer that stays as it is, a copy.
-  torch::Tensor own(const std::string& name) const {
-    return use_ == WeightUse::taken ? tensor(name) : tensor(name).clone();
+  /// In float32; of weights that stay as they are, a copy.
+  Array own(const std::string& name) const {
+    const Array array = weights_.float32(name);
+    return use_ == WeightUse::taken ? array : array.copy();
   }
   Norm norm(const NormNames& names, double residual_scale = 1) const {
     return {own(names.weight), own(names.bias), residual_scale};
@@ -53,15 +46,15 @@ class Packer {
     for (const LinearNames& linear : names) {
       matrices.push_back(linear.weight);
       if (!linear.bias.empty()) biases.push_back(linear.bias);
-      outputs += parameters_[linear.weight].size(0);
+      outputs += weights_.shape(linear.weight).front();
     }
-    to = PackedLinear(outputs, parameters_[matrices.front()].size(1), precision_, simd_);
+    to = PackedLinear(outputs, weights_.shape(matrices.front()).back(), precision_, simd_);
     jobs_.push_back([this, &to, matrices = std::move(matrices), biases = std::move(biases)] {
-      std::vector<torch::Tensor> parts;
-      for (const std::string& name : biases) parts.push_back(tensor(name));
-      pack(to, matrices, parts.empty() ? torch::Tensor() : torch::cat(parts));
+      std::vector<Array> parts;
+      for (const std::string& name : biases) parts.push_back(weights_.float32(name));
+      pack(to, matrices, parts.empty() ? Array() : Array::joined(parts));
       if (use_ == WeightUse::taken)
-        for (const std::string& name : matrices) release(name);
+        for (const std::string& name : matrices) weights_.release(name);
     });
   }
   void feed_forward(FeedForwardLayer& to, const FeedForwardNames& names, double residual_scale) {
@@ -70,49 +63,34 @@ class Packer {
     to.norm = norm(names.norm, residual_scale);
   }
   void pack_all(const ParallelFor& parallel_for) {
-    parallel_for(jobs_.size(), [&](size_t j) {
-      const torch::NoGradGuard no_grad;
-      jobs_[j]();
-    });
+    parallel_for(jobs_.size(), [&](size_t j) { jobs_[j](); });
     jobs_.clear();
   }
 
  private:
-  torch::Tensor tensor(const std::string& name) const {
-    const auto int8 = kept_int8(buffers_, name);
-    return int8 ? to_float32(*int8) : as_float(parameters_[name]);
-  }
-
-  void release(const std::string& name) const {
-    torch::Tensor(parameters_[name]).set_data(torch::empty({0}, torch::kFloat));
-    if (const auto int8 = kept_int8(buffers_, name))
-      torch::Tensor(int8->numbers).set_data(torch::empty({0}, torch::kChar));
-  }
-
-  void pack(PackedLinear& to, const std::vector<std::string>& matrices, const torch::Tensor& bias) const {
-    const float* bias_data = bias.defined() ? bias.data_ptr<float>() : nullptr;
-    std::vector<torch::Tensor> numbers, scales;
-    for (const auto& name : matrices) {
-      const auto int8 = kept_int8(buffers_, name);
-      if (!int8 || precision_ != Precision::int8) break;
-      numbers.push_back(int8->numbers.contiguous());
-      scales.push_back(int8->scales);
+  void pack(PackedLinear& to, const std::vector<std::string>& matrices, const Array& bias) const {
+    const float* bias_data = bias.defined() ? bias.floats() : nullptr;
+    const bool are_int8 =
+        std::all_of(matrices.begin(), matrices.end(), [&](const std::string& name) { return weights_.is_int8(name); });
+    if (are_int8 && precision_ == Precision::int8) {
+      std::vector<Rows<int8_t>> rows;
+      std::vector<Array> scales;
+      for (const std::string& name : matrices) {
+        rows.push_back({weights_.numbers(name).int8s(), weights_.shape(name).front()});
+        scales.push_back(weights_.scales(name));
+      }
+      return to.pack(rows, Array::joined(scales).floats(), bias_data);
     }
-    if (numbers.size() == matrices.size())
-      return to.pack(rows_of<int8_t>(numbers), torch::cat(scales).data_ptr<float>(), bias_data);
-    std::vector<torch::Tensor> weights;
-    for (const auto& name : matrices) weights.push_back(tensor(name));
-    to.pack(rows_of<float>(weights), bias_data);
+    std::vector<Array> float32;
+    std::vector<Rows<float>> rows;
+    for (const std::string& name : matrices) {
+      float32.push_back(weights_.float32(name));
+      rows.push_back({float32.back().floats(), float32.back().size(0)});
+    }
+    to.pack(rows, bias_data);
   }
 
-  template <class Number>
-  static std::vector<Rows<Number>> rows_of(const std::vector<torch::Tensor>& matrices) {
-    std::vector<Rows<Number>> rows;
-    for (const torch::Tensor& matrix : matrices) rows.push_back({matrix.data_ptr<Number>(), matrix.size(0)});
-    return rows;
-  }
-
-  Tensors parameters_, buffers_;
+  Weights& weights_;
   Precision precision_;
   kernels::Simd simd_;
   WeightUse use_;
@@ -125,14 +103,11 @@ std::vector<LinearNames> projections_of(const AttentionNames& attention) {
 
 }  // namespace
 
-Positions::Positions(const Transformer& transformer, const std::string& module)
-    : d_model_(transformer->options.d_model),
-      is_learned_(transformer->options.positional_encoding == PositionalEncodingKind::learned),
-      sinusoids_(transformer->options.sinusoids) {
-  const std::string name = module + (is_learned_ ? ".weight" : ".sinusoids");
-  const Tensors tensors = is_learned_ ? transformer->named_parameters() : transformer->named_buffers();
-  if (const torch::Tensor* table = tensors.find(name))
-    table_ = is_learned_ ? as_float(*table).clone() : as_float(*table);
+Positions::Positions(const TransformerOptions& options, Array table)
+    : d_model_(options.d_model), is_learned_(table.defined()), sinusoids_(options.sinusoids), table_(std::move(table)) {
+  if (is_learned_) return;
+  const int64_t rows = std::min(options.max_positions, kMostTableRows);
+  table_ = Array::of({rows, d_model_}, sinusoids_at(0, rows, d_model_, sinusoids_));
 }
 
 void Positions::check(int64_t position) const {
@@ -143,25 +118,27 @@ void Positions::check(int64_t position) const {
 
 void Positions::add(int64_t position, const float* x, float scale, float* y) const {
   check(position);
-  if (position < table_.size(0)) return add(table_.data_ptr<float>() + position * d_model_, x, scale, y);
-  add(sinusoidal_positions(position, 1, d_model_, sinusoids_).data_ptr<float>(), x, scale, y);
+  if (position < table_.size(0)) return add(table_.floats() + position * d_model_, x, scale, y);
+  add(sinusoids_at(position, 1, d_model_, sinusoids_).data(), x, scale, y);
 }
 
 void Positions::add(const float* vector, const float* x, float scale, float* y) const {
   for (int64_t i = 0; i < d_model_; ++i) y[i] = vector[i] + scale * x[i];
 }
 
-Network::Network(const Transformer& transformer, Precision precision, kernels::Simd simd,
-                 const ParallelFor& parallel_for, WeightUse use)
-    : options(transformer->options),
+Network::Network(Weights weights, Precision precision, kernels::Simd simd, const ParallelFor& parallel_for,
+                 WeightUse use)
+    : options(weights.options()),
       precision(precision),
       simd(simd),
       shape{options.d_k, options.d_v, static_cast<float>(score_scale(options.score_function, options.d_k))},
-      embedding_scale(static_cast<float>(transmute::embedding_scale(options))),
-      source_positions(transformer, "source_positions"),
-      target_positions(transformer, "target_positions") {
-  Packer packer(transformer, precision, simd, use);
+      embedding_scale(static_cast<float>(transmute::embedding_scale(options))) {
+  Packer packer(weights, precision, simd, use);
   const WeightNames names(options);
+  const bool is_learned = options.positional_encoding == PositionalEncodingKind::learned;
+  target_positions = Positions(options, is_learned ? packer.own(names.target_positions) : Array());
+  if (has_encoder())
+    source_positions = is_learned ? Positions(options, packer.own(names.source_positions)) : target_positions;
   target_embedding = packer.own(names.target_embedding);
   const bool one_table = names.source_embedding == names.target_embedding;
   source_embedding = one_table ? target_embedding : packer.own(names.source_embedding);
@@ -200,7 +177,7 @@ Network::Network(const Transformer& transformer, Precision precision, kernels::S
 }
 
 void Network::normalize(const Norm& norm, const float* x, int64_t rows, float* y) const {
-  const RowNorm rows_norm{norm.weight.data_ptr<float>(), norm.bias.data_ptr<float>(), options.d_model,
+  const RowNorm rows_norm{norm.weight.floats(), norm.bias.floats(), options.d_model,
                           static_cast<float>(options.norm_epsilon)};
   layer_norm(rows_norm, x, rows, y, simd);
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/types.h>
 #include <transmute/common/threads.h>
 #include <transmute/engine/weight_use.h>
 #include <transmute/engine/workspace.h>
 #include <transmute/kernels/cpu/attention_kernels.h>
 #include <transmute/kernels/cpu/packed_linear.h>
 #include <transmute/kernels/simd/simd.h>
-#include <transmute/model/transformer.h>
+#include <transmute/network/array.h>
+#include <transmute/network/options.h>
 #include <transmute/network/precision.h>
+#include <transmute/network/weights.h>
 
 #include <cstdint>
 #include <string>
@@ -23,8 +24,8 @@ namespace inference {
 constexpr int64_t kBlockSlots = 32;
 
 struct Norm {
-  torch::Tensor weight, bias;  // [D]
-  double residual_scale = 1;   // on the residual stream that the sub-layer joins
+  Array weight, bias;         // [D]
+  double residual_scale = 1;  // on the residual stream that the sub-layer joins
 };
 
 struct FeedForwardLayer {
@@ -53,8 +54,9 @@ struct DecoderLayerWeights {
 /// Position vectors, row by row.
 class Positions {
  public:
-  /// The positions of the module of this name. If the network lacks it, no method may be called.
-  Positions(const Transformer& transformer, const std::string& module);
+  Positions() = default;
+  /// @param table of learned positions, [P,D]; undefined for sinusoids
+  Positions(const TransformerOptions& options, Array table);
 
   /// @throws std::invalid_argument beyond a learned table.
   void check(int64_t position) const;
@@ -65,17 +67,16 @@ class Positions {
  private:
   void add(const float* vector, const float* x, float scale, float* y) const;
 
-  int64_t d_model_;
-  bool is_learned_;
+  int64_t d_model_ = 0;
+  bool is_learned_ = false;
   Sinusoids sinusoids_;
-  torch::Tensor table_;
+  Array table_;  // [P,D]: learned, or the first sinusoids
 };
 
 /// The weights of a network packed for inference, and the steps that encoder and decoder share. May be shared by
 /// threads.
 struct Network {
-  Network(const Transformer& transformer, Precision precision, kernels::Simd simd, const ParallelFor& parallel_for,
-          WeightUse use);
+  Network(Weights weights, Precision precision, kernels::Simd simd, const ParallelFor& parallel_for, WeightUse use);
 
   int64_t keys_width() const { return options.num_heads * options.d_k; }
   int64_t values_width() const { return options.num_heads * options.d_v; }
@@ -108,7 +109,7 @@ struct Network {
   kernels::Simd simd;
   AttentionHead shape;
   float embedding_scale;
-  torch::Tensor source_embedding, target_embedding;  // float32 [V,D]
+  Array source_embedding, target_embedding;  // float32 [V,D]
   Positions source_positions, target_positions;
   std::vector<EncoderLayerWeights> encoder;
   std::vector<DecoderLayerWeights> decoder;

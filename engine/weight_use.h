@@ -4,10 +4,10 @@
 namespace transmute {
 inline namespace v0 {
 
-/// What becomes of the weights of a Transformer that is made ready.
+/// What becomes of the weights of a network that is made ready.
 enum class WeightUse {
   copied,  ///< they stay, and may change or go
-  taken    ///< each leaves it once it is packed, so that all are never in memory twice; it is of no use afterwards
+  taken    ///< nobody else has or changes them: each is let go of once it is packed, so that none is in memory twice
 };
 
 }  // namespace v0

@@ -4,7 +4,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/formats/model_checksums.h>
 #include <transmute/formats/model_folder.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 
 #include <filesystem>

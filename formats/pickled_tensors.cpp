@@ -2,9 +2,8 @@
 #include <transmute/formats/pickled_tensors.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/formats/finite.h>
-#include <transmute/libtorch/libtorch.h>
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -19,15 +18,15 @@ constexpr const char* kPickleRecord = "data.pkl";
 // part, begin, count), where it is a part of the storage that it names.
 struct StorageView {
   std::string name;
-  torch::Dtype dtype;
+  NumberType type;
   int64_t begin, count;
 };
 
 StorageView view_of(const Pickle& pickle, const PickleValue& storage, const PickledStorages& storages) {
   constexpr size_t kPartPlace = 5;
   StorageView view{pickle.part(storage, 2, PickleKind::text).text,
-                   storage_dtype(pickle.part(storage, 1, PickleKind::global).text), 0, 0};
-  view.count = static_cast<int64_t>(storages.size(view.name) / c10::elementSize(view.dtype));
+                   storage_type(pickle.part(storage, 1, PickleKind::global).text), 0, 0};
+  view.count = static_cast<int64_t>(storages.size(view.name) / size_of(view.type));
   if (storage.values.size() <= kPartPlace || pickle[storage.values[kPartPlace]].kind == PickleKind::none) return view;
   const PickleValue& part = pickle.part(storage, kPartPlace, PickleKind::sequence);
   const int64_t begin = pickle.part(part, 1, PickleKind::number).number;
@@ -66,6 +65,41 @@ void check_reach(const std::string& name, const std::vector<int64_t>& sizes, con
     throw PickleError(fmt::format("'{}' reaches beyond its storage {}", name, view.name));
 }
 
+int64_t count_of(const std::vector<int64_t>& sizes) {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  return count;
+}
+
+bool is_contiguous(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
+  int64_t expected = 1;
+  for (size_t d = sizes.size(); d-- > 0; expected *= sizes[d])
+    if (sizes[d] > 1 && strides[d] != expected) return false;
+  return true;
+}
+
+// Bounds were checked by check_reach.
+Array strided_copy(const Array& numbers, int64_t begin, const std::vector<int64_t>& sizes,
+                   const std::vector<int64_t>& strides) {
+  Array copy(sizes, numbers.type());
+  const size_t bytes = size_of(numbers.type());
+  const auto* from = static_cast<const char*>(numbers.data());
+  auto* to = static_cast<char*>(copy.data());
+  std::vector<int64_t> index(sizes.size(), 0);
+  int64_t at = begin;
+  for (int64_t i = 0; i < copy.count(); ++i, to += bytes) {
+    std::memcpy(to, from + static_cast<size_t>(at) * bytes, bytes);
+    for (size_t d = sizes.size(); d-- > 0;) {
+      if (sizes[d] == 1) continue;  // its stride may be any number
+      at += strides[d];
+      if (++index[d] < sizes[d]) break;
+      at -= sizes[d] * strides[d];
+      index[d] = 0;
+    }
+  }
+  return copy;
+}
+
 }  // namespace
 
 std::string ArchivedStorages::read_pickle() const {
@@ -75,39 +109,50 @@ std::string ArchivedStorages::read_pickle() const {
   return archive_.read(kPickleRecord);
 }
 
-torch::Dtype storage_dtype(const std::string& storage_class) {
-  for (const auto& [name, dtype] : {std::pair{"torch FloatStorage", torch::kFloat},
-                                    {"torch DoubleStorage", torch::kDouble},
-                                    {"torch HalfStorage", torch::kHalf},
-                                    {"torch BFloat16Storage", torch::kBFloat16},
-                                    {"torch LongStorage", torch::kLong},
-                                    {"torch IntStorage", torch::kInt},
-                                    {"torch ShortStorage", torch::kShort},
-                                    {"torch CharStorage", torch::kChar},
-                                    {"torch ByteStorage", torch::kByte},
-                                    {"torch BoolStorage", torch::kBool}})
-    if (storage_class == name) return dtype;
+NumberType storage_type(const std::string& storage_class) {
+  for (const auto& [name, type] : {std::pair{"torch FloatStorage", NumberType::float32},
+                                   {"torch DoubleStorage", NumberType::float64},
+                                   {"torch HalfStorage", NumberType::float16},
+                                   {"torch BFloat16Storage", NumberType::bfloat16},
+                                   {"torch LongStorage", NumberType::int64},
+                                   {"torch IntStorage", NumberType::int32},
+                                   {"torch ShortStorage", NumberType::int16},
+                                   {"torch CharStorage", NumberType::int8},
+                                   {"torch ByteStorage", NumberType::uint8},
+                                   {"torch BoolStorage", NumberType::boolean}})
+    if (storage_class == name) return type;
   throw PickleError(fmt::format("it has a tensor of the type '{}'", storage_class));
 }
 
+PickledTensors::ReadStorage& PickledTensors::read_storage(const std::string& name, const std::string& storage,
+                                                          NumberType type) {
+  ReadStorage& read = read_[storage];
+  if (read.numbers.defined() && (sharing_ == StorageSharing::refused || read.numbers.type() != type))
+    throw PickleError(fmt::format("'{}' shares its storage {} with another", name, storage));
+  if (read.numbers.defined()) return read;
+  read.numbers = Array({static_cast<int64_t>(storages_.size(storage) / size_of(type))}, type);
+  storages_.read(storage, read.numbers.data(), read.numbers.bytes());
+  if (!all_finite(read.numbers.data(), static_cast<size_t>(read.numbers.count()), type))
+    throw PickleError(fmt::format("'{}' has numbers that are infinite or not numbers", name));
+  return read;
+}
+
 // storage, offset, sizes, strides, …
-torch::Tensor PickledTensors::read(const std::string& name, const PickleValue& tensor) {
+Array PickledTensors::read(const std::string& name, const PickleValue& tensor) {
   const StorageView view = view_of(pickle_, pickle_.part(tensor, 0, PickleKind::storage), storages_);
   const int64_t offset = pickle_.part(tensor, 1, PickleKind::number).number;
   const std::vector<int64_t> sizes = dimensions(pickle_, pickle_.part(tensor, 2, PickleKind::sequence));
   const std::vector<int64_t> strides = dimensions(pickle_, pickle_.part(tensor, 3, PickleKind::sequence));
   check_reach(name, sizes, strides, offset, view);
-  torch::Tensor& data = read_[view.name];
-  if (data.defined() && (sharing_ == StorageSharing::refused || data.scalar_type() != view.dtype))
-    throw PickleError(fmt::format("'{}' shares its storage {} with another", name, view.name));
-  if (!data.defined()) {
-    const auto count = static_cast<int64_t>(storages_.size(view.name) / c10::elementSize(view.dtype));
-    data = torch::empty({count}, view.dtype);
-    storages_.read(view.name, data.data_ptr(), data.nbytes());
-    if (!all_finite(data.data_ptr(), static_cast<size_t>(count), view.dtype))
-      throw PickleError(fmt::format("'{}' has numbers that are infinite or not numbers", name));
-  }
-  return data.as_strided(sizes, strides, view.begin + offset);
+  ReadStorage& storage = read_storage(name, view.name, view.type);
+  const int64_t begin = view.begin + offset;
+  if (is_contiguous(sizes, strides)) return storage.numbers.rows(begin, count_of(sizes)).reshaped(sizes);
+  // Tensors of one storage could otherwise take any amount of memory.
+  constexpr int64_t kMostCopies = 4;
+  storage.copied += count_of(sizes);
+  if (storage.copied / kMostCopies > storage.numbers.count())
+    throw PickleError(fmt::format("'{}' and others repeat their storage {} too often", name, view.name));
+  return strided_copy(storage.numbers, begin, sizes, strides);
 }
 
 }  // namespace v0

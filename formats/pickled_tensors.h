@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/types.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/pickle.h>
+#include <transmute/network/array.h>
 
 #include <cstdint>
 #include <map>
@@ -45,9 +45,10 @@ enum class StorageSharing { refused, allowed };
 
 /// The type of the numbers in a storage of the class, which is called as in "torch FloatStorage".
 /// @throws PickleError where they can be in no tensor here
-torch::Dtype storage_dtype(const std::string& storage_class);
+NumberType storage_type(const std::string& storage_class);
 
-/// Makes the tensors that a pickle describes. Everything is checked against the storages' sizes before memory is taken.
+/// Makes the tensors that a pickle describes. Those that are contiguous in their storage share its memory. Everything
+/// is checked against the storages' sizes before memory is taken.
 class PickledTensors {
  public:
   PickledTensors(const Pickle& pickle, const PickledStorages& storages, StorageSharing sharing)
@@ -56,13 +57,19 @@ class PickledTensors {
   /// @param name what messages call the tensor
   /// @throws PickleError where it is not described as PyTorch does it or has infinite numbers, and std::runtime_error
   /// as the storages do
-  torch::Tensor read(const std::string& name, const PickleValue& tensor);
+  Array read(const std::string& name, const PickleValue& tensor);
 
  private:
   const Pickle& pickle_;
   const PickledStorages& storages_;
   StorageSharing sharing_;
-  std::map<std::string, torch::Tensor> read_;  // storages
+  struct ReadStorage {
+    Array numbers;
+    int64_t copied = 0;  // numbers, into tensors that are not contiguous in it
+  };
+  ReadStorage& read_storage(const std::string& name, const std::string& storage, NumberType type);
+
+  std::map<std::string, ReadStorage> read_;
 };
 
 }  // namespace v0

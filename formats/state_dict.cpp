@@ -5,7 +5,6 @@
 #include <transmute/common/files.h>
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/pickled_tensors.h>
-#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <map>
@@ -67,8 +66,8 @@ class ListedStorages : public PickledStorages {
     for (const PickleValue& value : dictionary.values()) {
       if (value.kind != PickleKind::storage) continue;
       const auto& name = dictionary.part(value, 2, PickleKind::text).text;
-      const torch::Dtype dtype = storage_dtype(dictionary.part(value, 1, PickleKind::global).text);
-      const Described one{c10::elementSize(dtype), dictionary.part(value, 4, PickleKind::number).number};
+      const NumberType type = storage_type(dictionary.part(value, 1, PickleKind::global).text);
+      const Described one{size_of(type), dictionary.part(value, 4, PickleKind::number).number};
       const Described& first = all.emplace(name, one).first->second;
       if (first.number_bytes != one.number_bytes || first.count != one.count)
         throw PickleError(fmt::format("its tensors differ about the storage {}", name));
@@ -97,17 +96,17 @@ class ListedStorages : public PickledStorages {
   std::map<std::string, Place> places_;
 };
 
-NamedTensors tensors_of(const Pickle& pickle, const PickledStorages& storages) {
+NamedArrays tensors_of(const Pickle& pickle, const PickledStorages& storages) {
   const PickleValue& dictionary = pickle.root();
   if (dictionary.kind != PickleKind::map) throw PickleError("it is not a dictionary of tensors");
   PickledTensors read(pickle, storages, StorageSharing::allowed);
-  NamedTensors tensors;
+  NamedArrays arrays;
   for (size_t i = 0; i + 1 < dictionary.values.size(); i += 2) {
     const PickleValue &key = pickle[dictionary.values[i]], &value = pickle[dictionary.values[i + 1]];
     if (key.kind == PickleKind::text && value.kind == PickleKind::tensor)
-      tensors.emplace_back(key.text, read.read(key.text, value));
+      arrays.emplace_back(key.text, read.read(key.text, value));
   }
-  return tensors;
+  return arrays;
 }
 
 // Facts about the machine that wrote the file. The sizes of C's types among them are of no account.
@@ -118,7 +117,7 @@ void check_byte_order(const Pickle& facts) {
       throw PickleError("its numbers are big-endian");
 }
 
-NamedTensors read_old_layout(const std::string& path) {
+NamedArrays read_old_layout(const std::string& path) {
   const InputFile file(path);
   std::string begin(std::min(file.size(), kMaxPickleBytes), '\0');
   begin.resize(file.read(0, begin.data(), begin.size()));
@@ -136,7 +135,7 @@ NamedTensors read_old_layout(const std::string& path) {
   return tensors_of(dictionary, ListedStorages(file, at, dictionary, names));
 }
 
-NamedTensors read_archived(const std::string& path) {
+NamedArrays read_archived(const std::string& path) {
   const ZipArchive archive(path);
   const ArchivedStorages storages(archive);
   const std::string bytes = storages.read_pickle();
@@ -145,7 +144,7 @@ NamedTensors read_archived(const std::string& path) {
 
 }  // namespace
 
-NamedTensors read_state_dict(const std::string& path) {
+NamedArrays read_state_dict(const std::string& path) {
   std::string begin(kOldLayoutBegin.size(), '\0');
   begin.resize(InputFile(path).read(0, begin.data(), begin.size()));
   try {

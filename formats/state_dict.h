@@ -12,7 +12,7 @@ inline namespace v0 {
 /// passed over. Both layouts are read: an archive, and pickles before the raw numbers, as PyTorch wrote before version
 /// 1.6. The pickles may hold tensors and plain containers only, and nothing of them is run. Tensors may share storages.
 /// @throws std::runtime_error naming the file, and what it has that it may not have or which tensor is damaged.
-NamedTensors read_state_dict(const std::string& path);
+NamedArrays read_state_dict(const std::string& path);
 
 }  // namespace v0
 }  // namespace transmute

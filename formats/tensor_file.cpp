@@ -5,26 +5,22 @@
 #include <transmute/common/checksum.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/common/memory.h>
-#include <transmute/formats/finite.h>
-#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
 
 namespace {
 
-struct DtypeName {
-  torch::Dtype dtype;
-  const char* name;
-};
-constexpr DtypeName kDtypes[] = {{torch::kFloat, "F32"}, {torch::kDouble, "F64"}, {torch::kBFloat16, "BF16"},
-                                 {torch::kHalf, "F16"},  {torch::kLong, "I64"},   {torch::kInt, "I32"},
-                                 {torch::kChar, "I8"},   {torch::kByte, "U8"},    {torch::kBool, "BOOL"}};
+constexpr std::pair<NumberType, const char*> kTypeNames[] = {
+    {NumberType::float32, "F32"}, {NumberType::float64, "F64"}, {NumberType::bfloat16, "BF16"},
+    {NumberType::float16, "F16"}, {NumberType::int64, "I64"},   {NumberType::int32, "I32"},
+    {NumberType::int16, "I16"},   {NumberType::int8, "I8"},     {NumberType::uint8, "U8"},
+    {NumberType::boolean, "BOOL"}};
 
 constexpr size_t kLengthBytes = 8;
 // More than the optimizer's state of 1,000 layers has; a header is read into memory many times its size.
@@ -36,10 +32,10 @@ constexpr JsonLimits kHeaderLimits{/*depth=*/4, /*members=*/kMaxTensors, /*repea
 constexpr const char* kMetadata = "__metadata__";
 constexpr const char* kChecksum = "crc32";
 
-const char* name_of(torch::Dtype dtype) {
-  for (const auto& known : kDtypes)
-    if (known.dtype == dtype) return known.name;
-  throw std::invalid_argument(fmt::format("tensors of type {} cannot be stored", torch::toString(dtype)));
+const char* safetensors_name(NumberType type) {
+  for (const auto& [known, name] : kTypeNames)
+    if (known == type) return name;
+  throw std::logic_error("a type of numbers that safetensors files do not have");
 }
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
@@ -55,15 +51,15 @@ std::string header_length_bytes(uint64_t length) {
 // Where a tensor's data lie, relative to the end of the header.
 struct Entry {
   std::string name;
-  torch::Dtype dtype;
+  NumberType type;
   std::vector<int64_t> shape;
   uint64_t begin;
   uint64_t end;
 };
 
-torch::Dtype parse_dtype(const std::string& path, const std::string& name) {
-  for (const auto& known : kDtypes)
-    if (name == known.name) return known.dtype;
+NumberType parse_type(const std::string& path, const std::string& name) {
+  for (const auto& [type, known] : kTypeNames)
+    if (name == known) return type;
   throw std::runtime_error(fmt::format("{}: holds a tensor of the unknown type '{}'", path, name));
 }
 
@@ -91,9 +87,9 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
   }
   if (shape.size() > kMaxDimensions) damaged(path, fmt::format("impossible shape of '{}'", name));
   if (offsets.size() != 2) damaged(path, fmt::format("'{}' needs two data_offsets", name));
-  Entry entry{name, parse_dtype(path, json.at("dtype").get<std::string>()), shape.get<std::vector<int64_t>>(),
+  Entry entry{name, parse_type(path, json.at("dtype").get<std::string>()), shape.get<std::vector<int64_t>>(),
               offsets.at(0).get<uint64_t>(), offsets.at(1).get<uint64_t>()};
-  uint64_t bytes = c10::elementSize(entry.dtype), reach = bytes;  // strides overflow beside a size of 0, too
+  uint64_t bytes = size_of(entry.type), reach = bytes;  // sizes that overflow are refused beside a 0, too
   for (const int64_t size : entry.shape) {
     const auto count = static_cast<uint64_t>(std::max<int64_t>(size, 1));
     if (size < 0 || reach > (uint64_t{1} << 62) / count) damaged(path, fmt::format("impossible shape of '{}'", name));
@@ -128,20 +124,13 @@ std::vector<Entry> parse_entries(const std::string& path, const Json& header, ui
   return entries;
 }
 
-torch::Tensor empty_tensor(const Entry& entry) {
-  const size_t bytes = entry.end - entry.begin;
-  if (bytes < kLargeBlock) return torch::empty(entry.shape, entry.dtype);
-  return torch::from_blob(
-      map_memory(bytes), entry.shape, [bytes](void* block) { unmap_memory(block, bytes); }, entry.dtype);
-}
-
 // What one thread reads at a time.
 constexpr uint64_t kChunkBytes = 4 << 20;
 struct Chunk {
   uint64_t offset;  // in the file
   char* to;
   uint64_t bytes;
-  size_t tensor;
+  size_t array;
   uint32_t crc = 0;
   bool is_finite = true;
 };
@@ -152,32 +141,30 @@ struct ChunkChecks {
 };
 
 // In parts that are still in the cache when they are checked.
-void read_chunk(const InputFile& file, const std::string& path, ChunkChecks checks, torch::Dtype type, Chunk& chunk) {
+void read_chunk(const InputFile& file, const std::string& path, ChunkChecks checks, NumberType type, Chunk& chunk) {
   constexpr uint64_t kPartBytes = 1 << 18;
   for (uint64_t at = 0; at < chunk.bytes; at += kPartBytes) {
     const size_t bytes = std::min(kPartBytes, chunk.bytes - at);
     if (file.read(chunk.offset + at, chunk.to + at, bytes) < bytes) damaged(path, "cut short");
     if (checks.checksum) chunk.crc = crc32(chunk.crc, chunk.to + at, bytes);
-    if (checks.finite && !all_finite(chunk.to + at, bytes / c10::elementSize(type), type)) chunk.is_finite = false;
+    if (checks.finite && !all_finite(chunk.to + at, bytes / size_of(type), type)) chunk.is_finite = false;
   }
 }
 
 }  // namespace
 
-uint32_t write_tensor_file(const std::string& path, const NamedTensors& tensors) {
-  std::vector<torch::Tensor> data;
+uint32_t write_tensor_file(const std::string& path, const NamedArrays& arrays) {
   Json header = Json::object();
   header[kMetadata] = Json::object();
   uint64_t position = 0;
   uint32_t crc = 0;
-  for (const auto& [name, tensor] : tensors) {
-    data.push_back(tensor.detach().to(torch::kCPU).contiguous());
-    const uint64_t bytes = data.back().nbytes();
-    header[name] = {{"dtype", name_of(tensor.scalar_type())},
-                    {"shape", tensor.sizes().vec()},
+  for (const auto& [name, array] : arrays) {
+    const uint64_t bytes = array.bytes();
+    header[name] = {{"dtype", safetensors_name(array.type())},
+                    {"shape", array.shape()},
                     {"data_offsets", {position, position + bytes}}};
     position += bytes;
-    crc = crc32(crc, data.back().data_ptr(), bytes);
+    crc = crc32(crc, array.data(), bytes);
   }
   header[kMetadata] = {{"format", "pt"}, {kChecksum, fmt::format("{:08x}", crc)}};
   std::string text = header.dump();
@@ -187,18 +174,14 @@ uint32_t write_tensor_file(const std::string& path, const NamedTensors& tensors)
   const std::string length = header_length_bytes(text.size());
   file.write(length.data(), length.size());
   file.write(text.data(), text.size());
-  uint64_t data_bytes = 0;
-  for (const auto& tensor : data) {
-    file.write(tensor.data_ptr(), tensor.nbytes());
-    data_bytes += tensor.nbytes();
-  }
+  for (const auto& [name, array] : arrays) file.write(array.data(), array.bytes());
   file.commit();
   const uint32_t before = crc32(crc32(0, length.data(), length.size()), text.data(), text.size());
-  return joined_crc32(before, crc, data_bytes);
+  return joined_crc32(before, crc, position);
 }
 
-NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for,
-                              const TensorFileDemands& demands) {
+NamedArrays read_tensor_file(const std::string& path, const ParallelFor& parallel_for,
+                             const TensorFileDemands& demands) {
   const InputFile file(path);
   unsigned char length_bytes[kLengthBytes] = {};
   if (file.read(0, length_bytes, kLengthBytes) < kLengthBytes) damaged(path, "shorter than a header");
@@ -221,20 +204,20 @@ NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parall
   }
 
   // All memory before any is touched: see map_memory.
-  NamedTensors tensors;
+  NamedArrays arrays;
   std::vector<Chunk> chunks;
   for (const auto& entry : entries) {
-    tensors.emplace_back(entry.name, empty_tensor(entry));
-    char* data = static_cast<char*>(tensors.back().second.data_ptr());
+    arrays.emplace_back(entry.name, Array(entry.shape, entry.type));
+    char* data = static_cast<char*>(arrays.back().second.data());
     for (uint64_t at = entry.begin; at < entry.end; at += kChunkBytes)
       chunks.push_back(
-          {data_begin + at, data + (at - entry.begin), std::min(kChunkBytes, entry.end - at), tensors.size() - 1});
+          {data_begin + at, data + (at - entry.begin), std::min(kChunkBytes, entry.end - at), arrays.size() - 1});
   }
 
   const bool has_checksum = header.contains(kMetadata) && header[kMetadata].contains(kChecksum);
   const ChunkChecks checks{has_checksum || demands.checksum, demands.finite};
   parallel_for(chunks.size(),
-               [&](size_t p) { read_chunk(file, path, checks, entries[chunks[p].tensor].dtype, chunks[p]); });
+               [&](size_t p) { read_chunk(file, path, checks, entries[chunks[p].array].type, chunks[p]); });
   uint32_t crc = 0;
   uint32_t file_crc = crc32(crc32(0, length_bytes, kLengthBytes), text.data(), text.size());
   for (const Chunk& chunk : chunks) {
@@ -248,8 +231,8 @@ NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parall
                         kChecksum));
   for (const Chunk& chunk : chunks)
     if (!chunk.is_finite)
-      damaged(path, fmt::format("'{}' has numbers that are infinite or no numbers", entries[chunk.tensor].name));
-  return tensors;
+      damaged(path, fmt::format("'{}' has numbers that are infinite or no numbers", entries[chunk.array].name));
+  return arrays;
 }
 
 }  // namespace v0

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/types.h>
 #include <transmute/common/export.h>
 #include <transmute/common/threads.h>
+#include <transmute/network/array.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace transmute {
 inline namespace v0 {
 
-/// Named tensors in a file's order.
-using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
-
-/// Writes tensors in the safetensors format (a JSON header of names, types, shapes and offsets, then the raw
+/// Writes arrays in the safetensors format (a JSON header of names, types, shapes and offsets, then the raw
 /// little-endian data), atomically. The header's metadata contain a CRC-32 of the data. Returns the CRC-32 of the whole
 /// file.
 /// @throws std::runtime_error naming the file if it cannot be written.
-TRANSMUTE_API uint32_t write_tensor_file(const std::string& path, const NamedTensors& tensors);
+TRANSMUTE_API uint32_t write_tensor_file(const std::string& path, const NamedArrays& arrays);
 
 /// Additional requirements on a file.
 struct TensorFileDemands {
@@ -29,12 +24,12 @@ struct TensorFileDemands {
   bool finite = false;                 ///< all values must be finite, as in weights
 };
 
-/// Reads a safetensors file to CPU tensors. The header is checked against the file's size before anything is
+/// Reads a safetensors file. The header is checked against the file's size before anything is
 /// allocated, and the data against the CRC-32 if the file has one. `parallel_for` distributes the reading.
 /// @throws std::runtime_error naming the file and what is wrong with it: missing, truncated, damaged, of an
 /// unknown type, or contrary to `demands`.
-TRANSMUTE_API NamedTensors read_tensor_file(const std::string& path, const ParallelFor& parallel_for = one_by_one,
-                                            const TensorFileDemands& demands = {});
+TRANSMUTE_API NamedArrays read_tensor_file(const std::string& path, const ParallelFor& parallel_for = one_by_one,
+                                           const TensorFileDemands& demands = {});
 
 }  // namespace v0
 }  // namespace transmute

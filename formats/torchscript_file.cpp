@@ -8,16 +8,11 @@
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/pickle.h>
 #include <transmute/formats/torchscript_weights.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/tokenizer/tokenizer_files.h>
 
-#include <clocale>
 #include <filesystem>
-#include <locale>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
 #include <stdexcept>
 
 namespace transmute {
@@ -25,26 +20,21 @@ inline namespace v0 {
 
 namespace {
 
-// Of the file: its methods, its extra files and the parameters' names.
+// Version of the file's methods, of its extra files and of its parameters' names.
 constexpr int64_t kFormatVersion = 1;
 
 constexpr const char* kFacts = "transmute.json";
 
-NamedTensors parameters_of(const torch::jit::Module& module) {
-  NamedTensors named;
-  for (const auto& item : module.named_parameters()) named.emplace_back(item.name, item.value);
-  return named;
-}
+using ExtraFiles = std::unordered_map<std::string, std::string>;
 
-// Of the parameters and the extra files. LibTorch does not check those that its archives have.
-std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFilesMap& files) {
+// The checksum covers the parameters and the extra files. LibTorch does not check those that its archives have.
+std::string checksum_of(const NamedArrays& parameters, const ExtraFiles& files) {
   uint32_t crc = 0;
   const auto add_text = [&](const std::string& text) { crc = crc32(crc, text.data(), text.size()); };
-  const std::map<std::string, torch::Tensor> sorted(tensors.begin(), tensors.end());
-  for (const auto& [name, tensor] : sorted) {
-    const torch::Tensor data = tensor.contiguous();
+  const std::map<std::string, Array> sorted(parameters.begin(), parameters.end());
+  for (const auto& [name, array] : sorted) {
     add_text(name);
-    crc = crc32(crc, data.data_ptr(), data.nbytes());
+    crc = crc32(crc, array.data(), array.bytes());
   }
   for (const char* name :
        {kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile, kTextProfileFile})
@@ -52,20 +42,13 @@ std::string checksum_of(const NamedTensors& tensors, const torch::jit::ExtraFile
   return fmt::format("{:08x}", crc);
 }
 
-torch::jit::ExtraFilesMap extra_files_of(const LoadedModel& model) {
-  torch::jit::ExtraFilesMap files{{kConfigFile, model.config}};
-  for (const auto& [name, tokenizer] : model.tokenizer.files()) files[name] = tokenizer->serialized();
-  if (std::string yaml = model.profile.to_yaml(); !yaml.empty()) files[kTextProfileFile] = std::move(yaml);
-  return files;
-}
-
 [[noreturn]] void unreadable_export(const std::string& path, const std::string& what) {
   throw std::runtime_error(fmt::format("{}: damaged ({}); restore it, or export it again", path, what));
 }
 
 // The records of an archive that are texts. LibTorch could give them too, but it runs the file's code as it opens it.
-torch::jit::ExtraFilesMap read_extra_files(const ZipArchive& archive) {
-  torch::jit::ExtraFilesMap files;
+ExtraFiles read_extra_files(const ZipArchive& archive) {
+  ExtraFiles files;
   for (const char* name :
        {kFacts, kConfigFile, kSharedTokenizerFile, kSourceTokenizerFile, kTargetTokenizerFile, kTextProfileFile})
     files[name] = archive.has(std::string("extra/") + name) ? archive.read(std::string("extra/") + name) : "";
@@ -82,7 +65,7 @@ ZipArchive open(const std::string& path) {
   }
 }
 
-NamedTensors read_weights(const std::string& path, const ZipArchive& archive) {
+NamedArrays read_weights(const std::string& path, const ZipArchive& archive) {
   try {
     return read_torchscript_parameters(archive);
   } catch (const PickleError& error) {
@@ -91,7 +74,7 @@ NamedTensors read_weights(const std::string& path, const ZipArchive& archive) {
 }
 
 // The checksum that the file says it has.
-std::string check_facts(const std::string& path, const ZipArchive& archive, const torch::jit::ExtraFilesMap& files) {
+std::string check_facts(const std::string& path, const ZipArchive& archive, const ExtraFiles& files) {
   const std::string& text = files.at(kFacts);
   if (text.empty() && !archive.has("data.pkl"))
     throw std::runtime_error(
@@ -124,7 +107,7 @@ std::string check_facts(const std::string& path, const ZipArchive& archive, cons
   return checksum;
 }
 
-Tokenizer tokenizer_of(const std::string& path, torch::jit::ExtraFilesMap& files) {
+Tokenizer tokenizer_of(const std::string& path, ExtraFiles& files) {
   const auto model = [&](const char* name) {
     return std::make_shared<const SubwordModel>(files[name], fmt::format("{}:{}", path, name));
   };
@@ -133,32 +116,13 @@ Tokenizer tokenizer_of(const std::string& path, torch::jit::ExtraFilesMap& files
   return Tokenizer(both, both);
 }
 
-// While it lives, new streams print numbers in the classic locale. LibTorch prints a module's code through streams,
-// which take the process's locale: with another decimal point or with grouped digits, the file could not be loaded.
-// Streams that other threads make meanwhile print in the classic locale too.
-class ClassicNumbers {
- public:
-  ClassicNumbers() : c_locale_(std::setlocale(LC_ALL, nullptr)) {
-    // Without a name, so that C's locale stays what it is.
-    std::locale::global(std::locale(std::locale::classic(), new std::numpunct<char>));
-  }
-  ~ClassicNumbers() {
-    std::locale::global(outer_);
-    std::setlocale(LC_ALL, c_locale_.c_str());  // which a locale with a name has just changed
-  }
-  ClassicNumbers(const ClassicNumbers&) = delete;
-  ClassicNumbers& operator=(const ClassicNumbers&) = delete;
-
- private:
-  const std::locale outer_;  // the global one
-  const std::string c_locale_;
-};
-
 }  // namespace
 
-void save_torchscript_model(const std::string& path, const torch::jit::Module& module, const LoadedModel& model,
-                            const std::string& precision) {
-  torch::jit::ExtraFilesMap files = extra_files_of(model);
+ExtraFiles torchscript_extra_files(const LoadedModel& model, const NamedArrays& parameters,
+                                   const std::string& precision) {
+  ExtraFiles files{{kConfigFile, model.config}};
+  for (const auto& [name, tokenizer] : model.tokenizer.files()) files[name] = tokenizer->serialized();
+  if (std::string yaml = model.profile.to_yaml(); !yaml.empty()) files[kTextProfileFile] = std::move(yaml);
   const Json facts{{"format_version", kFormatVersion},
                    {"precision", precision},
                    {"special_ids",
@@ -166,29 +130,22 @@ void save_torchscript_model(const std::string& path, const torch::jit::Module& m
                      {"unknown", special_ids::kUnknown},
                      {"begin", special_ids::kBegin},
                      {"end", special_ids::kEnd}}},
-                   {"crc32", checksum_of(parameters_of(module), files)}};
+                   {"crc32", checksum_of(parameters, files)}};
   files[kFacts] = json_text(facts, 2) + "\n";
-  std::ostringstream content;
-  {
-    std::optional<ClassicNumbers> classic;
-    if (std::locale() != std::locale::classic()) classic.emplace();
-    module.save(content, files);
-  }
-  write_file_atomically(path, content.str());
+  return files;
 }
 
-LoadedModel load_torchscript_model(const std::string& path, torch::Device device) {
+LoadedModel load_torchscript_model(const std::string& path) {
   const ZipArchive archive = open(path);
-  torch::jit::ExtraFilesMap files = read_extra_files(archive);
+  ExtraFiles files = read_extra_files(archive);
   const std::string checksum = check_facts(path, archive, files);
-  const NamedTensors weights = read_weights(path, archive);
+  const NamedArrays weights = read_weights(path, archive);
   if (weights.empty())
     throw std::runtime_error(fmt::format("{}: has no parameters; a frozen file runs in LibTorch only", path));
   if (checksum != checksum_of(weights, files)) unreadable_export(path, "its checksum does not match its content");
   LoadedModel model = make_model(tokenizer_of(path, files), files[kConfigFile], fmt::format("{}:{}", path, kConfigFile),
-                                 std::filesystem::file_size(path));
+                                 weights, path, std::filesystem::file_size(path));
   model.profile = parse_text_profile(files[kTextProfileFile], fmt::format("{}:{}", path, kTextProfileFile));
-  model.stored = give_weights(model.transformer, weights, path, device);
   return model;
 }
 

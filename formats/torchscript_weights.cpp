@@ -2,7 +2,6 @@
 #include <transmute/formats/torchscript_weights.h>
 
 #include <transmute/formats/pickled_tensors.h>
-#include <transmute/libtorch/libtorch.h>
 
 #include <utility>
 
@@ -29,11 +28,11 @@ class ParameterReader {
       const std::string name = prefix + key.text;
       if (value.kind == PickleKind::module) read_module(name + ".", value, depth + 1);
       if (value.kind == PickleKind::tensor && key.text != kConstantTable)
-        tensors.emplace_back(name, read_.read(name, value));
+        arrays.emplace_back(name, read_.read(name, value));
     }
   }
 
-  NamedTensors tensors;
+  NamedArrays arrays;
 
  private:
   const Pickle& pickle_;
@@ -43,14 +42,14 @@ class ParameterReader {
 
 }  // namespace
 
-NamedTensors read_torchscript_parameters(const ZipArchive& archive) {
+NamedArrays read_torchscript_parameters(const ZipArchive& archive) {
   const ArchivedStorages storages(archive);
   const std::string bytes = storages.read_pickle();
   const Pickle pickle(bytes);
   if (pickle.root().kind != PickleKind::module) throw PickleError("it is not a module");
   ParameterReader reader(pickle, storages);
   reader.read_module("", pickle.root(), 0);
-  return std::move(reader.tensors);
+  return std::move(reader.arrays);
 }
 
 }  // namespace v0

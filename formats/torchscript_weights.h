@@ -12,7 +12,7 @@ inline namespace v0 {
 /// values only.
 /// @throws PickleError saying what the pickle has that it may not have, or which tensor lies outside its storage, and
 /// std::runtime_error as the archive does.
-NamedTensors read_torchscript_parameters(const ZipArchive& archive);
+NamedArrays read_torchscript_parameters(const ZipArchive& archive);
 
 }  // namespace v0
 }  // namespace transmute

@@ -15,7 +15,7 @@ namespace {
 transmute_translator* open_model() {
   const std::string& folder = fuzz::scratch_folder();
   const Tokenizer tokenizer = testing::tiny_tokenizer();
-  save_model_folder(folder, testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+  save_model_folder(folder, testing::tiny_config(), tokenizer, weights_of(testing::tiny_transformer(tokenizer, 5)));
   transmute_translator_options options;
   transmute_translator_options_init(&options, sizeof(options));
   options.threads = 1;

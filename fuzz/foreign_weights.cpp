@@ -18,9 +18,9 @@ void run_here(size_t count, const std::function<void(size_t)>& task) {
 }
 
 // A tensor's memory is what its file has of it, at most twice for 16-bit types.
-void require_no_more_than(size_t bytes, const NamedTensors& tensors) {
+void require_no_more_than(size_t bytes, const NamedArrays& arrays) {
   size_t total = 0;
-  for (const auto& [name, tensor] : tensors) total += tensor.nbytes();
+  for (const auto& [name, array] : arrays) total += array.bytes();
   fuzz::require(total <= 1000 * bytes + 100'000);
 }
 

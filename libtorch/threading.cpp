@@ -6,7 +6,6 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
-#include <malloc.h>
 #include <transmute/common/memory.h>
 
 #include <cstring>
@@ -60,11 +59,7 @@ void configure_process_for_workers() {
                              "; it needs /proc/cpuinfo, which systemd's ProcSubset=pid hides");
   }
   call_if_loaded("openblas_set_num_threads", 1);
-#if defined(__GLIBC__)
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, -1);
-  mallopt(M_TOP_PAD, 64 << 20);
-#endif
+  keep_freed_memory();
   // Never destroyed: tensors are made until the process ends.
   static auto* const in_huge_pages = new HugePageAllocator(c10::GetCPUAllocator());
   c10::SetCPUAllocator(in_huge_pages, /*priority=*/1);

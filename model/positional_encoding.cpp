@@ -3,10 +3,10 @@
 
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/model/initialization.h>
+#include <transmute/network/sinusoids.h>
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace transmute {
 inline namespace v0 {
@@ -18,51 +18,8 @@ constexpr int64_t kMostTableRows = 4096;
 
 }  // namespace
 
-// Sines and cosines are computed for the first position of each run and for the distances from it; the sum of two
-// angles gives the others: a sixteenth of the work. Runs begin at multiples of their length, so that a position's
-// vector is the same bit for bit wherever the rows begin.
 torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model, const Sinusoids& sinusoids) {
-  constexpr int64_t kRun = 32;
-  const auto pairs = static_cast<size_t>(d_model / 2);
-  const bool reaches_last = sinusoids.frequencies == PositionFrequencies::tensor2tensor;
-  const auto span = static_cast<double>(reaches_last ? pairs - 1 : pairs);
-  std::vector<double> frequencies;
-  for (size_t i = 0; i < pairs; ++i) frequencies.push_back(1 / std::pow(10000.0, static_cast<double>(i) / span));
-  struct Turn {
-    double sine, cosine;
-  };
-  const auto turns_at = [&](int64_t position) {
-    std::vector<Turn> turns;
-    for (const double frequency : frequencies) {
-      const double angle = static_cast<double>(position) * frequency;
-      turns.push_back({std::sin(angle), std::cos(angle)});
-    }
-    return turns;
-  };
-
-  std::vector<std::vector<Turn>> distances(kRun);  // those that occur
-  for (int64_t row = 0; row < std::min(kRun, length); ++row) {
-    const int64_t distance = (first + row) % kRun;
-    distances[static_cast<size_t>(distance)] = turns_at(distance);
-  }
-  torch::Tensor vectors = torch::empty({length, d_model}, torch::kFloat);
-  float* to = vectors.data_ptr<float>();
-  const bool interleaved = sinusoids.layout == PositionLayout::interleaved;
-  const size_t step = interleaved ? 2 : 1;
-  const size_t cosines = interleaved ? 1 : pairs;
-  for (int64_t run = first / kRun * kRun; run < first + length; run += kRun) {
-    const std::vector<Turn> begin = turns_at(sinusoids.first_position + run);
-    for (int64_t position = std::max(run, first); position < std::min(run + kRun, first + length); ++position) {
-      const std::vector<Turn>& distance = distances[static_cast<size_t>(position - run)];
-      for (size_t i = 0; i < pairs; ++i) {
-        float* sine = to + i * step;
-        sine[0] = static_cast<float>(begin[i].sine * distance[i].cosine + begin[i].cosine * distance[i].sine);
-        sine[cosines] = static_cast<float>(begin[i].cosine * distance[i].cosine - begin[i].sine * distance[i].sine);
-      }
-      to += d_model;
-    }
-  }
-  return vectors;
+  return torch::tensor(sinusoids_at(first, length, d_model, sinusoids), torch::kFloat).view({length, d_model});
 }
 
 PositionalEncodingImpl::PositionalEncodingImpl(const TransformerOptions& options, const PositionalEncodingImpl* other)

@@ -9,9 +9,7 @@
 namespace transmute {
 inline namespace v0 {
 
-/// PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(pos / 10000^(2i/D)) (section 3.5), or a variant according
-/// to `sinusoids`; computed in double. Rows are positions first … first+length-1; a position's row is the same bit for
-/// bit whatever `first` and `length` are. Result: [length,D] float32.
+/// sinusoids_at() as a tensor [length,D].
 TRANSMUTE_API torch::Tensor sinusoidal_positions(int64_t first, int64_t length, int64_t d_model,
                                                  const Sinusoids& sinusoids = {});
 

@@ -57,6 +57,8 @@ WeightNames::WeightNames(const TransformerOptions& options) {
   source_embedding = one_table ? "embedding.weight" : "source_embedding.weight";
   target_embedding = one_table ? "embedding.weight" : "target_embedding.weight";
   output.weight = options.embedding_tying == EmbeddingTying::none ? "output.weight" : target_embedding;
+  if (has_encoder) source_positions = "source_positions.weight";
+  target_positions = "target_positions.weight";
   if (options.output_bias) output.bias = "output_bias";
   if (options.embedding_norm && has_encoder) source_embedding_norm = norm("source_embedding_norm");
   if (options.embedding_norm) target_embedding_norm = norm("target_embedding_norm");

@@ -47,7 +47,8 @@ struct StackNames {
 struct WeightNames {
   explicit WeightNames(const TransformerOptions& options);
 
-  std::string source_embedding, target_embedding;          ///< [V,D]; equal where they are one table
+  std::string source_embedding, target_embedding;  ///< [V,D]; equal where they are one table
+  std::string source_positions, target_positions;  ///< learned tables [P,D]; without an encoder, the first is empty
   NormNames source_embedding_norm, target_embedding_norm;  ///< of the embedding sums, with embedding_norm
   LinearNames output;                                      ///< [V,D]; target_embedding where that is its matrix
   StackNames encoder;                                      ///< without layers in a decoder-only network

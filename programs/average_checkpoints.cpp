@@ -7,11 +7,12 @@
 #include <transmute/formats/model_config.h>
 #include <transmute/formats/model_output.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/training/checkpoint.h>
-#include <transmute/translation/load_ensemble.h>
+#include <transmute/translation/open_models.h>
 
 #include <filesystem>
 #include <stdexcept>
@@ -34,13 +35,17 @@ std::string settings_of(transmute::TransformerOptions options) {
   return schema.to_yaml();
 }
 
+transmute::Transformer network_of(const transmute::LoadedModel& model) {
+  return transmute::make_transformer(model.options, model.weights, torch::kCPU);
+}
+
 // Networks that were trained apart have different meanings in the same place, and their mean has none. Measured: 0.98
 // between the last checkpoints of a training, 0.58 between 40% and all of its steps, 0.49 between two short trainings
 // on different text that began with the same weights, 0 where they began with others.
 void warn_of_strangers(const transmute::LoadedModel& first, const std::string& first_path,
                        const transmute::LoadedModel& other, const std::string& path) {
   constexpr double kOneTraining = 0.3, kRelated = 0.8;
-  const double similarity = transmute::similarity_of(first.transformer, other.transformer);
+  const double similarity = transmute::similarity_of(network_of(first), network_of(other));
   if (similarity >= (first.config == other.config ? kOneTraining : kRelated)) return;
   transmute::note(
       "warning: " + path + " and " + first_path +
@@ -52,9 +57,9 @@ void warn_of_strangers(const transmute::LoadedModel& first, const std::string& f
 
 // The mean of weights means nothing where one of them belongs to another network or vocabulary.
 void check_same_model(const transmute::LoadedModel& first, const std::string& first_path, const std::string& path) {
-  const transmute::LoadedModel other = transmute::load_model_folder(path, torch::kCPU);
+  const transmute::LoadedModel other = transmute::load_model_folder(path);
   transmute::check_same_tokenizer(first.tokenizer, first_path, other.tokenizer, path);
-  if (settings_of(first.transformer->options) != settings_of(other.transformer->options))
+  if (settings_of(first.options) != settings_of(other.options))
     throw std::invalid_argument(path + " has a different network from " + first_path +
                                 " (section \"model\" of their config.yaml); average the checkpoints of one training");
   warn_of_strangers(first, first_path, other, path);
@@ -76,12 +81,13 @@ int average(const std::vector<std::string>& models, const std::string& output) {
   transmute::check_folder_is_in_no_input(output, inputs);
   transmute::check_may_replace_model(output);
   for (const std::string& model : models) check_is_model_folder(model);
-  transmute::LoadedModel model = transmute::load_model_folder(models.front(), torch::kCPU);
+  transmute::LoadedModel model = transmute::load_model_folder(models.front());
   for (size_t i = 1; i < models.size(); ++i) check_same_model(model, models.front(), models[i]);
-  transmute::average_parameters(models, model.transformer);
+  transmute::Transformer network = network_of(model);
+  transmute::average_parameters(models, network);
   transmute::write_folder_atomically(output, [&](const std::string& folder) {
-    transmute::save_model_folder(folder, model.config, model.tokenizer, model.transformer, transmute::kWeightsFile,
-                                 transmute::Precision::float32, model.profile);
+    transmute::save_model_folder(folder, model.config, model.tokenizer, transmute::weights_of(network),
+                                 transmute::kWeightsFile, model.profile);
   });
   transmute::note("wrote the mean of " + transmute::counted(static_cast<int64_t>(models.size()), "model") + " to " +
                   output);

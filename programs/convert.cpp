@@ -4,8 +4,6 @@
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/formats/model_output.h>
-#include <transmute/libtorch/libtorch.h>
-#include <transmute/libtorch/plain_errors.h>
 #include <transmute/network/precision.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_stream.h>
@@ -48,11 +46,10 @@ int main(int argc, char** argv) {
     transmute::check_output_is_no_input(output, {{"--model", model}});
     transmute::check_folder_is_in_no_input(output, {{"--model", model}});
     transmute::check_may_replace_model(output);
-    const transmute::LoadedModel loaded =
-        transmute::with_plain_errors([&] { return transmute::load_model(model, torch::kCPU); });
+    const transmute::LoadedModel loaded = transmute::load_model(model);
     transmute::write_folder_atomically(output, [&](const std::string& folder) {
-      transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.transformer, weights_files.at(form),
-                                   stored, loaded.profile);
+      transmute::save_model_folder(folder, loaded.config, loaded.tokenizer, loaded.weights.stored_as(stored),
+                                   weights_files.at(form), loaded.profile);
     });
     transmute::note("wrote " + output);
     return 0;

@@ -2,19 +2,20 @@
 // embed: vectors of sentences and tokens, from the encoder. See --help.
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 #include <transmute/common/json.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
-#include <transmute/libtorch/libtorch.h>
-#include <transmute/libtorch/threading.h>
 #include <transmute/programs/shared/cut_lines.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/line_output.h>
-#include <transmute/programs/shared/model_flags.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/stream_flags.h>
 #include <transmute/programs/shared/translator_flags.h>
 #include <transmute/translation/text_encoder.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -22,7 +23,9 @@
 namespace {
 
 struct Arguments {
-  transmute::ModelFlags model;
+  std::string model;
+  std::string precision = "float32";
+  transmute::TranslatorOptions opened_with;
   transmute::StreamFlags streams;
   std::string per = "sentence";
   std::string format = "json";
@@ -32,24 +35,38 @@ struct Arguments {
 
 constexpr size_t kBlockLines = 1024;
 
-// vectors: [...,D]; each scaled to length 1, but for zeros.
-torch::Tensor normalized(const torch::Tensor& vectors) {
-  return vectors / vectors.norm(2, -1, true).clamp_min(1e-12);
+// A vector [D] at `values`.
+struct Vector {
+  const float* values;
+  size_t width;
+};
+
+// Scaled to length 1, but for zeros.
+std::vector<float> normalized(const Vector& vector) {
+  double squares = 0;
+  for (size_t i = 0; i < vector.width; ++i) squares += static_cast<double>(vector.values[i]) * vector.values[i];
+  const double length = std::max(std::sqrt(squares), 1e-12);
+  std::vector<float> scaled;
+  for (size_t i = 0; i < vector.width; ++i) scaled.push_back(static_cast<float>(vector.values[i] / length));
+  return scaled;
+}
+
+std::vector<float> wanted(const Vector& vector, const Arguments& arguments) {
+  return arguments.normalize ? normalized(vector) : std::vector<float>(vector.values, vector.values + vector.width);
 }
 
 // Shortest digits that read back as the same float32.
-std::string json_of(const torch::Tensor& vector) {
-  const torch::Tensor values = vector.contiguous();
-  const float* value = values.data_ptr<float>();
-  return fmt::format("[{}]", fmt::join(value, value + values.numel(), ","));
+std::string json_of(const std::vector<float>& vector) {
+  return fmt::format("[{}]", fmt::join(vector, ","));
 }
 
 std::string json_line(const transmute::TextVectors& text, const Arguments& arguments) {
-  const auto wanted = [&](const torch::Tensor& vectors) { return arguments.normalize ? normalized(vectors) : vectors; };
-  if (arguments.per == "sentence") return fmt::format("{{\"vector\":{}}}\n", json_of(wanted(text.mean)));
+  const size_t width = text.mean.size();
+  if (arguments.per == "sentence")
+    return fmt::format("{{\"vector\":{}}}\n", json_of(wanted({text.mean.data(), width}, arguments)));
   std::string vectors;
-  for (int64_t token = 0; token < text.vectors.size(0); ++token)
-    vectors += (token == 0 ? "" : ",") + json_of(wanted(text.vectors[token]));
+  for (size_t at = 0; at < text.vectors.size(); at += width)
+    vectors += (at == 0 ? "" : ",") + json_of(wanted({&text.vectors[at], width}, arguments));
   return fmt::format("{{\"tokens\":{},\"vectors\":[{}]}}\n", transmute::json_text(text.tokens), vectors);
 }
 
@@ -64,9 +81,8 @@ std::string npy_header(int64_t rows, int64_t columns) {
          description;
 }
 
-std::string bytes_of(const torch::Tensor& row) {
-  const torch::Tensor values = row.contiguous();
-  return {static_cast<const char*>(values.data_ptr()), values.nbytes()};
+std::string bytes_of(const std::vector<float>& row) {
+  return {reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float)};
 }
 
 int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
@@ -77,9 +93,10 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
     throw std::invalid_argument("--format npy holds one vector for each line; --per token needs --format json");
   if (npy && transmute::is_standard_stream(arguments.streams.output))
     throw std::invalid_argument("--format npy needs --output FILE: its header, which counts the lines, comes first");
-  transmute::check_output_is_no_input(arguments.streams.output, {{"--model", arguments.model.path()}});
-  transmute::OpenModel model = arguments.model.open();
-  const transmute::TextEncoder encoder(std::move(model.model), model.device, model.threads->parallel_for());
+  transmute::check_output_is_no_input(arguments.streams.output, {{"--model", arguments.model}});
+  transmute::TranslatorOptions opened_with = arguments.opened_with;
+  opened_with.precision = transmute::precision_from_name(arguments.precision);
+  const transmute::TextEncoder encoder(arguments.model, opened_with);
   encoder.encode({}, options);  // whether it can be done at all, before the first line arrives
   const transmute::BlockSource next_block = arguments.streams.open();
   if (npy && arguments.streams.resumes)
@@ -87,7 +104,7 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
 
   int64_t lines = 0;
   transmute::CutLines cut_lines(options.max_source_tokens);
-  std::vector<torch::Tensor> rows;  // of npy, whose header comes first and counts them
+  std::vector<std::vector<float>> rows;  // of npy, whose header comes first and counts them
   const auto encode_all = [&](const auto& write) {
     while (true) {
       const std::vector<std::string> block = next_block(kBlockLines);
@@ -97,7 +114,7 @@ int embed(const Arguments& arguments, const std::vector<std::string>& facts) {
         ++lines;
         cut_lines.add(vectors.parts, vectors.tokens.size());
         if (npy) {
-          rows.push_back(arguments.normalize ? normalized(vectors.mean) : vectors.mean);
+          rows.push_back(wanted({vectors.mean.data(), vectors.mean.size()}, arguments));
         } else {
           text += json_line(vectors, arguments);
         }
@@ -135,7 +152,13 @@ int main(int argc, char** argv) {
       "embed");
   app.footer("{} -m runs/demo/model -i test.en -o test.json --normalize");
   Arguments arguments;
-  arguments.model.add_to(app);
+  transmute::add_model_flag(app, arguments.model);
+  transmute::add_device_flag(app, arguments.opened_with.device);
+  app.add_option("--precision", arguments.precision,
+                 "number format of weights and matrix products; int8 is for CPUs, half for GPUs")
+      ->check(transmute::one_of({"float32", "bfloat16", "int8", "half"}))
+      ->capture_default_str();
+  transmute::add_threads_flag(app, arguments.opened_with.threads);
   arguments.streams.add_to(app);
   app.add_option("--per", arguments.per,
                  "sentence: one vector per line, zeros for an empty line; token: one vector per token")
@@ -153,7 +176,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   transmute::add_language_flags(app, arguments.encoder.source_language, arguments.encoder.target_language);
   return transmute::run_program(app, argc, argv, [&] {
-    transmute::configure_process_for_workers();
+    transmute::keep_freed_memory();
     return embed(arguments, transmute::run_facts(app));
   });
 }

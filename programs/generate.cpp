@@ -2,9 +2,9 @@
 // generate: continues text with a language model. See --help.
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
 #include <transmute/common/text_file.h>
-#include <transmute/libtorch/threading.h>
 #include <transmute/programs/shared/bad_text.h>
 #include <transmute/programs/shared/cut_lines.h>
 #include <transmute/programs/shared/flag_values.h>
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
   add_text_flags(app, arguments);
   add_search_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] {
-    transmute::configure_process_for_workers();
+    transmute::keep_freed_memory();
     for (const std::string& text : arguments.model.take_texts(arguments.streams.input))
       arguments.prompts.push_back(text);
     return generate(arguments, transmute::run_facts(app));

@@ -2,8 +2,8 @@
 // score: how probable each line of a translation is, given its source, or each line of plain text. See --help.
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
-#include <transmute/libtorch/threading.h>
 #include <transmute/programs/shared/bad_text.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/program.h>
@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
   transmute::add_batch_flags(app, arguments.translation.batch_size, arguments.translation.batch_tokens,
                              {"sentences", "tokens (of translations: source tokens)"});
   return transmute::run_program(app, argc, argv, [&] {
-    transmute::configure_process_for_workers();
+    transmute::keep_freed_memory();
     return score(arguments);
   });
 }

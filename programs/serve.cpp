@@ -4,8 +4,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
-#include <transmute/libtorch/device.h>
-#include <transmute/libtorch/threading.h>
+#include <transmute/common/memory.h>
+#include <transmute/engine/device_backend.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/signals.h>
@@ -175,7 +175,7 @@ int serve(Arguments& arguments) {
   transmute::end_at_once_on_stop_signals();
   arguments.api.log = log;
   arguments.batcher.workers =
-      transmute::worker_count(arguments.translator.threads, transmute::parse_device(arguments.translator.device));
+      transmute::worker_count(arguments.translator.threads, transmute::find_device(arguments.translator.device));
   allow_descriptors(arguments.http.connections);
   transmute::Models models = open_models(arguments);
   transmute::CurrentApiKeys keys(arguments.api_keys);
@@ -291,7 +291,7 @@ int main(int argc, char** argv) {
   add_flags(app, arguments);
   add_limits(app, arguments);
   return transmute::run_program(app, argc, argv, [&] {
-    transmute::configure_process_for_workers();
+    transmute::keep_freed_memory();
     return serve(arguments);
   });
 }

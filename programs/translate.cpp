@@ -2,9 +2,9 @@
 // translate: one line in, one line out. See --help.
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/progress.h>
 #include <transmute/examples/parsing/tree_constraint.h>
-#include <transmute/libtorch/threading.h>
 #include <transmute/programs/shared/bad_text.h>
 #include <transmute/programs/shared/cut_lines.h>
 #include <transmute/programs/shared/flag_values.h>
@@ -255,7 +255,7 @@ int translate(const Arguments& arguments, const std::vector<std::string>& facts)
     options.search.constraint = tree_constraint(arguments, translator.tokenizer());
     options.search.no_repeat_ngram = 0;  // the model's own: right trees repeat labels
   }
-  translator.translate_batch({}, options);  // whether it can be done at all, before the first line arrives
+  translator.check(options);  // whether it can be done at all, before the first line arrives
   transmute::warn_if_slow(translator.slow_reason());
   transmute::LineOutput output(arguments.streams.output, facts, arguments.streams.resumes);
   transmute::LineProgress progress(arguments.streams, output.finished_lines());
@@ -447,7 +447,7 @@ int main(int argc, char** argv) {
   transmute::add_language_flags(app, arguments.translation.source_language, arguments.translation.target_language);
   add_line_flags(app, arguments);
   return transmute::run_program(app, argc, argv, [&] {
-    transmute::configure_process_for_workers();
+    transmute::keep_freed_memory();
     arguments.texts = arguments.translator.take_texts(arguments.streams.input);
     return translate(arguments, transmute::run_facts(app));
   });

@@ -21,11 +21,12 @@ namespace {
 struct Command {
   std::string name;
   std::string summary;
+  bool needs_libtorch = false;  // and is in the package transmute-torch
 };
 
 // In the order in which they are met.
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all{{"train", "train a model on text"},
+  static const std::vector<Command> all{{"train", "train a model on text", true},
                                         {"translate", "translate text"},
 #ifdef TRANSMUTE_HAS_SERVE
                                         {"serve", "serve translations over HTTP"},
@@ -34,10 +35,10 @@ const std::vector<Command>& commands() {
                                         {"score", "print log-probabilities of translations or texts"},
                                         {"generate", "continue text with a language model"},
                                         {"embed", "write sentence embeddings"},
-                                        {"visualize", "draw a model's attention as an HTML page"},
-                                        {"average_checkpoints", "average checkpoints into one model"},
+                                        {"visualize", "draw a model's attention as an HTML page", true},
+                                        {"average_checkpoints", "average checkpoints into one model", true},
                                         {"convert", "convert a model to another format or precision"},
-                                        {"export_torchscript", "export a model for LibTorch, PyTorch and Triton"},
+                                        {"export_torchscript", "export a model for LibTorch, PyTorch and Triton", true},
                                         {"make_shortlist", "build a vocabulary shortlist from parallel text"},
                                         {"sentences", "write the sentences of a text, one per line"},
                                         {"trees", "turn parse trees into parallel text and back"},
@@ -53,7 +54,7 @@ std::string help() {
   return text +
          "\nOptions:\n"
          "  -h, --help            print this help; after a command, its own\n"
-         "  --version             print the version, with the revision, LibTorch and the instruction set\n"
+         "  --version             print the version, with the revision and the instruction set\n"
          "\nExamples:\n"
          "  transmute train --source train.en --target train.de --run-folder runs/mine\n"
          "  transmute translate --model runs/mine/model --input test.en\n";
@@ -87,14 +88,16 @@ int refuse(const std::string& message) {
 }
 
 // Becomes the program of this name, which stands beside this one; its messages call it "transmute <name>".
-int run(const std::string& name, std::vector<char*> words) {
+int run(const Command& command, std::vector<char*> words) {
+  const std::string& name = command.name;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::string path = (folder / ("transmute-" + name)).string();
   std::string called = "transmute " + name;
   words.insert(words.begin(), called.data());
   words.push_back(nullptr);
   execv(path.c_str(), words.data());
-  std::cerr << "transmute: error: " << path << " cannot be run: " << std::strerror(errno) << '\n';
+  const char* const remedy = errno == ENOENT && command.needs_libtorch ? "; install the package transmute-torch" : "";
+  std::cerr << "transmute: error: " << path << " cannot be run: " << std::strerror(errno) << remedy << '\n';
   return 1;
 }
 
@@ -115,8 +118,10 @@ int main(int argc, char** argv) {
     std::string name = first;
     std::replace(name.begin(), name.end(), '-', '_');
     std::vector<std::string> names;
-    for (const Command& command : commands()) names.push_back(command.name);
-    if (std::find(names.begin(), names.end(), name) != names.end()) return run(name, {words.begin() + 1, words.end()});
+    for (const Command& command : commands()) {
+      if (command.name == name) return run(command, {words.begin() + 1, words.end()});
+      names.push_back(command.name);
+    }
     std::string nearest = other_name(first);
     if (nearest.empty()) nearest = transmute::nearest_name(name, names);
     return refuse(fmt::format("there is no command '{}'{}\nRun 'transmute --help' for the list.", first,

@@ -53,7 +53,7 @@ std::runtime_error at_its_line(const transmute::UnshownText& text, const Argumen
 std::string page_of(const std::vector<transmute::ExplorerSentence>& sentences, const Arguments& arguments) {
   const transmute::OpenModel model = arguments.model.open();
   try {
-    return transmute::explorer_page(model.model, sentences, arguments.explorer);
+    return transmute::explorer_page(model.model, model.network, sentences, arguments.explorer);
   } catch (const transmute::UnshownLongText& text) {
     throw at_its_line(
         text, arguments,

@@ -4,11 +4,9 @@
 # installs, asks nothing, and does nothing where all is there. Works as root or through sudo.
 set -euo pipefail
 
-# OpenBLAS, because LibTorch's package is content with the reference BLAS, which multiplies ten times as slowly.
 packages=(
   g++ make cmake ninja-build ccache pkg-config ca-certificates
-  libtorch-dev libgloo-dev libopenblas0-pthread libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev
-  nlohmann-json3-dev
+  libsentencepiece-dev libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
   zlib1g-dev libdeflate-dev libicu-dev libgtest-dev libgmock-dev
   libboost-dev libssl-dev libcld2-dev
   help2man # for the manual pages
@@ -21,13 +19,21 @@ case "$(. /etc/os-release 2>/dev/null; echo "${VERSION_CODENAME:-}")" in
   bookworm | jammy | noble) test_packages+=(clang-format-14 clang-tidy-14) ;;
 esac
 
-usage="usage: scripts/setup.sh [--tests]   (with --tests: also what only the tests need)"
-case "${1:-}" in
-  "") ;;
-  --tests) packages+=("${test_packages[@]}") ;;
-  --help) echo "$usage"; exit 0 ;;
-  *) echo "$usage" >&2; exit 2 ;;
-esac
+# OpenBLAS, because LibTorch's package is content with the reference BLAS, which multiplies ten times as slowly.
+torch_packages=(libtorch-dev libgloo-dev libopenblas0-pthread)
+
+usage="usage: scripts/setup.sh [--tests] [--without-torch]
+  --tests          also what only the tests need
+  --without-torch  what a build with -DTRANSMUTE_WITH_TORCH=OFF needs, which translates and does not train"
+for option in "$@"; do
+  case "$option" in
+    --tests) packages+=("${test_packages[@]}") ;;
+    --without-torch) torch_packages=() ;;
+    --help) echo "$usage"; exit 0 ;;
+    *) echo "$usage" >&2; exit 2 ;;
+  esac
+done
+packages+=("${torch_packages[@]}")
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is neither Debian nor Ubuntu. Install a C++17 compiler, CMake 3.25, Ninja and the libraries that" \

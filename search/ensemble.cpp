@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/search/ensemble.h>
 
-#include <transmute/libtorch/libtorch.h>
+#include <transmute/kernels/simd/vector_math.h>
+#include <transmute/search/top_candidates.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -13,62 +15,120 @@ inline namespace v0 {
 
 namespace {
 
+using kernels::Simd;
+
+constexpr float kNoProbability = -std::numeric_limits<float>::infinity();
+
+// A model's logits of a hypothesis' next token, and what makes log-probabilities of them.
+struct ModelRow {
+  const float* logits;
+  float normalizer;
+};
+
+// The natural logarithm of x from 1 up: x = 2^n m with m in [2/3, 4/3), and log m = 2 artanh((m - 1) / (m + 1)), whose
+// series ends where its terms are below float32.
+TRANSMUTE_INLINE float log_from_one_up(float x) {
+  constexpr uint32_t kTwoThirds = 0x3f2aaaab;
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  const auto n = static_cast<int32_t>(bits - kTwoThirds) >> 23;
+  bits -= static_cast<uint32_t>(n) << 23;
+  float m;
+  std::memcpy(&m, &bits, sizeof m);
+  const float t = (m - 1) / (m + 1), square = t * t;
+  const float series = 1 + square * (1.0F / 3 + square * (1.0F / 5 + square * (1.0F / 7 + square * (1.0F / 9))));
+  constexpr float kLn2 = 0.693147181F;
+  return static_cast<float>(n) * kLn2 + 2 * t * series;
+}
+
+// log Σ_m p_m for each token, p_m being the probability that model m gives it.
+TRANSMUTE_INLINE void log_of_sums(const std::vector<ModelRow>& models, int64_t count, float* to) {
+  constexpr int64_t kBlock = 64;
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t size = std::min(kBlock, count - begin);
+    float most[kBlock], sums[kBlock];
+    for (int64_t i = 0; i < size; ++i) most[i] = models.front().logits[begin + i] - models.front().normalizer;
+    for (const ModelRow& model : models)
+      for (int64_t i = 0; i < size; ++i) most[i] = std::max(most[i], model.logits[begin + i] - model.normalizer);
+    for (int64_t i = 0; i < size; ++i) sums[i] = 0;
+    for (const ModelRow& model : models)
+      for (int64_t i = 0; i < size; ++i)
+        sums[i] += kernels::exp_of_negative(model.logits[begin + i] - model.normalizer - most[i]);
+    for (int64_t i = 0; i < size; ++i)
+      to[begin + i] = most[i] == kNoProbability ? kNoProbability : most[i] + log_from_one_up(sums[i]);
+  }
+}
+
+void log_of_sums_baseline(const std::vector<ModelRow>& models, int64_t count, float* to) {
+  log_of_sums(models, count, to);
+}
+TRANSMUTE_TARGET_AVX2 void log_of_sums_avx2(const std::vector<ModelRow>& models, int64_t count, float* to) {
+  log_of_sums(models, count, to);
+}
+
 class EnsembleBatch : public DecodingBatch {
  public:
   /// columns: of each sentence's logits, where they differ.
-  EnsembleBatch(std::vector<std::unique_ptr<DecodingBatch>> members, std::vector<int64_t> columns)
-      : members_(std::move(members)), columns_(std::move(columns)) {}
+  EnsembleBatch(std::vector<std::unique_ptr<DecodingBatch>> members, size_t sentences, std::vector<int64_t> columns)
+      : members_(std::move(members)), sentences_(sentences), columns_(std::move(columns)) {}
 
-  NextToken step(const torch::Tensor& ids) override {
-    return averaged([&](DecodingBatch& member) { return member.step(ids); });
+  NextToken step(const Ids& ids) override {
+    return averaged(ids.size(), [&](DecodingBatch& member) { return member.step(ids); });
   }
-  NextToken extend(const torch::Tensor& ids) override {
-    return averaged([&](DecodingBatch& member) { return member.extend(ids); });
+  NextToken extend(const Ids& ids, int64_t positions) override {
+    return averaged(ids.size(), [&](DecodingBatch& member) { return member.extend(ids, positions); });
   }
 
-  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
     for (auto& member : members_) member->select(sentences, parents);
+    sentences_ = sentences.size();
     if (columns_.empty()) return;
-    const torch::Tensor kept = sentences.contiguous();
     std::vector<int64_t> columns;
-    for (int64_t i = 0; i < kept.size(0); ++i)
-      columns.push_back(columns_[static_cast<size_t>(kept.data_ptr<int64_t>()[i])]);
+    for (const int64_t kept : sentences) columns.push_back(columns_[static_cast<size_t>(kept)]);
     columns_ = std::move(columns);
   }
 
  private:
   template <class AskMember>
-  NextToken averaged(AskMember ask) {
-    const torch::NoGradGuard no_grad;
-    std::vector<torch::Tensor> log_probs;
-    torch::Tensor attention;
-    for (auto& member : members_) {
-      const NextToken next = ask(*member);
-      log_probs.push_back(log_softmax(next.logits));
-      if (next.attention.defined())
-        attention = attention.defined() ? attention + next.attention : next.attention.clone();
+  NextToken averaged(size_t rows, AskMember ask) {
+    std::vector<NextToken> all;
+    for (auto& member : members_) all.push_back(ask(*member));
+    NextToken mean;
+    mean.source_width = all.front().source_width;
+    mean.attention = std::move(all.front().attention);
+    for (size_t m = 1; m < all.size(); ++m)
+      for (size_t i = 0; i < mean.attention.size(); ++i) mean.attention[i] += all[m].attention[i];
+    for (float& weight : mean.attention) weight /= static_cast<float>(all.size());
+    // As wide as the longest list: when a sentence has left, some models still have its columns, others do not.
+    mean.columns = columns_.empty() ? all.front().columns : *std::max_element(columns_.begin(), columns_.end());
+    const auto width = static_cast<size_t>(mean.columns);
+    logits_.assign(rows * width, kNoProbability);
+    for (size_t row = 0; row < rows; ++row) {
+      // A sentence's own columns alone: the order of a sum must not depend on how many its neighbors have.
+      const int64_t count = columns_.empty() ? mean.columns : columns_[row / (rows / sentences_)];
+      average_row(all, static_cast<int64_t>(row), count, &logits_[row * width]);
     }
-    const auto count = static_cast<double>(members_.size());
-    if (attention.defined()) attention = attention / count;
-    return {torch::logsumexp(torch::stack(log_probs), {0}) - std::log(count), attention};
+    mean.logits = logits_.data();
+    return mean;
   }
 
-  // Over each sentence's own columns: the order of a sum must not depend on how many its neighbors have. As wide as the
-  // longest list: when a sentence has left, some models still have its columns, others do not.
-  torch::Tensor log_softmax(const torch::Tensor& logits) const {
-    if (columns_.empty()) return torch::log_softmax(logits, -1);
-    const int64_t width = *std::max_element(columns_.begin(), columns_.end());
-    torch::Tensor log_probs =
-        torch::full({logits.size(0), logits.size(1), width}, -std::numeric_limits<float>::infinity(), logits.options());
-    for (int64_t b = 0; b < logits.size(0); ++b) {
-      const int64_t count = columns_[static_cast<size_t>(b)];
-      log_probs[b].slice(1, 0, count).copy_(torch::log_softmax(logits[b].slice(1, 0, count).contiguous(), -1));
+  // The logarithm of the mean probability, but for a constant, which does not matter.
+  void average_row(const std::vector<NextToken>& all, int64_t row, int64_t count, float* mean) {
+    std::vector<ModelRow> models;
+    for (const NextToken& next : all) {
+      const LogitsRow logits{next.logits + row * next.columns, count};
+      const double normalizer = finder_.log_normalizer(logits);
+      models.push_back({logits.values, std::isinf(normalizer) ? 0.0F : static_cast<float>(normalizer)});
     }
-    return log_probs;
+    const bool has_avx2 = kernels::active_simd() >= Simd::avx2;
+    (has_avx2 ? log_of_sums_avx2 : log_of_sums_baseline)(models, count, mean);
   }
 
   std::vector<std::unique_ptr<DecodingBatch>> members_;
+  size_t sentences_;
   std::vector<int64_t> columns_;  // by sentence, where there are shortlists
+  std::vector<float> logits_;     // of the last call
+  CandidateFinder finder_;
 };
 
 }  // namespace
@@ -78,13 +138,17 @@ EnsembleStepModel::EnsembleStepModel(std::vector<std::shared_ptr<const StepModel
   if (models_.empty()) throw std::invalid_argument("an ensemble needs at least one model");
 }
 
+void EnsembleStepModel::check(AttentionChoice attention) const {
+  for (const auto& model : models_) model->check(attention);
+}
+
 std::unique_ptr<DecodingBatch> EnsembleStepModel::start(const std::vector<Ids>& sources, AttentionChoice attention,
                                                         const std::vector<Ids>& shortlists) const {
   std::vector<std::unique_ptr<DecodingBatch>> members;
   for (const auto& model : models_) members.push_back(model->start(sources, attention, shortlists));
   std::vector<int64_t> columns;
   for (const Ids& shortlist : shortlists) columns.push_back(static_cast<int64_t>(shortlist.size()));
-  return std::make_unique<EnsembleBatch>(std::move(members), std::move(columns));
+  return std::make_unique<EnsembleBatch>(std::move(members), sources.size(), std::move(columns));
 }
 
 }  // namespace v0

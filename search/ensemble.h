@@ -15,6 +15,7 @@ class EnsembleStepModel : public StepModel {
   /// @throws std::invalid_argument where there are none.
   explicit EnsembleStepModel(std::vector<std::shared_ptr<const StepModel>> models);
 
+  void check(AttentionChoice attention) const override;
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice attention,
                                        const std::vector<Ids>& shortlists) const override;
 

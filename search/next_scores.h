@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/types.h>
 #include <transmute/search/sentence_search.h>
+#include <transmute/search/step_model.h>
 #include <transmute/search/top_candidates.h>
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace transmute {
@@ -28,10 +27,12 @@ class NextScores {
   virtual std::vector<float> all(const SentenceSearch& sentence, int64_t b, int64_t n) = 0;
 };
 
-/// Reads logits that are float32 in memory with a fused pass over each hypothesis, by `finder`, which is made where it
-/// is needed; any others with LibTorch's operations. `count`: candidates that best() will be asked for at most.
-std::unique_ptr<NextScores> make_next_scores(const torch::Tensor& logits, const std::vector<SentenceSearch>& sentences,
-                                             size_t count, std::optional<CandidateFinder>& finder);
+/// The scores of one position of a call whose result has `rows_per_sentence` rows for each sentence: hypotheses, or
+/// positions of the only one. Logits in memory are read in a fused pass over each hypothesis by `finder`. `count`: the
+/// most candidates that best() will be asked for.
+std::unique_ptr<NextScores> make_next_scores(const NextToken& next, int64_t position, int64_t rows_per_sentence,
+                                             const std::vector<SentenceSearch>& sentences, size_t count,
+                                             CandidateFinder& finder);
 
 }  // namespace search
 }  // namespace v0

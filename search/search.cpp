@@ -2,7 +2,6 @@
 #include <transmute/search/search.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/search/candidates.h>
 #include <transmute/search/next_scores.h>
 #include <transmute/search/sentence_search.h>
@@ -10,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 
 namespace transmute {
@@ -25,25 +23,23 @@ constexpr int64_t kMostLength = 1'000'000;
 
 // The last token of every live hypothesis: [B,N]. Sentences whose beam is not full repeat their first
 // hypothesis.
-torch::Tensor last_tokens(const std::vector<SentenceSearch>& sentences, int64_t beam) {
-  torch::Tensor ids = torch::empty({static_cast<int64_t>(sentences.size()), beam}, torch::kLong);
-  int64_t* next = ids.data_ptr<int64_t>();
+Ids last_tokens(const std::vector<SentenceSearch>& sentences, int64_t beam) {
+  Ids ids;
   for (const auto& sentence : sentences)
     for (int64_t n = 0; n < beam; ++n) {
       const auto& live = sentence.live();
       const auto& last = live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].last;
-      *next++ = last ? last->id : special_ids::kBegin;
+      ids.push_back(last ? last->id : special_ids::kBegin);
     }
   return ids;
 }
 
-torch::Tensor parent_rows(const std::vector<SentenceSearch>& sentences, int64_t beam) {
-  torch::Tensor rows = torch::empty({static_cast<int64_t>(sentences.size()) * beam}, torch::kLong);
-  int64_t* next = rows.data_ptr<int64_t>();
+std::vector<int64_t> parent_rows(const std::vector<SentenceSearch>& sentences, int64_t beam) {
+  std::vector<int64_t> rows;
   for (const auto& sentence : sentences)
     for (int64_t n = 0; n < beam; ++n) {
       const auto& live = sentence.live();
-      *next++ = live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].row;
+      rows.push_back(live[n < static_cast<int64_t>(live.size()) ? static_cast<size_t>(n) : 0].row);
     }
   return rows;
 }
@@ -63,9 +59,9 @@ int64_t known_steps(const std::vector<SentenceSearch>& sentences, bool all_is_kn
 }
 
 // What those steps read, from `first` on: begin and the prefixes, filled up with padding: [B,count].
-torch::Tensor known_tokens(const std::vector<SentenceSearch>& sentences, int64_t first, int64_t count) {
-  torch::Tensor ids = torch::full({static_cast<int64_t>(sentences.size()), count}, special_ids::kPad, torch::kLong);
-  int64_t* row = ids.data_ptr<int64_t>();
+Ids known_tokens(const std::vector<SentenceSearch>& sentences, int64_t first, int64_t count) {
+  Ids ids(sentences.size() * static_cast<size_t>(count), special_ids::kPad);
+  int64_t* row = ids.data();
   for (const SentenceSearch& sentence : sentences) {
     for (int64_t i = 0; i < count && first + i <= sentence.prefix_length(); ++i)
       row[i] = first + i == 0 ? special_ids::kBegin : sentence.prefix_token(first + i - 1);
@@ -107,7 +103,7 @@ class BatchSearch {
         sentence.find_banned(length_);
         most_candidates = std::max(most_candidates, sentence.candidates() + sentence.most_banned());
       }
-      advance(next, most_candidates);
+      advance(next, most_candidates, 0, beam_);
       leave_those_done();
     }
     return std::move(results_);
@@ -120,19 +116,17 @@ class BatchSearch {
     while (length_ < known && !searching_.empty()) {
       const int64_t at_once = std::max<int64_t>(1, kRowsAtOnce / static_cast<int64_t>(searching_.size()));
       const int64_t positions = std::min(at_once, known - length_);
-      const NextToken all = batch_->extend(known_tokens(searching_, length_, positions));
-      for (int64_t position = 0; position < positions; ++position, ++length_) {
-        NextToken next{all.logits.slice(1, position, position + 1), {}};
-        if (all.attention.defined()) next.attention = all.attention.slice(1, position, position + 1).contiguous();
-        advance(next, 1);
-      }
+      const NextToken all = batch_->extend(known_tokens(searching_, length_, positions), positions);
+      for (int64_t position = 0; position < positions; ++position, ++length_) advance(all, 1, position, positions);
       leave_those_done(length_ < known);
     }
   }
 
-  // Advances each unfinished sentence by one token.
-  void advance(const NextToken& next, size_t most_candidates) {
-    const auto scores = search::make_next_scores(next.logits, searching_, most_candidates, finder_);
+  // Advances each unfinished sentence by one token: that of a position of the call, whose result has so many rows for
+  // each sentence.
+  void advance(const NextToken& next, size_t most_candidates, int64_t position, int64_t rows_per_sentence) {
+    const auto scores =
+        search::make_next_scores(next, position, rows_per_sentence, searching_, most_candidates, finder_);
     if (hooks_.should_stop && hooks_.should_stop()) throw Cancelled();
     for (size_t b = 0; b < searching_.size(); ++b) {
       SentenceSearch& sentence = searching_[b];
@@ -144,7 +138,10 @@ class BatchSearch {
       }
       const auto row = static_cast<int64_t>(b);
       const std::vector<Candidate> candidates = search::find_candidates(sentence, *scores, row, length_, options_);
-      sentence.advance(candidates, row * beam_, next.attention);
+      const int64_t first = (row * rows_per_sentence + position) * next.source_width;
+      sentence.advance(candidates, row * beam_,
+                       next.attention.empty() ? nullptr : &next.attention[static_cast<size_t>(first)],
+                       next.source_width);
       if (hooks_.on_tokens && sentence.update_certain()) hooks_.on_tokens(sentence.index(), sentence.certain());
       if (!sentence.done()) continue;
       if (sentence.best().empty())
@@ -169,7 +166,7 @@ class BatchSearch {
     beam_ = 1;
     for (const auto& sentence : searching_)
       if (!are_known) beam_ = std::max(beam_, sentence.beam());
-    batch_->select(torch::tensor(kept, torch::kLong), parent_rows(searching_, beam_));
+    batch_->select(kept, parent_rows(searching_, beam_));
   }
 
   const SearchOptions& options_;
@@ -179,7 +176,7 @@ class BatchSearch {
   std::vector<std::vector<IdHypothesis>> results_;
   std::vector<SentenceSearch> searching_;
   std::unique_ptr<DecodingBatch> batch_;
-  std::optional<CandidateFinder> finder_;
+  CandidateFinder finder_;
   int64_t beam_ = 1;    // hypotheses of each sentence in the batch
   int64_t length_ = 0;  // of those
 };

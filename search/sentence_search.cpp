@@ -93,8 +93,8 @@ Ids SentenceSearch::free_to_choose(size_t n, size_t vocabulary) const {
   return tokens;
 }
 
-void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t first_row,
-                             const torch::Tensor& attention) {
+void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t first_row, const float* attention,
+                             int64_t source_width) {
   const bool was_given = is_given(length_++);
   std::vector<LiveHypothesis> next;
   for (size_t rank = 0; rank < candidates.size(); ++rank) {
@@ -107,8 +107,13 @@ void SentenceSearch::advance(const std::vector<Candidate>& candidates, int64_t f
     const LiveHypothesis& parent = live_[static_cast<size_t>(candidate.parent)];
     const int64_t row = first_row + candidate.parent;
     const double log_probability = was_given ? parent.log_probability : candidate.log_probability;
+    std::vector<float> weights;  // over this sentence's source and its end
+    if (attention != nullptr) {
+      const float* own = attention + candidate.parent * source_width;
+      weights.assign(own, own + source_length_ + 1);
+    }
     auto last = std::make_shared<TokenNode>(candidate.token, log_probability - parent.log_probability,
-                                            attention_of(row, attention), parent.last);
+                                            std::move(weights), parent.last);
     if (is_end) {
       finish(*last, log_probability);
     } else {
@@ -219,12 +224,6 @@ void SentenceSearch::ban_repetition(const Ids& ids, std::vector<int64_t>& tokens
   const auto last = ids.end() - static_cast<int64_t>(n - 1);
   for (auto begin = ids.begin(); begin + static_cast<int64_t>(n) <= ids.end(); ++begin)
     if (std::equal(last, ids.end(), begin)) tokens.push_back(begin[static_cast<int64_t>(n - 1)]);
-}
-
-std::vector<float> SentenceSearch::attention_of(int64_t row, const torch::Tensor& attention) const {
-  if (!attention.defined()) return {};
-  const float* first = attention.data_ptr<float>() + row * attention.size(-1);
-  return {first, first + source_length_ + 1};
 }
 
 }  // namespace search

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/types.h>
 #include <transmute/common/random.h>
 #include <transmute/search/hypothesis.h>
 #include <transmute/search/next_token_constraint.h>
@@ -90,9 +89,10 @@ class SentenceSearch {
   /// The next token has to be the end.
   bool at_limit(int64_t length) const { return length >= max_length_; }
 
-  /// `candidates` come best first. `first_row`: that of this sentence's hypotheses in the last step, whose attention
-  /// [B,N,S] is, contiguous.
-  void advance(const std::vector<Candidate>& candidates, int64_t first_row, const torch::Tensor& attention);
+  /// `candidates` come best first. `first_row`: that of this sentence's first hypothesis in the last step. `attention`:
+  /// the weights of the hypotheses, `source_width` numbers for each; null where there are none.
+  void advance(const std::vector<Candidate>& candidates, int64_t first_row, const float* attention,
+               int64_t source_width);
 
   /// Of candidates in any order, those that a beam with terms goes on with, best first: the best of each bank in turn,
   /// banks with more of the terms' tokens first. A bank is what has the same number of those tokens.
@@ -123,9 +123,6 @@ class SentenceSearch {
 
   // What followed the last n - 1 tokens where they stood before.
   void ban_repetition(const Ids& ids, std::vector<int64_t>& tokens) const;
-
-  // The row's weights over this sentence's source and its end.
-  std::vector<float> attention_of(int64_t row, const torch::Tensor& attention) const;
 
   size_t index_;
   int64_t source_length_;

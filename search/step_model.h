@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/types.h>
 #include <transmute/common/export.h>
 #include <transmute/network/options.h>
 #include <transmute/tokenizer/special_ids.h>
@@ -25,36 +24,60 @@ TRANSMUTE_API void check(const AttentionChoice& choice, const TransformerOptions
 /// @throws std::invalid_argument if it contains an id outside a vocabulary of this size.
 TRANSMUTE_API void check_shortlist(const Ids& shortlist, int64_t vocabulary);
 
-/// A model's prediction of the next token of every hypothesis.
+namespace search {
+class NextScores;
+class SentenceSearch;
+
+/// Logits that are not in the process's memory, such as a GPU's, or that are not float32. Whoever has them chooses the
+/// candidates there.
+class DeviceLogits {
+ public:
+  virtual ~DeviceLogits() = default;
+  /// What position `position` of the call says of the sentences' next tokens; see make_next_scores().
+  virtual std::unique_ptr<NextScores> scores(int64_t position, const std::vector<SentenceSearch>& sentences,
+                                             size_t count) const = 0;
+};
+}  // namespace search
+
+/// A model's prediction of the next token of every hypothesis: rows for sentence 0 and its hypotheses (or positions),
+/// then for sentence 1, and so on.
 struct NextToken {
-  /// Unnormalized log-probabilities [B,N,V], preferably float32 on the CPU. Search reads them before the next step and
-  /// does not modify them. With shortlists, [B,N,L]: column c belongs to token c of the sentence's list, -inf past its
-  /// end.
-  torch::Tensor logits;
-  torch::Tensor attention;  ///< float32 [B,N,S] on the CPU, if requested: over the source tokens and the end
+  /// Unnormalized log-probabilities, float32 [rows,columns], which the batch keeps until its next call. Columns are the
+  /// vocabulary's tokens. With shortlists, column c belongs to token c of the sentence's list, -inf past its end.
+  const float* logits = nullptr;
+  int64_t columns = 0;             ///< V, or the length of the longest shortlist
+  std::vector<float> attention{};  ///< [rows,S], if requested: over the source tokens and the end
+  int64_t source_width = 0;        ///< S of the attention
+  std::shared_ptr<const search::DeviceLogits> on_device{};  ///< in place of `logits`; null: they are in memory
 };
 
-/// A batch of sentences during decoding, with the same number N of hypotheses for each.
+/// A batch of B sentences during decoding, with the same number N of hypotheses for each.
 class TRANSMUTE_API DecodingBatch {
  public:
   virtual ~DecodingBatch() = default;
 
-  /// Extends every hypothesis by one token. ids: int64 [B,N] on the CPU.
-  virtual NextToken step(const torch::Tensor& ids) = 0;
+  /// Extends every hypothesis by one token. ids: [B,N].
+  virtual NextToken step(const Ids& ids) = 0;
 
   /// Extends the single hypothesis of each sentence (N = 1) by T known tokens, like T steps, but at once if the model
-  /// can. ids: int64 [B,T] on the CPU. In the result, positions take the place of hypotheses.
-  virtual NextToken extend(const torch::Tensor& ids);
+  /// can. ids: [B,T]. In the result, positions take the place of hypotheses.
+  virtual NextToken extend(const Ids& ids, int64_t positions);
 
-  /// Continues with a new set of hypotheses, N' per sentence. `sentences`, int64 [B'], selects the sentences to keep;
-  /// `parents`, int64 [B'·N'], is the old row (b·N + n) that each new one continues. Both are on the CPU.
-  virtual void select(const torch::Tensor& sentences, const torch::Tensor& parents) = 0;
+  /// Continues with a new set of hypotheses, N' per sentence. `sentences`, [B'], selects the sentences to keep;
+  /// `parents`, [B',N'], is the old row (b·N + n) that each new one continues.
+  virtual void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) = 0;
+
+ private:
+  std::vector<float> extended_;  // logits of extend()
 };
 
 /// The model as search sees it: a Transformer, or anything else that predicts the next token.
 class TRANSMUTE_API StepModel {
  public:
   virtual ~StepModel() = default;
+
+  /// @throws std::invalid_argument if the model cannot return this attention.
+  virtual void check(AttentionChoice) const {}
 
   /// Starts decoding with one hypothesis (N = 1) per sentence. Sources are ids without begin and end. `shortlists`: for
   /// each sentence, the target tokens whose logits to compute, without duplicates; empty: all tokens.

@@ -65,6 +65,9 @@ class CandidateFinder {
   /// Natural logarithm of the token's probability, at most 0.
   double log_probability(const LogitsRow& logits, int64_t token);
 
+  /// log Σ e^logit, which turns logits into log-probabilities; minus infinity if no token has a probability.
+  double log_normalizer(const LogitsRow& logits) { return log_sum_exp(logits); }
+
  private:
   double log_sum_exp(const LogitsRow& logits);  // fills chunk_tops_ too
 

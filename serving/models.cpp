@@ -132,7 +132,7 @@ ModelSet::Hop open(const ModelSource& source, std::shared_ptr<const Translator> 
   TranslationOptions options;
   options.source_language = hop.source_language;
   options.target_language = hop.target_language;
-  hop.model->translate_batch({}, options);  // checks them
+  hop.model->check(options);
   return hop;
 }
 

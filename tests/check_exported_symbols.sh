@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails where the shared library exports other names of transmute than tests/exported_symbols.txt lists, without their
+# Fails where the shared library that has everything exports other names of transmute than tests/exported_symbols.txt lists, without their
 # parameters. After a deliberate change: tests/check_exported_symbols.sh LIBRARY --fix
 # usage: check_exported_symbols.sh LIBRARY [--fix]
 set -euo pipefail

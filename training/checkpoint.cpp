@@ -5,6 +5,7 @@
 #include <transmute/common/files.h>
 #include <transmute/common/json.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/network/weight_names.h>
 
 #include <algorithm>
@@ -111,10 +112,9 @@ void CheckpointStore::save(const TrainState& state, const TrainedWith& with, con
   ensure_writable_folder(folder_);
   remove_rests_of_crashes();
   write_folder_atomically(path_in(folder_, fmt::format("step-{:09d}", state.step)), [&](const std::string& folder) {
-    save_model_folder(folder, with.config, with.tokenizer, parts.transformer, kWeightsFile, Precision::float32,
-                      with.profile);
-    write_tensor_file(path_in(folder, kOptimizerFile), parts.optimizer.state());
-    if (parts.average != nullptr) write_tensor_file(path_in(folder, kAverageFile), parts.average->values());
+    save_model_folder(folder, with.config, with.tokenizer, weights_of(parts.transformer), kWeightsFile, with.profile);
+    write_tensor_file(path_in(folder, kOptimizerFile), to_arrays(parts.optimizer.state()));
+    if (parts.average != nullptr) write_tensor_file(path_in(folder, kAverageFile), to_arrays(parts.average->values()));
     write_file_atomically(path_in(folder, kStateFile), to_json(state));
   });
   prune(policy);
@@ -167,10 +167,10 @@ TrainState CheckpointStore::restore(const TrainedParts& parts) const {
     const std::string weights = path_in(newest, kWeightsFile);
     const std::string moments = path_in(newest, kOptimizerFile);
     assign_parameters(parts.transformer, read_weights(newest), weights);
-    parts.optimizer.restore(read_tensor_file(moments), state.step, moments);
+    parts.optimizer.restore(to_tensors(read_tensor_file(moments)), state.step, moments);
     const std::string average = path_in(newest, kAverageFile);
     if (parts.average != nullptr)
-      parts.average->restore(read_tensor_file(fs::exists(average) ? average : weights), average);
+      parts.average->restore(to_tensors(read_tensor_file(fs::exists(average) ? average : weights)), average);
     return state;
   } catch (const std::runtime_error& error) {
     throw cannot_resume(newest, error.what());
@@ -200,7 +200,7 @@ void average_parameters(const std::vector<std::string>& model_folders, Transform
     }
   }
   for (auto& sum : sums) sum.second.div_(static_cast<double>(model_folders.size()));
-  assign_parameters(transformer, sums, model_folders.front());
+  assign_parameters(transformer, to_arrays(sums), model_folders.front());
 }
 
 double similarity_of(const Transformer& one, const Transformer& other) {

@@ -5,7 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/load_model.h>
-#include <transmute/libtorch/libtorch.h>
+#include <transmute/model/module_weights.h>
 
 #include <stdexcept>
 #include <utility>
@@ -22,11 +22,11 @@ const char* kind(Architecture architecture) {
 
 LoadedModel load_initial_model(const TrainingConfig& config) {
   const std::string& path = config.training.initialize_from;
-  LoadedModel model = load_model(path, torch::kCPU);
-  if (model.transformer->options.architecture != config.model.model.architecture)
+  LoadedModel model = load_model(path);
+  if (model.options.architecture != config.model.model.architecture)
     throw std::invalid_argument(
         fmt::format("training.initialize_from: {} is a {} model, but this run trains a {} model (model.architecture)",
-                    path, kind(model.transformer->options.architecture), kind(config.model.model.architecture)));
+                    path, kind(model.options.architecture), kind(config.model.model.architecture)));
   // The text would have to say its languages, line by line.
   if (model.tokenizer.source().languages() == LanguagePieces::both_sides)
     throw std::invalid_argument(fmt::format(
@@ -100,9 +100,7 @@ Tokenizer tokenizer_of_initial_model(const TrainingConfig& config) {
 }
 
 void take_weights_of_initial_model(Transformer& transformer, const TrainingConfig& config) {
-  const torch::NoGradGuard no_grad;
-  assign_parameters(transformer, parameters_of(load_initial_model(config).transformer),
-                    config.training.initialize_from);
+  assign_parameters(transformer, load_initial_model(config).weights.arrays(), config.training.initialize_from);
   spdlog::info(fmt::format("the run begins with the weights of {}", config.training.initialize_from));
 }
 

@@ -3,12 +3,12 @@
 
 #include <ATen/Context.h>
 #include <transmute/common/random.h>
-#include <transmute/formats/model_folder.h>
 #include <transmute/kernels/cpu/rounding.h>
 #include <transmute/libtorch/generator_state.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/torch_compat.h>
 #include <transmute/model/autograd/dropout.h>
+#include <transmute/model/module_weights.h>
 
 namespace transmute {
 inline namespace v0 {

@@ -343,7 +343,7 @@ void Trainer::Session::score_and_keep_best() {
 
 void Trainer::Session::save_model(const std::string& folder) {
   write_folder_atomically(folder, [&](const std::string& partial) {
-    save_model_folder(partial, config_yaml_, tokenizer_, replicas_.transformer(), kWeightsFile, Precision::float32,
+    save_model_folder(partial, config_yaml_, tokenizer_, weights_of(replicas_.transformer()), kWeightsFile,
                       text_profile_);
   });
 }

@@ -3,6 +3,7 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/progress.h>
+#include <transmute/device/step_models.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/metrics/segment_scores.h>
 #include <transmute/training/calibration.h>
@@ -132,10 +133,11 @@ TranslatedText Validator::translate() const {
   const ValidationOptions& validation = parts_.config.validation;
   Transformer& transformer = parts_.replicas.transformer();
   transformer->eval();
-  const TranslationEngine engine(transformer, parts_.tokenizer, parts_.machine.device, Precision::float32,
-                                 [this](size_t count, const std::function<void(size_t)>& task) {
-                                   parts_.workers.for_each_chunk(count, 1, [&](size_t i, size_t, int) { task(i); });
-                                 });
+  const ParallelFor parallel_for = [this](size_t count, const std::function<void(size_t)>& task) {
+    parts_.workers.for_each_chunk(count, 1, [&](size_t i, size_t, int) { task(i); });
+  };
+  const TranslationEngine engine(make_step_model(transformer, parts_.machine.device, Precision::float32, parallel_for),
+                                 parts_.tokenizer, parallel_for);
   TranslationOptions options;
   options.guard = Guard::warn;             // the score is the search's; confidence depends on warnings
   options.letter_case = LetterCase::kept;  // what is measured is the network

@@ -134,24 +134,16 @@ void check_demands_fit(const SourceParts& sources, int64_t most_tokens) {
 
 }  // namespace
 
-TranslationEngine::TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device,
-                                     Precision precision, ParallelFor parallel_for)
-    : TranslationEngine(std::vector<Transformer>{std::move(transformer)}, std::move(tokenizer), device, precision,
-                        std::move(parallel_for)) {}
-
-TranslationEngine::TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer,
-                                     torch::Device device, Precision precision, ParallelFor parallel_for, WeightUse use)
-    : tokenizer_(std::move(tokenizer)),
+TranslationEngine::TranslationEngine(ReadyModel model, Tokenizer tokenizer, ParallelFor parallel_for)
+    : model_(std::move(model.model)),
+      slow_reason_(std::move(model.slow_reason)),
+      most_tokens_(model.most_tokens),
+      tokenizer_(std::move(tokenizer)),
       unknown_characters_(tokenizer_.source()),
       parallel_for_(std::move(parallel_for)) {
-  for (const Transformer& transformer : transformers)
-    if (!transformer->encoder)
-      throw std::invalid_argument(
-          "a decoder_only model has no source to translate; LanguageModel continues text with it");
-  ReadyModel ready = make_step_model(transformers, device, precision, parallel_for_, use);
-  model_ = std::move(ready.model);
-  most_tokens_ = ready.most_tokens;
-  slow_reason_ = std::move(ready.slow_reason);
+  if (model.architecture == Architecture::decoder_only)
+    throw std::invalid_argument(
+        "a decoder_only model has no source to translate; LanguageModel continues text with it");
 }
 
 SearchOptions TranslationEngine::with_head(SearchOptions search) const {
@@ -161,30 +153,30 @@ SearchOptions TranslationEngine::with_head(SearchOptions search) const {
   return search;
 }
 
-void TranslationEngine::check_for_model(const TranslationOptions& options) const {
-  SearchOptions search = with_head(search_of(options));
-  search.max_extra_length = std::min<int64_t>(search.max_extra_length, 0);
-  search.alignments |= options.word_alignments || options.inline_tags;
-  beam_search(*model_, {{special_ids::kUnknown}}, search, {}, {});
-  if (options.rerank.candidates > 0) reverse_->score({}, {}, reversed(options, reverse_->tokenizer()));
+void TranslationEngine::check_options(const TranslationOptions& given) const {
+  check(given);
+  check_hypotheses(given.search);  // before search_of makes them more
+  SearchOptions search = with_head(search_of(given));
+  search.alignments |= given.word_alignments || given.inline_tags;
+  check_search_options(search);
+  if (given.search.constraint && shortlist_)
+    throw std::invalid_argument(
+        "a shortlist cannot be combined with a constraint (on trees, for one), which may allow other tokens");
+  if (given.rerank.candidates > 0 && !reverse_)
+    throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
+  language_tokens(languages_of(given), tokenizer_);
+  model_->check({search.alignments || search.coverage_beta > 0, search.alignment_layer, search.alignment_head});
+  if (given.rerank.candidates > 0) reverse_->check_options(reversed(given, reverse_->tokenizer()));
 }
 
 std::vector<Translation> TranslationEngine::translate(const std::vector<std::string>& texts,
                                                       const TranslationOptions& given,
                                                       const TranslationHooks& hooks) const {
-  check(given);
-  check_hypotheses(given.search);  // before search_of makes them more
-  check_search_options(search_of(given));
-  if (given.search.constraint && shortlist_)
-    throw std::invalid_argument(
-        "a shortlist cannot be combined with a constraint (on trees, for one), which may allow other tokens");
+  check_options(given);
   if ((given.mbr.candidates > 0 || given.rerank.candidates > 0) && hooks.on_text)
     throw std::invalid_argument(
         fmt::format("{} cannot be combined with on_text: the translation is chosen only at the end",
                     given.mbr.candidates > 0 ? "mbr" : "rerank"));
-  if (given.rerank.candidates > 0 && !reverse_)
-    throw std::invalid_argument("rerank needs a model of the opposite direction: TranslatorOptions::reverse_model");
-  if (texts.empty()) check_for_model(given);
   if (given.inline_tags && hooks.on_text) throw std::invalid_argument("inline_tags cannot be combined with on_text");
   const Glossary glossary(given.glossary);
   if (!given.inline_tags && !protects(given)) return translate_plain(texts, given, glossary, hooks, {});

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <transmute/common/threads.h>
-#include <transmute/device/step_models.h>
-#include <transmute/formats/model_folder.h>
-#include <transmute/network/precision.h>
+#include <transmute/engine/step_models.h>
+#include <transmute/formats/text_profile.h>
 #include <transmute/search/search.h>
 #include <transmute/text/checks/expectations.h>
 #include <transmute/text/sentences.h>
@@ -30,21 +29,13 @@ class SourceCase;
 class TaggedText;
 
 /// Text to text with a model in memory: tokenizes, splits over-long input, batches by length, searches, puts the
-/// results back into input order. Translator is this behind a header without LibTorch; validation uses it on the
-/// weights being trained.
-///
-/// See make_step_model for what runs the model.
+/// results back into input order. Translator is this with a model from files; validation uses it on the weights being
+/// trained.
 class TranslationEngine {
  public:
-  /// The transformer must be in eval mode. `parallel_for` packs the weights here and runs the batches later.
-  /// @throws std::invalid_argument for a decoder-only transformer, for a precision that the device does not have, and
-  /// for any but float32 if LibTorch's operations run the model on the CPU.
-  TranslationEngine(Transformer transformer, Tokenizer tokenizer, torch::Device device, Precision precision,
-                    ParallelFor parallel_for);
-
-  /// Several models of that tokenizer, whose probabilities are averaged.
-  TranslationEngine(const std::vector<Transformer>& transformers, Tokenizer tokenizer, torch::Device device,
-                    Precision precision, ParallelFor parallel_for, WeightUse use = WeightUse::copied);
+  /// `parallel_for` runs the batches.
+  /// @throws std::invalid_argument for a decoder-only network
+  TranslationEngine(ReadyModel model, Tokenizer tokenizer, ParallelFor parallel_for);
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
@@ -79,8 +70,11 @@ class TranslationEngine {
   /// opposite direction. Its ParallelFor is called within the tasks of this engine's, and must not wait for those.
   void rerank_with(std::unique_ptr<const TranslationEngine> reverse) { reverse_ = std::move(reverse); }
 
-  /// One result per text, in order. As many calls at once as `parallel_for` allows. A call without texts checks the
-  /// options, those too that depend on the model.
+  /// @throws std::invalid_argument if an option is out of range, excludes another, or asks for what the model does not
+  /// have.
+  void check_options(const TranslationOptions& options) const;
+
+  /// One result per text, in order. As many calls at once as `parallel_for` allows.
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
                                      const TranslationHooks& hooks = {}) const;
 
@@ -116,8 +110,6 @@ class TranslationEngine {
   SearchOptions with_head(SearchOptions search) const;
   bool splits_sentences(const TranslationOptions& options) const;
   SentenceSplitter splitter_for(const TranslationOptions& options) const;
-  // As if there were a text to translate.
-  void check_for_model(const TranslationOptions& options) const;
   // Aligns words, restores the source's case and puts tags back as the options say, and drops alignments of tokens that
   // they do not ask for, which grow with the square of the text's length. `tagged`: null where there are no tags to put
   // back. `sentences`: bytes of the text, as the model read it, that were encoded together.

@@ -2,17 +2,14 @@
 #include <transmute/translation/language_model.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <transmute/common/memory.h>
 #include <transmute/common/text_file.h>
 #include <transmute/common/threads.h>
-#include <transmute/device/step_models.h>
-#include <transmute/libtorch/libtorch.h>
-#include <transmute/libtorch/plain_errors.h>
+#include <transmute/engine/device_backend.h>
 #include <transmute/search/batches.h>
 #include <transmute/search/score_targets.h>
 #include <transmute/translation/call_hooks.h>
 #include <transmute/translation/join_parts.h>
-#include <transmute/translation/load_ensemble.h>
+#include <transmute/translation/open_models.h>
 
 #include <algorithm>
 #include <optional>
@@ -47,21 +44,20 @@ std::string continued(const std::string& prompt, const std::string& decoded_prom
 }  // namespace
 
 struct LanguageModel::State {
-  explicit State(OpenedEnsemble opened)
-      : threads(std::move(opened.threads)),
-        model(make_step_model(opened.models.transformers, opened.device, opened.models.precision,
-                              threads->parallel_for(), WeightUse::taken)),
-        tokenizer(std::move(opened.models.tokenizer)) {
-    opened.models.transformers.clear();
-    return_freed_memory();
-  }
+  State(const std::string& path, const TranslatorOptions& options)
+      : State(path, options, find_device(options.device)) {}
+  State(const std::string& path, const TranslatorOptions& options, const Device& device)
+      : threads(worker_count(options.threads, device)),
+        opened(open_models(model_paths(path, options), device, Architecture::decoder_only, options.precision,
+                           threads.parallel_for())) {}
 
   // How many tokens a text can have, and why.
-  int64_t most_tokens() const { return std::min(kMaxWholeTokens, model.most_tokens); }
+  int64_t most_tokens() const { return std::min(kMaxWholeTokens, model().most_tokens); }
   std::string limit() const {
-    if (model.most_tokens >= kMaxWholeTokens) return fmt::format("a language model takes at most {}", kMaxWholeTokens);
+    if (model().most_tokens >= kMaxWholeTokens)
+      return fmt::format("a language model takes at most {}", kMaxWholeTokens);
     return fmt::format("the model has learned positions for {} (model.max_positions, one of them for the end)",
-                       model.most_tokens);
+                       model().most_tokens);
   }
 
   // Of any text.
@@ -77,9 +73,10 @@ struct LanguageModel::State {
         throw BadText(i, fmt::format("it has {} tokens{}; {}", length, more, limit()));
   }
 
-  std::unique_ptr<ThreadPool> threads;
-  ReadyModel model;
-  Tokenizer tokenizer;
+  const ReadyModel& model() const { return opened.ready; }
+
+  mutable ThreadPool threads;
+  OpenedModels opened;
 };
 
 LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& options) {
@@ -87,8 +84,7 @@ LanguageModel::LanguageModel(const std::string& model, const TranslatorOptions& 
     throw std::invalid_argument("shortlists are for translation models: a language model has no source");
   if (!options.reverse_model.empty())
     throw std::invalid_argument("reranking is for translation models: a language model has no source");
-  state_ = with_plain_errors(
-      [&] { return std::make_unique<State>(open_ensemble(model, options, Architecture::decoder_only)); });
+  state_ = std::make_unique<State>(model, options);
 }
 
 LanguageModel::~LanguageModel() = default;
@@ -96,7 +92,7 @@ LanguageModel::LanguageModel(LanguageModel&&) noexcept = default;
 LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
 
 std::string LanguageModel::slow_reason() const {
-  return state_->model.slow_reason;
+  return state_->model().slow_reason;
 }
 
 std::string LanguageModel::generate(const std::string& prompt, const GenerationOptions& options) const {
@@ -106,7 +102,7 @@ std::string LanguageModel::generate(const std::string& prompt, const GenerationO
 std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::string>& prompts,
                                                        const GenerationOptions& options,
                                                        const TranslationHooks& hooks) const {
-  const SubwordModel& tokenizer = state_->tokenizer.target();
+  const SubwordModel& tokenizer = state_->opened.tokenizer.target();
   const std::vector<Ids> encoded = encode_all(tokenizer, prompts);
   check_limits(options);
   check_search_options(options.search);
@@ -139,7 +135,7 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
     SearchHooks search_hooks = call_hooks.search_hooks(text_of_sentence, so_far);
     if (options.search.num_hypotheses > 1 && !options.search.sampling)
       search_hooks.text_of = [&](const Ids& ids) { return tokenizer.decode(ids); };
-    auto found = beam_search(*state_->model.model, sources, options.search, search_hooks, demands);
+    auto found = beam_search(*state_->model().model, sources, options.search, search_hooks, demands);
     for (size_t i = 0; i < batch.size(); ++i) {
       const size_t text = batch[i];
       for (const int64_t id : encoded[text]) results[text].source_tokens.push_back(tokenizer.piece(id));
@@ -151,20 +147,18 @@ std::vector<Translation> LanguageModel::generate_batch(const std::vector<std::st
       call_hooks.text_done(text, results[text].hypotheses.front().text);
     }
   };
-  with_plain_errors([&] { state_->threads->for_each(batches.size(), continue_batch); });
+  state_->threads.for_each(batches.size(), continue_batch);
   return results;
 }
 
 std::vector<Hypothesis> LanguageModel::score_batch(const std::vector<std::string>& texts,
                                                    const GenerationOptions& options) const {
-  const SubwordModel& tokenizer = state_->tokenizer.target();
+  const SubwordModel& tokenizer = state_->opened.tokenizer.target();
   const std::vector<Ids> encoded = encode_all(tokenizer, texts);
   check_limits(options);
   state_->check_lengths(encoded, 0);
-  auto found = with_plain_errors([&] {
-    return score_targets(*state_->model.model, encoded, encoded, options.search, options.batch_size,
-                         options.batch_tokens, state_->threads->parallel_for());
-  });
+  auto found = score_targets(*state_->model().model, encoded, encoded, options.search, options.batch_size,
+                             options.batch_tokens, state_->threads.parallel_for());
   std::vector<Hypothesis> scored(texts.size());
   for (size_t i = 0; i < texts.size(); ++i) {
     if (!encoded[i].empty()) scored[i] = to_hypothesis(std::move(found[i]), tokenizer);

@@ -2,14 +2,18 @@
 #include <transmute/translation/text_encoder.h>
 
 #include <spdlog/fmt/fmt.h>
+#include <transmute/common/memory.h>
 #include <transmute/common/text_file.h>
-#include <transmute/device/transformer_step_model.h>
-#include <transmute/libtorch/libtorch.h>
+#include <transmute/common/threads.h>
+#include <transmute/engine/device_backend.h>
+#include <transmute/engine/step_models.h>
+#include <transmute/formats/foreign/load_model.h>
 #include <transmute/search/batches.h>
 #include <transmute/text/source_parts.h>
 #include <transmute/text/split_ids.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
@@ -29,20 +33,50 @@ void check(const TextEncoderOptions& options) {
   check_at_least_one(options.max_source_tokens, "max_source_tokens");
 }
 
+// vectors: [L,D]; result: [D].
+std::vector<float> sum_of(const std::vector<float>& vectors, size_t width) {
+  std::vector<double> sums(width);
+  for (size_t i = 0; i < vectors.size(); ++i) sums[i % width] += vectors[i];
+  return {sums.begin(), sums.end()};
+}
+
 }  // namespace
 
-TextEncoder::TextEncoder(LoadedModel model, torch::Device device, ParallelFor parallel_for)
-    : model_(std::move(model)),
-      device_(device),
-      parallel_for_(std::move(parallel_for)),
-      d_model_(model_.transformer->options.d_model) {}
+struct TextEncoder::State {
+  State(const std::string& path, const TranslatorOptions& options)
+      : device(find_device(options.device)),
+        threads(worker_count(options.threads, device)),
+        model(load_model(path, Architecture::encoder_decoder, threads.parallel_for())),
+        network(make_network_model(std::exchange(model.weights, {}), device,
+                                   options.precision.value_or(Precision::float32), threads.parallel_for(),
+                                   WeightUse::taken)) {
+    return_freed_memory();
+  }
+
+  Device device;
+  mutable ThreadPool threads;
+  LoadedModel model;  // without its weights
+  std::shared_ptr<const NetworkModel> network;
+};
+
+TextEncoder::TextEncoder(const std::string& model, const TranslatorOptions& options)
+    : state_(std::make_unique<const State>(model, options)) {}
+
+TextEncoder::~TextEncoder() = default;
+TextEncoder::TextEncoder(TextEncoder&&) noexcept = default;
+TextEncoder& TextEncoder::operator=(TextEncoder&&) noexcept = default;
+
+int64_t TextEncoder::d_model() const {
+  return state_->model.options.d_model;
+}
 
 std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& texts,
                                              const TextEncoderOptions& options) const {
   check(options);
-  const SubwordModel& tokenizer = model_.tokenizer.source();
-  const Ids language = encoder_language({options.source_language, options.target_language}, model_.tokenizer);
-  const int64_t room = most_tokens(model_.transformer->options) - most_language_tokens(tokenizer);
+  const Tokenizer& both = state_->model.tokenizer;
+  const SubwordModel& tokenizer = both.source();
+  const Ids language = encoder_language({options.source_language, options.target_language}, both);
+  const int64_t room = most_tokens(state_->model.options) - most_language_tokens(tokenizer);
   const int64_t most = std::max<int64_t>(1, std::min(options.max_source_tokens, room));
   std::vector<TextVectors> results(texts.size());
   std::vector<TextPart> parts;
@@ -63,36 +97,27 @@ std::vector<TextVectors> TextEncoder::encode(const std::vector<std::string>& tex
   std::vector<size_t> lengths;
   for (const TextPart& part : parts) lengths.push_back(part.ids.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(lengths, options.batch_size, options.batch_tokens);
-  std::vector<torch::Tensor> vectors(parts.size()), sums(parts.size());
-  parallel_for_(batches.size(), [&](size_t b) {
-    const torch::NoGradGuard no_grad;
-    Transformer transformer = model_.transformer;
+  const auto width = static_cast<size_t>(d_model());
+  std::vector<std::vector<float>> vectors(parts.size());  // of the parts' tokens, [L,D]
+  state_->threads.for_each(batches.size(), [&](size_t b) {
     std::vector<Ids> sources;
     for (const size_t part : batches[b]) sources.push_back(parts[part].ids);
-    const torch::Tensor memory =
-        transformer->encode(padded_sources(sources).to(device_)).memory.to(torch::kCPU, torch::kFloat);  // [B,S,D]
+    const std::vector<std::vector<float>> states = state_->network->encode(sources);
     for (size_t row = 0; row < batches[b].size(); ++row) {
-      const size_t part = batches[b][row];
-      const auto given = static_cast<int64_t>(parts[part].given), end = static_cast<int64_t>(parts[part].ids.size());
-      const torch::Tensor own = memory[static_cast<int64_t>(row)].slice(0, given, end).clone();  // [L,D]
-      sums[part] = own.sum(0);
-      if (options.token_vectors) vectors[part] = own;
+      const TextPart& part = parts[batches[b][row]];
+      std::vector<float>& own = vectors[batches[b][row]];
+      own.assign(&states[row][part.given * width], states[row].data() + part.ids.size() * width);
+      if (!options.token_vectors) own = sum_of(own, width);
     }
   });
 
-  std::vector<std::vector<torch::Tensor>> of_text(texts.size());
+  for (TextVectors& result : results) result.mean.assign(width, 0);
   for (size_t part = 0; part < parts.size(); ++part) {
     TextVectors& result = results[parts[part].text];
-    result.mean = result.mean.defined() ? result.mean + sums[part] : sums[part];
-    if (options.token_vectors) of_text[parts[part].text].push_back(std::move(vectors[part]));
-  }
-  for (size_t text = 0; text < texts.size(); ++text) {
-    TextVectors& result = results[text];
-    result.mean = result.tokens.empty() ? torch::zeros({d_model_}, torch::kFloat)
-                                        : result.mean / static_cast<int64_t>(result.tokens.size());
-    if (!options.token_vectors) continue;
-    result.vectors = of_text[text].empty() ? torch::zeros({0, d_model_}, torch::kFloat) : torch::cat(of_text[text]);
-    of_text[text].clear();
+    const std::vector<float> sum = sum_of(vectors[part], width);
+    for (size_t i = 0; i < width; ++i) result.mean[i] += sum[i] / static_cast<float>(result.tokens.size());
+    if (options.token_vectors) result.vectors.insert(result.vectors.end(), vectors[part].begin(), vectors[part].end());
+    vectors[part] = {};
   }
   return results;
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <transmute/common/export.h>
-#include <transmute/common/threads.h>
-#include <transmute/formats/model_folder.h>
 #include <transmute/text/types.h>
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,11 +15,10 @@ inline namespace v0 {
 /// The encoder's output for a text.
 struct TextVectors {
   std::vector<std::string> tokens;  ///< L pieces, without the end token and the language's
-  /// The encoder's output for each token, float32 [L,D] on the CPU. Undefined without
-  /// TextEncoderOptions::token_vectors.
-  torch::Tensor vectors;
-  torch::Tensor mean;  ///< mean of the vectors, [D], which represents the text; zeros if it has no token
-  int parts = 1;       ///< number of separately encoded parts of an over-long text
+  /// The encoder's output for each token, [L,D] row by row; empty without TextEncoderOptions::token_vectors.
+  std::vector<float> vectors;
+  std::vector<float> mean;  ///< mean of the vectors, [D], which represents the text; zeros if it has no token
+  int parts = 1;            ///< number of separately encoded parts of an over-long text
 };
 
 /// Options of encoding.
@@ -39,8 +38,16 @@ struct TextEncoderOptions {
 /// Encodes text as vectors with the encoder alone (section 3.1, Encoder): the memory to which the decoder would attend.
 class TRANSMUTE_API TextEncoder {
  public:
-  /// The transformer must be in eval mode and on `device`.
-  TextEncoder(LoadedModel model, torch::Device device, ParallelFor parallel_for);
+  /// Opens a translation model, in any of the forms that Translator reads. Of `options`, device, threads and precision
+  /// count.
+  /// @throws as Translator's constructor
+  explicit TextEncoder(const std::string& model, const TranslatorOptions& options = {});
+  /// No call may be in progress.
+  ~TextEncoder();
+  /// A moved-from encoder may only be assigned to or destroyed.
+  TextEncoder(TextEncoder&&) noexcept;
+  /// No call may be in progress.
+  TextEncoder& operator=(TextEncoder&&) noexcept;
 
   /// One result per text, in order.
   /// @throws std::invalid_argument if an option is out of range, a language is missing or unknown, or a text is not
@@ -48,13 +55,11 @@ class TRANSMUTE_API TextEncoder {
   std::vector<TextVectors> encode(const std::vector<std::string>& texts, const TextEncoderOptions& options = {}) const;
 
   /// Width of the vectors.
-  int64_t d_model() const { return d_model_; }
+  int64_t d_model() const;
 
  private:
-  LoadedModel model_;
-  torch::Device device_;
-  ParallelFor parallel_for_;
-  int64_t d_model_;
+  struct State;
+  std::unique_ptr<const State> state_;
 };
 
 }  // namespace v0

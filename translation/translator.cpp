@@ -1,48 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/translation/translator.h>
 
-#include <transmute/common/memory.h>
 #include <transmute/common/threads.h>
-#include <transmute/libtorch/libtorch.h>
-#include <transmute/libtorch/plain_errors.h>
+#include <transmute/engine/device_backend.h>
+#include <transmute/text/glossary.h>
 #include <transmute/translation/engine.h>
-#include <transmute/translation/load_ensemble.h>
+#include <transmute/translation/open_models.h>
+
+#include <utility>
 
 namespace transmute {
 inline namespace v0 {
 
 struct Translator::State {
-  State(OpenedEnsemble opened, const TranslatorOptions& options)
-      : threads(std::move(opened.threads)),
-        default_search(opened.models.search),
-        engine(opened.models.transformers, opened.models.tokenizer, opened.device, opened.models.precision,
-               threads->parallel_for(), WeightUse::taken) {
-    engine.align_with(default_search.alignment_layer, default_search.alignment_head);
-    engine.use(opened.models.profile.sentences);
-    engine.leave_to_models(opened.models.profile.protection.learned);
-    if (!options.shortlist.table.empty()) engine.use(Shortlist(options.shortlist, opened.models.tokenizer));
-    engine.use(opened.models.profile.translations);
-    opened.models.transformers.clear();
-    if (!options.reverse_model.empty()) engine.rerank_with(open_reverse(options, opened.device));
-    return_freed_memory();
+  State(const std::string& path, const TranslatorOptions& options)
+      : device(find_device(options.device)), threads(worker_count(options.threads, device)) {
+    OpenedModels opened = open_models(model_paths(path, options), device, Architecture::encoder_decoder,
+                                      options.precision, threads.parallel_for());
+    default_search = opened.search;
+    engine = std::make_unique<TranslationEngine>(std::move(opened.ready), opened.tokenizer, threads.parallel_for());
+    engine->align_with(default_search.alignment_layer, default_search.alignment_head);
+    engine->use(opened.profile.sentences);
+    engine->leave_to_models(opened.profile.protection.learned);
+    if (!options.shortlist.table.empty()) engine->use(Shortlist(options.shortlist, opened.tokenizer));
+    engine->use(opened.profile.translations);
+    if (!options.reverse_model.empty()) engine->rerank_with(open_reverse(options));
   }
 
-  std::unique_ptr<const TranslationEngine> open_reverse(const TranslatorOptions& options, torch::Device device) const {
-    const LoadedEnsemble model = load_ensemble({options.reverse_model}, device, Architecture::encoder_decoder,
-                                               options.precision, threads->parallel_for());
-    return std::make_unique<const TranslationEngine>(model.transformers, model.tokenizer, device, model.precision,
-                                                     one_by_one, WeightUse::taken);
+  std::unique_ptr<const TranslationEngine> open_reverse(const TranslatorOptions& options) const {
+    OpenedModels opened = open_models({options.reverse_model}, device, Architecture::encoder_decoder, options.precision,
+                                      threads.parallel_for());
+    return std::make_unique<const TranslationEngine>(std::move(opened.ready), std::move(opened.tokenizer), one_by_one);
   }
 
-  std::unique_ptr<ThreadPool> threads;
+  Device device;
+  mutable ThreadPool threads;
   SearchOptions default_search;
-  TranslationEngine engine;
+  std::unique_ptr<TranslationEngine> engine;
 };
 
-Translator::Translator(const std::string& model, const TranslatorOptions& options) {
-  state_ = with_plain_errors(
-      [&] { return std::make_unique<State>(open_ensemble(model, options, Architecture::encoder_decoder), options); });
-}
+Translator::Translator(const std::string& model, const TranslatorOptions& options)
+    : state_(std::make_unique<State>(model, options)) {}
 
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
@@ -53,19 +51,19 @@ SearchOptions Translator::default_search() const {
 }
 
 const Tokenizer& Translator::tokenizer() const {
-  return state_->engine.tokenizer();
+  return state_->engine->tokenizer();
 }
 
 bool Translator::splits_sentences() const {
-  return state_->engine.splits_sentences();
+  return state_->engine->splits_sentences();
 }
 
 SentenceSplitter Translator::sentence_splitter(const std::string& language) const {
-  return state_->engine.sentence_splitter(language);
+  return state_->engine->sentence_splitter(language);
 }
 
 std::string Translator::slow_reason() const {
-  return state_->engine.slow_reason();
+  return state_->engine->slow_reason();
 }
 
 std::string Translator::translate(const std::string& text, const TranslationOptions& options) const {
@@ -75,13 +73,18 @@ std::string Translator::translate(const std::string& text, const TranslationOpti
 std::vector<Translation> Translator::translate_batch(const std::vector<std::string>& texts,
                                                      const TranslationOptions& options,
                                                      const TranslationHooks& hooks) const {
-  return with_plain_errors([&] { return state_->engine.translate(texts, options, hooks); });
+  return state_->engine->translate(texts, options, hooks);
+}
+
+void Translator::check(const TranslationOptions& options) const {
+  state_->engine->check_options(options);
+  const Glossary glossary(options.glossary);  // says what is wrong with it
 }
 
 std::vector<Hypothesis> Translator::score_batch(const std::vector<std::string>& sources,
                                                 const std::vector<std::string>& targets,
                                                 const TranslationOptions& options) const {
-  return with_plain_errors([&] { return state_->engine.score(sources, targets, options); });
+  return state_->engine->score(sources, targets, options);
 }
 
 }  // namespace v0

@@ -46,6 +46,11 @@ class TRANSMUTE_API Translator {
                                            const TranslationOptions& options = {},
                                            const TranslationHooks& hooks = {}) const;
 
+  /// Checks options as translate_batch() does, before there is a text.
+  /// @throws std::invalid_argument if an option is out of range, excludes another, or asks for what the model does not
+  /// have.
+  void check(const TranslationOptions& options) const;
+
   /// Scores targets[i] as a translation of sources[i]. Returns one hypothesis per target, with its text, tokens, token
   /// scores and alignment. Long texts are not split.
   /// @throws std::invalid_argument if the numbers of sources and targets differ or a text is not UTF-8; BadText if one

@@ -39,8 +39,7 @@ LanguageTokens languages_of(const LoadedModel& model, const ExplorerOptions& opt
 
 // How many tokens of its own a text may have.
 int64_t most_own_tokens(const LoadedModel& model, const ExplorerOptions& options) {
-  return std::min(options.max_tokens,
-                  most_tokens(model.transformer->options) - most_language_tokens(model.tokenizer.source()));
+  return std::min(options.max_tokens, most_tokens(model.options) - most_language_tokens(model.tokenizer.source()));
 }
 
 void put_before(const Ids& language, const SubwordModel& tokenizer, Ids& ids, std::vector<std::string>& pieces) {
@@ -119,8 +118,9 @@ std::vector<Encoded> encode(const LoadedModel& model, const std::vector<Explorer
   return all;
 }
 
-void translate(Encoded& sentence, const LoadedModel& model, const ExplorerOptions& options) {
-  const TransformerStepModel step_model(model.transformer, model.transformer->parameters().front().device());
+void translate(Encoded& sentence, const LoadedModel& model, const Transformer& network,
+               const ExplorerOptions& options) {
+  const TransformerStepModel step_model(network, network->parameters().front().device());
   SearchOptions search = options.search;
   TargetDemands demands;
   demands.prefixes = {languages_of(model, options).target};
@@ -171,8 +171,8 @@ Json statistics_of(const std::vector<torch::Tensor>& layers) {
   return result;
 }
 
-Json sentence_data(const Encoded& sentence, const LoadedModel& model) {
-  const AttentionTrace trace = trace_attention(model.transformer, sentence.source, sentence.target);
+Json sentence_data(const Encoded& sentence, const LoadedModel& model, const Transformer& network) {
+  const AttentionTrace trace = trace_attention(network, sentence.source, sentence.target);
   const std::string begin = model.tokenizer.target().piece(special_ids::kBegin);
   Json source = sentence.source_pieces;
   source.push_back(model.tokenizer.source().piece(special_ids::kEnd));
@@ -200,8 +200,8 @@ Json sentence_data(const Encoded& sentence, const LoadedModel& model) {
 }
 
 // Position vectors scaled to [0, 1]: value = (stored * 2 - 1) * scale.
-Json positions_data(const LoadedModel& model, int64_t longest) {
-  const TransformerOptions& options = model.transformer->options;
+Json positions_data(const Transformer& network, int64_t longest) {
+  const TransformerOptions& options = network->options;
   const bool learned = options.positional_encoding == PositionalEncodingKind::learned;
   constexpr int64_t kShown = 64;
   int64_t rows = std::max(kShown, longest);
@@ -209,7 +209,7 @@ Json positions_data(const LoadedModel& model, int64_t longest) {
   Json all = Json::array();
   for (const char* side : {"source", "target"}) {
     if (!learned && !all.empty()) break;  // one table of sinusoids serves both
-    const auto module = model.transformer->named_children()[std::string(side) + "_positions"];
+    const auto module = network->named_children()[std::string(side) + "_positions"];
     const torch::Tensor vectors = module->as<PositionalEncodingImpl>()->forward(0, rows).to(torch::kCPU, torch::kFloat);
     const double scale = std::max(1e-12, vectors.abs().max().item<double>());
     std::vector<uint8_t> bytes;
@@ -261,13 +261,14 @@ Json embedding_data(const char* name, const torch::Tensor& table, const std::vec
   return {{"name", name}, {"vocabulary", vocabulary.size()}, {"explained", plane.explained}, {"tokens", tokens}};
 }
 
-Json embeddings_data(const LoadedModel& model, const std::vector<Encoded>& sentences, const ExplorerOptions& options) {
+Json embeddings_data(const LoadedModel& model, const Transformer& network, const std::vector<Encoded>& sentences,
+                     const ExplorerOptions& options) {
   std::vector<Ids> sources, targets;
   for (const auto& sentence : sentences) {
     sources.push_back(sentence.source);
     targets.push_back(sentence.target);
   }
-  const auto parameters = model.transformer->named_parameters();
+  const auto parameters = network->named_parameters();
   if (const torch::Tensor* shared = parameters.find("embedding.weight")) {
     sources.insert(sources.end(), targets.begin(), targets.end());
     return Json::array({embedding_data("source and target", *shared, sources, model.tokenizer.source(), options)});
@@ -306,42 +307,41 @@ std::string script_safe(const std::string& text) {
 
 }  // namespace
 
-std::string explorer_data(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
-                          const ExplorerOptions& options) {
+std::string explorer_data(const LoadedModel& model, const Transformer& network,
+                          const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options) {
   std::vector<Encoded> all = encode(model, sentences, options);
   Json list = Json::array();
   int64_t longest = 1;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].forced) translate(all[i], model, options);
-    list.push_back(sentence_data(all[i], model));
+    if (!all[i].forced) translate(all[i], model, network, options);
+    list.push_back(sentence_data(all[i], model, network));
     longest = std::max(
         {longest, static_cast<int64_t>(all[i].source.size()) + 1, static_cast<int64_t>(all[i].target.size()) + 1});
   }
-  const TransformerOptions& network = model.transformer->options;
   const Json data{{"title", options.title},
                   {"model",
-                   {{"encoder_layers", network.num_encoder_layers},
-                    {"decoder_layers", network.num_decoder_layers},
-                    {"heads", network.num_heads},
-                    {"d_model", network.d_model},
-                    {"parameters", parameter_count(network)}}},
+                   {{"encoder_layers", model.options.num_encoder_layers},
+                    {"decoder_layers", model.options.num_decoder_layers},
+                    {"heads", model.options.num_heads},
+                    {"d_model", model.options.d_model},
+                    {"parameters", parameter_count(model.options)}}},
                   {"steps", 65535},
                   {"sentences", std::move(list)},
-                  {"positions", positions_data(model, longest)},
-                  {"embeddings", embeddings_data(model, all, options)}};
+                  {"positions", positions_data(network, longest)},
+                  {"embeddings", embeddings_data(model, network, all, options)}};
   // A title may be a path, which need not be UTF-8.
   return script_safe(json_text(data));
 }
 
-std::string explorer_page(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
-                          const ExplorerOptions& options) {
+std::string explorer_page(const LoadedModel& model, const Transformer& network,
+                          const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options) {
   std::string script;
   for (const char* file :
        {"data.js", "state.js", "attention.js", "statistics.js", "positions.js", "embeddings.js", "page.js"})
     script += explorer::source(file);
   return filled(explorer::source("page.html"), {{"<!-- title -->", html_escaped(options.title)},
                                                 {"/* style */", explorer::source("page.css")},
-                                                {"/* data */", explorer_data(model, sentences, options)},
+                                                {"/* data */", explorer_data(model, network, sentences, options)},
                                                 {"/* script */", script}});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <transmute/formats/model_folder.h>
+#include <transmute/model/transformer.h>
 #include <transmute/network/search_options.h>
 
 #include <cstddef>
@@ -63,15 +64,15 @@ class UnshownLongText : public UnshownText {
 /// One HTML page, without anything outside it, that shows what a model attends to: every layer and head of encoder
 /// self-attention, masked decoder self-attention and encoder-decoder attention for each sentence, with statistics of
 /// the heads; the positional encodings; and the embeddings with their neighbors. Weights are stored as multiples of
-/// 1/65535. See web/.
+/// 1/65535. See web/. `network`: the model's modules, in eval mode.
 /// @throws UnshownText for a text that is empty or too long; std::invalid_argument for one that is not UTF-8, naming
 /// its number, for too many, and where a language is missing or unknown.
-std::string explorer_page(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
-                          const ExplorerOptions& options = {});
+std::string explorer_page(const LoadedModel& model, const Transformer& network,
+                          const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options = {});
 
 /// The data of that page, as the JSON that stands in it; web/data.js says how to read it.
-std::string explorer_data(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
-                          const ExplorerOptions& options = {});
+std::string explorer_data(const LoadedModel& model, const Transformer& network,
+                          const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options = {});
 
 }  // namespace v0
 }  // namespace transmute

@@ -2,14 +2,12 @@
 #include <transmute/formats/foreign/ctranslate2.h>
 
 #include <spdlog/fmt/fmt.h>
-#include <spdlog/fmt/ranges.h>
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/ctranslate2_file.h>
 #include <transmute/formats/foreign/json_config.h>
 #include <transmute/formats/foreign/marian_files.h>
 #include <transmute/formats/foreign/network_builder.h>
-#include <transmute/libtorch/libtorch.h>
-#include <transmute/model/positional_encoding.h>
+#include <transmute/network/sinusoids.h>
 
 #include <algorithm>
 #include <cmath>
@@ -126,20 +124,19 @@ class CTranslate2Stacks {
  private:
   // A matrix that concatenates the rows of several of ours.
   void linear(const std::string& from, const std::string& to, const std::vector<std::string>& names) {
-    const torch::Tensor weight = file_.take(from + "/weight");
+    const Array weight = file_.take(from + "/weight");
     const auto parts = static_cast<int64_t>(names.size());
-    if (weight.dim() != 2 || weight.size(0) % parts != 0)
+    if (weight.dimensions() != 2 || weight.size(0) % parts != 0)
       throw std::runtime_error(
-          fmt::format("{}: '{}/weight' has the shape [{}]", file_.path(), from, fmt::join(weight.sizes(), ",")));
-    const torch::Tensor bias =
-        file_.has(from + "/bias") ? file_.take(from + "/bias") : torch::zeros({weight.size(0)}, torch::kFloat);
-    if (bias.dim() != 1 || bias.size(0) != weight.size(0))
+          fmt::format("{}: '{}/weight' has the shape {}", file_.path(), from, weight.shape_text()));
+    const Array bias = file_.has(from + "/bias") ? file_.take(from + "/bias") : Array::zeros({weight.size(0)});
+    if (bias.dimensions() != 1 || bias.size(0) != weight.size(0))
       throw std::runtime_error(fmt::format("{}: '{}/bias' does not fit its weight", file_.path(), from));
     const int64_t rows = weight.size(0) / parts;
     for (int64_t part = 0; part < parts; ++part) {
       const std::string name = to + names[static_cast<size_t>(part)];
-      model_.add(name + ".weight", weight.narrow(0, part * rows, rows).clone());
-      model_.add(name + ".bias", bias.narrow(0, part * rows, rows).clone());
+      model_.add(name + ".weight", weight.rows(part * rows, rows));
+      model_.add(name + ".bias", bias.rows(part * rows, rows));
     }
   }
   void norm(const std::string& from, const std::string& to) {
@@ -153,14 +150,13 @@ class CTranslate2Stacks {
 };
 
 // The tables of positions that there are, of either stack.
-std::vector<torch::Tensor> position_tables(CTranslate2File& file, int64_t d_model) {
-  std::vector<torch::Tensor> tables;
+std::vector<Array> position_tables(CTranslate2File& file, int64_t d_model) {
+  std::vector<Array> tables;
   for (const char* name : {"encoder/position_encodings/encodings", "decoder/position_encodings/encodings"}) {
     if (!file.has(name)) continue;
     tables.push_back(file.take(name));
-    if (tables.back().dim() != 2 || tables.back().size(1) != d_model)
-      throw std::runtime_error(
-          fmt::format("{}: '{}' has the shape [{}]", file.path(), name, fmt::join(tables.back().sizes(), ",")));
+    if (tables.back().dimensions() != 2 || tables.back().size(1) != d_model)
+      throw std::runtime_error(fmt::format("{}: '{}' has the shape {}", file.path(), name, tables.back().shape_text()));
   }
   return tables;
 }
@@ -169,17 +165,18 @@ std::vector<torch::Tensor> position_tables(CTranslate2File& file, int64_t d_mode
 void find_positions(CTranslate2File& file, TransformerOptions& options) {
   constexpr int64_t kComparedRows = 64;
   options.sinusoids = {PositionLayout::halves, PositionFrequencies::tensor2tensor, 1};
-  const std::vector<torch::Tensor> tables = position_tables(file, options.d_model);
+  const std::vector<Array> tables = position_tables(file, options.d_model);
   if (tables.empty()) return;
   options.max_positions = tables.front().size(0);
   for (const PositionFrequencies frequencies : {PositionFrequencies::paper, PositionFrequencies::tensor2tensor})
     for (const int64_t first : {0, 1, 2}) {
       if (options.d_model < 4 || options.d_model % 2 != 0) break;
       const Sinusoids sinusoids{PositionLayout::halves, frequencies, first};
-      const torch::Tensor expected = sinusoidal_positions(0, kComparedRows, options.d_model, sinusoids);
-      const auto fits = [&](const torch::Tensor& table) {
-        const int64_t rows = std::min(table.size(0), kComparedRows);
-        return torch::allclose(table.slice(0, 0, rows), expected.slice(0, 0, rows), 0, 2e-3);
+      const std::vector<float> expected = sinusoids_at(0, kComparedRows, options.d_model, sinusoids);
+      const auto fits = [&](const Array& table) {
+        const Array compared = table.rows(0, std::min(table.size(0), kComparedRows));
+        return std::equal(compared.floats(), compared.floats() + compared.count(), expected.begin(),
+                          [](float one, float other) { return std::abs(one - other) <= 2e-3F; });
       };
       if (!std::all_of(tables.begin(), tables.end(), fits)) continue;
       options.sinusoids = sinusoids;
@@ -314,7 +311,7 @@ bool is_language(const std::string& piece) {
 }
 
 Renumbering read_side(const std::string& folder, const std::string& side, const TokenSettings& settings,
-                      const torch::Tensor& table) {
+                      const Array& table) {
   const int64_t rows = table.size(0);
   Vocabulary vocabulary;
   std::string path;
@@ -353,11 +350,11 @@ std::shared_ptr<const SubwordModel> ctranslate2_tokenizer(const std::string& fol
              : make_subword_model(sentencepiece, renumbering);
 }
 
-torch::Tensor matrix_of(CTranslate2File& file, const std::string& name) {
-  torch::Tensor matrix = file.take(name);
-  if (matrix.dim() != 2 || matrix.numel() == 0)
-    throw std::runtime_error(fmt::format("{}: '{}' has the shape [{}], but should be a matrix", file.path(), name,
-                                         fmt::join(matrix.sizes(), ",")));
+Array matrix_of(CTranslate2File& file, const std::string& name) {
+  Array matrix = file.take(name);
+  if (matrix.dimensions() != 2 || matrix.count() == 0)
+    throw std::runtime_error(
+        fmt::format("{}: '{}' has the shape {}, but should be a matrix", file.path(), name, matrix.shape_text()));
   return matrix;
 }
 
@@ -370,22 +367,21 @@ std::string find_ctranslate2_folder(const std::string& path) {
   return "";
 }
 
-LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device device) {
+LoadedModel load_ctranslate2_folder(const std::string& folder) {
   CTranslate2File file(path_in(folder, "model.bin"));
   refuse_other_kinds(file);
   refuse_target_prefix(folder);
   const TokenSettings settings = token_settings(folder, file);
   const std::string source_name =
       file.has("encoder/embeddings_0/weight") ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight";
-  const torch::Tensor source_table = matrix_of(file, source_name);
-  const torch::Tensor target_table = matrix_of(file, "decoder/embeddings/weight");
-  const torch::Tensor output = matrix_of(file, "decoder/projection/weight");
+  const Array source_table = matrix_of(file, source_name);
+  const Array target_table = matrix_of(file, "decoder/embeddings/weight");
+  const Array output = matrix_of(file, "decoder/projection/weight");
   Renumbering source_order = read_side(folder, "source", settings, source_table),
               target_order = read_side(folder, "target", settings, target_table);
-  if (output.sizes() != target_table.sizes())
-    throw std::runtime_error(fmt::format("{}: 'decoder/projection/weight' has the shape [{}], but the embeddings [{}]",
-                                         file.path(), fmt::join(output.sizes(), ","),
-                                         fmt::join(target_table.sizes(), ",")));
+  if (output.shape() != target_table.shape())
+    throw std::runtime_error(fmt::format("{}: 'decoder/projection/weight' has the shape {}, but the embeddings {}",
+                                         file.path(), output.shape_text(), target_table.shape_text()));
 
   ForeignModel model;
   model.path = file.path();
@@ -408,9 +404,9 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
   if (options.norm_position == NormPosition::pre && !file.has("encoder/layer_norm/gamma"))
     unsupported(file, "it has pre-norm layers without a norm behind the last");
   find_positions(file, options);
-  const bool same_output = torch::equal(target_table, output);
+  const bool same_output = target_table.equals(output);
   options.embedding_tying = !same_output ? EmbeddingTying::none
-                            : source_order.numbers == target_order.numbers && torch::equal(source_table, target_table)
+                            : source_order.numbers == target_order.numbers && source_table.equals(target_table)
                                 ? EmbeddingTying::all
                                 : EmbeddingTying::target_output;
 
@@ -422,17 +418,16 @@ LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device dev
     unsupported(file, "it scales embeddings by other numbers than 1 and sqrt(d_model)");
   options.embedding_scale = std::abs(scale - 1) > 1e-6;
 
-  const torch::Tensor bias =
-      file.has("decoder/projection/bias") ? file.take("decoder/projection/bias") : torch::Tensor();
-  if (bias.defined() && (bias.dim() != 1 || bias.size(0) != output.size(0)))
-    throw std::runtime_error(fmt::format("{}: 'decoder/projection/bias' has the shape [{}], but there are {} pieces",
-                                         file.path(), fmt::join(bias.sizes(), ","), output.size(0)));
+  const Array bias = file.has("decoder/projection/bias") ? file.take("decoder/projection/bias") : Array();
+  if (bias.defined() && (bias.dimensions() != 1 || bias.size(0) != output.size(0)))
+    throw std::runtime_error(fmt::format("{}: 'decoder/projection/bias' has the shape {}, but there are {} pieces",
+                                         file.path(), bias.shape_text(), output.size(0)));
   model.add_tables({source_table, std::move(source_order)}, {target_table, std::move(target_order)}, output, bias);
   CTranslate2Stacks stacks(file, model);
   stacks.read_stack("encoder", options.num_encoder_layers);
   stacks.read_stack("decoder", options.num_decoder_layers);
   refuse_leftovers(file.path(), file.left());
-  return make_loaded_model(model, device);
+  return make_loaded_model(model);
 }
 
 }  // namespace formats

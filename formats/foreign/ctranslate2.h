@@ -18,7 +18,7 @@ std::string find_ctranslate2_folder(const std::string& path);
 /// Argos Translate around it; without them it is a list of pieces with spaces between them.
 /// @throws std::runtime_error naming the file and the variable that is missing or damaged, or the feature of the model
 /// that is not supported.
-LoadedModel load_ctranslate2_folder(const std::string& folder, torch::Device device);
+LoadedModel load_ctranslate2_folder(const std::string& folder);
 
 }  // namespace formats
 }  // namespace v0

@@ -3,8 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/files.h>
-#include <transmute/libtorch/libtorch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -23,12 +23,12 @@ constexpr uint64_t kMostDimensions = 4;
 constexpr uint64_t kMostVariables = 100'000;  // and aliases; 1,000 layers have fewer
 constexpr const char* kScaleSuffix = "_scale";
 
-// Of 16-bit numbers whose file does not say it.
-constexpr double kShortScale = 1000;
+// The scale of 16-bit numbers whose file names none.
+constexpr float kShortScale = 1000;
 
-// By the numbers that the file uses.
-constexpr torch::Dtype kTypes[] = {torch::kFloat, torch::kChar, torch::kShort,
-                                   torch::kInt,   torch::kHalf, torch::kBFloat16};
+// The types by the numbers that the file uses.
+constexpr NumberType kTypes[] = {NumberType::float32, NumberType::int8,    NumberType::int16,
+                                 NumberType::int32,   NumberType::float16, NumberType::bfloat16};
 
 [[noreturn]] void damaged_file(const std::string& path, const std::string& what) {
   throw std::runtime_error(fmt::format("{}: no model.bin of CTranslate2, or damaged ({}); restore it", path, what));
@@ -85,26 +85,26 @@ class Cursor {
   uint64_t buffer_begin_ = 0;  // its place in the file
 };
 
-torch::Dtype type_of_item(const std::string& path, const std::string& name, uint64_t bytes) {
+NumberType type_of_item(const std::string& path, const std::string& name, uint64_t bytes) {
   switch (bytes) {
     case 1:
-      return torch::kChar;
+      return NumberType::int8;
     case 2:
-      return torch::kShort;
+      return NumberType::int16;
     case 4:
-      return torch::kFloat;
+      return NumberType::float32;
     default:
       damaged_file(path, fmt::format("'{}' has numbers of {} bytes", name, bytes));
   }
 }
 
-torch::Tensor read_variable(Cursor& cursor, const std::string& path, const std::string& name, uint64_t version) {
+Array read_variable(Cursor& cursor, const std::string& path, const std::string& name, uint64_t version) {
   const uint64_t dimensions = cursor.number(1);
   if (dimensions > kMostDimensions) damaged_file(path, fmt::format("'{}' has {} dimensions", name, dimensions));
   std::vector<int64_t> sizes;
   for (uint64_t d = 0; d < dimensions; ++d) sizes.push_back(static_cast<int64_t>(cursor.number(4)));
   const uint64_t type_or_bytes = cursor.number(1);
-  torch::Dtype type = torch::kFloat;
+  NumberType type = NumberType::float32;
   uint64_t bytes = cursor.number(4);
   if (version >= kFirstVersionWithTypes) {
     if (type_or_bytes >= std::size(kTypes)) damaged_file(path, fmt::format("'{}' has an unknown type", name));
@@ -113,7 +113,7 @@ torch::Tensor read_variable(Cursor& cursor, const std::string& path, const std::
     type = type_of_item(path, name, type_or_bytes);
     bytes *= type_or_bytes;
   }
-  uint64_t wanted = c10::elementSize(type);
+  uint64_t wanted = size_of(type);
   for (const int64_t size : sizes)
     if (__builtin_mul_overflow(wanted, static_cast<uint64_t>(size), &wanted))
       damaged_file(path, fmt::format("impossible shape of '{}'", name));
@@ -121,8 +121,8 @@ torch::Tensor read_variable(Cursor& cursor, const std::string& path, const std::
   if (static_cast<uint32_t>(wanted) != static_cast<uint32_t>(bytes))
     damaged_file(path, fmt::format("shape and size of '{}' disagree", name));
   cursor.require(wanted, "'" + name + "'");
-  torch::Tensor values = wanted == 0 ? torch::empty({0}, type) : torch::empty(sizes, type);
-  cursor.read(values.data_ptr(), wanted, "'" + name + "'");
+  Array values(wanted == 0 ? std::vector<int64_t>{0} : sizes, type);
+  cursor.read(values.data(), wanted, "'" + name + "'");
   return values;
 }
 
@@ -177,7 +177,7 @@ CTranslate2File::CTranslate2File(const std::string& path) : path_(path) {
     if (!has(name)) damaged_file(path, fmt::format("'{}' stands for nothing", alias));
     for (const char* part : {"", kScaleSuffix})
       if (const auto found = variables_.find(name + part); found != variables_.end()) {
-        const torch::Tensor variable = found->second;
+        const Array variable = found->second;
         variables_[alias + part] = variable;
       }
   }
@@ -186,42 +186,45 @@ CTranslate2File::CTranslate2File(const std::string& path) : path_(path) {
 std::optional<double> CTranslate2File::number(const std::string& name) const {
   const auto found = variables_.find(name);
   if (found == variables_.end()) return {};
-  if (found->second.numel() != 1) damaged_file(path_, fmt::format("'{}' is not a single number", name));
-  const auto value = found->second.to(torch::kDouble).item<double>();
+  if (found->second.count() != 1) damaged_file(path_, fmt::format("'{}' is not a single number", name));
+  const double value = found->second.to_float32().floats()[0];
   if (!std::isfinite(value)) damaged_file(path_, fmt::format("'{}' is {}", name, value));
   return value;
 }
 
 bool CTranslate2File::is_flag(const std::string& name) const {
   const auto found = variables_.find(name);
-  return found != variables_.end() && found->second.scalar_type() == torch::kChar;
+  return found != variables_.end() && found->second.type() == NumberType::int8;
 }
 
-torch::Tensor CTranslate2File::take(const std::string& name) {
+Array CTranslate2File::take(const std::string& name) {
   const auto found = variables_.find(name);
   if (found == variables_.end()) throw std::runtime_error(fmt::format("{}: has no variable '{}'", path_, name));
   taken_.insert(name);
   taken_.insert(name + kScaleSuffix);
-  const torch::Tensor values = found->second.to(torch::kFloat);
-  if (found->second.is_floating_point()) return values.contiguous();
+  Array values = found->second.to_float32();
+  if (is_real(found->second.type())) return values;
   const auto scale = variables_.find(name + kScaleSuffix);
-  if (scale == variables_.end() && found->second.scalar_type() == torch::kShort) return values / kShortScale;
-  if (scale == variables_.end()) damaged_file(path_, fmt::format("'{}' has integers, but no '{}_scale'", name, name));
-  torch::Tensor scales = scale->second.to(torch::kFloat);
-  if (scales.numel() == 1) {
-    scales = scales.reshape({});
-  } else {
-    if (values.dim() != 2 || scales.numel() != values.size(0))
-      damaged_file(path_, fmt::format("'{}_scale' does not fit '{}'", name, name));
-    scales = scales.reshape({-1, 1});
+  Array scales = Array::of({1}, {kShortScale});
+  if (scale != variables_.end())
+    scales = scale->second.to_float32();
+  else if (found->second.type() != NumberType::int16)
+    damaged_file(path_, fmt::format("'{}' has integers, but no '{}_scale'", name, name));
+  if (scales.count() != 1 && (values.dimensions() != 2 || scales.count() != values.size(0)))
+    damaged_file(path_, fmt::format("'{}_scale' does not fit '{}'", name, name));
+  const int64_t numbers = values.count() / std::max<int64_t>(scales.count(), 1);  // of one scale
+  float* number = values.floats();
+  for (int64_t s = 0; s < scales.count(); ++s) {
+    const float divisor = scales.floats()[s];
+    for (int64_t i = 0; i < numbers; ++i) *number++ /= divisor;
   }
-  return (values / scales).contiguous();
+  return values;
 }
 
 std::vector<std::string> CTranslate2File::left() const {
   std::vector<std::string> names;
   for (const auto& [name, variable] : variables_)
-    if (variable.numel() != 1 && taken_.count(name) == 0) names.push_back(name);
+    if (variable.count() != 1 && taken_.count(name) == 0) names.push_back(name);
   return names;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/types.h>
+#include <transmute/network/array.h>
 
 #include <cstdint>
 #include <optional>
@@ -32,7 +32,7 @@ class CTranslate2File {
   bool is_flag(const std::string& name) const;
   /// float32; integers are divided by their `name_scale`, 16-bit ones without one by 1000. @throws std::runtime_error
   /// where there is none.
-  torch::Tensor take(const std::string& name);
+  Array take(const std::string& name);
   /// The variables that were not taken, without single numbers, which are settings.
   std::vector<std::string> left() const;
 
@@ -42,7 +42,7 @@ class CTranslate2File {
   std::string path_;
   int64_t version_ = 0;
   std::string specification_ = "TransformerBase";
-  std::unordered_map<std::string, torch::Tensor> variables_;
+  std::unordered_map<std::string, Array> variables_;
   std::unordered_set<std::string> taken_;
 };
 

@@ -8,7 +8,6 @@
 #include <transmute/formats/foreign/hugging_face_weights.h>
 #include <transmute/formats/foreign/json_config.h>
 #include <transmute/formats/foreign/network_builder.h>
-#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -133,9 +132,9 @@ class HuggingFaceStacks {
   // Their table has two rows in front that no text uses.
   void learned_positions(const std::string& side) {
     constexpr int64_t kUnusedRows = 2;
-    const torch::Tensor table = tensors_.take("model." + stack_ + ".embed_positions.weight",
-                                              {options_.max_positions + kUnusedRows, options_.d_model});
-    model_.add(side + "_positions.weight", table.slice(0, kUnusedRows).clone());
+    const Array table = tensors_.take("model." + stack_ + ".embed_positions.weight",
+                                      {options_.max_positions + kUnusedRows, options_.d_model});
+    model_.add(side + "_positions.weight", table.rows(kUnusedRows, options_.max_positions));
   }
 
   TensorTable& tensors_;
@@ -171,11 +170,11 @@ constexpr const char* kDecoderTable = "model.decoder.embed_tokens.weight";
 constexpr const char* kOutputTable = "lm_head.weight";
 constexpr const char* kOutputBias = "final_logits_bias";
 
-torch::Tensor read_table(TensorTable& tensors, const std::string& name, int64_t rows, int64_t d_model) {
-  torch::Tensor table = tensors.take_matrix(name);
+Array read_table(TensorTable& tensors, const std::string& name, int64_t rows, int64_t d_model) {
+  Array table = tensors.take_matrix(name);
   if (table.size(0) != rows || table.size(1) != d_model)
-    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{},{}], its configuration needs [{},{}]",
-                                         tensors.path(), name, table.size(0), table.size(1), rows, d_model));
+    throw std::runtime_error(fmt::format("{}: \"{}\" has shape {}, its configuration needs [{},{}]", tensors.path(),
+                                         name, table.shape_text(), rows, d_model));
   return table;
 }
 
@@ -236,7 +235,7 @@ bool is_hugging_face_folder(const std::string& folder) {
   return has_hugging_face_weights(folder) || find_ctranslate2_folder(folder).empty();
 }
 
-LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device device, const ParallelFor& parallel_for) {
+LoadedModel load_hugging_face_folder(const std::string& folder, const ParallelFor& parallel_for) {
   const JsonConfig config(path_in(folder, "config.json"));
   const Family family = family_of(config);
   ForeignModel model;
@@ -262,18 +261,18 @@ LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device de
   const auto table = [&](const std::string& name, int64_t rows) {
     return read_table(tensors, name, rows, model.options.d_model);
   };
-  const torch::Tensor target = table(names.target, vocabularies.target_size);
-  const torch::Tensor source = tied_sources ? target : table(names.source, vocabularies.source_size);
-  const torch::Tensor output = tied_output ? target : table(names.output, vocabularies.target_size);
-  const torch::Tensor bias =
-      tensors.has(kOutputBias) ? tensors.take(kOutputBias, {1, vocabularies.target_size}).squeeze(0) : torch::Tensor();
+  const Array target = table(names.target, vocabularies.target_size);
+  const Array source = tied_sources ? target : table(names.source, vocabularies.source_size);
+  const Array output = tied_output ? target : table(names.output, vocabularies.target_size);
+  const int64_t pieces = vocabularies.target_size;
+  const Array bias = tensors.has(kOutputBias) ? tensors.take(kOutputBias, {1, pieces}).reshaped({pieces}) : Array();
   model.add_tables({source, std::move(vocabularies.source)}, {target, std::move(vocabularies.target)}, output, bias);
 
   HuggingFaceStacks(tensors, model, "encoder").read(model.options.num_encoder_layers);
   HuggingFaceStacks(tensors, model, "decoder").read(model.options.num_decoder_layers);
   const std::set<std::string> tables = {kSharedTable, kEncoderTable, kDecoderTable, kOutputTable};
   tensors.check_all_taken([&](const std::string& name) { return tables.count(name) > 0 || is_no_weight(name); });
-  return make_loaded_model(model, device);
+  return make_loaded_model(model);
 }
 
 }  // namespace formats

@@ -17,8 +17,7 @@ bool is_hugging_face_folder(const std::string& folder);
 /// `model.safetensors` or `pytorch_model.bin`, whole or in shards; of a pickle, tensors and plain containers are read
 /// and nothing is run.
 /// @throws std::runtime_error naming the file, and the tensor or the key, that is missing, damaged or unsupported.
-LoadedModel load_hugging_face_folder(const std::string& folder, torch::Device device,
-                                     const ParallelFor& parallel_for = one_by_one);
+LoadedModel load_hugging_face_folder(const std::string& folder, const ParallelFor& parallel_for = one_by_one);
 
 }  // namespace formats
 }  // namespace v0

@@ -52,14 +52,14 @@ bool has_hugging_face_weights(const std::string& folder) {
   return false;
 }
 
-NamedTensors read_hugging_face_weights(const std::string& folder, const ParallelFor& parallel_for) {
-  using Read = std::function<NamedTensors(const std::string&)>;
+NamedArrays read_hugging_face_weights(const std::string& folder, const ParallelFor& parallel_for) {
+  using Read = std::function<NamedArrays(const std::string&)>;
   const Read safe = [&](const std::string& path) { return read_tensor_file(path, parallel_for); };
   for (const auto& [name, read] : {std::pair<const char*, Read>{kSafetensors, safe}, {kPyTorch, read_state_dict}}) {
     if (fs::exists(path_in(folder, name))) return read(downloaded_file(folder, name));
     const std::string index = index_of(path_in(folder, name));
     if (!fs::exists(index)) continue;
-    NamedTensors all;
+    NamedArrays all;
     for (const std::string& shard : shards_of(index))
       for (auto& tensor : read(downloaded_file(folder, shard))) all.push_back(std::move(tensor));
     return all;

@@ -16,7 +16,7 @@ bool has_hugging_face_weights(const std::string& folder);
 /// All tensors of a folder's `model.safetensors` or `pytorch_model.bin`, or of the shards that
 /// `model.safetensors.index.json` or `pytorch_model.bin.index.json` lists. safetensors come first.
 /// @throws std::runtime_error naming the file that is missing, damaged or a pointer of Git LFS.
-NamedTensors read_hugging_face_weights(const std::string& folder, const ParallelFor& parallel_for);
+NamedArrays read_hugging_face_weights(const std::string& folder, const ParallelFor& parallel_for);
 
 }  // namespace formats
 }  // namespace v0

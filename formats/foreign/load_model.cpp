@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/formats/foreign/load_model.h>
 
-#include <c10/core/InferenceMode.h>
 #include <transmute/common/files.h>
 #include <transmute/formats/foreign/ctranslate2.h>
 #include <transmute/formats/foreign/hugging_face.h>
@@ -25,14 +24,12 @@ bool is_no_zip_archive(const std::string& path) {
   return file.read(begin, sizeof begin) && (begin[0] != 'P' || begin[1] != 'K');
 }
 
-LoadedModel load_any_model(const std::string& path, torch::Device device, Int8Weights int8,
-                           const ParallelFor& parallel_for) {
+LoadedModel load_any_model(const std::string& path, const ParallelFor& parallel_for) {
   if (std::filesystem::is_directory(path) && !std::filesystem::exists(path_in(path, kConfigFile))) {
-    if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, device, parallel_for);
+    if (formats::is_hugging_face_folder(path)) return formats::load_hugging_face_folder(path, parallel_for);
     if (const std::string folder = formats::find_ctranslate2_folder(path); !folder.empty())
-      return formats::load_ctranslate2_folder(folder, device);
-    if (const std::string npz = formats::find_marian_file(path); !npz.empty())
-      return formats::load_marian_model(npz, device);
+      return formats::load_ctranslate2_folder(folder);
+    if (const std::string npz = formats::find_marian_file(path); !npz.empty()) return formats::load_marian_model(npz);
   }
   if (std::filesystem::is_regular_file(path)) {
     const bool is_archive = !is_no_zip_archive(path);
@@ -40,29 +37,25 @@ LoadedModel load_any_model(const std::string& path, torch::Device device, Int8We
       throw std::runtime_error(path +
                                ": no model: a folder, or a file that export_torchscript or Marian wrote, is one. The "
                                "programs take text with --input");
-    return formats::is_marian_file(path) ? formats::load_marian_model(path, device)
-                                         : load_torchscript_model(path, device);
+    return formats::is_marian_file(path) ? formats::load_marian_model(path) : load_torchscript_model(path);
   }
   // What does not exist is a folder that is missing: train makes folders.
-  return load_model_folder(path, device, int8, parallel_for);
+  return load_model_folder(path, parallel_for);
 }
 
 }  // namespace
 
-LoadedModel load_model(const std::string& path, torch::Device device, Int8Weights int8,
-                       const ParallelFor& parallel_for) {
-  const c10::InferenceMode normal(false);  // tensors that are made in it can be used in it only
+LoadedModel load_model(const std::string& path, const ParallelFor& parallel_for) {
   try {
-    return load_any_model(path, device, int8, parallel_for);
+    return load_any_model(path, parallel_for);
   } catch (const std::filesystem::filesystem_error& error) {  // as of links in a circle
     throw std::runtime_error(error.path1().string() + ": cannot be read: " + error.code().message());
   }
 }
 
-LoadedModel load_model(const std::string& path, torch::Device device, Architecture architecture, Int8Weights int8,
-                       const ParallelFor& parallel_for) {
-  LoadedModel model = load_model(path, device, int8, parallel_for);
-  if (model.transformer->options.architecture == architecture) return model;
+LoadedModel load_model(const std::string& path, Architecture architecture, const ParallelFor& parallel_for) {
+  LoadedModel model = load_model(path, parallel_for);
+  if (model.options.architecture == architecture) return model;
   throw std::invalid_argument(
       path + (architecture == Architecture::encoder_decoder
                   ? ": is a language model (model.architecture: decoder_only), which has no source; it is for generate "

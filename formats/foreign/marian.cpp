@@ -7,7 +7,6 @@
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/foreign/marian_files.h>
 #include <transmute/formats/foreign/network_builder.h>
-#include <transmute/libtorch/libtorch.h>
 
 #include <algorithm>
 #include <array>
@@ -178,14 +177,14 @@ class MarianStacks {
   }
   void linear(const std::string& weight, const std::string& bias, const std::string& to, int64_t inputs,
               int64_t outputs) {
-    model_.add(to + ".weight", tensors_.take(weight, {inputs, outputs}).t().contiguous());
-    model_.add(to + ".bias", tensors_.take(bias, {1, outputs}).squeeze(0));
+    model_.add(to + ".weight", tensors_.take(weight, {inputs, outputs}).transposed());
+    model_.add(to + ".bias", tensors_.take(bias, {1, outputs}).reshaped({outputs}));
   }
   void norm(const std::string& from, const std::string& to) {
+    const int64_t d = model_.options.d_model;
     for (const auto& [theirs, ours] : {std::pair{"_ln_scale", ".weight"}, {"_ln_bias", ".bias"}}) {
       const std::string before = from + theirs + "_pre";  // where the norm stands in front
-      model_.add(to + ours,
-                 tensors_.take(tensors_.has(before) ? before : from + theirs, {1, model_.options.d_model}).squeeze(0));
+      model_.add(to + ours, tensors_.take(tensors_.has(before) ? before : from + theirs, {1, d}).reshaped({d}));
     }
   }
 
@@ -195,17 +194,17 @@ class MarianStacks {
 
 // Undefined where the model has none of its own.
 struct OutputLayer {
-  torch::Tensor weight;  // [V,D]
-  torch::Tensor bias;    // [V]
+  Array weight;  // [V,D]
+  Array bias;    // [V]
 };
 
 OutputLayer take_output(TensorTable& tensors, const TransformerOptions& options, int64_t rows, bool omits_bias) {
   OutputLayer output;
-  if (!omits_bias) output.bias = tensors.take("decoder_ff_logit_out_b", {1, rows}).squeeze(0);
+  if (!omits_bias) output.bias = tensors.take("decoder_ff_logit_out_b", {1, rows}).reshaped({rows});
   if (options.embedding_tying != EmbeddingTying::none) return output;
   // Marian transposes it since version 1.8.
   output.weight = tensors.has("decoder_ff_logit_out_W")
-                      ? tensors.take("decoder_ff_logit_out_W", {options.d_model, rows}).t().contiguous()
+                      ? tensors.take("decoder_ff_logit_out_W", {options.d_model, rows}).transposed()
                       : tensors.take("decoder_ff_logit_out_Wt", {rows, options.d_model});
   return output;
 }
@@ -360,7 +359,7 @@ std::string find_marian_file(const std::string& folder) {
                                        found.size(), fmt::join(found, ", ")));
 }
 
-LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
+LoadedModel load_marian_model(const std::string& npz) {
   const MarianFile file = read_marian_file(npz);
   const Settings settings(file, npz);
   ForeignModel model;
@@ -368,8 +367,8 @@ LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
   model.options = options_of(settings, npz);
   model.search = read_search(npz);
   TensorTable tensors(file.tensors, npz);
-  const torch::Tensor source = tensors.take_matrix(tensors.first_of({"encoder_Wemb", "Wemb"}));
-  const torch::Tensor target = tensors.take_matrix(tensors.first_of({"decoder_Wemb", "Wemb"}));
+  const Array source = tensors.take_matrix(tensors.first_of({"encoder_Wemb", "Wemb"}));
+  const Array target = tensors.take_matrix(tensors.first_of({"decoder_Wemb", "Wemb"}));
   const Vocabularies vocabularies = find_vocabularies(npz);
   Renumbering source_order = read_order(vocabularies.source, source.size(0));
   Renumbering target_order = read_order(vocabularies.target, target.size(0));
@@ -382,7 +381,7 @@ LoadedModel load_marian_model(const std::string& npz, torch::Device device) {
   reader.read("decoder", model.options.num_decoder_layers);
   // Ranges of activations, which a model that was prepared for products in 8 bits has beside its weights.
   tensors.check_all_taken([](const std::string& name) { return ends_in(name, "_QuantMultA"); });
-  return make_loaded_model(model, device);
+  return make_loaded_model(model);
 }
 
 }  // namespace formats

@@ -22,7 +22,7 @@ bool is_marian_file(const std::string& path);
 /// is split by `source.spm` and `target.spm`, as in OPUS-MT, and without those it is a list of pieces with spaces
 /// between them.
 /// @throws std::runtime_error naming the file, and the array or the option that is missing, damaged or not supported.
-LoadedModel load_marian_model(const std::string& npz, torch::Device device);
+LoadedModel load_marian_model(const std::string& npz);
 
 }  // namespace formats
 }  // namespace v0

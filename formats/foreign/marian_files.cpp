@@ -8,7 +8,6 @@
 #include <transmute/common/zip_archive.h>
 #include <transmute/formats/foreign/json_config.h>
 #include <transmute/formats/foreign/vocabulary.h>
-#include <transmute/libtorch/libtorch.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -135,20 +134,20 @@ class NumpyArray {
 
   std::string as_text() const { return bytes_.substr(data_); }
 
-  torch::Tensor as_tensor() const {
+  Array as_array() const {
     if (header_.find("'<f4'") == std::string::npos) damaged("it is not of float32 numbers");
     if (header_.find("'fortran_order': False") == std::string::npos) damaged("its numbers stand in Fortran's order");
     const std::vector<int64_t> sizes = shape();
-    int64_t reach = sizeof(float);  // strides overflow beside a size of 0, too
+    int64_t reach = sizeof(float);  // sizes that overflow are refused beside a 0, too
     uint64_t bytes = sizeof(float);
     for (const int64_t size : sizes) {
       if (__builtin_mul_overflow(reach, std::max<int64_t>(size, 1), &reach)) damaged("its shape is impossible");
       bytes *= static_cast<uint64_t>(size);
     }
     if (bytes != bytes_.size() - data_) damaged("its shape and its size disagree");
-    torch::Tensor tensor = torch::empty(sizes, torch::kFloat);
-    std::memcpy(tensor.data_ptr(), bytes_.data() + data_, bytes);
-    return tensor;
+    Array array(sizes);
+    std::memcpy(array.data(), bytes_.data() + data_, bytes);
+    return array;
   }
 
  private:
@@ -231,7 +230,7 @@ MarianFile read_marian_file(const std::string& path) {
       if (!text.empty() && text.back() == '\0') text.pop_back();
       file.settings = read_flat_yaml(text);
     } else if (name.rfind("special:", 0) != 0) {
-      file.tensors.emplace_back(name, array.as_tensor());
+      file.tensors.emplace_back(name, array.as_array());
     }
   }
   if (file.settings.empty())

@@ -13,7 +13,7 @@ namespace formats {
 
 /// The content of Marian's `model.npz`.
 struct MarianFile {
-  NamedTensors tensors;                         ///< float32
+  NamedArrays tensors;                          ///< float32
   std::map<std::string, std::string> settings;  ///< of `special:model.yml`, as texts without their quotes
 };
 

@@ -3,11 +3,10 @@
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
-#include <transmute/formats/finite.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/tokenizer/actual_options.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -19,7 +18,7 @@ namespace {
 
 // The logit of an id that is never predicted, next to a row of zeros: its share of the probability vanishes in every
 // type, and label smoothing, which wants every id a little, stays finite.
-constexpr double kUnpredictedBias = -1e4;
+constexpr float kUnpredictedBias = -1e4;
 
 }  // namespace
 
@@ -33,21 +32,23 @@ void refuse_leftovers(const std::string& path, std::vector<std::string> names) {
                   path, names.front(), others));
 }
 
-TensorTable::TensorTable(const NamedTensors& tensors, std::string path)
+TensorTable::TensorTable(const NamedArrays& tensors, std::string path)
     : tensors_(tensors.begin(), tensors.end()), path_(std::move(path)) {}
 
-torch::Tensor TensorTable::in_float(const std::string& name) {
-  const torch::Tensor& tensor = tensors_.at(first_of({name}));
-  if (!tensor.is_floating_point())
-    throw std::runtime_error(fmt::format("{}: \"{}\" has the type {}, not one of real numbers", path_, name,
-                                         torch::toString(tensor.scalar_type())));
+Array TensorTable::in_float(const std::string& name) {
+  const Array& tensor = tensors_.at(first_of({name}));
+  if (!is_real(tensor.type()))
+    throw std::runtime_error(
+        fmt::format("{}: \"{}\" has the type {}, not one of real numbers", path_, name, name_of(tensor.type())));
   taken_.insert(name);
-  return tensor.to(torch::kFloat).contiguous();
+  return tensor.to_float32();
 }
 
 int64_t TensorTable::rows_of(const std::string& name) const {
   const auto found = tensors_.find(name);
-  return found == tensors_.end() || found->second.dim() != 2 || found->second.numel() == 0 ? 0 : found->second.size(0);
+  return found == tensors_.end() || found->second.dimensions() != 2 || found->second.count() == 0
+             ? 0
+             : found->second.size(0);
 }
 
 const std::string& TensorTable::first_of(const std::vector<std::string>& names) const {
@@ -58,24 +59,22 @@ const std::string& TensorTable::first_of(const std::vector<std::string>& names) 
 }
 
 bool TensorTable::are_equal(const std::string& one, const std::string& other) const {
-  if (one == other) return true;
-  const torch::Tensor &a = tensors_.at(one), &b = tensors_.at(other);
-  return a.scalar_type() == b.scalar_type() && torch::equal(a, b);
+  return tensors_.at(one).equals(tensors_.at(other));
 }
 
-torch::Tensor TensorTable::take(const std::string& name, torch::IntArrayRef sizes) {
-  const torch::Tensor tensor = in_float(name);
-  if (tensor.sizes() != sizes)
-    throw std::runtime_error(fmt::format("{}: \"{}\" has shape [{}], its configuration needs [{}]", path_, name,
-                                         fmt::join(tensor.sizes(), ","), fmt::join(sizes, ",")));
+Array TensorTable::take(const std::string& name, const std::vector<int64_t>& shape) {
+  Array tensor = in_float(name);
+  if (tensor.shape() != shape)
+    throw std::runtime_error(fmt::format("{}: \"{}\" has shape {}, its configuration needs {}", path_, name,
+                                         tensor.shape_text(), shape_text(shape)));
   return tensor;
 }
 
-torch::Tensor TensorTable::take_matrix(const std::string& name) {
-  torch::Tensor matrix = in_float(name);
-  if (matrix.dim() != 2 || matrix.numel() == 0)
+Array TensorTable::take_matrix(const std::string& name) {
+  Array matrix = in_float(name);
+  if (matrix.dimensions() != 2 || matrix.count() == 0)
     throw std::runtime_error(
-        fmt::format("{}: \"{}\" has shape [{}], it should be a matrix", path_, name, fmt::join(matrix.sizes(), ",")));
+        fmt::format("{}: \"{}\" has shape {}, it should be a matrix", path_, name, matrix.shape_text()));
   return matrix;
 }
 
@@ -86,11 +85,15 @@ void TensorTable::check_all_taken(const std::function<bool(const std::string&)>&
   refuse_leftovers(path_, std::move(left));
 }
 
-torch::Tensor renumbered(const torch::Tensor& matrix, const Renumbering& renumbering) {
-  const torch::Tensor numbers = torch::tensor(renumbering.numbers, torch::kLong);
-  torch::Tensor rows = matrix.index_select(0, numbers.clamp_min(0));
-  for (size_t id = 0; id < special_ids::kCount; ++id)
-    if (renumbering.numbers[id] == kNoPiece) rows.select(0, static_cast<int64_t>(id)).zero_();
+Array renumbered(const Array& matrix, const Renumbering& renumbering) {
+  std::vector<int64_t> numbers = renumbering.numbers;
+  for (int64_t& number : numbers) number = std::max<int64_t>(number, 0);
+  Array rows = matrix.gathered(numbers);
+  for (int64_t id = 0; id < special_ids::kCount; ++id) {
+    if (renumbering.numbers[static_cast<size_t>(id)] != kNoPiece) continue;
+    Array row = rows.rows(id, 1);
+    std::memset(row.data(), 0, row.bytes());
+  }
   return rows;
 }
 
@@ -99,21 +102,21 @@ void ForeignModel::bound_by(uint64_t file_bytes) {
   most_bytes_ = file_bytes * kTimes + kAlways;
 }
 
-void ForeignModel::add(const std::string& name, const torch::Tensor& weight) {
-  taken_bytes_ += weight.nbytes();
+void ForeignModel::add(const std::string& name, const Array& weight) {
+  taken_bytes_ += weight.bytes();
   if (taken_bytes_ > most_bytes_)
     throw std::runtime_error(fmt::format(
         "{}: its network takes more than {} bytes, far more than its file has: it names the same weights many "
         "times; do not use it",
         path, most_bytes_));
-  if (!all_finite(weight.data_ptr(), static_cast<size_t>(weight.numel()), torch::kFloat))
+  if (!all_finite(weight.data(), static_cast<size_t>(weight.count()), weight.type()))
     throw std::runtime_error(
         fmt::format("{}: \"{}\" has numbers that are infinite or not numbers; restore the file", path, name));
   weights.emplace_back(name, weight);
 }
 
 void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
-                              const torch::Tensor& output_weight, const torch::Tensor& bias) {
+                              const Array& output_weight, const Array& bias) {
   const Renumbering& target_order = target_table.renumbering;
   if (options.embedding_tying == EmbeddingTying::all) {
     add("embedding.weight", renumbered(target_table.weight, target_order));
@@ -123,9 +126,8 @@ void ForeignModel::add_tables(const ForeignTable& source_table, const ForeignTab
   }
   if (options.embedding_tying == EmbeddingTying::none) add("output.weight", renumbered(output_weight, target_order));
   options.output_bias = true;
-  torch::Tensor ours =
-      renumbered(bias.defined() ? bias : torch::zeros({target_table.weight.size(0)}, torch::kFloat), target_order);
-  for (const int64_t id : target_order.unpredicted) ours[id] = kUnpredictedBias;
+  Array ours = renumbered(bias.defined() ? bias : Array::zeros({target_table.weight.size(0)}), target_order);
+  for (const int64_t id : target_order.unpredicted) ours.floats()[id] = kUnpredictedBias;
   add("output_bias", ours);
 }
 
@@ -150,7 +152,7 @@ void check_network(const ForeignModel& model) {
 
 }  // namespace
 
-LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device) {
+LoadedModel make_loaded_model(const ForeignModel& model) {
   check_network(model);
   ModelConfig config;
   config.model = model.options;
@@ -160,10 +162,8 @@ LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device) {
   ConfigSchema schema;
   config.declare(schema);
   uint64_t bytes = 0;
-  for (const auto& [name, tensor] : model.weights) bytes += tensor.nbytes();
-  LoadedModel loaded = make_model(std::move(tokenizer), schema.to_yaml(), model.path, bytes);
-  loaded.stored = give_weights(loaded.transformer, model.weights, model.path, device);
-  return loaded;
+  for (const auto& [name, weight] : model.weights) bytes += weight.bytes();
+  return make_model(std::move(tokenizer), schema.to_yaml(), model.path, model.weights, model.path, bytes);
 }
 
 }  // namespace formats

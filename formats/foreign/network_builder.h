@@ -27,19 +27,19 @@ void refuse_leftovers(const std::string& path, std::vector<std::string> names);
 class TensorTable {
  public:
   /// @param path what messages call the file
-  TensorTable(const NamedTensors& tensors, std::string path);
+  TensorTable(const NamedArrays& tensors, std::string path);
 
   bool has(const std::string& name) const { return tensors_.count(name) > 0; }
   /// Size of its first dimension; 0 where there is no such tensor.
   int64_t rows_of(const std::string& name) const;
   /// The first of the names that there is. @throws std::runtime_error where there is none.
   const std::string& first_of(const std::vector<std::string>& names) const;
-  /// Whether two tensors that there are have the same shape and values.
+  /// Whether two tensors that there are have the same type, shape and bits.
   bool are_equal(const std::string& one, const std::string& other) const;
   /// As float32. @throws std::runtime_error naming file and tensor, where there is none or its shape is another.
-  torch::Tensor take(const std::string& name, torch::IntArrayRef sizes);
+  Array take(const std::string& name, const std::vector<int64_t>& shape);
   /// The same for a matrix whose size is to be found out. @throws where it has not two dimensions of at least 1.
-  torch::Tensor take_matrix(const std::string& name);
+  Array take_matrix(const std::string& name);
 
   /// Calls refuse_leftovers() for the tensors that were not taken, except those that `is_harmless` knows.
   void check_all_taken(const std::function<bool(const std::string&)>& is_harmless) const;
@@ -47,16 +47,16 @@ class TensorTable {
   const std::string& path() const { return path_; }
 
  private:
-  torch::Tensor in_float(const std::string& name);
+  Array in_float(const std::string& name);
 
-  std::unordered_map<std::string, torch::Tensor> tensors_;
+  std::unordered_map<std::string, Array> tensors_;
   std::unordered_set<std::string> taken_;
   std::string path_;
 };
 
 /// Embeddings of one side, in the other program's numbers.
 struct ForeignTable {
-  torch::Tensor weight;  // [V,D]
+  Array weight;  // [V,D]
   Renumbering renumbering;
 };
 
@@ -65,18 +65,18 @@ struct ForeignModel {
   TransformerOptions options;  ///< but for the vocabulary sizes
   std::shared_ptr<const SubwordModel> source, target;
   SearchOptions search;  ///< what its files recommend
-  NamedTensors weights;  ///< under our names
+  NamedArrays weights;   ///< under our names
   std::string path;      ///< what messages call it
 
   /// Bounds what the weights take together by the bytes of their file, which may name one tensor many times.
   void bound_by(uint64_t file_bytes);
   /// @throws std::runtime_error where the weights become far larger than their file.
-  void add(const std::string& name, const torch::Tensor& weight);
+  void add(const std::string& name, const Array& weight);
 
   /// The embedding matrices that options.embedding_tying wants, and the output's bias [V]. `output_weight` is used
   /// where the output is not tied, and `bias` may be undefined.
-  void add_tables(const ForeignTable& source_table, const ForeignTable& target_table,
-                  const torch::Tensor& output_weight, const torch::Tensor& bias);
+  void add_tables(const ForeignTable& source_table, const ForeignTable& target_table, const Array& output_weight,
+                  const Array& bias);
 
  private:
   uint64_t taken_bytes_ = 0, most_bytes_ = std::numeric_limits<uint64_t>::max();
@@ -94,11 +94,11 @@ T within(const Bounds<T>& bounds, double value, const std::string& name, const s
 }
 
 /// Rows of `matrix` [V,…] in our order; zeros where the other program has none.
-torch::Tensor renumbered(const torch::Tensor& matrix, const Renumbering& renumbering);
+Array renumbered(const Array& matrix, const Renumbering& renumbering);
 
-/// The network, in eval mode on the device.
+/// The model, once it has all of its weights.
 /// @throws std::runtime_error where weights do not fit the options, naming them
-LoadedModel make_loaded_model(const ForeignModel& model, torch::Device device);
+LoadedModel make_loaded_model(const ForeignModel& model);
 
 }  // namespace formats
 }  // namespace v0

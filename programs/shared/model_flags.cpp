@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <transmute/programs/shared/model_flags.h>
 
-#include <transmute/formats/model_folder.h>
 #include <transmute/libtorch/device.h>
 #include <transmute/libtorch/dtype.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/libtorch/threading.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/translator_flags.h>
 
@@ -28,12 +28,13 @@ OpenModel ModelFlags::open() const {
   const Precision precision = precision_from_name(precision_);
   if (device.is_cpu() && precision == Precision::half)
     throw std::invalid_argument("--precision half is for GPUs; on a CPU take bfloat16 or float32");
-  LoadedModel model = load_model(path_, device, Architecture::encoder_decoder);
+  LoadedModel model = load_model(path_, Architecture::encoder_decoder);
+  Transformer network = make_transformer(model.options, model.weights, device);
   if (precision != Precision::float32) {
-    model.transformer = twin_of(model.transformer, torch::TensorOptions(device).dtype(dtype_of(precision)));
-    model.transformer->eval();
+    network = twin_of(network, torch::TensorOptions(device).dtype(dtype_of(precision)));
+    network->eval();
   }
-  return {std::move(model), device,
+  return {std::move(model), std::move(network), device,
           std::make_unique<ThreadPool>(worker_count(threads_, device), run_operations_on_this_thread_only)};
 }
 

@@ -3,6 +3,7 @@
 
 #include <transmute/common/threads.h>
 #include <transmute/formats/foreign/load_model.h>
+#include <transmute/model/transformer.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -10,9 +11,10 @@
 
 namespace transmute {
 
-/// A model as modules on a device, with the threads that run it.
+/// A model and its modules on a device, in eval mode, with the threads that run them.
 struct OpenModel {
   LoadedModel model;
+  Transformer network;
   torch::Device device;
   std::unique_ptr<ThreadPool> threads;
 };

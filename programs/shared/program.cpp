@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
-#include <torch/version.h>
 #include <transmute/common/build_info.h>
 #include <transmute/common/config_schema.h>
 #include <transmute/common/without_control.h>
@@ -20,6 +19,9 @@
 #include <iostream>
 #include <new>
 #include <stdexcept>
+
+/// Of programs that link LibTorch (libtorch/device.cpp).
+extern "C" __attribute__((weak)) const char* transmute_libtorch_version();
 
 namespace transmute {
 
@@ -148,7 +150,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   app.set_help_flag("-h,--help", "print this help");
   app.set_version_flag(
       "--version", [&] { return version_text(own_name); },
-      "print the version, with the revision, LibTorch and the instruction set");
+      "print the version, with the revision and the instruction set");
   app.add_flag_callback("--help-records", [] { throw RecordsWanted(); })->group("")->trigger_on_parse();
   try {
     app.parse(argc, argv);
@@ -185,7 +187,9 @@ void note(const std::string& text) {
 
 std::string version_text(const std::string& program) {
   const std::string name = program == "transmute" ? program : program + " (transmute)";
-  return fmt::format("{} {}\nLibTorch {}\nCPU kernels: {}", name, build_version(), TORCH_VERSION,
+  const std::string libtorch =
+      transmute_libtorch_version == nullptr ? "" : fmt::format("LibTorch {}\n", transmute_libtorch_version());
+  return fmt::format("{} {}\n{}CPU kernels: {}", name, build_version(), libtorch,
                      kernels::simd_name(kernels::active_simd()));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/fmt/fmt.h>
 #include <transmute/common/text_file.h>
-#include <transmute/libtorch/threading.h>
+#include <transmute/engine/device_backend.h>
 #include <transmute/programs/shared/flag_values.h>
 #include <transmute/programs/shared/program.h>
 #include <transmute/programs/shared/translator_flags.h>
@@ -195,7 +195,9 @@ void add_language_flags(CLI::App& app, std::string& source, std::string& target)
 void warn_if_slow(const std::string& reason) {
   if (reason.empty()) return;
   note("this model runs several times slower on the CPU than others: " + reason);
-  if (const std::string warning = slow_blas_warning(); !warning.empty()) note(warning);  // of others no BLAS is asked
+  const DeviceBackend& backend = device_backend_for("this model");
+  backend.configure_process();
+  if (const std::string warning = backend.slow_blas_warning(); !warning.empty()) note(warning);
 }
 
 }  // namespace transmute

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 #include <transmute/device/transformer_step_model.h>
 #include <transmute/formats/model_folder.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/search/search.h>
 
 #include <algorithm>
@@ -17,10 +18,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   const torch::NoGradGuard no_grad;
-  transmute::LoadedModel model = transmute::load_model_folder(argv[1], torch::kCPU);
+  const transmute::LoadedModel model = transmute::load_model_folder(argv[1]);
+  transmute::Transformer network = transmute::make_transformer(model.options, model.weights, torch::kCPU);
 
   const transmute::Ids source = model.tokenizer.source().encode(argv[2]);
-  const transmute::TransformerStepModel steps(model.transformer, torch::kCPU);
+  const transmute::TransformerStepModel steps(network, torch::kCPU);
   const transmute::IdHypothesis best = transmute::beam_search(steps, {source}, {}).at(0).at(0);
 
   namespace ids = transmute::special_ids;
@@ -29,16 +31,15 @@ int main(int argc, char** argv) {
   input.insert(input.end(), best.ids.begin(), best.ids.end());
   output.push_back(ids::kEnd);
   const auto row = [](const transmute::Ids& values) { return torch::tensor(values, torch::kLong).unsqueeze(0); };
-  const torch::Tensor log_probs =
-      torch::log_softmax(model.transformer->forward(row(with_end), row(input)), -1);  // [1,T,V]
+  const torch::Tensor log_probs = torch::log_softmax(network->forward(row(with_end), row(input)), -1);  // [1,T,V]
   const double forced = log_probs.gather(2, row(output).unsqueeze(2)).sum().item<double>();
 
   // As a search of one's own: two hypotheses, of which the second is continued twice.
   double in_steps = 0;
-  transmute::DecoderCache cache = model.transformer->start_decoding(model.transformer->encode(row(with_end)));
+  transmute::DecoderCache cache = network->start_decoding(network->encode(row(with_end)));
   for (size_t i = 0; i < input.size(); ++i) {
-    const transmute::DecoderStep step = model.transformer->step(torch::full({1, 2}, input[i], torch::kLong), cache);
-    in_steps += torch::log_softmax(model.transformer->project(step.states), -1)[0][1][output[i]].item<double>();
+    const transmute::DecoderStep step = network->step(torch::full({1, 2}, input[i], torch::kLong), cache);
+    in_steps += torch::log_softmax(network->project(step.states), -1)[0][1][output[i]].item<double>();
     cache = step.cache.select({}, torch::tensor({1, 1}, torch::kLong));
   }
 

@@ -77,7 +77,7 @@ class CommandLine : public ::testing::Test {
     folder_ = std::make_unique<TemporaryFolder>();
     std::filesystem::create_directory(model());
     const Tokenizer tokenizer = tiny_tokenizer();
-    save_model_folder(model(), tiny_config(), tokenizer, tiny_transformer(tokenizer, 5));
+    save_model_folder(model(), tiny_config(), tokenizer, weights_of(tiny_transformer(tokenizer, 5)));
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
@@ -456,7 +456,7 @@ TEST_F(CommandLine, LearnedPositionsAreNamedWhereTheyAreTheLimit) {
   const std::string learned = *folder_ / "learned";
   std::filesystem::create_directory(learned);
   const Tokenizer tokenizer = tiny_tokenizer();
-  save_model_folder(learned, tiny_config(network), tokenizer, tiny_transformer(tokenizer, 5, network));
+  save_model_folder(learned, tiny_config(network), tokenizer, weights_of(tiny_transformer(tokenizer, 5, network)));
   const std::string text = "the\nthe red house is near. the old train is gone.\n";
   for (const char* name : {"translate", "embed"})
     EXPECT_THAT(run(name, {"-m", learned}, text).errors,

@@ -43,7 +43,7 @@ class HostileInput : public ::testing::Test {
     folder_ = new TemporaryFolder;
     const Tokenizer tokenizer = testing::tiny_tokenizer();
     fs::create_directory(model());
-    save_model_folder(model(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+    save_model_folder(model(), testing::tiny_config(), tokenizer, weights_of(testing::tiny_transformer(tokenizer, 5)));
   }
   static void TearDownTestSuite() {
     delete folder_;
@@ -166,7 +166,7 @@ TEST_F(HostileInput, WeightsThatAreNotNumbersAreAnErrorAndNoBlankLines) {
     const torch::NoGradGuard no_grad;
     transformer->parameters().back().flatten()[0] = std::nanf("");
   }
-  save_model_folder(folder.path(), testing::tiny_config(), tokenizer, transformer);
+  save_model_folder(folder.path(), testing::tiny_config(), tokenizer, weights_of(transformer));
   const Outcome outcome = run_program_with({program("translate"), "--model", folder.path()}, "the red house\n");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.output, "");

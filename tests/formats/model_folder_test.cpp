@@ -6,17 +6,16 @@
 #include <transmute/formats/foreign/load_model.h>
 #include <transmute/formats/model_folder.h>
 #include <transmute/formats/tensor_file.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -35,6 +34,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::message_of;
+using testing::modules_of;
 using testing::names_in;
 using testing::read_text;
 using ::testing::StartsWith;
@@ -51,19 +51,19 @@ class ModelFolder : public ::testing::Test {
  protected:
   ModelFolder() {
     fs::create_directory(path);
-    save_model_folder(path, tiny_config(), tokenizer, transformer);
+    save_model_folder(path, tiny_config(), tokenizer, weights_of(transformer));
   }
 
   std::string refusal() {
-    return message_of<std::runtime_error>([&] { load_model_folder(path, torch::kCPU); });
+    return message_of<std::runtime_error>([&] { load_model_folder(path); });
   }
 
   // Writes the weights anew, changed.
   template <class Change>
   void change_weights(const Change& change) {
-    NamedTensors weights = read_tensor_file(weights_path);
+    NamedTensors weights = to_tensors(read_tensor_file(weights_path));
     change(weights);
-    write_tensor_file(weights_path, weights);
+    write_tensor_file(weights_path, to_arrays(weights));
     fs::remove(checksums_path);
   }
 
@@ -96,11 +96,11 @@ TEST_F(ModelFolder, IsRefusedWhereAnyFileIsOtherThanItWasSaved) {
       const size_t at = i < 60 ? i % sound.size() : sound.size() * i / 120;  // headers, and everywhere
       changed[at] = static_cast<char>(changed[at] ^ (1 << i % 8));
       write_text(file, changed);
-      EXPECT_THROW(load_model_folder(path, torch::kCPU), std::exception) << name << ", bit " << i % 8 << " of " << at;
+      EXPECT_THROW(load_model_folder(path), std::exception) << name << ", bit " << i % 8 << " of " << at;
     }
     write_text(file, sound);
   }
-  EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+  EXPECT_NO_THROW(load_model_folder(path));
 }
 
 TEST_F(ModelFolder, WithAConfigThatWasEditedSaysSoAndHowToAcceptIt) {
@@ -111,7 +111,7 @@ TEST_F(ModelFolder, WithAConfigThatWasEditedSaysSoAndHowToAcceptIt) {
   EXPECT_THAT(refusal(),
               AllOf(StartsWith(config_path + ": is not what was saved"), HasSubstr("delete " + checksums_path)));
   fs::remove(checksums_path);
-  EXPECT_EQ(load_model_folder(path, torch::kCPU).transformer->options.num_heads, 4);
+  EXPECT_EQ(load_model_folder(path).options.num_heads, 4);
 }
 
 TEST_F(ModelFolder, WithoutALineForAFileIsRefused) {
@@ -134,7 +134,7 @@ TEST_F(ModelFolder, WithAWeightThatIsNotFiniteIsRefused) {
       changed.flatten()[-1] = value;
       const std::string name = weights.back().first;
       weights.back().second = changed.to(type);
-      write_tensor_file(weights_path, weights);
+      write_tensor_file(weights_path, to_arrays(weights));
       fs::remove(checksums_path);
       EXPECT_THAT(refusal(), AllOf(StartsWith(weights_path), HasSubstr("'" + name + "' has numbers")));
     }
@@ -142,7 +142,7 @@ TEST_F(ModelFolder, WithAWeightThatIsNotFiniteIsRefused) {
 
 TEST_F(ModelFolder, WithWeightsThatAreWholeNumbersIsRefused) {
   for (const auto type : {torch::kInt, torch::kLong, torch::kByte, torch::kBool}) {
-    save_model_folder(path, tiny_config(), tokenizer, transformer);
+    save_model_folder(path, tiny_config(), tokenizer, weights_of(transformer));
     std::string name;
     change_weights([&](NamedTensors& weights) {
       name = weights.front().first;
@@ -162,13 +162,14 @@ TEST_F(ModelFolder, WithAConfigOfALargerModelThanItsFileIsRefusedBeforeMemoryIsT
 }
 
 TEST_F(ModelFolder, GivesTheSameLogitsBitForBit) {
-  LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  const LoadedModel loaded = load_model_folder(path);
+  Transformer modules = modules_of(loaded);
   const torch::Tensor source = torch::tensor({{5, 6, 7, 3}, {8, 9, 3, 0}});
   const torch::Tensor target = torch::tensor({{2, 10, 11}, {2, 12, 13}});
   const torch::NoGradGuard no_grad;
-  EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), transformer->forward(source, target)));
-  EXPECT_FALSE(loaded.transformer->is_training());
-  for (const auto& parameter : loaded.transformer->parameters()) EXPECT_FALSE(parameter.requires_grad());
+  EXPECT_TRUE(torch::equal(modules->forward(source, target), transformer->forward(source, target)));
+  EXPECT_FALSE(modules->is_training());
+  for (const auto& parameter : modules->parameters()) EXPECT_FALSE(parameter.requires_grad());
   EXPECT_EQ(loaded.tokenizer.source().encode("the red house"), tokenizer.source().encode("the red house"));
 }
 
@@ -177,13 +178,14 @@ TEST_F(ModelFolder, LoadedInInferenceModeIsUsableInItAndOutsideIt) {
   const torch::Tensor expected = transformer->forward(source, target).detach();
   for (const bool by_name : {false, true}) {
     std::optional<c10::InferenceMode> of_the_application(std::in_place, true);
-    LoadedModel loaded = by_name ? load_model(path, torch::kCPU) : load_model_folder(path, torch::kCPU);
-    Transformer twin = twin_of(loaded.transformer, torch::TensorOptions(torch::kCPU).dtype(torch::kBFloat16));
+    LoadedModel loaded = by_name ? load_model(path) : load_model_folder(path);
+    Transformer modules = modules_of(loaded);
+    Transformer twin = twin_of(modules, torch::TensorOptions(torch::kCPU).dtype(torch::kBFloat16));
     twin->eval();
-    EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), expected));
+    EXPECT_TRUE(torch::equal(modules->forward(source, target), expected));
     EXPECT_NO_THROW(twin->forward(source, target));
     of_the_application.reset();
-    EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), expected));
+    EXPECT_TRUE(torch::equal(modules->forward(source, target), expected));
     EXPECT_NO_THROW(twin->forward(source, target));
   }
 }
@@ -193,8 +195,8 @@ TEST_F(ModelFolder, IsOfFloat32WhateverTheApplicationsDefaultTypeIs) {
   const torch::Tensor expected = transformer->forward(source, target).detach();
   for (const torch::Dtype dtype : testing::kDefaultDtypes) {
     const testing::DefaultDtype of_the_application(dtype);
-    LoadedModel loaded = load_model_folder(path, torch::kCPU);
-    EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), expected)) << dtype;
+    LoadedModel loaded = load_model_folder(path);
+    EXPECT_TRUE(torch::equal(modules_of(loaded)->forward(source, target), expected)) << dtype;
   }
 }
 
@@ -204,26 +206,28 @@ TEST_F(ModelFolder, StoresTheMatricesOfProductsInFewerBits) {
        {std::tuple(Precision::bfloat16, 256.0, 2.0), {Precision::half, 2048.0, 2.0}, {Precision::int8, 127.0, 1.2}}) {
     fs::remove_all(path);
     fs::create_directory(path);
-    save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, stored);
+    save_model_folder(path, tiny_config(), tokenizer, weights_of(transformer).stored_as(stored));
     int64_t matrix_bytes = 0, matrix_numbers = 0;
     for (const auto& [name, value] : read_tensor_file(weights_path)) {
       const bool is_of_a_layer = name.find("layers") != std::string::npos;
       const bool is_scale = name.size() > 6 && name.substr(name.size() - 6) == "_scale";
-      if (is_of_a_layer && (value.dim() == 2 || is_scale)) {
-        matrix_bytes += static_cast<int64_t>(value.nbytes());
-        matrix_numbers += is_scale ? 0 : value.numel();
+      if (is_of_a_layer && (value.dimensions() == 2 || is_scale)) {
+        matrix_bytes += static_cast<int64_t>(value.bytes());
+        matrix_numbers += is_scale ? 0 : value.count();
       } else {
-        EXPECT_EQ(value.scalar_type(), torch::kFloat) << name;
+        EXPECT_EQ(value.type(), NumberType::float32) << name;
       }
     }
     EXPECT_LE(static_cast<double>(matrix_bytes), most_bytes * static_cast<double>(matrix_numbers) * 1.2);
     EXPECT_LT(fs::file_size(weights_path), whole_size);
 
-    LoadedModel loaded = load_model_folder(path, torch::kCPU);
+    const LoadedModel loaded = load_model_folder(path);
+    EXPECT_EQ(loaded.weights.stored(), stored);
+    const auto parameters = modules_of(loaded)->named_parameters();
     Transformer assigned = tiny_transformer(tokenizer, 2);
     assign_parameters(assigned, read_tensor_file(weights_path), weights_path);
     for (const auto& [name, value] : parameters_of(transformer)) {
-      const torch::Tensor found = loaded.transformer->named_parameters()[name];
+      const torch::Tensor found = parameters[name];
       EXPECT_EQ(found.scalar_type(), torch::kFloat);
       EXPECT_LE((found - value).abs().max().item<double>(), value.abs().max().item<double>() / steps) << name;
       if (name.find("layers") == std::string::npos || value.dim() == 1) {
@@ -238,7 +242,7 @@ TEST_F(ModelFolder, IsNotWrittenInAPrecisionThatItsWeightsExceed) {
   const auto save = [&](float value, Precision stored) {
     const torch::NoGradGuard no_grad;
     transformer->named_parameters()["encoder.layers.0.feed_forward.inner.weight"][0][0] = value;
-    save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, stored);
+    save_model_folder(path, tiny_config(), tokenizer, weights_of(transformer).stored_as(stored));
   };
   const std::string name = "\"encoder.layers.0.feed_forward.inner.weight\"";
   EXPECT_THAT(message_of<std::runtime_error>([&] { save(1e5F, Precision::half); }),
@@ -246,11 +250,11 @@ TEST_F(ModelFolder, IsNotWrittenInAPrecisionThatItsWeightsExceed) {
   EXPECT_THAT(message_of<std::runtime_error>([&] { save(3.4e38F, Precision::bfloat16); }),
               AllOf(HasSubstr(name), HasSubstr("for the precision bfloat16; choose float32")));
   save(1e5F, Precision::bfloat16);
-  load_model_folder(path, torch::kCPU);
+  load_model_folder(path);
 }
 
 TEST_F(ModelFolder, NamesInt8WeightsWithoutTheirScales) {
-  save_model_folder(path, tiny_config(), tokenizer, transformer, kWeightsFile, Precision::int8);
+  save_model_folder(path, tiny_config(), tokenizer, weights_of(transformer).stored_as(Precision::int8));
   const std::string scale = "encoder.layers.0.self_attention.query.weight_scale";
   const auto change_scale = [&](const torch::Tensor& value) {
     change_weights([&](NamedTensors& weights) {
@@ -286,18 +290,18 @@ TEST_F(ModelFolder, BringsEveryOptionOfTheModel) {
   Transformer odd = tiny_transformer(two, 3, options);
   fs::remove_all(path);
   fs::create_directory(path);
-  save_model_folder(path, tiny_config(options), two, odd);
-  LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  save_model_folder(path, tiny_config(options), two, weights_of(odd));
+  LoadedModel loaded = load_model_folder(path);
   const torch::Tensor source = torch::tensor({{5, 6, 7, 3}});
   const torch::Tensor target = torch::tensor({{2, 10, 11}});
   const torch::NoGradGuard no_grad;
-  EXPECT_TRUE(torch::equal(loaded.transformer->forward(source, target), odd->forward(source, target)));
+  EXPECT_TRUE(torch::equal(modules_of(loaded)->forward(source, target), odd->forward(source, target)));
   EXPECT_FALSE(loaded.tokenizer.shared());
 }
 
 TEST_F(ModelFolder, AcceptsTheConfigOfATraining) {
   change_config(tiny_config() + "data:\n  folder: x\ntraining:\n  seed: 1\nvalidation:\n  every: 5\n");
-  EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+  EXPECT_NO_THROW(load_model_folder(path));
 }
 
 TEST_F(ModelFolder, OfATimeBeforeThereWereLanguageModelsIsATranslator) {
@@ -305,9 +309,9 @@ TEST_F(ModelFolder, OfATimeBeforeThereWereLanguageModelsIsATranslator) {
   const std::string line = "  architecture: encoder_decoder\n";
   ASSERT_NE(config.find(line), std::string::npos) << config;
   change_config(config.erase(config.find(line), line.size()));
-  const LoadedModel loaded = load_model_folder(path, torch::kCPU);
-  EXPECT_EQ(loaded.transformer->options.architecture, Architecture::encoder_decoder);
-  EXPECT_TRUE(loaded.transformer->encoder);
+  const LoadedModel loaded = load_model_folder(path);
+  EXPECT_EQ(loaded.options.architecture, Architecture::encoder_decoder);
+  EXPECT_TRUE(modules_of(loaded)->encoder);
 }
 
 TEST_F(ModelFolder, NamesATensorOfAnotherShape) {
@@ -350,18 +354,18 @@ TEST_F(ModelFolder, NamesTheLineOfADamagedConfig) {
 }
 
 TEST_F(ModelFolder, NamesAMissingFolder) {
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "absent", torch::kCPU); }),
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "absent"); }),
               AllOf(StartsWith(folder / "absent"), HasSubstr("no such model folder")));
 }
 
 TEST_F(ModelFolder, PointsFromTheRunFolderToItsModel) {
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder.path(), torch::kCPU); }),
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder.path()); }),
               AllOf(StartsWith(folder.path() + ": "), HasSubstr(folder.path() + "/model")));
 }
 
 TEST_F(ModelFolder, NamesAFolderOfOtherThings) {
   fs::create_directory(folder / "other");
-  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "other", torch::kCPU); }),
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_model_folder(folder / "other"); }),
               AllOf(StartsWith(folder / "other"), HasSubstr("weights.safetensors")));
 }
 
@@ -372,7 +376,7 @@ TEST_F(ModelFolder, NamesEachFileThatIsMissing) {
     EXPECT_THAT(refusal(), HasSubstr(file));
     write_text(file, content);
   }
-  EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+  EXPECT_NO_THROW(load_model_folder(path));
 }
 
 // A pipe would be waited for, for ever.
@@ -387,12 +391,12 @@ TEST_F(ModelFolder, NamesEachFileThatIsNone) {
     EXPECT_THAT(refusal(), AllOf(StartsWith(file + ": "), HasSubstr("is a folder")));
     fs::remove(file);
     fs::create_symlink(fs::path(file).filename(), file);
-    EXPECT_THAT(message_of<std::runtime_error>([&] { load_model(path, torch::kCPU); }),
+    EXPECT_THAT(message_of<std::runtime_error>([&] { load_model(path); }),
                 AllOf(StartsWith(file + ": cannot be "), HasSubstr("Too many levels of symbolic links")));
     fs::remove(file);
     write_text(file, content);
   }
-  EXPECT_NO_THROW(load_model_folder(path, torch::kCPU));
+  EXPECT_NO_THROW(load_model_folder(path));
 }
 
 TEST_F(ModelFolder, WithAConfigOfNoNetworkNamesTheConfig) {
@@ -407,8 +411,8 @@ TEST_F(ModelFolder, TakesNoMemoryForPositionsThatItsConfigNames) {
   TransformerOptions options = tiny_transformer_options();
   options.max_positions = 1 << 24;
   change_config(tiny_config(options));
-  const LoadedModel loaded = load_model_folder(path, torch::kCPU);
-  for (const auto& buffer : loaded.transformer->named_buffers())
+  const LoadedModel loaded = load_model_folder(path);
+  for (const auto& buffer : modules_of(loaded)->named_buffers())
     EXPECT_LT(buffer.value().nbytes(), size_t{1} << 24) << buffer.key();
 }
 
@@ -425,17 +429,17 @@ TEST_F(ModelFolder, NamesDamagedWeights) {
 }
 
 TEST_F(ModelFolder, MayBeSharedByThreads) {
-  LoadedModel loaded = load_model_folder(path, torch::kCPU);
+  Transformer modules = modules_of(load_model_folder(path));
   const torch::Tensor source = torch::tensor({{5, 6, 7, 3}, {8, 9, 3, 0}});
   const torch::Tensor target = torch::tensor({{2, 10, 11}, {2, 12, 13}});
-  const torch::Tensor expected = loaded.transformer->forward(source, target);
+  const torch::Tensor expected = modules->forward(source, target);
   std::vector<std::thread> threads;
   std::vector<char> equal(4, 0);
   for (size_t t = 0; t < equal.size(); ++t)
     threads.emplace_back([&, t] {
       const torch::NoGradGuard no_grad;
       bool all = true;
-      for (int i = 0; i < 20; ++i) all = all && torch::equal(loaded.transformer->forward(source, target), expected);
+      for (int i = 0; i < 20; ++i) all = all && torch::equal(modules->forward(source, target), expected);
       equal[t] = all;
     });
   for (auto& thread : threads) thread.join();

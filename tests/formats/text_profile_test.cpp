@@ -92,12 +92,12 @@ class ProfiledModelFolder : public ::testing::Test {
   ProfiledModelFolder() {
     profile.sentences.language = "de";
     const Tokenizer tokenizer = testing::tiny_tokenizer();
-    save_model_folder(folder.path(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5),
-                      kWeightsFile, Precision::float32, profile);
+    save_model_folder(folder.path(), testing::tiny_config(), tokenizer,
+                      weights_of(testing::tiny_transformer(tokenizer, 5)), kWeightsFile, profile);
   }
 
   std::string refusal() {
-    return message_of<std::runtime_error>([&] { load_model_folder(folder.path(), torch::kCPU); });
+    return message_of<std::runtime_error>([&] { load_model_folder(folder.path()); });
   }
 
   const testing::TemporaryFolder folder;
@@ -106,7 +106,7 @@ class ProfiledModelFolder : public ::testing::Test {
 };
 
 TEST_F(ProfiledModelFolder, GivesItBack) {
-  EXPECT_EQ(load_model_folder(folder.path(), torch::kCPU).profile.sentences.language, "de");
+  EXPECT_EQ(load_model_folder(folder.path()).profile.sentences.language, "de");
 }
 
 TEST_F(ProfiledModelFolder, NoticesThatItChanged) {

@@ -22,6 +22,7 @@
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tensors.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
@@ -36,6 +37,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::largest_difference;
 using testing::message_of;
+using testing::modules_of;
 using ::testing::Not;
 using testing::read_text;
 using ::testing::StartsWith;
@@ -54,8 +56,8 @@ class TorchScriptFile : public ::testing::Test {
     std::filesystem::create_directory(model);
     TextProfile profile;
     profile.sentences.language = "de";
-    save_model_folder(model, tiny_config() + "data:\n  folder: x\n", tokenizer, transformer, kWeightsFile,
-                      Precision::float32, profile);
+    save_model_folder(model, tiny_config() + "data:\n  folder: x\n", tokenizer, weights_of(transformer), kWeightsFile,
+                      profile);
   }
 
   void export_with(const torch::jit::ExtraFilesMap& extra_files) {
@@ -63,7 +65,7 @@ class TorchScriptFile : public ::testing::Test {
   }
 
   std::string refusal() {
-    return message_of<std::runtime_error>([&] { load_torchscript_model(path, torch::kCPU); });
+    return message_of<std::runtime_error>([&] { load_torchscript_model(path); });
   }
 
   const TemporaryFolder folder;
@@ -75,9 +77,9 @@ class TorchScriptFile : public ::testing::Test {
 
 TEST_F(TorchScriptFile, ComesBackAsTheSameModel) {
   export_torchscript(model, path);
-  LoadedModel back = load_model(path, torch::kCPU);
+  LoadedModel back = load_model(path);
   const auto expected = transformer->named_parameters();
-  for (const auto& item : back.transformer->named_parameters())
+  for (const auto& item : modules_of(back)->named_parameters())
     EXPECT_TRUE(torch::equal(item.value(), expected[item.key()])) << item.key();
   EXPECT_EQ(back.config, read_text(model + "/config.yaml"));
   EXPECT_EQ(back.profile.sentences.language, "de");
@@ -93,9 +95,9 @@ TEST_F(TorchScriptFile, CarriesTwoTokenizers) {
   const Tokenizer two = tiny_tokenizer(separate);
   TransformerOptions options = testing::tiny_transformer_options();
   options.embedding_tying = EmbeddingTying::target_output;
-  save_model_folder(model, tiny_config(options), two, tiny_transformer(two, 1, options));
+  save_model_folder(model, tiny_config(options), two, weights_of(tiny_transformer(two, 1, options)));
   export_torchscript(model, path);
-  const LoadedModel back = load_model(path, torch::kCPU);
+  const LoadedModel back = load_model(path);
   EXPECT_EQ(back.tokenizer.source().serialized(), two.source().serialized());
   EXPECT_EQ(back.tokenizer.target().serialized(), two.target().serialized());
 }
@@ -252,9 +254,9 @@ TEST_F(TorchScriptFile, OfHalfTheSizeLoadsAsFloat32) {
   for (const auto precision : {Precision::bfloat16, Precision::half}) {
     export_torchscript(model, path, {precision});
     EXPECT_LT(std::filesystem::file_size(path), full_bytes);
-    LoadedModel back = load_model(path, torch::kCPU);
+    LoadedModel back = load_model(path);
     const auto expected = transformer->named_parameters();
-    for (const auto& item : back.transformer->named_parameters()) {
+    for (const auto& item : modules_of(back)->named_parameters()) {
       EXPECT_EQ(item.value().scalar_type(), torch::kFloat);
       // 8 significant bits, at weights below 2.
       EXPECT_LT(largest_difference(item.value(), expected[item.key()]), 2.0 / 256) << item.key();
@@ -423,8 +425,8 @@ TEST_F(TorchScriptFile, NamesTheFolderThatCannotBeWrittenTo) {
 
 TEST_F(TorchScriptFile, IsAlsoReadFromNeutralNames) {
   std::filesystem::rename(model + "/weights.safetensors", model + "/model.safetensors");
-  const LoadedModel back = load_model(model, torch::kCPU);
-  EXPECT_TRUE(torch::equal(back.transformer->parameters()[0], transformer->parameters()[0]));
+  const LoadedModel back = load_model(model);
+  EXPECT_TRUE(torch::equal(modules_of(back)->parameters()[0], transformer->parameters()[0]));
 }
 
 }  // namespace

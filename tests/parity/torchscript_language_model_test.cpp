@@ -259,7 +259,8 @@ TEST(TorchScriptLanguageModelFile, IsOpenedAsTheModelThatItIs) {
   options.architecture = Architecture::decoder_only;
   const std::string path = folder / "model", file = folder / "model.pt";
   std::filesystem::create_directory(path);
-  save_model_folder(path, testing::tiny_config(options), tokenizer, testing::tiny_transformer(tokenizer, 1, options));
+  save_model_folder(path, testing::tiny_config(options), tokenizer,
+                    weights_of(testing::tiny_transformer(tokenizer, 1, options)));
   export_torchscript(path, file);
   const LanguageModel of_folder(path, {"cpu", 1});
   const LanguageModel of_file(file, {"cpu", 1});

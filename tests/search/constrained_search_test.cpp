@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/search/search.h>
 #include <transmute/tests/support/table_model.h>
 
@@ -53,12 +52,15 @@ class AttendingModel : public StepModel {
    public:
     Batch(std::unique_ptr<DecodingBatch> inner, const std::vector<std::vector<float>>& attention)
         : inner_(std::move(inner)), attention_(attention) {}
-    NextToken step(const torch::Tensor& ids) override {
+    NextToken step(const Ids& ids) override {
       NextToken next = inner_->step(ids);
-      next.attention = torch::tensor(attention_.at(step_++)).expand({ids.size(0), ids.size(1), -1}).contiguous();
+      const std::vector<float>& weights = attention_.at(step_++);
+      next.source_width = static_cast<int64_t>(weights.size());
+      for (size_t row = 0; row < ids.size(); ++row)
+        next.attention.insert(next.attention.end(), weights.begin(), weights.end());
       return next;
     }
-    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
       inner_->select(sentences, parents);
     }
 

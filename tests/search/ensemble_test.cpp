@@ -3,8 +3,10 @@
 #include <transmute/device/transformer_step_model.h>
 #include <transmute/engine/inference_model.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/search/ensemble.h>
 #include <transmute/tests/support/table_model.h>
+#include <transmute/tests/support/tensor_batch.h>
 
 #include <memory>
 #include <stdexcept>
@@ -41,21 +43,52 @@ TEST(Ensemble, AveragesTheProbabilitiesOfItsModels) {
   EXPECT_THROW(EnsembleStepModel({}), std::invalid_argument);
 }
 
-// An InferenceModel's logits become narrower when the sentence with the longest list leaves, a Transformer's do not.
-TEST(Ensemble, GoesOnWithShorterShortlistsWhereItsModelsAreRunInDifferentWays) {
+TransformerOptions small_network() {
   TransformerOptions options;
   options.source_vocab_size = options.target_vocab_size = 45;
   options.num_encoder_layers = options.num_decoder_layers = 1;
   options.d_model = 24;
   options.num_heads = 2;
   options.d_ff = 40;
-  torch::manual_seed(3);
-  Transformer first(options);
-  options.score_function = ScoreFunction::additive;
-  Transformer second(options);
-  first->eval();
-  second->eval();
-  const EnsembleStepModel both({std::make_shared<InferenceModel>(first, Precision::float32),
+  return options;
+}
+
+Transformer random_network(const TransformerOptions& options, uint64_t seed) {
+  torch::manual_seed(seed);
+  Transformer transformer(options);
+  transformer->eval();
+  return transformer;
+}
+
+TEST(Ensemble, OfTransformersIsTheSameByPlainLoopsAndByLibTorch) {
+  const Transformer first = random_network(small_network(), 3), second = random_network(small_network(), 4);
+  const EnsembleStepModel plain({std::make_shared<TransformerStepModel>(first, torch::kCPU),
+                                 std::make_shared<TransformerStepModel>(second, torch::kCPU)});
+  const TransformerStepModel on_device(std::vector<Transformer>{first, second}, torch::kCPU);
+  const std::vector<Ids> sources{{kA}, {kB, kC, kA, kB}, {kC, kC}};
+  const auto ids = torch::full({3, 1}, special_ids::kBegin, torch::kLong);
+  const auto found = testing::start(plain, sources, {true})->step(ids);
+  const auto expected = testing::start(on_device, sources, {true})->step(ids);
+  EXPECT_TRUE(torch::allclose(torch::log_softmax(found.logits, -1), expected.logits, 0, 1e-5));
+  EXPECT_TRUE(torch::allclose(found.attention, expected.attention, 0, 1e-6));
+  SearchOptions search = testing::options_of(4, 0.6, 3);
+  search.max_extra_length = 5;
+  TargetDemands lists;
+  lists.shortlists = {{kA, kB, 20, 30, 40}, {kB, kC}, {kA, 21, 22}};
+  for (const TargetDemands& demands : {TargetDemands(), lists}) {
+    const auto by_loops = beam_search(plain, sources, search, {}, demands);
+    const auto by_libtorch = beam_search(on_device, sources, search, {}, demands);
+    for (size_t b = 0; b < sources.size(); ++b)
+      for (size_t n = 0; n < 3; ++n) expect_equal(by_loops[b].at(n), by_libtorch[b].at(n));
+  }
+}
+
+// An InferenceModel's logits become narrower when the sentence with the longest list leaves, a Transformer's do not.
+TEST(Ensemble, GoesOnWithShorterShortlistsWhereItsModelsAreRunInDifferentWays) {
+  TransformerOptions additive = small_network();
+  additive.score_function = ScoreFunction::additive;
+  const Transformer first = random_network(small_network(), 3), second = random_network(additive, 3);
+  const EnsembleStepModel both({std::make_shared<InferenceModel>(weights_of(first), Precision::float32),
                                 std::make_shared<TransformerStepModel>(second, torch::kCPU)});
   const std::vector<Ids> sources{{kA}, {kB, kC, kA, kB}};
   const std::vector<Ids> lists{{kA, kB, kC, 20, 30, 40}, {kB, kC}};

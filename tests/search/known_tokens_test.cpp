@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/search/search.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/table_model.h>
@@ -43,15 +42,15 @@ class CountingModel : public StepModel {
   class Batch : public DecodingBatch {
    public:
     Batch(std::unique_ptr<DecodingBatch> inner, const CountingModel& model) : inner_(std::move(inner)), model_(model) {}
-    NextToken step(const torch::Tensor& ids) override {
+    NextToken step(const Ids& ids) override {
       ++model_.steps;
       return inner_->step(ids);
     }
-    NextToken extend(const torch::Tensor& ids) override {
-      model_.extensions.push_back(ids.size(1));
-      return inner_->extend(ids);
+    NextToken extend(const Ids& ids, int64_t positions) override {
+      model_.extensions.push_back(positions);
+      return inner_->extend(ids, positions);
     }
-    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
       inner_->select(sentences, parents);
     }
 

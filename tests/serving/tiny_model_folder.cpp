@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <transmute/formats/model_folder.h>
 #include <transmute/tests/serving/tiny_model_folder.h>
+#include <transmute/tests/support/random_weights.h>
+#include <transmute/tests/support/tiny_network.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
-#include <transmute/tests/support/tiny_transformer.h>
 
 namespace transmute::testing {
 
@@ -11,7 +13,8 @@ TinyModelFolder::TinyModelFolder(uint64_t seed) {
 
 void TinyModelFolder::replace(uint64_t seed) {
   const Tokenizer tokenizer = tiny_tokenizer();
-  save_model_folder(path(), tiny_config(), tokenizer, tiny_transformer(tokenizer, seed));
+  const TransformerOptions options = with_vocabulary(tiny_transformer_options(), tokenizer);
+  save_model_folder(path(), tiny_config(), tokenizer, random_weights(options, seed));
 }
 
 }  // namespace transmute::testing

@@ -34,7 +34,7 @@ class CopiedModel {
   }
 
   std::string refusal() const {
-    return message_of<std::runtime_error>([&] { load_model(folder_, torch::kCPU); });
+    return message_of<std::runtime_error>([&] { load_model(folder_); });
   }
 
  private:

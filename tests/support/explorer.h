@@ -4,6 +4,7 @@
 #include <transmute/common/json.h>
 #include <transmute/examples/explorer/page.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 
@@ -27,12 +28,12 @@ inline LoadedModel tiny_model(const TokenizerOptions& tokenizer_options = tiny_t
     parameter.set_requires_grad(false);
     if (parameter.dim() > 1) parameter.mul_(3);  // attention that is far from uniform
   }
-  return {transformer, std::move(tokenizer), tiny_config(options)};
+  return {transformer->options, weights_of(transformer), std::move(tokenizer), tiny_config(options)};
 }
 
 inline Json data_of(const LoadedModel& model, const std::vector<ExplorerSentence>& sentences,
                     const ExplorerOptions& options = {}) {
-  return parse_json(explorer_data(model, sentences, options));
+  return parse_json(explorer_data(model, modules_of(model), sentences, options));
 }
 
 inline Json data_in_page(const std::string& page) {
@@ -63,7 +64,7 @@ inline std::map<std::string, std::vector<torch::Tensor>> weights_of_modules(cons
                                                                             Ids target) {
   source.push_back(special_ids::kEnd);
   target.insert(target.begin(), special_ids::kBegin);
-  Transformer transformer = model.transformer;
+  Transformer transformer = modules_of(model);
   const EncodedSource encoded = transformer->encode(torch::tensor(source).unsqueeze(0), ReturnWeights::yes);
   const DecoderOutput decoded = transformer->decode(torch::tensor(target).unsqueeze(0), encoded, ReturnWeights::yes);
   return {{"encoder", encoded.self_weights}, {"decoder", decoded.self_weights}, {"cross", decoded.cross_weights}};

@@ -8,6 +8,7 @@
 #include <transmute/device/transformer_step_model.h>
 #include <transmute/export/torchscript.h>
 #include <transmute/formats/foreign/load_model.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
 
@@ -18,6 +19,8 @@
 
 namespace transmute {
 namespace {
+
+using testing::modules_of;
 
 std::string line_of(const Ids& ids) {
   std::string line;
@@ -50,7 +53,7 @@ std::vector<Ids> best_of(const Transformer& transformer, const std::vector<Ids>&
 
 void make_example(const std::string& folder, const std::string& model_path, const std::vector<std::string>& lines,
                   int64_t beam_size, size_t batch_size) {
-  const LoadedModel model = load_model(model_path, torch::kCPU);
+  const LoadedModel model = load_model(model_path);
   export_torchscript(model_path, folder + "/model.pt");
   std::vector<Ids> sources;
   std::string source_text;
@@ -60,7 +63,7 @@ void make_example(const std::string& folder, const std::string& model_path, cons
   }
   write_file_atomically(folder + "/sources.txt", source_text);
   const std::clock_t start = std::clock();
-  const std::vector<Ids> best = best_of(model.transformer, sources, beam_size, batch_size);
+  const std::vector<Ids> best = best_of(modules_of(model), sources, beam_size, batch_size);
   std::cerr << "native search: " << static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC << " s of CPU\n";
   std::string expected;
   for (const auto& ids : best) expected += line_of(ids);
@@ -80,7 +83,8 @@ int main(int argc, char** argv) {
   }
   const Tokenizer tokenizer = testing::tiny_tokenizer();
   ensure_writable_folder(folder + "/model");
-  save_model_folder(folder + "/model", testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+  save_model_folder(folder + "/model", testing::tiny_config(), tokenizer,
+                    weights_of(testing::tiny_transformer(tokenizer, 5)));
   make_example(folder, folder + "/model", testing::tiny_english(), 4, 64);
   return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <transmute/common/random.h>
-#include <transmute/libtorch/libtorch.h>
 #include <transmute/search/search.h>
 
 #include <algorithm>
@@ -47,40 +46,41 @@ class TableBatch : public DecodingBatch {
         shortlists_(std::move(shortlists)),
         prefixes_(sources_.size()) {}
 
-  NextToken step(const torch::Tensor& ids) override {
-    EXPECT_EQ(ids.scalar_type(), torch::kLong);
-    const auto beam = static_cast<int64_t>(prefixes_.size() / sources_.size());
-    if (ids.sizes() != torch::IntArrayRef({static_cast<int64_t>(sources_.size()), beam}))
-      throw std::logic_error("step: ids are not [B,N]");
-    torch::Tensor logits = torch::full({static_cast<int64_t>(sources_.size()), beam, vocabulary_},
-                                       -std::numeric_limits<float>::infinity());
+  NextToken step(const Ids& ids) override {
+    if (ids.size() != prefixes_.size()) throw std::logic_error("step: ids are not [B,N]");
+    const size_t beam = prefixes_.size() / sources_.size();
+    const auto width = static_cast<size_t>(vocabulary_);
+    logits_.assign(prefixes_.size() * width, -std::numeric_limits<float>::infinity());
     for (size_t row = 0; row < prefixes_.size(); ++row) {
-      const auto b = static_cast<int64_t>(row) / beam;
-      const auto n = static_cast<int64_t>(row) % beam;
-      prefixes_[row].push_back(ids[b][n].item<int64_t>());
+      prefixes_[row].push_back(ids[row]);
       if (prefixes_[row].front() != special_ids::kBegin) throw std::logic_error("the first token is not begin");
       const Ids after_begin(prefixes_[row].begin() + 1, prefixes_[row].end());
-      for (const auto& [token, probability] : table_(sources_[static_cast<size_t>(b)], after_begin))
-        logits[b][n][token] = static_cast<float>(std::log(probability) + offset_of(prefixes_[row]));
+      for (const auto& [token, probability] : table_(sources_[row / beam], after_begin))
+        logits_[row * width + static_cast<size_t>(token)] =
+            static_cast<float>(std::log(probability) + offset_of(prefixes_[row]));
     }
-    return {shortlists_.empty() ? logits : on_lists(logits), {}};
+    NextToken next;
+    next.columns = vocabulary_;
+    if (!shortlists_.empty()) next.columns = keep_lists(beam);
+    next.logits = logits_.data();
+    return next;
   }
 
-  void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
-    const auto old_beam = static_cast<int64_t>(prefixes_.size() / sources_.size());
-    if (parents.size(0) % sentences.size(0) != 0) throw std::logic_error("select: beams of unequal size");
-    const int64_t beam = parents.size(0) / sentences.size(0);
+  void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
+    const size_t old_beam = prefixes_.size() / sources_.size();
+    if (parents.size() % sentences.size() != 0) throw std::logic_error("select: beams of unequal size");
+    const size_t beam = parents.size() / sentences.size();
     std::vector<Ids> sources, prefixes, shortlists;
-    for (int64_t i = 0; i < sentences.size(0); ++i) {
-      const auto kept = static_cast<size_t>(sentences[i].item<int64_t>());
+    for (const int64_t sentence : sentences) {
+      const auto kept = static_cast<size_t>(sentence);
       sources.push_back(sources_.at(kept));
       if (!shortlists_.empty()) shortlists.push_back(shortlists_.at(kept));
     }
-    for (int64_t i = 0; i < parents.size(0); ++i) {
-      const auto parent = parents[i].item<int64_t>();
-      if (parent / old_beam != sentences[i / beam].item<int64_t>())
+    for (size_t i = 0; i < parents.size(); ++i) {
+      const auto parent = static_cast<size_t>(parents[i]);
+      if (parent / old_beam != static_cast<size_t>(sentences[i / beam]))
         throw std::logic_error("select: a parent of another sentence");
-      prefixes.push_back(prefixes_.at(static_cast<size_t>(parent)));
+      prefixes.push_back(prefixes_.at(parent));
     }
     sources_ = std::move(sources);
     shortlists_ = std::move(shortlists);
@@ -88,18 +88,21 @@ class TableBatch : public DecodingBatch {
   }
 
  private:
-  torch::Tensor on_lists(const torch::Tensor& logits) const {
+  // The logits of each sentence's list alone; returns how many the longest has.
+  int64_t keep_lists(size_t beam) {
     size_t longest = 0;
     for (const Ids& list : shortlists_) longest = std::max(longest, list.size());
-    torch::Tensor own = torch::full({logits.size(0), logits.size(1), static_cast<int64_t>(longest)},
-                                    -std::numeric_limits<float>::infinity());
-    for (size_t b = 0; b < shortlists_.size(); ++b)
-      for (size_t c = 0; c < shortlists_[b].size(); ++c)
-        own[static_cast<int64_t>(b)].select(1, static_cast<int64_t>(c)) =
-            logits[static_cast<int64_t>(b)].select(1, shortlists_[b][c]);
-    return own;
+    std::vector<float> own(prefixes_.size() * longest, -std::numeric_limits<float>::infinity());
+    for (size_t row = 0; row < prefixes_.size(); ++row) {
+      const Ids& list = shortlists_[row / beam];
+      for (size_t c = 0; c < list.size(); ++c)
+        own[row * longest + c] = logits_[row * static_cast<size_t>(vocabulary_) + static_cast<size_t>(list[c])];
+    }
+    logits_ = std::move(own);
+    return static_cast<int64_t>(longest);
   }
 
+  std::vector<float> logits_;
   Table table_;
   int64_t vocabulary_;
   std::vector<Ids> sources_;

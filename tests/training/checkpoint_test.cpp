@@ -4,6 +4,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
@@ -25,6 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::message_of;
+using testing::modules_of;
 using testing::names_in;
 using testing::read_text;
 using ::testing::StartsWith;
@@ -166,8 +168,8 @@ TEST_F(Checkpoints, AreModelFolders) {
   Training training(tokenizer, 1, 1);
   save(training, 7);
   ASSERT_THAT(store.list(), ElementsAre(path + "/step-000000007"));
-  const LoadedModel model = load_model_folder(store.list()[0], torch::kCPU);
-  expect_equal(parameters_of(model.transformer), parameters_of(training.transformer));
+  const LoadedModel model = load_model_folder(store.list()[0]);
+  expect_equal(parameters_of(modules_of(model)), parameters_of(training.transformer));
 }
 
 TEST_F(Checkpoints, AreAFreshStartWhereThereAreNone) {
@@ -392,7 +394,7 @@ TEST_F(Checkpoints, OfDifferentModelsHaveNoAverage) {
   TransformerOptions other = testing::tiny_transformer_options();
   other.d_ff = 48;
   fs::create_directory(folder / "wider");
-  save_model_folder(folder / "wider", tiny_config(other), tokenizer, tiny_transformer(tokenizer, 1, other));
+  save_model_folder(folder / "wider", tiny_config(other), tokenizer, weights_of(tiny_transformer(tokenizer, 1, other)));
   EXPECT_THAT(message_of<std::runtime_error>([&] {
                 average_parameters({store.list()[0], folder / "wider"}, training.transformer);
               }),

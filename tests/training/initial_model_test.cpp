@@ -6,6 +6,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/training/data/parallel_text.h>
 #include <transmute/training/initial_model.h>
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::message_of;
+using testing::modules_of;
 using testing::read_text;
 using testing::TemporaryFolder;
 using testing::write_text;
@@ -71,14 +73,14 @@ class InitialModel : public ::testing::Test {
 TEST_F(InitialModel, IsWhatARunBeginsWith) {
   // A step at this learning rate changes nothing that a float32 comparison sees.
   train("run", {"training.max_steps=1", "training.warmup_steps=100000000"});
-  const LoadedModel expected = load_model(initial_, torch::kCPU);
-  const LoadedModel found = load_model(folder_ / "run/model", torch::kCPU);
-  EXPECT_EQ(found.transformer->options.activation, Activation::swish);
-  EXPECT_EQ(found.transformer->options.dropout, 0);
+  const LoadedModel expected = load_model(initial_);
+  const LoadedModel found = load_model(folder_ / "run/model");
+  EXPECT_EQ(found.options.activation, Activation::swish);
+  EXPECT_EQ(found.options.dropout, 0);
   EXPECT_EQ(found.tokenizer.source().serialized(), expected.tokenizer.source().serialized());
   EXPECT_EQ(found.tokenizer.target().serialized(), expected.tokenizer.target().serialized());
-  const auto weights = found.transformer->named_parameters();
-  for (const auto& weight : expected.transformer->named_parameters())
+  const auto weights = modules_of(found)->named_parameters();
+  for (const auto& weight : modules_of(expected)->named_parameters())
     EXPECT_TRUE(torch::allclose(weight.value(), weights[weight.key()], 1e-6, 1e-7)) << weight.key();
 }
 
@@ -102,11 +104,11 @@ TEST_F(InitialModel, IsFineTunedAndNeededOnlyAtTheBeginning) {
 TEST_F(InitialModel, PassesItsSearchOnButForTheKeysThatTheConfigGives) {
   write_text(initial_ + "/generation_config.json", R"({"num_beams": 6})");
   train("run", {"training.max_steps=1"});
-  const SearchOptions kept = load_model(folder_ / "run/model", torch::kCPU).search;
+  const SearchOptions kept = load_model(folder_ / "run/model").search;
   EXPECT_EQ(kept.beam_size, 6);
   EXPECT_EQ(kept.length_penalty, LengthPenalty::power);
   train("other", {"training.max_steps=1", "search.beam_size=4"});
-  const SearchOptions own = load_model(folder_ / "other/model", torch::kCPU).search;
+  const SearchOptions own = load_model(folder_ / "other/model").search;
   EXPECT_EQ(own.beam_size, 4) << "the default, but given";
   EXPECT_EQ(own.length_penalty, LengthPenalty::power);
 }

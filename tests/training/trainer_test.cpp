@@ -7,6 +7,7 @@
 #include <transmute/common/random.h>
 #include <transmute/formats/tensor_file.h>
 #include <transmute/libtorch/libtorch.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/files.h>
@@ -191,7 +192,7 @@ TEST_F(OverlappingSteps, TrainTheSameWeightsAndReportTheSameNumbers) {
   }
   for (const char* part : {"checkpoints/step-000000040", "model"}) {
     const auto weights = [&](const char* run) {
-      return read_tensor_file(folder_ / (std::string(run) + "/" + part + "/weights.safetensors"));
+      return to_tensors(read_tensor_file(folder_ / (std::string(run) + "/" + part + "/weights.safetensors")));
     };
     const NamedTensors of_one = weights("waiting"), of_other = weights("overlapping");
     ASSERT_EQ(of_one.size(), of_other.size());
@@ -272,7 +273,7 @@ TEST_F(OverlappingSteps, NeedOneWorker) {
 class TrainerSettings : public SmallTraining {
  protected:
   std::map<std::string, torch::Tensor> after_first_step(const std::string& run, const std::string& file) const {
-    const NamedTensors named = read_tensor_file(folder_ / (run + "/checkpoints/step-000000001/" + file));
+    const NamedTensors named = to_tensors(read_tensor_file(folder_ / (run + "/checkpoints/step-000000001/" + file)));
     return std::map<std::string, torch::Tensor>(named.begin(), named.end());
   }
 };

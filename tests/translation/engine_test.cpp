@@ -10,8 +10,8 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
+#include <transmute/tests/support/translation_engine.h>
 #include <transmute/text/minimum_risk.h>
-#include <transmute/translation/engine.h>
 
 #include <algorithm>
 #include <cmath>
@@ -45,8 +45,7 @@ class Engine : public ::testing::Test {
                                      int threads = 1, const TranslationHooks& hooks = {}) {
     ThreadPool pool(threads, run_operations_on_this_thread_only);
     const auto parallel_for = [&](size_t count, const auto& task) { pool.for_each(count, task); };
-    return TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::float32, parallel_for)
-        .translate(texts, options, hooks);
+    return testing::engine_of(transformer, tokenizer, parallel_for).translate(texts, options, hooks);
   }
 
   static TranslationOptions few_tokens() {
@@ -177,10 +176,9 @@ TEST_F(Engine, RefusesMinimumRiskWhereTheChoiceHasNoMeaning) {
 
 TEST_F(Engine, RanksTheBestOrSamplesByTheirWayBackToTheSource) {
   const auto reverse = [&] {
-    return std::make_unique<TranslationEngine>(tiny_transformer(tokenizer, 6), tokenizer, torch::kCPU,
-                                               Precision::float32, one_by_one);
+    return std::make_unique<TranslationEngine>(testing::engine_of(tiny_transformer(tokenizer, 6), tokenizer));
   };
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   engine.rerank_with(reverse());
   const std::vector<std::string> texts{"the red house is near.", "the old train is closed.", "", "house"};
   for (const bool samples : {false, true}) {
@@ -214,9 +212,9 @@ TEST_F(Engine, RanksTheBestOrSamplesByTheirWayBackToTheSource) {
 }
 
 TEST_F(Engine, RanksTheSentencesOfATextEachByItself) {
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
-  engine.rerank_with(std::make_unique<TranslationEngine>(tiny_transformer(tokenizer, 6), tokenizer, torch::kCPU,
-                                                         Precision::float32, one_by_one));
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
+  engine.rerank_with(
+      std::make_unique<TranslationEngine>(testing::engine_of(tiny_transformer(tokenizer, 6), tokenizer)));
   TranslationOptions options = few_tokens();
   options.rerank = {6, 2};
   const auto first = engine.translate({"the red house is near."}, options)[0].hypotheses[0];
@@ -230,15 +228,14 @@ TEST_F(Engine, RanksTheSentencesOfATextEachByItself) {
 }
 
 TEST_F(Engine, RefusesToRerankWhereTheChoiceHasNoMeaning) {
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   TranslationOptions options = few_tokens();
   options.rerank.candidates = 4;
   const auto refusal = [&](const TranslationHooks& hooks = {}) {
     return message_of<std::invalid_argument>([&] { engine.translate({"the"}, options, hooks); });
   };
   EXPECT_THAT(refusal(), HasSubstr("reverse_model"));
-  engine.rerank_with(
-      std::make_unique<TranslationEngine>(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one));
+  engine.rerank_with(std::make_unique<TranslationEngine>(testing::engine_of(transformer, tokenizer)));
   TranslationHooks hooks;
   hooks.on_text = [](size_t, const std::string&) {};
   EXPECT_THAT(refusal(hooks), HasSubstr("rerank cannot be combined with on_text"));
@@ -294,9 +291,9 @@ TEST_F(Engine, PutsCandidatesLastThatAreTooLongForTheReverseModel) {
 
   // The end takes a position too, so all but the longest fit.
   const TransformerOptions network = with_learned_positions(static_cast<int64_t>(most));
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
-  engine.rerank_with(std::make_unique<TranslationEngine>(tiny_transformer(tokenizer, 6, network), tokenizer,
-                                                         torch::kCPU, Precision::float32, one_by_one));
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
+  engine.rerank_with(
+      std::make_unique<TranslationEngine>(testing::engine_of(tiny_transformer(tokenizer, 6, network), tokenizer)));
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   for (const double weight : {2.0, 0.0}) {
     options.rerank = {30, weight};
@@ -314,10 +311,10 @@ TEST_F(Engine, PutsCandidatesLastThatAreTooLongForTheReverseModel) {
 }
 
 TEST_F(Engine, SaysWhichTextIsTooLongForLearnedPositions) {
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   const auto short_one = [&] {
-    return std::make_unique<TranslationEngine>(tiny_transformer(tokenizer, 6, with_learned_positions(4)), tokenizer,
-                                               torch::kCPU, Precision::float32, one_by_one);
+    return std::make_unique<TranslationEngine>(
+        testing::engine_of(tiny_transformer(tokenizer, 6, with_learned_positions(4)), tokenizer));
   };
   engine.rerank_with(short_one());
   TranslationOptions options = few_tokens();
@@ -339,9 +336,8 @@ TEST_F(Engine, SaysWhichTextIsTooLongForTheReverseModelToScore) {
   bytes.byte_fallback = true;
   bytes.vocab_size = 330;
   const Tokenizer other = tiny_tokenizer(bytes);
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
-  engine.rerank_with(std::make_unique<TranslationEngine>(tiny_transformer(other, 6), other, torch::kCPU,
-                                                         Precision::float32, one_by_one));
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
+  engine.rerank_with(std::make_unique<TranslationEngine>(testing::engine_of(tiny_transformer(other, 6), other)));
   TranslationOptions options = few_tokens();
   options.rerank.candidates = 4;
   std::string text;
@@ -398,7 +394,7 @@ TEST_F(Engine, RefusesAConstraintWithWhatWouldCutItsOutputOrVocabulary) {
   ShortlistOptions shortlist;
   shortlist.table = folder / "table";
   testing::write_text(shortlist.table, tokenizer.target().piece(10) + " " + tokenizer.source().piece(10) + " 0.5\n");
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   engine.use(Shortlist(shortlist, tokenizer));
   for (const std::vector<std::string>& texts : {std::vector<std::string>{}, std::vector<std::string>{"the house"}})
     EXPECT_THAT(message_of<std::invalid_argument>([&] { engine.translate(texts, options); }),
@@ -571,7 +567,7 @@ TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
   const auto inline_for = [](size_t count, const auto& task) {
     for (size_t i = 0; i < count; ++i) task(i);
   };
-  const TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, inline_for);
+  const TranslationEngine engine = testing::engine_of(transformer, tokenizer, inline_for);
   EXPECT_THAT(engine.slow_reason(), HasSubstr("score_function"));
   const Ids ids = tokenizer.source().encode("the red house is near.");
   const auto alone =
@@ -579,14 +575,14 @@ TEST_F(Engine, RunsOtherScoreFunctionsOnThePlainPathAndSaysWhy) {
   EXPECT_EQ(engine.translate({"the red house is near."}, few_tokens()).at(0).hypotheses.at(0).text,
             tokenizer.target().decode(alone.ids));
   EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::int8, inline_for); }),
+                  [&] { testing::engine_of(transformer, tokenizer, inline_for, Precision::int8); }),
               HasSubstr("only be run in float32"));
 }
 
 TEST_F(Engine, RefusesThePrecisionOfGpusOnACpu) {
-  EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::half, {}); }),
-              HasSubstr("half is for GPUs"));
+  EXPECT_THAT(
+      message_of<std::invalid_argument>([&] { testing::engine_of(transformer, tokenizer, {}, Precision::half); }),
+      HasSubstr("half is for GPUs"));
 }
 
 // log P of a given translation, the end included, by the modules themselves: one sentence, no cache, no padding.
@@ -613,8 +609,7 @@ TEST_F(Engine, ScoresGivenTranslationsAsThePlainModulesDo) {
   TranslationOptions options;
   options.batch_size = 10;
   options.search.alignments = true;
-  const auto scored = TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::float32, parallel_for)
-                          .score(sources, targets, options);
+  const auto scored = testing::engine_of(transformer, tokenizer, parallel_for).score(sources, targets, options);
   ASSERT_EQ(scored.size(), sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
     const Ids source = tokenizer.source().encode(sources[i]), target = tokenizer.target().encode(targets[i]);
@@ -632,8 +627,9 @@ TEST_F(Engine, TranslatesWithTheMeanOfSeveralModelsProbabilities) {
   const auto parallel_for = [](size_t count, const auto& task) {
     for (size_t i = 0; i < count; ++i) task(i);
   };
-  const TranslationEngine both(std::vector<Transformer>{transformer, other}, tokenizer, torch::kCPU, Precision::float32,
-                               parallel_for);
+  const TranslationEngine both(make_step_model(std::vector<Weights>{weights_of(transformer), weights_of(other)},
+                                               Device(), Precision::float32, parallel_for, WeightUse::copied),
+                               tokenizer, parallel_for);
   // By hand: the modules' probabilities after each prefix, averaged.
   const torch::NoGradGuard no_grad;
   const std::string text = "the red house is near.", translation = "das rote Haus ist nah.";
@@ -781,7 +777,7 @@ TEST_F(Engine, RefusesATextLanguageThatIsNone) {
 
 TEST_F(Engine, SplitsSentencesUnlessTheTrainingLinesHadSeveral) {
   const std::string text = "the red house is near. The old train is far.";
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   TranslationOptions options = few_tokens();
   EXPECT_EQ(engine.translate({text}, options).at(0).sentences, 2) << "nothing is known";
   engine.use(SentenceProfile{"en", 1000, 0.1, {"near"}});
@@ -796,7 +792,7 @@ TEST_F(Engine, SplitsSentencesUnlessTheTrainingLinesHadSeveral) {
 // The weights make the confidence of a translation depend on the mean log-probability of its tokens and end, and that
 // of a word on its own log-probability.
 TEST_F(Engine, HasConfidenceIfTheModelIsCalibrated) {
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   TranslationOptions options = few_tokens();
   const std::vector<std::string> texts{"the red house is near.", "The old train is far."};
   EXPECT_FALSE(engine.translate(texts, options).at(0).hypotheses.at(0).confidence) << "nothing is known";
@@ -882,7 +878,7 @@ TEST_F(Engine, ReturnsWordsThatTheVocabularyLacks) {
 
 TEST_F(Engine, LeavesToTheModelWhatItHasLearned) {
   const std::string text = "the %s red house {0} is near.";
-  TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, one_by_one);
+  TranslationEngine engine = testing::engine_of(transformer, tokenizer);
   engine.leave_to_models({"{0}"});
   TranslationOptions options = few_tokens();
   EXPECT_THAT(engine.translate({text}, options).at(0).hypotheses.at(0).text,
@@ -973,8 +969,7 @@ TEST(EngineWithBytes, WritesNoLineEnds) {
   alternatives.alternatives = true;
   alternatives.num_hypotheses = 300;
   alternatives.max_extra_length = 0;
-  const TranslationEngine engine(tiny_transformer(tokenizer, 5), tokenizer, torch::kCPU, Precision::float32,
-                                 pool.parallel_for());
+  const TranslationEngine engine = testing::engine_of(tiny_transformer(tokenizer, 5), tokenizer, pool.parallel_for());
   for (const SearchOptions& search : {sampling, alternatives}) {
     TranslationOptions options;
     options.search = search;
@@ -1004,7 +999,7 @@ TEST_F(Engine, RefusesToAlignOrScoreWhatTakesTheSquareOfItsLength) {
               }),
               AllOf(HasSubstr("text 2: "), HasSubstr("an alignment takes at most 8192")));
   ThreadPool pool(1, run_operations_on_this_thread_only);
-  const TranslationEngine engine(transformer, tokenizer, torch::kCPU, Precision::float32, pool.parallel_for());
+  const TranslationEngine engine = testing::engine_of(transformer, tokenizer, pool.parallel_for());
   EXPECT_THAT(message_of<std::invalid_argument>([&] { engine.score({"the"}, {text}, options); }),
               HasSubstr("scoring takes at most 8192"));
 }

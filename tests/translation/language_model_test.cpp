@@ -10,9 +10,10 @@
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/kneser_ney.h>
 #include <transmute/tests/support/temporary_folder.h>
+#include <transmute/tests/support/tensor_batch.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/engine.h>
+#include <transmute/tests/support/translation_engine.h>
 #include <transmute/translation/language_model.h>
 #include <transmute/translation/transmute.h>
 
@@ -45,7 +46,7 @@ class TinyLanguageModel : public ::testing::Test {
       if (parameter.dim() > 1) parameter.mul_(2.0);
     const std::string path = folder / name;
     std::filesystem::create_directory(path);
-    save_model_folder(path, testing::tiny_config(options), tokenizer, transformer);
+    save_model_folder(path, testing::tiny_config(options), tokenizer, weights_of(transformer));
     return path;
   }
 
@@ -379,8 +380,7 @@ TEST_F(TinyLanguageModel, IsNoTranslatorNorATranslatorALanguageModel) {
 
 TEST_F(TinyLanguageModel, IsRefusedByTheTranslationEngine) {
   saved(tiny_language_model_options());
-  EXPECT_THAT(message_of<std::invalid_argument>(
-                  [&] { TranslationEngine(transformer, tokenizer, torch::kCPU, Precision::float32, {}); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { testing::engine_of(transformer, tokenizer); }),
               HasSubstr("no source to translate"));
 }
 
@@ -397,16 +397,16 @@ TEST_F(TinyLanguageModel, RunsOnTheInferenceEngineAsInTheModule) {
         options.positional_encoding = positions;
         options.max_positions = 12;
         const Transformer network = testing::tiny_transformer(tokenizer, 3, options);
-        const InferenceModel engine(network, Precision::float32);
+        const InferenceModel engine(weights_of(network), Precision::float32);
         const std::vector<Ids> three(3), one(1);
-        const auto together = engine.start(three, {}, {});
-        const auto plain = TransformerStepModel(network, torch::kCPU).start(three, {}, {});
-        const auto alone = engine.start(one, {}, {});
+        const auto together = testing::start(engine, three);
+        const auto plain = testing::start(TransformerStepModel(network, torch::kCPU), three);
+        const auto alone = testing::start(engine, one);
         std::mt19937 random(5);
         for (int step = 0; step < 10; ++step) {
           torch::Tensor ids = torch::empty({3, 1}, torch::kLong);
           for (int64_t b = 0; b < 3; ++b) ids[b][0] = static_cast<int64_t>(random() % 60 + 2);
-          const torch::Tensor found = together->step(ids).logits.clone();
+          const torch::Tensor found = together->step(ids).logits;
           ASSERT_TRUE(torch::allclose(found, plain->step(ids).logits, 1e-4, 1e-4));
           ASSERT_TRUE(torch::equal(found[1], alone->step(ids.slice(0, 1, 2)).logits[0]));
         }

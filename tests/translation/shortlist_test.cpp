@@ -145,7 +145,8 @@ TEST_F(AShortlist, SaysWhatIsWrongWithATable) {
 class ATranslatorWithAShortlist : public ::testing::Test {
  protected:
   ATranslatorWithAShortlist() {
-    save_model_folder(folder_.path(), testing::tiny_config(), tokenizer_, testing::tiny_transformer(tokenizer_, 5));
+    save_model_folder(folder_.path(), testing::tiny_config(), tokenizer_,
+                      weights_of(testing::tiny_transformer(tokenizer_, 5)));
     std::string table;
     for (int64_t source = 4; source < 80; ++source)
       for (int64_t k = 0; k < 2; ++k) {

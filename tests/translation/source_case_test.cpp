@@ -5,7 +5,7 @@
 #include <transmute/search/next_token_constraint.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/engine.h>
+#include <transmute/tests/support/translation_engine.h>
 
 #include <memory>
 #include <string>
@@ -39,8 +39,7 @@ class CaseOfTheSource : public ::testing::Test {
  protected:
   std::vector<Translation> translate(const std::vector<std::string>& texts, const TranslationOptions& options,
                                      const TranslationHooks& hooks = {}) const {
-    return TranslationEngine(transformer_, tokenizer_, torch::kCPU, Precision::float32, one_by_one)
-        .translate(texts, options, hooks);
+    return testing::engine_of(transformer_, tokenizer_).translate(texts, options, hooks);
   }
   std::string text(const std::string& source, const TranslationOptions& options) const {
     return translate({source}, options).at(0).hypotheses.at(0).text;

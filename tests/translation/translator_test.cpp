@@ -7,7 +7,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/load_ensemble.h>
+#include <transmute/translation/open_models.h>
 #include <transmute/translation/translator.h>
 #include <transmute/translation/transmute.h>
 
@@ -40,7 +40,7 @@ class ATranslator : public ::testing::Test {
  protected:
   ATranslator() {
     const Tokenizer tokenizer = testing::tiny_tokenizer();
-    save_model_folder(model(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+    save_model_folder(model(), testing::tiny_config(), tokenizer, weights_of(testing::tiny_transformer(tokenizer, 5)));
   }
   std::string model() const { return folder_.path(); }
 
@@ -178,8 +178,7 @@ TEST_F(ATranslator, IsUsableAfterACallThatFailedOrWasCancelled) {
 }
 
 Precision precision_of_opened(const std::string& model, std::optional<Precision> wanted) {
-  const torch::Device cpu = torch::kCPU;
-  return load_ensemble({model, model}, cpu, Architecture::encoder_decoder, wanted).precision;
+  return open_models({model, model}, Device(), Architecture::encoder_decoder, wanted).precision;
 }
 
 TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {
@@ -194,10 +193,10 @@ TEST_F(ATranslator, MultipliesInWhatTheModelIsStoredInUnlessToldOtherwise) {
                   kernels::multiplies_bfloat16(kernels::best_simd()) ? Precision::bfloat16 : Precision::float32),
         std::pair(Precision::half, Precision::float32)}) {
     const TemporaryFolder dot_product, other;
-    save_model_folder(dot_product.path(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5),
-                      kWeightsFile, stored);
+    save_model_folder(dot_product.path(), testing::tiny_config(), tokenizer,
+                      weights_of(testing::tiny_transformer(tokenizer, 5)).stored_as(stored));
     save_model_folder(other.path(), testing::tiny_config(additive), tokenizer,
-                      testing::tiny_transformer(tokenizer, 5, additive), kWeightsFile, stored);
+                      weights_of(testing::tiny_transformer(tokenizer, 5, additive)).stored_as(stored));
     EXPECT_EQ(precision_of_opened(dot_product.path(), {}), own);
     EXPECT_EQ(precision_of_opened(dot_product.path(), Precision::float32), Precision::float32);
     EXPECT_EQ(precision_of_opened(other.path(), {}), Precision::float32);
@@ -285,7 +284,8 @@ TEST_F(ATranslator, AveragesTheModelsOfAnEnsemble) {
   TokenizerOptions smaller = testing::tiny_tokenizer_options();
   smaller.vocab_size = 70;
   const Tokenizer tokenizer = testing::tiny_tokenizer(smaller);
-  save_model_folder(other.path(), testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 5));
+  save_model_folder(other.path(), testing::tiny_config(), tokenizer,
+                    weights_of(testing::tiny_transformer(tokenizer, 5)));
   options.ensemble = {other.path()};
   EXPECT_THAT(message_of<std::invalid_argument>([&] { Translator(model(), options); }),
               HasSubstr("has another tokenizer"));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <torch/types.h>
-#include <transmute/formats/tensor_file.h>
+#include <transmute/model/module_weights.h>
 
 #include <cstdint>
 #include <string>

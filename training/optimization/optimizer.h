@@ -3,7 +3,7 @@
 
 #include <torch/types.h>
 #include <transmute/common/threads.h>
-#include <transmute/formats/tensor_file.h>
+#include <transmute/model/module_weights.h>
 #include <transmute/training/optimization/adam_moments.h>
 #include <transmute/training/optimization/adam_options.h>
 #include <transmute/training/optimization/ema.h>

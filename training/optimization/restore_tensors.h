@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <transmute/formats/tensor_file.h>
+#include <transmute/model/module_weights.h>
 
 #include <string>
 

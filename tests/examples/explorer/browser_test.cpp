@@ -6,6 +6,7 @@
 #include <transmute/examples/explorer/attention_trace.h>
 #include <transmute/examples/explorer/embedding_map.h>
 #include <transmute/tests/support/explorer.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/subprocess.h>
 
 #include <cstdio>
@@ -69,7 +70,7 @@ class Browser : public ::testing::Test {
         document.body.append(result);
       };
     )";
-    const auto html = run(explorer_page(model, sentences), address, publish + act, window);
+    const auto html = run(explorer_page(model, modules_of(model), sentences), address, publish + act, window);
     EXPECT_TRUE(html.has_value()) << errors_;
     EXPECT_EQ(text_between(html.value_or(""), " data-fault=\"", "\""), "(no  data-fault=\")") << "a script failed";
     return html.value_or("");
@@ -125,7 +126,7 @@ TEST_F(Browser, DisplaysTheMeanOfTheHeadsInTheMatrix) {
 TEST_F(Browser, DisplaysTheStatisticsAndSortsThem) {
   const LoadedModel model = tiny_model();
   const std::string html = shown(model, kTwo, "view=statistics&kind=decoder&sort=entropy");
-  const AttentionTrace trace = trace_attention(model.transformer, model.tokenizer.source().encode(kTwo[0].source),
+  const AttentionTrace trace = trace_attention(modules_of(model), model.tokenizer.source().encode(kTwo[0].source),
                                                model.tokenizer.target().encode(*kTwo[0].target));
   std::vector<double> entropies;
   for (const auto& layer : trace.decoder)
@@ -143,7 +144,7 @@ TEST_F(Browser, ListsTheNeighborsOfAToken) {
   const LoadedModel model = tiny_model();
   const int64_t id = model.tokenizer.source().encode(kTwo[0].source)[1];
   const std::string html = shown(model, kTwo, "view=embeddings&piece=" + std::to_string(id));
-  const auto near = nearest_neighbors(model.transformer->named_parameters()["embedding.weight"], {id}, 8).front();
+  const auto near = nearest_neighbors(modules_of(model)->named_parameters()["embedding.weight"], {id}, 8).front();
   const std::string list = text_between(html, "<ol id=\"neighbors\">", "</ol>");
   size_t at = 0;
   for (const auto& neighbor : near) {

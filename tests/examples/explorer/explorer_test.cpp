@@ -11,6 +11,7 @@
 #include <transmute/model/positional_encoding.h>
 #include <transmute/tests/support/errors.h>
 #include <transmute/tests/support/explorer.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/subprocess.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
@@ -50,10 +51,10 @@ TEST(Explorer, SaysHowProbableEachTargetTokenIs) {
   const LoadedModel model = tiny_model();
   const Ids source = model.tokenizer.source().encode("the old train is here.");
   const Ids target = model.tokenizer.target().encode("der alte Zug");
-  const AttentionTrace trace = trace_attention(model.transformer, source, target);
+  const AttentionTrace trace = trace_attention(modules_of(model), source, target);
   ASSERT_EQ(trace.probabilities.size(), target.size() + 1);
   // Step by step on the cache instead of all at once.
-  Transformer transformer = model.transformer;
+  Transformer transformer = modules_of(model);
   DecoderCache cache = transformer->start_decoding(transformer->encode(torch::tensor(trace.source).unsqueeze(0)));
   for (size_t t = 0; t < trace.target_in.size(); ++t) {
     DecoderStep step = transformer->step(torch::full({1, 1}, trace.target_in[t], torch::kLong), cache);
@@ -67,7 +68,7 @@ TEST(Explorer, SaysHowProbableEachTargetTokenIs) {
 TEST(Explorer, ShowsTheTranslatorsTranslationWhereNoTargetIsGiven) {
   const LoadedModel model = tiny_model();
   const TemporaryFolder folder;
-  save_model_folder(folder.path(), model.config, model.tokenizer, model.transformer);
+  save_model_folder(folder.path(), model.config, model.tokenizer, model.weights);
   const std::string source = "the green bridge is closed.";
   ExplorerOptions options;
   options.search.max_extra_length = 6;
@@ -79,7 +80,7 @@ TEST(Explorer, ShowsTheTranslatorsTranslationWhereNoTargetIsGiven) {
   EXPECT_EQ(sentence["target_text"], Translator(folder.path()).translate(source, translation));
   Ids target = sentence["target_in_ids"].get<Ids>();
   target.erase(target.begin());
-  const AttentionTrace trace = trace_attention(model.transformer, model.tokenizer.source().encode(source), target);
+  const AttentionTrace trace = trace_attention(modules_of(model), model.tokenizer.source().encode(source), target);
   EXPECT_EQ(sentence["target_text"], model.tokenizer.target().decode(target));
   EXPECT_EQ(sentence["probabilities"].get<std::vector<double>>(), trace.probabilities);
 }
@@ -108,7 +109,7 @@ TEST(Explorer, ThePageHoldsTheStatisticsOfEachHeadAndItsNearestFirst) {
   const LoadedModel model = tiny_model();
   const Json sentence = data_of(model, {{"the blue river is far.", "der blaue Fluss ist fern."}})["sentences"][0];
   const AttentionTrace trace =
-      trace_attention(model.transformer, model.tokenizer.source().encode("the blue river is far."),
+      trace_attention(modules_of(model), model.tokenizer.source().encode("the blue river is far."),
                       model.tokenizer.target().encode("der blaue Fluss ist fern."));
   const Json& statistics = sentence["statistics"]["cross"];
   ASSERT_EQ(statistics.size(), 2U);
@@ -144,7 +145,7 @@ TEST(Explorer, PositionsAreTheModels) {
     const auto rows = table["rows"].get<int64_t>();
     EXPECT_EQ(rows, tables == 1 ? 64 : 40);
     const torch::Tensor expected = tables == 1 ? sinusoidal_positions(0, rows, 16)
-                                               : model.transformer->named_parameters()["target_positions.weight"];
+                                               : modules_of(model)->named_parameters()["target_positions.weight"];
     const std::vector<double> stored = unpacked(table["values"]);
     const auto scale = table["scale"].get<double>();
     ASSERT_EQ(static_cast<int64_t>(stored.size()), expected.numel());
@@ -225,7 +226,7 @@ TEST(Explorer, SeparateVocabulariesHaveAMapEach) {
   EXPECT_EQ(token["id"], model.tokenizer.target().encode("das rote Haus ist nah.").front());
   EXPECT_EQ(token["piece"], model.tokenizer.target().piece(token["id"]));
   const auto near =
-      nearest_neighbors(model.transformer->named_parameters()["target_embedding.weight"], {token["id"]}, 8);
+      nearest_neighbors(modules_of(model)->named_parameters()["target_embedding.weight"], {token["id"]}, 8);
   EXPECT_EQ(token["near"][0][2], near[0][0].id);
 }
 
@@ -234,7 +235,7 @@ TEST(Explorer, TextCannotEndItsElement) {
   ExplorerOptions options;
   options.title = "</title><script>alert(1)</script> /* data */";
   const std::string hostile = "</script><img src=x onerror=alert(1)><!-- \" ' & \xE2\x80\xA8";
-  const std::string page = explorer_page(model, {{hostile, "/* script */ </SCRIPT>"}}, options);
+  const std::string page = explorer_page(model, modules_of(model), {{hostile, "/* script */ </SCRIPT>"}}, options);
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, Not(HasSubstr("</SCRIPT")));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
@@ -247,7 +248,8 @@ TEST(Explorer, TextCannotEndItsElement) {
 }
 
 TEST(Explorer, ThePageAsksForNothingFromOutside) {
-  const std::string page = explorer_page(tiny_model(), {{"the red house is near."}});
+  const LoadedModel model = tiny_model();
+  const std::string page = explorer_page(model, modules_of(model), {{"the red house is near."}});
   for (const char* outside : {"http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
@@ -256,7 +258,7 @@ TEST(Explorer, ThePageAsksForNothingFromOutside) {
 TEST(Explorer, WhatCannotBeShownIsNamed) {
   const LoadedModel model = tiny_model();
   const auto fault = [&](const std::vector<ExplorerSentence>& sentences, const ExplorerOptions& options = {}) {
-    return message_of<std::invalid_argument>([&] { explorer_data(model, sentences, options); });
+    return message_of<std::invalid_argument>([&] { explorer_data(model, modules_of(model), sentences, options); });
   };
   EXPECT_THAT(fault({}), HasSubstr("no sentence was given"));
   EXPECT_THAT(fault({{"the house"}, {"  "}}), HasSubstr("sentence 2 is empty"));

@@ -19,7 +19,7 @@ class VisualizeProgram : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = std::make_unique<TemporaryFolder>();
     const LoadedModel model = tiny_model();
-    save_model_folder(*folder_ / "", model.config, model.tokenizer, model.transformer);
+    save_model_folder(*folder_ / "", model.config, model.tokenizer, model.weights);
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
@@ -43,7 +43,7 @@ TEST_F(VisualizeProgram, WritesThePageOfTheLibrary) {
   EXPECT_EQ(outcome.output, "");
   const Json written = data_in_page(read_text(*folder_ / "page.html"));
   const Json expected = data_of(
-      load_model_folder(folder_->path(), torch::kCPU),
+      load_model_folder(folder_->path()),
       {{"the red house is near.", "das rote Haus ist nah."}, {"the old train is here.", "der alte Zug ist hier."}});
   EXPECT_EQ(written["title"], folder_->path());
   ASSERT_EQ(written["sentences"].size(), 2U);

@@ -16,6 +16,7 @@
 #include <transmute/search/search.h>
 #include <transmute/tests/support/default_dtype.h>
 #include <transmute/tests/support/errors.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/text/source_parts.h>
 #include <transmute/translation/text_encoder.h>
@@ -39,6 +40,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::message_of;
+using testing::modules_of;
 using testing::TemporaryFolder;
 
 // Logits of float32 networks that add in another order; sums of a dozen log-probabilities are compared, too.
@@ -58,8 +60,8 @@ std::vector<std::string> model_folders() {
 struct Foreign {
   explicit Foreign(const std::string& folder)
       : expected(parse_json(read_file(folder + "/expected.json"))),
-        model(load_model(folder, torch::kCPU)),
-        ready(make_step_model({model.transformer}, torch::kCPU, Precision::float32)) {
+        model(load_model(folder)),
+        ready(make_step_model(modules_of(model), torch::kCPU, Precision::float32)) {
     for (int64_t id = 0; id < model.tokenizer.target().size(); ++id) ids[model.tokenizer.target().piece(id)] = id;
     options.guard = Guard::off;  // the other programs have none
     options.protect = Protection::none;
@@ -113,10 +115,10 @@ TEST(ForeignModels, AreSplitIntoTheSamePieces) {
 
 TEST(ForeignModels, AreOfFloat32WhateverTheApplicationsDefaultTypeIs) {
   for (const std::string& folder : model_folders()) {
-    const NamedTensors expected = parameters_of(load_model(folder, torch::kCPU).transformer);
+    const NamedTensors expected = parameters_of(modules_of(load_model(folder)));
     for (const torch::Dtype dtype : testing::kDefaultDtypes) {
       const testing::DefaultDtype of_the_application(dtype);
-      const NamedTensors found = parameters_of(load_model(folder, torch::kCPU).transformer);
+      const NamedTensors found = parameters_of(modules_of(load_model(folder)));
       for (size_t p = 0; p < expected.size(); ++p) {
         EXPECT_EQ(found[p].second.scalar_type(), torch::kFloat) << folder << ", " << found[p].first;
         EXPECT_TRUE(torch::equal(found[p].second, expected[p].second)) << folder << ", " << found[p].first;
@@ -331,8 +333,8 @@ TEST(ForeignModels, TakeATagInTheTextForTheLanguageItNames) {
 
 TEST(ForeignModels, AreToldTheLanguageWhereTextIsOnlyEncoded) {
   const std::string text = "the old house is there.";
-  const LoadedModel nllb = load_model(data_folder("nllb"), torch::kCPU);
-  const TextEncoder encoder(nllb, torch::kCPU, one_by_one);
+  const LoadedModel nllb = load_model(data_folder("nllb"));
+  const TextEncoder encoder(data_folder("nllb"));
   TextEncoderOptions options;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { encoder.encode({}, options); }), HasSubstr("--source-language"));
   options.source_language = "eng_Latn";
@@ -341,35 +343,36 @@ TEST(ForeignModels, AreToldTheLanguageWhereTextIsOnlyEncoded) {
   const auto length = static_cast<int64_t>(ids.size());
   ids.insert(ids.begin(), nllb.tokenizer.source().language("eng_Latn"));
   ids.push_back(special_ids::kEnd);
-  Transformer transformer = nllb.transformer;
+  Transformer transformer = modules_of(nllb);
   const torch::NoGradGuard no_grad;
   const torch::Tensor memory = transformer->encode(torch::tensor(ids).unsqueeze(0)).memory[0];
-  EXPECT_TRUE(torch::allclose(found.vectors, memory.slice(0, 1, 1 + length), 1e-5, 1e-5));
+  EXPECT_TRUE(
+      torch::allclose(torch::tensor(found.vectors).view({length, -1}), memory.slice(0, 1, 1 + length), 1e-5, 1e-5));
   EXPECT_EQ(found.tokens, nllb.tokenizer.source().encode_as_pieces(text));
   options.target_language = "deu_Latn";
   EXPECT_THAT(message_of<std::invalid_argument>([&] { encoder.encode({text}, options); }),
               HasSubstr("name no target language"));
 
-  const TextEncoder with_tags(load_model(data_folder("marian"), torch::kCPU), torch::kCPU, one_by_one);
+  const TextEncoder with_tags(data_folder("marian"));
   TextEncoderOptions german;
   german.target_language = "deu";
   const TextVectors named = with_tags.encode({text}, german).at(0);
   const TextVectors tagged = with_tags.encode({">>deu<< " + text}).at(0);
   EXPECT_EQ(tagged.tokens, named.tokens);
-  EXPECT_TRUE(torch::equal(tagged.vectors, named.vectors));
-  EXPECT_FALSE(torch::equal(with_tags.encode({text}).at(0).vectors, named.vectors));
+  EXPECT_EQ(tagged.vectors, named.vectors);
+  EXPECT_NE(with_tags.encode({text}).at(0).vectors, named.vectors);
 }
 
 TEST(ForeignModels, ShowTheLanguagesThatTheyAttendTo) {
   const std::string text = "the old house is there.";
-  const LoadedModel nllb = load_model(data_folder("nllb"), torch::kCPU);
+  const LoadedModel nllb = load_model(data_folder("nllb"));
   ExplorerOptions options;
   options.search.max_extra_length = 6;
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { explorer_data(nllb, {{text}}, options); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { explorer_data(nllb, modules_of(nllb), {{text}}, options); }),
               HasSubstr("--source-language"));
   options.source_language = "eng_Latn";
   options.target_language = "deu_Latn";
-  const Json data = parse_json(explorer_data(nllb, {{text}, {text, "das alte Haus"}}, options));
+  const Json data = parse_json(explorer_data(nllb, modules_of(nllb), {{text}, {text, "das alte Haus"}}, options));
   const Json &own = data["sentences"][0], &given = data["sentences"][1];
   EXPECT_EQ(own["target_text"],
             Translator(data_folder("nllb")).translate(text, with_languages("eng_Latn", "deu_Latn")));
@@ -407,7 +410,7 @@ TEST(ForeignModels, RefuseAsTorchScriptToSearchWithoutTheTargetLanguage) {
 TEST(ForeignModels, HaveConfigsThatDescribeTheirVocabularies) {
   for (const std::string& folder : model_folders()) {
     SCOPED_TRACE(folder);
-    const LoadedModel model = load_model(folder, torch::kCPU);
+    const LoadedModel model = load_model(folder);
     ModelConfig config;
     ConfigSchema schema;
     config.declare(schema);
@@ -426,11 +429,11 @@ TEST(ForeignModels, BecomeModelFoldersThatSayTheSame) {
   for (const std::string& folder : model_folders()) {
     SCOPED_TRACE(folder);
     const TemporaryFolder temporary;
-    const LoadedModel original = load_model(folder, torch::kCPU);
-    save_model_folder(temporary.path(), original.config, original.tokenizer, original.transformer);
-    const LoadedModel copy = load_model_folder(temporary.path(), torch::kCPU);
-    const auto parameters = copy.transformer->named_parameters();
-    for (const auto& parameter : original.transformer->named_parameters())
+    const LoadedModel original = load_model(folder);
+    save_model_folder(temporary.path(), original.config, original.tokenizer, original.weights);
+    const LoadedModel copy = load_model_folder(temporary.path());
+    const auto parameters = modules_of(copy)->named_parameters();
+    for (const auto& parameter : modules_of(original)->named_parameters())
       EXPECT_TRUE(torch::equal(parameter.value(), parameters[parameter.key()])) << parameter.key();
     EXPECT_EQ(copy.config, original.config);
     for (const auto& [text, side] :
@@ -455,7 +458,7 @@ double largest_beside(const torch::OrderedDict<std::string, torch::Tensor>& para
 
 TEST(ForeignModels, OfCTranslate2AreReadInEachType) {
   const std::string folder = TRANSMUTE_TEST_DATA "/formats/marian_ctranslate2";
-  const auto expected = load_model(folder, torch::kCPU).transformer->named_parameters();
+  const auto expected = modules_of(load_model(folder))->named_parameters();
   for (const auto& [type, relative, of_largest] : {std::tuple{"int8", 0.0, 0.51 / 127},
                                                    {"int16", 0.0, 0.51 / 1023},
                                                    {"float16", 0x1p-11, 1e-7},
@@ -465,7 +468,7 @@ TEST(ForeignModels, OfCTranslate2AreReadInEachType) {
     fs::copy(folder, copy, fs::copy_options::recursive);
     fs::copy_file(std::string(TRANSMUTE_TEST_DATA "/formats/ctranslate2_types/") + type + ".bin", copy + "/model.bin",
                   fs::copy_options::overwrite_existing);
-    const auto found = load_model(copy, torch::kCPU).transformer->named_parameters();
+    const auto found = modules_of(load_model(copy))->named_parameters();
     bool differs = false;
     for (const auto& parameter : expected) {
       const torch::Tensor& value = parameter.value();

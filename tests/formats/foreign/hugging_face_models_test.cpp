@@ -8,6 +8,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/translation/translator.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using testing::CopiedModel;
 using ::testing::HasSubstr;
+using testing::modules_of;
 using ::testing::StartsWith;
 using testing::write_text;
 
@@ -40,7 +42,7 @@ TEST(HuggingFaceModel, HasTheDefaultsOfItsType) {
                             "scale_embedding", "share_encoder_decoder_embeddings", "decoder_vocab_size"})
       if (testing::read_text(model.path("config.json")).find("\"" + std::string(key) + "\"") != std::string::npos)
         model.change("config.json", "\"" + std::string(key) + "\"", "\"no_" + std::string(key) + "\"");
-    const TransformerOptions options = load_model(model.folder(), torch::kCPU).transformer->options;
+    const TransformerOptions options = load_model(model.folder()).options;
     EXPECT_EQ(options.activation, activation);
     EXPECT_EQ(options.attention_dropout, attention_dropout);
     EXPECT_EQ(options.embedding_scale, embedding_scale);
@@ -53,11 +55,11 @@ TEST(HuggingFaceModel, MustHaveATokenizerWithAKnownOrderOfLanguages) {
   for (const char* name : {"M2M100Tokenizer", "M2M100TokenizerFast", "NllbTokenizerFast", "MBart50TokenizerFast"}) {
     const CopiedModel model("m2m");
     model.change("tokenizer_config.json", "\"M2M100Tokenizer\"", "\"" + std::string(name) + "\"");
-    EXPECT_NO_THROW(load_model(model.folder(), torch::kCPU)) << name;
+    EXPECT_NO_THROW(load_model(model.folder())) << name;
   }
   const CopiedModel unnamed("m2m");
   unnamed.change("tokenizer_config.json", "\"tokenizer_class\"", "\"no_class\"");
-  EXPECT_NO_THROW(load_model(unnamed.folder(), torch::kCPU));
+  EXPECT_NO_THROW(load_model(unnamed.folder()));
   unnamed.change("config.json", "\"model_type\"", "\"tokenizer_class\": \"SMALL100Tokenizer\", \"model_type\"");
   EXPECT_THAT(unnamed.refusal(), AllOf(StartsWith(unnamed.folder()), HasSubstr("\"SMALL100Tokenizer\"")));
   const CopiedModel other("nllb");
@@ -76,14 +78,14 @@ TEST(HuggingFaceModel, KeepsItsLanguagesBesideAddedPieces) {
   options.target_language = "de";
   options.search.min_length = 4;
   const CopiedModel m2m("m2m");
-  const LoadedModel original = load_model(m2m.folder(), torch::kCPU);
+  const LoadedModel original = load_model(m2m.folder());
   const int64_t english = original.tokenizer.source().language("en");
   const auto names = original.tokenizer.source().language_names();
   const std::string expected = Translator(m2m.folder()).translate(text, options);
   // Transformers 4.49 numbers an added piece as the first language, older versions behind all of them.
   for (const char* number : {"61", "161"}) {
     write_text(m2m.path("added_tokens.json"), std::string(R"({"<new>": )") + number + "}");
-    const LoadedModel model = load_model(m2m.folder(), torch::kCPU);
+    const LoadedModel model = load_model(m2m.folder());
     EXPECT_EQ(model.tokenizer.source().language_names(), names) << number;
     EXPECT_EQ(model.tokenizer.source().language("en"), english) << number;
     EXPECT_EQ(Translator(m2m.folder()).translate(text, options), expected) << number;
@@ -92,24 +94,24 @@ TEST(HuggingFaceModel, KeepsItsLanguagesBesideAddedPieces) {
   for (const std::string& name : names) listed += "\"__" + name + "__\", ";
   m2m.change("tokenizer_config.json", "\"additional_special_tokens\": []",
              "\"additional_special_tokens\": [" + listed + "\"<new>\"]");
-  EXPECT_EQ(load_model(m2m.folder(), torch::kCPU).tokenizer.source().language("en"), english);
+  EXPECT_EQ(load_model(m2m.folder()).tokenizer.source().language("en"), english);
 
   const CopiedModel nllb("nllb");
   write_text(nllb.path("tokenizer_config.json"), R"({"tokenizer_class": "NllbTokenizer"})");
-  const int64_t latin = load_model(nllb.folder(), torch::kCPU).tokenizer.source().language("eng_Latn");
+  const int64_t latin = load_model(nllb.folder()).tokenizer.source().language("eng_Latn");
   write_text(nllb.path("special_tokens_map.json"), "{}");
   write_text(nllb.path("added_tokens.json"), R"({"<mask>": 61})");
   EXPECT_THAT(nllb.refusal(), HasSubstr("no file lists the model's languages"));
   write_text(nllb.path("special_tokens_map.json"),
              R"({"additional_special_tokens": ["<unused>", "eng_Latn", "deu_Latn", "nld_Latn"]})");
-  EXPECT_EQ(load_model(nllb.folder(), torch::kCPU).tokenizer.source().language("eng_Latn"), latin);
+  EXPECT_EQ(load_model(nllb.folder()).tokenizer.source().language("eng_Latn"), latin);
 }
 
 TEST(HuggingFaceModel, OfM2m100MayHaveWmt21sLanguages) {
   const CopiedModel model("m2m");
-  const int64_t first = load_model(model.folder(), torch::kCPU).tokenizer.source().language("af");
+  const int64_t first = load_model(model.folder()).tokenizer.source().language("af");
   model.change("tokenizer_config.json", "\"language_codes\": \"m2m100\"", "\"language_codes\": \"wmt21\"");
-  const LoadedModel loaded = load_model(model.folder(), torch::kCPU);
+  const LoadedModel loaded = load_model(model.folder());
   const std::vector<std::string> expected = {"en", "ha", "is", "ja", "cs", "ru", "zh", "de"};
   EXPECT_EQ(loaded.tokenizer.source().language_names(), expected);
   EXPECT_EQ(loaded.tokenizer.source().language("en"), first);
@@ -128,15 +130,15 @@ TEST(HuggingFaceModel, IsRefusedWithTheSourceLanguageBehindTheSource) {
 TEST(HuggingFaceModel, HasEachSidesOwnEmbeddingsWhereNothingIsTied) {
   const CopiedModel model("m2m");
   model.change("config.json", "\"model_type\"", "\"tie_word_embeddings\": false, \"model_type\"");
-  NamedTensors tensors = read_tensor_file(model.path("model.safetensors"));
+  NamedTensors tensors = to_tensors(read_tensor_file(model.path("model.safetensors")));
   const auto shared = std::find_if(tensors.begin(), tensors.end(),
                                    [](const auto& tensor) { return tensor.first == "model.shared.weight"; });
   ASSERT_NE(shared, tensors.end());
   const torch::Tensor table = shared->second;
   const auto expect_filled = [&](double source, double target, double output) {
-    write_tensor_file(model.path("model.safetensors"), tensors);
-    const LoadedModel loaded = load_model(model.folder(), torch::kCPU);
-    const auto parameters = loaded.transformer->named_parameters();
+    write_tensor_file(model.path("model.safetensors"), to_arrays(tensors));
+    const LoadedModel loaded = load_model(model.folder());
+    const auto parameters = modules_of(loaded)->named_parameters();
     for (const auto& [name, number] :
          {std::pair{"source_embedding", source}, {"target_embedding", target}, {"output", output}})
       EXPECT_TRUE((parameters[std::string(name) + ".weight"] == number).all().item<bool>()) << name;
@@ -151,7 +153,7 @@ TEST(HuggingFaceModel, HasEachSidesOwnEmbeddingsWhereNothingIsTied) {
 
 TEST(HuggingFaceModel, CountsPositionsFromThePaddingsNumber) {
   const CopiedModel model("m2m");
-  EXPECT_EQ(load_model(model.folder(), torch::kCPU).transformer->options.sinusoids.first_position, 2);
+  EXPECT_EQ(load_model(model.folder()).options.sinusoids.first_position, 2);
   model.change("config.json", "\"pad_token_id\": 1", "\"pad_token_id\": 0");
   model.change("vocab.json", "\"<s>\": 0", "\"<s>\": 1");
   model.change("vocab.json", "\"<pad>\": 1", "\"<pad>\": 0");
@@ -159,7 +161,7 @@ TEST(HuggingFaceModel, CountsPositionsFromThePaddingsNumber) {
                "\"0\": {\n      \"content\": \"<pad>\"");
   model.change("tokenizer_config.json", "\"1\": {\n      \"content\": \"<pad>\"",
                "\"1\": {\n      \"content\": \"<s>\"");
-  EXPECT_EQ(load_model(model.folder(), torch::kCPU).transformer->options.sinusoids.first_position, 1);
+  EXPECT_EQ(load_model(model.folder()).options.sinusoids.first_position, 1);
   model.change("config.json", "\"pad_token_id\": 0", "\"pad_token_id\": 2");
   EXPECT_THAT(model.refusal(), HasSubstr("pad_token_id and eos_token_id are both 2"));
 }
@@ -169,7 +171,7 @@ TEST(HuggingFaceModel, NeverPredictsPaddingThatHasAnotherPiecesNumber) {
   const auto bias_of = [](const char* padding) {
     const CopiedModel model("marian");
     model.change("config.json", "\"pad_token_id\": 42", "\"pad_token_id\": " + std::string(padding));
-    return load_model(model.folder(), torch::kCPU).transformer->named_parameters()["output_bias"].detach().clone();
+    return modules_of(load_model(model.folder()))->named_parameters()["output_bias"].detach().clone();
   };
   const torch::Tensor alone = bias_of("42");
   EXPECT_GT(alone[special_ids::kPad].item<double>(), -100);
@@ -185,9 +187,9 @@ TEST(HuggingFaceModel, NeverPredictsPaddingThatHasAnotherPiecesNumber) {
 
 TEST(HuggingFaceModel, SaysWhichTablesItsWeightsLack) {
   const CopiedModel model("marian");
-  NamedTensors tensors = read_tensor_file(model.path("model.safetensors"));
+  NamedTensors tensors = to_tensors(read_tensor_file(model.path("model.safetensors")));
   for (auto& tensor : tensors) tensor.first = "module." + tensor.first;
-  write_tensor_file(model.path("model.safetensors"), tensors);
+  write_tensor_file(model.path("model.safetensors"), to_arrays(tensors));
   EXPECT_THAT(model.refusal(), AllOf(StartsWith(model.folder()), HasSubstr("has no \"model.shared.weight\" or ")));
 }
 

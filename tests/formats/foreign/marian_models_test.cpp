@@ -11,6 +11,7 @@
 #include <transmute/search/score_targets.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/zip_files.h>
 #include <transmute/translation/translator.h>
 
@@ -31,6 +32,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using testing::CopiedModel;
 using ::testing::HasSubstr;
+using testing::modules_of;
 using testing::read_zip;
 using testing::write_text;
 using testing::write_zip;
@@ -64,7 +66,7 @@ class ChangedModel : public CopiedModel {
   void save() const { write_zip(npz(), arrays_); }
   LoadedModel load() const {
     save();
-    return load_model(folder(), torch::kCPU);
+    return load_model(folder());
   }
 
  private:
@@ -84,17 +86,17 @@ std::string transposed(std::string array) {
 }
 
 TEST(MarianModels, HaveAnOutputMatrixInEitherLayout) {
-  const auto tied = ChangedModel().load().transformer->named_parameters();
+  const auto tied = modules_of(ChangedModel().load())->named_parameters();
   ChangedModel model;
   const std::string table = model.array("Wemb");
   model.rename("Wemb", "encoder_Wemb");
   model.add("decoder_Wemb", table);
   model.add("decoder_ff_logit_out_Wt", table);
   model.set("tied-embeddings-all", " false");
-  const auto untied = model.load().transformer->named_parameters();
+  const auto untied = modules_of(model.load())->named_parameters();
   model.rename("decoder_ff_logit_out_Wt", "decoder_ff_logit_out_W");
   model.array("decoder_ff_logit_out_W") = transposed(table);
-  const auto of_old_version = model.load().transformer->named_parameters();
+  const auto of_old_version = modules_of(model.load())->named_parameters();
   for (const char* name : {"source_embedding.weight", "target_embedding.weight", "output.weight"}) {
     EXPECT_TRUE(torch::equal(untied[name], tied["embedding.weight"])) << name;
     EXPECT_TRUE(torch::equal(of_old_version[name], tied["embedding.weight"])) << name;
@@ -108,7 +110,7 @@ TEST(MarianModels, MayHaveNoOutputBias) {
   EXPECT_THAT(model.refusal(), HasSubstr("decoder_ff_logit_out_b"));
   model.set("output-omit-bias", " true");
   const LoadedModel loaded = model.load();
-  const torch::Tensor bias = loaded.transformer->named_parameters()["output_bias"];
+  const torch::Tensor bias = modules_of(loaded)->named_parameters()["output_bias"];
   EXPECT_EQ(bias.slice(0, special_ids::kCount).abs().max().item<double>(), 0);
 }
 
@@ -119,7 +121,7 @@ TEST(MarianModels, AreReadWithoutTheDropoutOfTraining) {
   model.set("input-types", "\n  - sequence\n  - sequence\n  - alignment");
   LoadedModel unchanged = ChangedModel().load(), loaded = model.load();
   const torch::Tensor ids = torch::tensor({{5, 6, 7}}, torch::kLong);
-  EXPECT_TRUE(torch::equal(loaded.transformer->forward(ids, ids), unchanged.transformer->forward(ids, ids)));
+  EXPECT_TRUE(torch::equal(modules_of(loaded)->forward(ids, ids), modules_of(unchanged)->forward(ids, ids)));
 }
 
 TEST(MarianModels, AreRefusedByTheOptionThatIsNotSupported) {
@@ -173,14 +175,14 @@ TEST(MarianModels, AreFoundAsTrainingLeavesThem) {
              "relative-paths: false\nmodels:\n  - runs/a/model.npz\nvocabs:\n  - runs/a/vocab.deen.yml\n"
              "  - runs/a/vocab.deen.yml\nbeam-size: 12\nnormalize: 0");
   write_zip(model.path("model.npz.optimizer.npz"), {{"adam_mt.npy", "\x93NUMPY"}});
-  EXPECT_NO_THROW(load_model(model.folder(), torch::kCPU));
+  EXPECT_NO_THROW(load_model(model.folder()));
 
   fs::copy(model.path("model.npz"), model.path("model.iter5.npz"));
-  EXPECT_NO_THROW(load_model(model.folder(), torch::kCPU));
+  EXPECT_NO_THROW(load_model(model.folder()));
   fs::rename(model.path("model.npz"), model.path("model.iter9.npz"));
   EXPECT_THAT(model.refusal(), AllOf(HasSubstr("model.iter5.npz"), HasSubstr("model.iter9.npz")));
   fs::rename(model.path("model.npz.decoder.yml"), model.path("model.iter9.npz.decoder.yml"));
-  EXPECT_NO_THROW(load_model(model.path("model.iter9.npz"), torch::kCPU));
+  EXPECT_NO_THROW(load_model(model.path("model.iter9.npz")));
 }
 
 TEST(MarianModels, HaveTheGeluOfTheirVersion) {
@@ -191,7 +193,7 @@ TEST(MarianModels, HaveTheGeluOfTheirVersion) {
     ChangedModel model;
     model.set("transformer-ffn-activation", " gelu");
     model.set("version", version);
-    EXPECT_EQ(model.load().transformer->options.activation, activation) << version;
+    EXPECT_EQ(model.load().options.activation, activation) << version;
   }
 }
 
@@ -199,9 +201,8 @@ TEST(MarianModels, HaveTheGeluOfTheirVersion) {
 TEST(MarianModels, LeaveOutTheLastPiecesOfALongVocabulary) {
   const CopiedModel model("npz");
   write_text(model.path("opus.vocab.yml"), testing::read_text(model.path("opus.vocab.yml")) + "house: 44\ntrain: 45\n");
-  const LoadedModel loaded = load_model(model.folder(), torch::kCPU);
-  EXPECT_EQ(loaded.tokenizer.source().size(),
-            load_model(CopiedModel("npz").folder(), torch::kCPU).tokenizer.source().size());
+  const LoadedModel loaded = load_model(model.folder());
+  EXPECT_EQ(loaded.tokenizer.source().size(), load_model(CopiedModel("npz").folder()).tokenizer.source().size());
 }
 
 TEST(MarianModels, OfAnEnsembleAreNamedInsteadOfReadingOnlyTheFirst) {
@@ -211,7 +212,7 @@ TEST(MarianModels, OfAnEnsembleAreNamedInsteadOfReadingOnlyTheFirst) {
   EXPECT_THAT(model.refusal(),
               AllOf(HasSubstr("decoder.yml: lists 2 models, an ensemble"),
                     HasSubstr("--model " + model.path("model.npz") + " --model "), HasSubstr("b.npz")));
-  EXPECT_NO_THROW(load_model(model.path("b.npz"), torch::kCPU));
+  EXPECT_NO_THROW(load_model(model.path("b.npz")));
 }
 
 TEST(MarianModels, HaveADecoderYmlInAnyStyleOfYaml) {
@@ -222,7 +223,7 @@ TEST(MarianModels, HaveADecoderYmlInAnyStyleOfYaml) {
        {"models: [b.npz]\nvocabs: [words.yml, \"words.yml\"]\nbeam-size: 7\n",
         "models:\n- b.npz  # the best\nvocabs:\n- words.yml # both\n- words.yml\nbeam-size: 7 # x\n"}) {
     write_text(model.path("decoder.yml"), text);
-    EXPECT_EQ(load_model(model.folder(), torch::kCPU).search.beam_size, 7) << text;
+    EXPECT_EQ(load_model(model.folder()).search.beam_size, 7) << text;
   }
 }
 
@@ -253,11 +254,11 @@ TEST(MarianModels, HaveVocabulariesOfPlainLinesOrJson) {
   for (const auto& [name, text] :
        {std::pair<std::string, std::string>{"vocab.txt", lines}, {"vocab.json", json.dump()}}) {
     const CopiedModel model("npz");
-    const Ids wanted = load_model(model.folder(), torch::kCPU).tokenizer.source().encode("A B");
+    const Ids wanted = load_model(model.folder()).tokenizer.source().encode("A B");
     write_text(model.path(name), text);
     write_text(model.path("decoder.yml"), "models: [model.npz]\nvocabs: [" + name + ", " + name + "]\n");
     EXPECT_EQ(formats::read_marian_vocabulary(model.path(name), 44), pieces) << name;
-    EXPECT_EQ(load_model(model.folder(), torch::kCPU).tokenizer.source().encode("A B"), wanted) << name;
+    EXPECT_EQ(load_model(model.folder()).tokenizer.source().encode("A B"), wanted) << name;
   }
   const CopiedModel model("npz");
   write_text(model.path("vocab.json"), R"({"</s>": 0, "<unk>": -1})");
@@ -270,7 +271,7 @@ TEST(MarianModels, MayShareASentencePieceModel) {
     const CopiedModel model("npz");
     fs::rename(model.path("source.spm"), model.path(name));
     fs::remove(model.path("target.spm"));
-    EXPECT_NO_THROW(load_model(model.folder(), torch::kCPU)) << name;
+    EXPECT_NO_THROW(load_model(model.folder())) << name;
   }
 }
 
@@ -353,8 +354,8 @@ TEST_F(ModelsByMarian, TranslateAsMarianDoes) {
 TEST_F(ModelsByMarian, ScoreAsMarianDoes) {
   for (const std::string& folder : folders_) {
     SCOPED_TRACE(folder);
-    const LoadedModel model = load_model(folder, torch::kCPU);
-    const ReadyModel ready = make_step_model({model.transformer}, torch::kCPU, Precision::float32);
+    const LoadedModel model = load_model(folder);
+    const ReadyModel ready = make_step_model(modules_of(model), torch::kCPU, Precision::float32);
     std::vector<Ids> sources, targets;
     for (const std::string& line : lines_of(folder + "/source.txt"))
       sources.push_back(model.tokenizer.source().encode(line));

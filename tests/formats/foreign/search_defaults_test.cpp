@@ -75,8 +75,8 @@ TEST(SearchDefaults, StayWithAModelThatIsConverted) {
   const CopiedModel model("npz");
   model.change("decoder.yml", "beam-size: 6", "beam-size: 8\nnormalize: 0.7");
   std::filesystem::create_directory(model.path("converted"));
-  const LoadedModel loaded = load_model(model.folder(), torch::kCPU);
-  save_model_folder(model.path("converted"), loaded.config, loaded.tokenizer, loaded.transformer);
+  const LoadedModel loaded = load_model(model.folder());
+  save_model_folder(model.path("converted"), loaded.config, loaded.tokenizer, loaded.weights);
   const SearchOptions search = search_of(model.path("converted"));
   EXPECT_EQ(search.beam_size, 8);
   EXPECT_EQ(search.length_penalty, LengthPenalty::power);

@@ -9,6 +9,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/subprocess.h>
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/zip_files.h>
@@ -32,6 +33,7 @@ using testing::CopiedModel;
 using ::testing::HasSubstr;
 using testing::little_endian;
 using testing::message_of;
+using testing::modules_of;
 using testing::read_text;
 using testing::shell_quoted;
 using testing::TemporaryFolder;
@@ -62,7 +64,7 @@ TEST(StateDict, OfEitherLayoutHasAllTensors) {
     expected[name] = torch::tensor({0, 1, 1}).to(type);
   for (const char* file : {"views.before_1_6.bin", "views.archive.bin"}) {
     SCOPED_TRACE(file);
-    const NamedTensors tensors = read_state_dict(saved_file(file));
+    const NamedTensors tensors = to_tensors(read_state_dict(saved_file(file)));
     EXPECT_EQ(tensors.size(), expected.size());
     for (const auto& [name, tensor] : tensors) {
       SCOPED_TRACE(name);
@@ -75,7 +77,7 @@ TEST(StateDict, OfEitherLayoutHasAllTensors) {
 
 TEST(StateDict, OfPyTorchBefore16GivesTheSameTranslations) {
   const CopiedModel model("marian");
-  const auto expected = load_model(model.folder(), torch::kCPU).transformer->named_parameters();
+  const auto expected = modules_of(load_model(model.folder()))->named_parameters();
   TranslationOptions options;
   options.search.min_length = 4;
   const std::string text = "the old bridge is gone.";
@@ -83,7 +85,7 @@ TEST(StateDict, OfPyTorchBefore16GivesTheSameTranslations) {
   EXPECT_NE(translation, "");
   fs::remove(model.path("model.safetensors"));
   fs::copy_file(saved_file("marian.before_1_6.bin"), model.path("pytorch_model.bin"));
-  const auto found = load_model(model.folder(), torch::kCPU).transformer->named_parameters();
+  const auto found = modules_of(load_model(model.folder()))->named_parameters();
   ASSERT_EQ(found.size(), expected.size());
   for (const auto& parameter : expected)
     EXPECT_TRUE(torch::equal(found[parameter.key()], parameter.value())) << parameter.key();
@@ -131,7 +133,7 @@ class OldStateDict : public ::testing::Test {
  protected:
   NamedTensors read(const OldLayout& layout) const {
     write_text(path, layout.content());
-    return read_state_dict(path);
+    return to_tensors(read_state_dict(path));
   }
   std::string refusal(const OldLayout& layout) const {
     std::string message = message_of<std::runtime_error>([&] { read(layout); });
@@ -195,6 +197,20 @@ TEST_F(OldStateDict, IsReadWithinItsBounds) {
   EXPECT_THAT(refusal(other), HasSubstr("shares its storage 7"));
 }
 
+// Each is a matrix of its own in memory, but all are one storage in the file.
+TEST_F(OldStateDict, TakesLittleMemoryForTensorsThatRepeatAStorage) {
+  OldLayout layout;
+  layout.offset = pickled(0);
+  layout.sizes = pickled(2) + pickled(2);
+  layout.strides = pickled(1) + pickled(2);
+  const std::string transposed = layout.tensor("FloatStorage");
+  for (int i = 0; i < 3; ++i) layout.more += pickled("more" + std::to_string(i)) + transposed;
+  for (const auto& [name, tensor] : read(layout))
+    EXPECT_TRUE(torch::equal(tensor, torch::tensor({{10.0F, 30.0F}, {20.0F, 40.0F}}))) << name;
+  for (int i = 3; i < 9; ++i) layout.more += pickled("more" + std::to_string(i)) + transposed;
+  EXPECT_THAT(refusal(layout), HasSubstr("repeat their storage 7 too often"));
+}
+
 TEST_F(OldStateDict, RunsNothing) {
   const std::string trace = folder / "must-not-be-there", command = "touch " + shell_quoted(trace);
   const std::string call = "cposix\nsystem\n(" + pickled(command) + "tR";
@@ -223,7 +239,7 @@ TEST_F(OldStateDict, IsRefusedOrReadWhateverItsDamage) {
       changed[random() % changed.size()] = static_cast<char>(i % 3 == 0 ? 0xff : random());
     write_text(path, changed);
     try {
-      for (const auto& [name, tensor] : read_state_dict(path)) tensor.to(torch::kDouble).sum();
+      for (const auto& [name, array] : read_state_dict(path)) array.copy();
     } catch (const std::runtime_error& error) {
       EXPECT_THAT(error.what(), HasSubstr(path));
     }

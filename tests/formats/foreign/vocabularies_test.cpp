@@ -88,7 +88,7 @@ TEST(CTranslate2Vocabulary, MayHaveTheLineEndsOfWindows) {
     for (const Json& piece : list) lines += piece.get<std::string>() + end;
     fs::remove(model.path("shared_vocabulary.json"));
     write_text(model.path("shared_vocabulary.txt"), lines);
-    return load_model(model.folder(), torch::kCPU).tokenizer.source().encode("the old bridge is gone.");
+    return load_model(model.folder()).tokenizer.source().encode("the old bridge is gone.");
   };
   EXPECT_EQ(pieces_with("\r\n"), pieces_with("\n"));
 }
@@ -167,8 +167,8 @@ class TokenizerJson : public ::testing::TestWithParam<const char*> {
 
 TEST_P(TokenizerJson, SplitsTextAsItsSentencePieceModelDoes) {
   const CopiedModel original(GetParam());
-  const LoadedModel expected = load_model(original.folder(), torch::kCPU);
-  const LoadedModel found = load_model(model.folder(), torch::kCPU);
+  const LoadedModel expected = load_model(original.folder());
+  const LoadedModel found = load_model(model.folder());
   EXPECT_EQ(found.tokenizer.source().language_names(), expected.tokenizer.source().language_names());
   const Json lines = Json::parse(read_text(original.path("expected.json")))["lines"];
   ASSERT_GT(lines.size(), 3u);
@@ -216,7 +216,7 @@ TEST(TokenizerJsonOfBpe, MergesWhatItHas) {
     write_text(model.path("tokenizer.json"), json.dump());
   };
   write_with([](Json& merges) { merges[0] = "i s"; });  // as older versions write it
-  EXPECT_NO_THROW(load_model(model.folder(), torch::kCPU));
+  EXPECT_NO_THROW(load_model(model.folder()));
   write_with([](Json& merges) { merges[0] = "is"; });
   EXPECT_THAT(model.refusal(), refused_by(model, "tokenizer.json", "a merge"));
   write_with([](Json& merges) { merges[0] = {"x", "q"}; });

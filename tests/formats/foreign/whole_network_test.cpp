@@ -9,6 +9,7 @@
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/tests/support/copied_model.h>
 #include <transmute/tests/support/files.h>
+#include <transmute/tests/support/loaded_modules.h>
 #include <transmute/tests/support/zip_files.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ namespace {
 using ::testing::AllOf;
 using testing::CopiedModel;
 using ::testing::HasSubstr;
+using testing::modules_of;
 using ::testing::StartsWith;
 
 constexpr const char* kWeights = "model.safetensors";
@@ -37,15 +39,15 @@ NamedTensors parameters_with(const CopiedModel& model, const std::vector<std::st
   const std::set<std::string> tables = {kShared, kOfEncoder, kOfDecoder, kOfOutput};
   NamedTensors weights;
   torch::Tensor table;
-  for (const auto& [name, tensor] : read_tensor_file(model.path(kWeights)))
+  for (const auto& [name, tensor] : to_tensors(read_tensor_file(model.path(kWeights))))
     if (tables.count(name) > 0) {
       table = tensor;
     } else {
       weights.emplace_back(name, tensor);
     }
   for (const std::string& name : names) weights.emplace_back(name, table.clone());
-  write_tensor_file(model.path(kWeights), weights);
-  return parameters_of(load_model(model.folder(), torch::kCPU).transformer);
+  write_tensor_file(model.path(kWeights), to_arrays(weights));
+  return parameters_of(modules_of(load_model(model.folder())));
 }
 
 void expect_equal_parameters(const NamedTensors& found, const NamedTensors& expected) {
@@ -60,7 +62,7 @@ void expect_equal_parameters(const NamedTensors& found, const NamedTensors& expe
 TEST(HuggingFaceWeights, HaveATiedTableUnderAnyOfItsNames) {
   for (const char* kind : {"marian", "m2m", "nllb", "mbart"}) {
     const CopiedModel model(kind);
-    const NamedTensors expected = parameters_of(load_model(model.folder(), torch::kCPU).transformer);
+    const NamedTensors expected = parameters_of(modules_of(load_model(model.folder())));
     for (const std::vector<std::string>& names : {std::vector<std::string>{kShared},
                                                   {kOfEncoder},
                                                   {kOfDecoder},
@@ -77,16 +79,16 @@ TEST(HuggingFaceWeights, HaveATiedTableUnderAnyOfItsNames) {
 TEST(HuggingFaceWeights, HaveTheTargetsTableOfSeparateVocabulariesUnderEitherName) {
   for (const auto& [from, to] : {std::pair{kOfDecoder, kOfOutput}, {kOfOutput, kOfDecoder}}) {
     const CopiedModel model("marian_separate");
-    const NamedTensors expected = parameters_of(load_model(model.folder(), torch::kCPU).transformer);
-    NamedTensors weights = read_tensor_file(model.path(kWeights));
+    const NamedTensors expected = parameters_of(modules_of(load_model(model.folder())));
+    NamedTensors weights = to_tensors(read_tensor_file(model.path(kWeights)));
     const auto named = [&](const std::string& name) {
       return std::find_if(weights.begin(), weights.end(), [&](const auto& weight) { return weight.first == name; });
     };
     if (named(from) == weights.end()) named(to)->first = from;
     if (named(to) != weights.end()) weights.erase(named(to));
     named(from)->first = to;
-    write_tensor_file(model.path(kWeights), weights);
-    expect_equal_parameters(parameters_of(load_model(model.folder(), torch::kCPU).transformer), expected);
+    write_tensor_file(model.path(kWeights), to_arrays(weights));
+    expect_equal_parameters(parameters_of(modules_of(load_model(model.folder()))), expected);
   }
 }
 
@@ -94,13 +96,13 @@ TEST(HuggingFaceWeights, HaveTheTargetsTableOfSeparateVocabulariesUnderEitherNam
 TEST(HuggingFaceWeights, AreNotTiedWhereTheyDiffer) {
   const CopiedModel model("marian");
   parameters_with(model, {kShared, kOfOutput});
-  NamedTensors weights = read_tensor_file(model.path(kWeights));
+  NamedTensors weights = to_tensors(read_tensor_file(model.path(kWeights)));
   for (auto& [name, tensor] : weights)
     if (name == kOfOutput) tensor = tensor * 2;
-  write_tensor_file(model.path(kWeights), weights);
-  const LoadedModel loaded = load_model(model.folder(), torch::kCPU);
-  EXPECT_EQ(loaded.transformer->options.embedding_tying, EmbeddingTying::none);
-  const auto parameters = loaded.transformer->named_parameters();
+  write_tensor_file(model.path(kWeights), to_arrays(weights));
+  const LoadedModel loaded = load_model(model.folder());
+  EXPECT_EQ(loaded.options.embedding_tying, EmbeddingTying::none);
+  const auto parameters = modules_of(loaded)->named_parameters();
   EXPECT_TRUE(torch::equal(parameters["output.weight"], parameters["target_embedding.weight"] * 2));
   EXPECT_TRUE(torch::equal(parameters["source_embedding.weight"], parameters["target_embedding.weight"]));
 }
@@ -108,7 +110,7 @@ TEST(HuggingFaceWeights, AreNotTiedWhereTheyDiffer) {
 TEST(HuggingFaceWeights, AreAllUsed) {
   for (const auto& [kind, stack] : {std::pair{"marian", "decoder"}, {"m2m", "encoder"}, {"mbart", "decoder"}}) {
     const CopiedModel model(kind);
-    NamedTensors weights = read_tensor_file(model.path(kWeights));
+    NamedTensors weights = to_tensors(read_tensor_file(model.path(kWeights)));
     const std::string layer = std::string("model.") + stack + ".layers.";
     // The file has one layer more than the configuration.
     std::string last;
@@ -117,19 +119,19 @@ TEST(HuggingFaceWeights, AreAllUsed) {
       if (name.rfind(layer + "0.", 0) == 0) more.emplace_back(layer + "9" + name.substr(layer.size() + 1), tensor);
     ASSERT_FALSE(more.empty());
     weights.insert(weights.end(), more.begin(), more.end());
-    write_tensor_file(model.path(kWeights), weights);
+    write_tensor_file(model.path(kWeights), to_arrays(weights));
     EXPECT_THAT(model.refusal(), AllOf(StartsWith(model.folder() + ": "),
                                        HasSubstr("does not use the weights \"" + layer + "9."), HasSubstr(" others;")))
         << kind;
   }
   // What Transformers once saved besides.
   const CopiedModel old("marian");
-  NamedTensors weights = read_tensor_file(old.path(kWeights));
+  NamedTensors weights = to_tensors(read_tensor_file(old.path(kWeights)));
   for (const char* name : {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight",
                            "model.encoder.version", "model.decoder.version"})
     weights.emplace_back(name, torch::ones({2, 2}));
-  write_tensor_file(old.path(kWeights), weights);
-  EXPECT_NO_THROW(load_model(old.folder(), torch::kCPU));
+  write_tensor_file(old.path(kWeights), to_arrays(weights));
+  EXPECT_NO_THROW(load_model(old.folder()));
 }
 
 TEST(MarianWeights, AreAllUsed) {
@@ -141,7 +143,7 @@ TEST(MarianWeights, AreAllUsed) {
   const std::string array = layer->second, name = "decoder_l9_" + layer->first.substr(11);
   records.emplace_back("encoder_l1_self_Wq_QuantMultA.npy", array);
   testing::write_zip(model.path("model.npz"), records);
-  EXPECT_NO_THROW(load_model(model.folder(), torch::kCPU)) << "the range of an activation is no weight";
+  EXPECT_NO_THROW(load_model(model.folder())) << "the range of an activation is no weight";
   records.emplace_back(name, array);
   testing::write_zip(model.path("model.npz"), records);
   EXPECT_THAT(model.refusal(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <transmute/device/tensor_logits.h>
 #include <transmute/libtorch/libtorch.h>
 #include <transmute/search/search.h>
 #include <transmute/tests/support/table_model.h>
@@ -25,36 +26,47 @@ using testing::random_table;
 using testing::sampling_of;
 using testing::TableModel;
 
-// The same numbers as double, which search reads as it reads a GPU's.
-class DoubleModel : public StepModel {
+// The same numbers in a tensor, which search reads as it reads a GPU's.
+class TensorModel : public StepModel {
  public:
-  explicit DoubleModel(const StepModel& inner) : inner_(inner) {}
+  explicit TensorModel(const StepModel& inner) : inner_(inner) {}
   std::unique_ptr<DecodingBatch> start(const std::vector<Ids>& sources, AttentionChoice choice,
                                        const std::vector<Ids>& shortlists) const override {
-    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists));
+    return std::make_unique<Batch>(inner_.start(sources, choice, shortlists), sources.size());
   }
 
  private:
   class Batch : public DecodingBatch {
    public:
-    explicit Batch(std::unique_ptr<DecodingBatch> inner) : inner_(std::move(inner)) {}
-    NextToken step(const torch::Tensor& ids) override {
-      NextToken next = inner_->step(ids);
-      next.logits = next.logits.to(torch::kDouble);
-      return next;
+    Batch(std::unique_ptr<DecodingBatch> inner, size_t sentences)
+        : inner_(std::move(inner)), sentences_(static_cast<int64_t>(sentences)) {}
+    NextToken step(const Ids& ids) override { return on_device(inner_->step(ids), ids, LogitsRows::hypotheses); }
+    NextToken extend(const Ids& ids, int64_t positions) override {
+      return on_device(inner_->extend(ids, positions), ids, LogitsRows::positions);
     }
-    void select(const torch::Tensor& sentences, const torch::Tensor& parents) override {
+    void select(const std::vector<int64_t>& sentences, const std::vector<int64_t>& parents) override {
       inner_->select(sentences, parents);
+      sentences_ = static_cast<int64_t>(sentences.size());
     }
 
    private:
+    NextToken on_device(NextToken next, const Ids& ids, LogitsRows rows) const {
+      const auto count = static_cast<int64_t>(ids.size());
+      const torch::Tensor logits =
+          torch::from_blob(const_cast<float*>(next.logits), {sentences_, count / sentences_, next.columns});
+      next.on_device = std::make_shared<const TensorLogits>(logits.to(torch::kDouble), rows);
+      next.logits = nullptr;
+      return next;
+    }
+
     std::unique_ptr<DecodingBatch> inner_;
+    int64_t sentences_;
   };
 
   const StepModel& inner_;
 };
 
-TEST(OtherNumbers, LeadToTheSameHypotheses) {
+TEST(TensorLogits, LeadToTheSameHypotheses) {
   constexpr int64_t kWords = 7;
   const std::vector<Ids> sources{{kA}, {kB, kB, kB}, {kC, kA}, {}};
   std::vector<std::pair<std::string, SearchOptions>> ways{{"beam", options_of(4, 0.6, 3)},
@@ -80,7 +92,7 @@ TEST(OtherNumbers, LeadToTheSameHypotheses) {
         options.max_extra_length = 3;
         const TableModel model(random_table(11000 + key, kWords), kWords);
         const auto expected = beam_search(model, sources, options, {}, *demands);
-        const auto found = beam_search(DoubleModel(model), sources, options, {}, *demands);
+        const auto found = beam_search(TensorModel(model), sources, options, {}, *demands);
         for (size_t i = 0; i < sources.size(); ++i) {
           ASSERT_EQ(found[i].size(), expected[i].size()) << name;
           for (size_t k = 0; k < expected[i].size(); ++k) {
@@ -91,7 +103,7 @@ TEST(OtherNumbers, LeadToTheSameHypotheses) {
       }
 }
 
-TEST(OtherNumbers, AreRefusedWhereTheyAreNone) {
+TEST(TensorLogits, AreRefusedWhereTheyAreNone) {
   const auto damaged = [](const Ids&, const Ids& prefix) {
     return testing::Distribution{{kA, 0.5}, {kB, prefix.empty() ? 0.5 : std::nan("")}};
   };
@@ -100,11 +112,11 @@ TEST(OtherNumbers, AreRefusedWhereTheyAreNone) {
   const TableModel model(damaged, 3);
   for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives}) {
     EXPECT_THROW(beam_search(model, {{kA}}, options), std::runtime_error);
-    EXPECT_THROW(beam_search(DoubleModel(model), {{kA}}, options), std::runtime_error);
+    EXPECT_THROW(beam_search(TensorModel(model), {{kA}}, options), std::runtime_error);
   }
 }
 
-TEST(OtherNumbers, NeverMakeATranslationOfWhatIsExcluded) {
+TEST(TensorLogits, NeverMakeATranslationOfWhatIsExcluded) {
   const auto table = [](const Ids&, const Ids& prefix) {
     testing::Distribution next{{kA, 0.6}, {kB, 0.3}};
     next[prefix.size() < 3 ? static_cast<int64_t>(kC) : testing::kEnd] = 0.1;
@@ -120,7 +132,7 @@ TEST(OtherNumbers, NeverMakeATranslationOfWhatIsExcluded) {
   for (const SearchOptions& options : {options_of(1), options_of(4), sampling_of(SamplingOptions(), 2), alternatives})
     for (const TargetDemands* with : {&demands, &lists}) {
       EXPECT_EQ(beam_search(model, {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
-      EXPECT_EQ(beam_search(DoubleModel(model), {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
+      EXPECT_EQ(beam_search(TensorModel(model), {{kA}}, options, {}, *with).at(0).at(0).ids, (Ids{kC, kC, kC}));
     }
   demands.prefixes = {{kC, kA}};
   EXPECT_THROW(beam_search(model, {{kA}}, options_of(1), {}, demands), std::invalid_argument);

@@ -4,7 +4,7 @@
 #include <transmute/tests/support/temporary_folder.h>
 #include <transmute/tests/support/tiny_tokenizer.h>
 #include <transmute/tests/support/tiny_transformer.h>
-#include <transmute/translation/load_ensemble.h>
+#include <transmute/translation/open_models.h>
 
 #include <filesystem>
 #include <string>
@@ -21,13 +21,13 @@ class EnsemblesPrecision : public ::testing::Test {
     const std::string path = folder_ / precision_name(precision);
     std::filesystem::create_directories(path);
     const Tokenizer tokenizer = testing::tiny_tokenizer();
-    save_model_folder(path, testing::tiny_config(), tokenizer, testing::tiny_transformer(tokenizer, 7), kWeightsFile,
-                      precision);
+    save_model_folder(path, testing::tiny_config(), tokenizer,
+                      weights_of(testing::tiny_transformer(tokenizer, 7)).stored_as(precision));
     return path;
   }
 
   static Precision of(const std::vector<std::string>& models) {
-    return load_ensemble(models, torch::kCPU, Architecture::encoder_decoder, std::nullopt).precision;
+    return open_models(models, Device(), Architecture::encoder_decoder, std::nullopt).precision;
   }
 
   TemporaryFolder folder_;

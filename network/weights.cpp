@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <transmute/network/weights.h>
+
+#include <spdlog/fmt/fmt.h>
+#include <transmute/network/weight_names.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <tuple>
+#include <unordered_set>
+
+namespace transmute {
+inline namespace v0 {
+
+namespace {
+
+class ShapeList {
+ public:
+  explicit ShapeList(const TransformerOptions& options) : o_(options) {}
+
+  void add(const std::string& name, std::vector<int64_t> shape) { all.push_back({name, std::move(shape)}); }
+  void linear(const LinearNames& names, int64_t outputs, int64_t inputs) {
+    add(names.weight, {outputs, inputs});
+    if (!names.bias.empty()) add(names.bias, {outputs});
+  }
+  void norm(const NormNames& names) {
+    if (names.weight.empty()) return;
+    add(names.weight, {o_.d_model});
+    add(names.bias, {o_.d_model});
+  }
+  void attention(const AttentionNames& names, const std::string& module) {
+    const int64_t heads = o_.num_heads, keys = heads * o_.d_k, values = heads * o_.d_v;
+    linear(names.query, keys, o_.d_model);
+    linear(names.key, keys, o_.d_model);
+    linear(names.value, values, o_.d_model);
+    linear(names.output, o_.d_model, values);
+    const std::string score = module + ".pooling.score.";
+    if (o_.score_function == ScoreFunction::additive) {
+      add(score + "query_weight", {heads, o_.d_k, o_.d_k});
+      add(score + "key_weight", {heads, o_.d_k, o_.d_k});
+      add(score + "score_weight", {heads, o_.d_k});
+    }
+    if (o_.score_function == ScoreFunction::bilinear) add(score + "weight", {heads, o_.d_k, o_.d_k});
+  }
+  void stack(const StackNames& names, const std::string& module) {
+    for (size_t i = 0; i < names.layers.size(); ++i) {
+      const LayerNames& layer = names.layers[i];
+      const std::string name = module + ".layers." + std::to_string(i);
+      const bool has_cross_attention = !layer.cross_attention.query.weight.empty();
+      attention(layer.self_attention, name + ".self_attention");
+      if (has_cross_attention) attention(layer.cross_attention, name + ".cross_attention");
+      linear(layer.feed_forward.inner, o_.d_ff, o_.d_model);
+      linear(layer.feed_forward.outer, o_.d_model, o_.d_ff);
+      norm(layer.self_attention.norm);
+      if (has_cross_attention) norm(layer.cross_attention.norm);
+      norm(layer.feed_forward.norm);
+    }
+    norm(names.norm);
+  }
+
+  std::vector<ParameterShape> all;
+
+ private:
+  const TransformerOptions& o_;
+};
+
+// The nearest matrix of int8 numbers times a scale for each row, the same as int8 products are made of. The largest
+// magnitude of a row becomes 127.
+std::pair<Array, Array> to_int8(const Array& matrix) {
+  const int64_t rows = matrix.size(0), columns = matrix.size(1);
+  Array numbers({rows, columns}, NumberType::int8), scales({rows});
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* from = matrix.floats() + r * columns;
+    float largest = 0;
+    for (int64_t c = 0; c < columns; ++c) largest = std::max(largest, std::abs(from[c]));
+    constexpr float kMost = 127;
+    const float inverse = largest == 0 ? 0 : kMost / largest;
+    for (int64_t c = 0; c < columns; ++c)
+      numbers.int8s()[r * columns + c] = static_cast<int8_t>(std::nearbyint(from[c] * inverse));
+    scales.floats()[r] = largest / kMost;
+  }
+  return {std::move(numbers), std::move(scales)};
+}
+
+Array from_int8(const Array& numbers, const Array& scales) {
+  Array matrix = numbers.to_float32();
+  const int64_t columns = matrix.size(1);
+  for (int64_t r = 0; r < matrix.size(0); ++r)
+    for (int64_t c = 0; c < columns; ++c) matrix.floats()[r * columns + c] *= scales.floats()[r];
+  return matrix;
+}
+
+Precision precision_of(NumberType type) {
+  switch (type) {
+    case NumberType::int8:
+      return Precision::int8;
+    case NumberType::bfloat16:
+      return Precision::bfloat16;
+    case NumberType::float16:
+      return Precision::half;
+    default:
+      return Precision::float32;
+  }
+}
+
+// Arrays by name, each of which can be taken once.
+class ArraysToTake {
+ public:
+  ArraysToTake(const NamedArrays& arrays, const std::string& path)
+      : by_name_(arrays.begin(), arrays.end()), path_(path) {}
+
+  Array take(const std::string& name, const std::vector<int64_t>& shape, const char* needed_by) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end())
+      throw std::runtime_error(
+          fmt::format("{}: has no \"{}\", which {} needs; the two do not belong together", path_, name, needed_by));
+    Array array = found->second;
+    if (array.shape() != shape)
+      throw std::runtime_error(fmt::format("{}: \"{}\" has shape {}, {} needs {}", path_, name, array.shape_text(),
+                                           needed_by, shape_text(shape)));
+    by_name_.erase(found);
+    return array;
+  }
+
+  void check_all_taken() const {
+    if (by_name_.empty()) return;
+    throw std::runtime_error(
+        fmt::format("{}: holds \"{}\", which the config's model does not have; the two do not belong together", path_,
+                    by_name_.begin()->first));
+  }
+
+ private:
+  std::unordered_map<std::string, Array> by_name_;
+  const std::string& path_;
+};
+
+std::unordered_set<std::string> product_matrices(const TransformerOptions& options) {
+  const std::vector<std::string> names = WeightNames(options).product_matrices();
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+std::vector<ParameterShape> parameter_shapes(const TransformerOptions& given) {
+  const TransformerOptions o = validated(given);
+  const WeightNames names(o);
+  const bool has_encoder = o.architecture != Architecture::decoder_only;
+  ShapeList list(o);
+  if (o.output_bias) list.add(names.output.bias, {o.target_vocab_size});
+  if (names.source_embedding != names.target_embedding)
+    list.add(names.source_embedding, {o.source_vocab_size, o.d_model});
+  list.add(names.target_embedding, {o.target_vocab_size, o.d_model});
+  if (names.output.weight != names.target_embedding) list.add(names.output.weight, {o.target_vocab_size, o.d_model});
+  if (o.positional_encoding == PositionalEncodingKind::learned) {
+    if (has_encoder) list.add(names.source_positions, {o.max_positions, o.d_model});
+    list.add(names.target_positions, {o.max_positions, o.d_model});
+  }
+  list.norm(names.source_embedding_norm);
+  list.norm(names.target_embedding_norm);
+  list.stack(names.encoder, "encoder");
+  list.stack(names.decoder, "decoder");
+  return std::move(list.all);
+}
+
+Weights::Weights(const TransformerOptions& options, const NamedArrays& arrays, const std::string& path)
+    : options_(options) {
+  const std::unordered_set<std::string> products = product_matrices(options);
+  ArraysToTake values(arrays, path);
+  for (const auto& [name, shape] : parameter_shapes(options)) {
+    Parameter parameter{values.take(name, shape, "the config's model"), {}};
+    const NumberType type = parameter.numbers.type();
+    if (type == NumberType::int8 && shape.size() == 2) {
+      parameter.scales = values.take(name + kScaleSuffix, {shape.front()}, "the int8 matrix beside it").to_float32();
+    } else if (!is_real(type)) {
+      throw std::runtime_error(
+          fmt::format("{}: \"{}\" has numbers of type {}, which weights cannot be", path, name, name_of(type)));
+    }
+    if (products.count(name) > 0) stored_ = precision_of(type);
+    order_.push_back(name);
+    parameters_.emplace(name, std::move(parameter));
+  }
+  values.check_all_taken();
+}
+
+const Weights::Parameter& Weights::at(const std::string& name) const {
+  return parameters_.at(name);
+}
+
+Array Weights::float32(const std::string& name) const {
+  const Parameter& parameter = at(name);
+  return parameter.scales.defined() ? from_int8(parameter.numbers, parameter.scales) : parameter.numbers.to_float32();
+}
+
+void Weights::release(const std::string& name) {
+  Parameter& parameter = parameters_.at(name);
+  for (Array* array : {&parameter.numbers, &parameter.scales}) *array = Array(array->shape(), array->type(), nullptr);
+}
+
+NamedArrays Weights::arrays() const {
+  NamedArrays arrays;
+  for (const std::string& name : order_) {
+    const Parameter& parameter = at(name);
+    arrays.emplace_back(name, parameter.numbers);
+    if (parameter.scales.defined()) arrays.emplace_back(name + kScaleSuffix, parameter.scales);
+  }
+  return arrays;
+}
+
+Weights Weights::stored_as(Precision precision) const {
+  const std::unordered_set<std::string> products = product_matrices(options_);
+  Weights result = *this;
+  result.stored_ = precision;
+  for (auto& [name, parameter] : result.parameters_) {
+    const Array exact = float32(name);
+    parameter = {exact, {}};
+    if (products.count(name) == 0 || precision == Precision::float32) continue;
+    if (precision == Precision::int8) {
+      std::tie(parameter.numbers, parameter.scales) = to_int8(exact);
+      continue;
+    }
+    const bool is_half = precision == Precision::half;
+    parameter.numbers = rounded(exact, is_half ? NumberType::float16 : NumberType::bfloat16);
+    if (!all_finite(parameter.numbers.data(), static_cast<size_t>(exact.count()), parameter.numbers.type()))
+      throw std::runtime_error(fmt::format("\"{}\" has numbers that are too large for the precision {}; choose {}",
+                                           name, precision_name(precision), is_half ? "bfloat16" : "float32"));
+  }
+  return result;
+}
+
+}  // namespace v0
+}  // namespace transmute

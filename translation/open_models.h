@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <transmute/common/threads.h>
+#include <transmute/engine/step_models.h>
+#include <transmute/formats/text_profile.h>
+#include <transmute/network/search_options.h>
+#include <transmute/text/types.h>
+#include <transmute/tokenizer/tokenizer.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transmute {
+inline namespace v0 {
+
+/// One or several models with one tokenizer, ready for search.
+struct OpenedModels {
+  ReadyModel ready;      ///< the models, whose probabilities are averaged
+  Precision precision;   ///< what they run in
+  Tokenizer tokenizer;   ///< for both languages
+  SearchOptions search;  ///< what the first one's configuration recommends
+  TextProfile profile;   ///< what is known of the first one's training text
+};
+
+/// Opens models of one architecture. `precision`: see TranslatorOptions; without it, the type that all models are
+/// stored in, or float32.
+/// @throws as load_model and make_step_model, and std::invalid_argument naming a model with another tokenizer than the
+/// first.
+OpenedModels open_models(const std::vector<std::string>& paths, const Device& device, Architecture architecture,
+                         std::optional<Precision> precision, const ParallelFor& parallel_for = one_by_one);
+
+/// The path of a model and of those that options.ensemble names beside it.
+std::vector<std::string> model_paths(const std::string& model, const TranslatorOptions& options);
+
+/// @param a_path, b_path the names of the models in the message
+/// @throws std::invalid_argument where they have different tokenizers.
+void check_same_tokenizer(const Tokenizer& a, const std::string& a_path, const Tokenizer& b, const std::string& b_path);
+
+}  // namespace v0
+}  // namespace transmute
